@@ -1,0 +1,111 @@
+"""Attempts: commands in order, tried at one rung."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from functools import wraps
+from typing import Any, Generic, Never, ParamSpec, Protocol, TypeAlias, final
+
+from typing_extensions import TypeVar
+
+from .chains import Chain, chain
+from .failures import WORTH_ANOTHER_TRY, On, predicate
+from .steps import Do as DoStep
+from .steps import Map, OrElse, Start, Then
+
+P = ParamSpec("P")
+A = TypeVar("A")
+B = TypeVar("B")
+E = TypeVar("E")
+F = TypeVar("F")
+A_co = TypeVar("A_co", covariant=True)
+E_co = TypeVar("E_co", covariant=True)
+
+Do: TypeAlias = Generator[E, Any, A]
+"""What a function in do-notation returns: it issues commands of the row `E` and answers `A`."""
+
+
+class Effect(Protocol[E_co, A_co]):
+    """What can be tried at a rung: a command or an attempt, but never a program."""
+
+    def __iter__(self) -> Generator[E_co, Any, A_co]: ...
+
+
+@final
+class Attempt(Chain, Generic[E_co, A_co]):
+    """Commands of the row `E_co`, in order, that answer `A_co` or fail; tried at one rung.
+
+    It is immutable and can be run any number of times. `attempt` makes one in do-notation, `do` one
+    to chain.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, sealed: Never) -> None:
+        raise TypeError("Make an attempt with @attempt or with do(...).")
+
+    def __iter__(self) -> Generator[E_co, Any, A_co]:
+        """Issue its commands in do-notation: `answer = yield from attempt`."""
+        # `unroll` runs the steps on a stack of its own, so depth costs no recursion.
+        nothing: Any = None
+        place: list[Any] = yield nothing
+        place.append(self.steps())
+        answer: A_co = yield nothing
+        return answer
+
+    def then(self, function: Callable[[A_co], Effect[F, B]]) -> Attempt[E_co | F, B]:
+        """If it is well, perform the effect that `function` makes of its answer."""
+        return chain(Attempt, self, Then(function))
+
+    def map(self, function: Callable[[A_co], B]) -> Attempt[E_co, B]:
+        """If it is well, its answer becomes `function` of it."""
+        return chain(Attempt, self, Map(function))
+
+    def or_else(
+        self, effect: Effect[F, B], on: On = WORTH_ANOTHER_TRY
+    ) -> Attempt[E_co | F, A_co | B]:
+        """If it failed, and the failure is `on`, perform `effect` instead."""
+        return chain(Attempt, self, OrElse(effect, predicate(on)))
+
+    def __repr__(self) -> str:
+        return f"<Attempt of {len(self.steps())} steps>"
+
+
+def attempt(function: Callable[P, Do[E, A]]) -> Callable[P, Attempt[E, A]]:
+    """Do-notation: a generator function that issues commands with `yield from` makes attempts.
+
+    Between its commands it only computes: what it needs of the world, it asks for by commands.
+
+    >>> from ixbackoff import Do, Download, Log, attempt
+    >>> @attempt
+    ... def fetch(url: str) -> Do[Download | Log, str]:
+    ...     yield from Log("fetching")
+    ...     yield from Download(url, "page.html")
+    ...     return "page.html"
+    >>> fetch("http://localhost/")
+    <Attempt of 1 steps>
+
+    Raises:
+        TypeError: `function` is not callable, or it is a coroutine function.
+    """
+    if not callable(function):
+        raise TypeError(f"attempt({function!r}): give a generator function.")
+
+    @wraps(function)
+    def made(*args: P.args, **kwargs: P.kwargs) -> Attempt[E, A]:
+        return chain(Attempt, None, Start(function, args, kwargs))
+
+    return made
+
+
+def do(effect: Effect[E, A]) -> Attempt[E, A]:
+    """An attempt that performs `effect`: the beginning of a chain.
+
+    >>> from ixbackoff import Log, do
+    >>> do(Log("one")).then(lambda _: Log("two"))
+    <Attempt of 2 steps>
+
+    Raises:
+        TypeError: `effect` is no command and no attempt.
+    """
+    return chain(Attempt, None, DoStep(effect))

@@ -1,0 +1,109 @@
+"""Lists of steps that only grow, and where on a ladder they start and end."""
+
+from __future__ import annotations
+
+from typing import TypeAlias, TypeVar
+
+Rung: TypeAlias = int | None
+"""How many waits are left; `None` where only the run will tell."""
+
+
+class Step:
+    """One step.
+
+    Attributes:
+        waits: whether it can issue a `Delay`, as far as is known before it runs.
+    """
+
+    __slots__ = ()
+    waits: bool = False
+
+    def below(self, rung: Rung) -> Rung:
+        """The rung after this step, when it stands at `rung`.
+
+        Raises:
+            TypeError: the step cannot stand there.
+        """
+        return rung
+
+
+class Chain:
+    """An immutable list of steps: it grows at its end in constant time and shares its beginning."""
+
+    __slots__ = ("_before", "_flat", "_last")
+    _before: Chain | None
+    _last: Step | None
+    _flat: tuple[Step, ...] | None
+
+    def steps(self) -> tuple[Step, ...]:
+        """All steps from the first to the last; flattened once, in linear time."""
+        if self._flat is None:
+            reverse: list[Step] = []
+            chain: Chain | None = self
+            while chain is not None and chain._flat is None:
+                if chain._last is not None:
+                    reverse.append(chain._last)
+                chain = chain._before
+            reverse.reverse()
+            begun = chain._flat if chain is not None and chain._flat is not None else ()
+            self._flat = (*begun, *reverse)
+        return self._flat
+
+
+class Ladder(Chain):
+    """A chain on a ladder: from the rung `start` down to the rung `end`."""
+
+    __slots__ = ("end", "start", "waits")
+    start: int
+    end: Rung
+    waits: bool
+
+
+C = TypeVar("C", bound=Chain)
+
+
+def chain(kind: type[C], before: Chain | None, last: Step | None) -> C:
+    """The one place where chains, and so attempts, are made."""
+    made = object.__new__(kind)
+    made._before = before
+    made._last = last
+    made._flat = None
+    return made
+
+
+L = TypeVar("L", bound=Ladder)
+
+
+def ladder(kind: type[L], start: int) -> L:
+    """A ladder without a step."""
+    made = chain(kind, None, None)
+    made.start = made.end = start
+    made.waits = False
+    return made
+
+
+def longer(kind: type[L], before: Ladder, last: Step) -> L:
+    """`before` and one step more.
+
+    Raises:
+        TypeError: the step cannot stand where `before` ends.
+    """
+    made = chain(kind, before, last)
+    made.start = before.start
+    made.end = last.below(before.end)
+    made.waits = before.waits or last.waits
+    return made
+
+
+def continued(following: Ladder, rung: Rung) -> Rung:
+    """The rung where `following` ends, when it begins at `rung`.
+
+    Raises:
+        TypeError: it begins elsewhere.
+    """
+    if rung is not None and following.start != rung:
+        raise TypeError(
+            f"A program that ends at N{rung} cannot go on with one that starts at "
+            f"N{following.start}: start the second with at(N{rung})."
+        )
+    return following.end

@@ -1,0 +1,124 @@
+"""What is worth another try: the failures that pass by themselves, and how a step chooses them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import isfinite
+from typing import TypeAlias
+
+
+class Transient(Exception):
+    """A failure that may pass by itself; the base of all that is tried again by default.
+
+    Derive your own transient failures from it.
+
+    Attributes:
+        retry_after: seconds that the service asked to be left alone, or `None`. The next wait is
+            never shorter.
+    """
+
+    retry_after: float | None = None
+
+
+class NotReady(Transient):
+    """The service answered, but what was asked for is not there yet: ask again later."""
+
+
+class Throttled(Transient):
+    """The service asks for fewer requests (HTTP 429, "slow down").
+
+    >>> str(Throttled(2.5))
+    'throttled: the service asks to be left alone for 2.5 s'
+
+    Args:
+        retry_after: seconds that the service asked to be left alone, if it said so.
+
+    Raises:
+        ValueError: `retry_after` is negative or not finite.
+    """
+
+    def __init__(self, retry_after: float | None = None) -> None:
+        super().__init__(retry_after)
+        self.retry_after = _seconds(retry_after)
+
+    def __str__(self) -> str:
+        return "throttled" + _asked(self.retry_after)
+
+
+class ServerError(Transient):
+    """The service failed and says so (HTTP 408, 425, 5xx).
+
+    >>> str(ServerError(503, retry_after=1))
+    'server error 503: the service asks to be left alone for 1 s'
+
+    Args:
+        status: what the service answered.
+        retry_after: seconds that the service asked to be left alone, if it said so.
+
+    Raises:
+        ValueError: `retry_after` is negative or not finite.
+    """
+
+    def __init__(self, status: int, retry_after: float | None = None) -> None:
+        super().__init__(status, retry_after)
+        self.status = status
+        self.retry_after = _seconds(retry_after)
+
+    def __str__(self) -> str:
+        return f"server error {self.status}" + _asked(self.retry_after)
+
+
+class ClientError(Exception):
+    """The request itself is wrong (HTTP 4xx other than 408, 425 and 429): change it first.
+
+    It is not `Transient`: the same request would fail in the same way.
+    """
+
+    def __init__(self, status: int) -> None:
+        super().__init__(status)
+        self.status = status
+
+    def __str__(self) -> str:
+        return f"client error {self.status}: the same request will fail again"
+
+
+On: TypeAlias = type[Exception] | tuple[type[Exception], ...] | Callable[[Exception], bool]
+"""Which failures a step is for: an exception class, a tuple of them, or a predicate."""
+
+Predicate: TypeAlias = Callable[[Exception], bool]
+
+WORTH_ANOTHER_TRY: tuple[type[Exception], ...] = (Transient, ConnectionError, TimeoutError)
+"""What a step is for unless it says otherwise: failures that may pass by themselves."""
+
+
+def predicate(on: On) -> Predicate:
+    """`on` as one function of the failure.
+
+    >>> predicate(WORTH_ANOTHER_TRY)(ConnectionRefusedError())
+    True
+
+    Raises:
+        TypeError: `on` is no exception class, no tuple of them and no function; or it asks for
+            exceptions that must never be held back, such as `KeyboardInterrupt`.
+    """
+    classes = on if isinstance(on, tuple) else (on,)
+    if all(isinstance(kind, type) and issubclass(kind, Exception) for kind in classes):
+        return lambda failure: isinstance(failure, classes)  # type: ignore[arg-type]
+    if callable(on) and not isinstance(on, type):
+        return on
+    raise TypeError(
+        f"on={on!r} chooses no failures: give an Exception class, a tuple of them, "
+        "or a function from the exception to bool."
+    )
+
+
+def _seconds(retry_after: float | None) -> float | None:
+    if retry_after is not None and not (isfinite(retry_after) and retry_after >= 0):
+        raise ValueError(f"retry_after={retry_after!r}: give seconds, 0 or more, or None.")
+    return retry_after
+
+
+def _asked(retry_after: float | None) -> str:
+    if retry_after is None:
+        return ""
+    return f": the service asks to be left alone for {retry_after:g} s"

@@ -1,0 +1,96 @@
+"""Going on where a stream of commands failed, by giving it the answers that it had."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any, NamedTuple, TypeAlias
+
+from .commands import Command
+from .vocabulary import Call
+
+Stream: TypeAlias = Generator[Command[Any], Any, Any]
+
+
+class Entry(NamedTuple):
+    """A command that was issued, and what came of it."""
+
+    command: Command[Any]
+    answer: Any
+    failure: BaseException | None
+
+
+class Diverged(Exception):
+    """A resumed attempt issued another command than it did before.
+
+    Between its commands an attempt may only compute: what depends on the time, on chance or on
+    anything outside has to be asked for by a command, so that its answer can be given again.
+    """
+
+
+def replay(stream: Stream, log: list[Entry]) -> Stream:
+    """`stream`, answered from `log` as far as it goes and then from outside, which `log` keeps.
+
+    When `stream` fails, what came of the command that failed is taken out of `log`, so that the
+    next replay asks it again.
+
+    Raises:
+        Diverged: `stream` does not issue the commands of `log`.
+    """
+    position = 0
+    failure: BaseException | None = None
+    try:
+        command = next(stream)
+        while True:
+            if position < len(log):
+                known, answer, failure = log[position]
+                if not _same(known, command):
+                    raise Diverged(
+                        f"Resumed at another command: it issued {command!r} where it had issued "
+                        f"{known!r}; ask for time, chance and outside state by commands, or use "
+                        "retry."
+                    )
+            else:
+                answer = failure = None
+                try:
+                    answer = yield command
+                except BaseException as error:
+                    failure = error
+                log.append(Entry(command, answer, failure))
+            position += 1
+            command = stream.send(answer) if failure is None else stream.throw(failure)
+    except StopIteration as end:
+        return end.value
+    except Exception as error:
+        del log[_failed_at(error, log) :]
+        raise
+    finally:
+        del log, failure  # an exception must not be kept alive by a frame in its own traceback
+
+
+def _failed_at(error: BaseException, log: list[Entry]) -> int:
+    """The place in `log` of the command whose failure became `error`; else of the last one."""
+    cause: BaseException | None = error
+    seen: set[int] = set()
+    while cause is not None and id(cause) not in seen:
+        seen.add(id(cause))
+        for place in range(len(log) - 1, -1, -1):
+            if log[place].failure is cause:
+                return place
+        cause = cause.__cause__ or cause.__context__
+    return max(len(log) - 1, 0)
+
+
+def _same(known: Command[Any], command: Command[Any]) -> bool:
+    """Whether a replayed attempt issued the command that it had issued."""
+    if isinstance(known, Call) and isinstance(command, Call):
+        # A function written inside the attempt is made anew by each run; its code is not.
+        return (_code(known), known.arguments, known.keywords) == (
+            _code(command),
+            command.arguments,
+            command.keywords,
+        )
+    return known == command
+
+
+def _code(command: Call[Any]) -> object:
+    return getattr(command.function, "__code__", command.function)

@@ -1,0 +1,199 @@
+"""The kinds of steps that attempts and programs are made of, untyped by rung.
+
+What a step means stands in `semantics`; here is only what it holds, and how far down it goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import GeneratorType
+from typing import Any, TypeAlias
+
+from .chains import Ladder, Rung, Step, continued
+from .commands import Command
+from .failures import Predicate
+
+Function: TypeAlias = Callable[..., Any]
+
+
+class Do(Step):
+    """Well: perform the effect."""
+
+    __slots__ = ("effect",)
+
+    def __init__(self, effect: Any) -> None:
+        self.effect = checked_effect(effect)
+
+
+class Start(Step):
+    """Well: start a generator function."""
+
+    __slots__ = ("function", "arguments", "keywords")
+
+    def __init__(
+        self, function: Function, arguments: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> None:
+        self.function = function
+        self.arguments = arguments
+        self.keywords = keywords
+
+
+class Then(Step):
+    """Well: perform the effect that the function makes of the value."""
+
+    __slots__ = ("function",)
+
+    def __init__(self, function: Function) -> None:
+        self.function = checked_function(function)
+
+
+class Map(Step):
+    """Well: the value becomes what the function makes of it."""
+
+    __slots__ = ("function",)
+
+    def __init__(self, function: Function) -> None:
+        self.function = checked_function(function)
+
+
+class OrElse(Step):
+    """Failed, and the failure is chosen: perform the effect instead."""
+
+    __slots__ = ("effect", "chosen")
+
+    def __init__(self, effect: Any, chosen: Predicate) -> None:
+        self.effect = checked_effect(effect)
+        self.chosen = chosen
+
+
+class Bind(Step):
+    """Well: go on with the program that the function makes of the value."""
+
+    __slots__ = ("function", "known", "waits")
+
+    def __init__(self, function: Function, known: Ladder | None = None) -> None:
+        self.function = checked_function(function)
+        self.known = known
+        self.waits = known is not None and known.waits
+
+    def below(self, rung: Rung) -> Rung:
+        return None if self.known is None else continued(self.known, rung)
+
+
+class OrBind(Step):
+    """Failed, and the failure is chosen: go on with the program that the function makes of it."""
+
+    __slots__ = ("function", "chosen", "known", "waits")
+
+    def __init__(self, function: Function, chosen: Predicate, known: Ladder | None = None) -> None:
+        self.function = checked_function(function)
+        self.chosen = chosen
+        self.known = known
+        self.waits = known is not None and known.waits
+
+    def below(self, rung: Rung) -> Rung:
+        return None if self.known is None else continued(self.known, rung)
+
+
+class Backoff(Step):
+    """Failed, and the failure is chosen: wait. One rung down in any case."""
+
+    __slots__ = ("chosen",)
+    waits = True
+
+    def __init__(self, chosen: Predicate) -> None:
+        self.chosen = chosen
+
+    def below(self, rung: Rung) -> Rung:
+        return _one_down(rung, "backoff")
+
+
+class Wait(Step):
+    """Well: wait. One rung down in any case."""
+
+    __slots__ = ()
+    waits = True
+
+    def below(self, rung: Rung) -> Rung:
+        return _one_down(rung, "wait")
+
+
+class Skip(Step):
+    """One rung down."""
+
+    __slots__ = ()
+
+    def below(self, rung: Rung) -> Rung:
+        return _one_down(rung, "skip")
+
+
+class Retry(Step):
+    """Well: perform the effect; while its failure is chosen, wait and perform it again.
+
+    Attributes:
+        resumes: whether a further try goes on at the command that failed.
+    """
+
+    __slots__ = ("effect", "chosen", "resumes")
+    waits = True
+
+    def __init__(self, effect: Any, chosen: Predicate, resumes: bool) -> None:
+        self.effect = checked_effect(effect)
+        self.chosen = chosen
+        self.resumes = resumes
+
+    def below(self, rung: Rung) -> Rung:
+        return 0
+
+
+class GiveUp(Step):
+    """Down to the last rung."""
+
+    __slots__ = ()
+
+    def below(self, rung: Rung) -> Rung:
+        return 0
+
+
+def _one_down(rung: Rung, step: str) -> Rung:
+    if rung == 0:
+        raise TypeError(
+            f".{step}() goes one rung down, but no wait is left at N0: "
+            "start the program on a higher rung, or leave the step out."
+        )
+    return None if rung is None else rung - 1
+
+
+def checked_effect(effect: Any) -> Any:
+    """`effect`, if it can be tried at a rung.
+
+    Raises:
+        TypeError: it cannot, and why.
+    """
+    if isinstance(effect, Command):
+        return effect
+    if isinstance(effect, Ladder):
+        raise TypeError(
+            "A program cannot be tried inside a program, or its retries would multiply: "
+            "join them with >> or .bind(...), or try an attempt instead."
+        )
+    if isinstance(effect, GeneratorType):
+        raise TypeError(
+            f"The generator {effect.__name__!r} can run only once: decorate its function "
+            "with @attempt."
+        )
+    if isinstance(effect, type) or not hasattr(effect, "__iter__"):
+        hint = "; call it first" if callable(effect) else ""
+        raise TypeError(f"{effect!r} is no command and no attempt{hint}.")
+    return effect
+
+
+def checked_function(function: Any) -> Any:
+    """`function`, if it can be called.
+
+    Raises:
+        TypeError: it cannot.
+    """
+    if not callable(function):
+        raise TypeError(f"{function!r} is no function: this step takes a function of the value.")
+    return function

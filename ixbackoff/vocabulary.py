@@ -1,0 +1,178 @@
+"""The standard commands: what most programs ask of the world."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from typing import Any, Generic, Never, ParamSpec, TypeAlias, final
+
+from typing_extensions import Self, TypeVar
+
+from .commands import Command
+
+A = TypeVar("A")
+A_co = TypeVar("A_co", covariant=True)
+P = ParamSpec("P")
+
+INFO = 20  # logging.INFO; logging itself costs 16 ms to import
+
+
+class Download(Command[None]):
+    """Fetch what a URL names into a file.
+
+    The file is there when the answer comes, whole, and not before.
+
+    Args:
+        url: where from, `http://` or `https://`.
+        path: the file to write; one that stands there is replaced.
+    """
+
+    __slots__ = ("url", "path")
+
+    def __init__(self, url: str, path: str) -> None:
+        self.url = url
+        self.path = path
+
+    def __repr__(self) -> str:
+        return f"Download(url={without_secrets(self.url)!r}, path={self.path!r})"
+
+
+class Upload(Command[None]):
+    """Put a file into an object store.
+
+    Args:
+        path: the file.
+        url: where to, as the store's URL and the key: `s3://bucket/key`, `file:///folder/key`,
+            `memory:///key`; an object that stands there is replaced.
+    """
+
+    __slots__ = ("path", "url")
+
+    def __init__(self, path: str, url: str) -> None:
+        self.path = path
+        self.url = url
+
+    def __repr__(self) -> str:
+        return f"Upload(path={self.path!r}, url={without_secrets(self.url)!r})"
+
+
+class Log(Command[None]):
+    """Say something to whoever keeps the log.
+
+    Args:
+        message: what to say.
+        level: how much it matters, as the numbers of `logging` (20 is INFO).
+    """
+
+    __slots__ = ("message", "level")
+
+    def __init__(self, message: str, level: int = INFO) -> None:
+        self.message = message
+        self.level = level
+
+
+class Throw(Command[Never]):
+    """Fail with `error`. As a command, so that a test sees it and an interpreter decides."""
+
+    __slots__ = ("error",)
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+
+@final
+class Delay(Command[None]):
+    """Wait. Only the ladder issues it: nobody else can make one, so no wait can be slipped in.
+
+    Attributes:
+        seconds: how long.
+        rung: how many waits are left, this one included.
+        failure: what went wrong before, or `None` when the program waits although it is well.
+    """
+
+    __slots__ = ("seconds", "rung", "failure")
+    seconds: float
+    rung: int
+    failure: Exception | None
+
+    def __init__(self, sealed: Never) -> None:
+        raise TypeError("Only the ladder waits: use .backoff(), .wait() or .retry(...).")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Delay):
+            return NotImplemented
+        return (self.seconds, self.rung) == (other.seconds, other.rung)
+
+    def __hash__(self) -> int:
+        return hash((Delay, self.seconds, self.rung))
+
+    def __repr__(self) -> str:
+        return f"Delay(seconds={self.seconds!r}, rung={self.rung!r})"
+
+
+def delay(seconds: float, rung: int, failure: Exception | None) -> Delay:
+    """The one place where a `Delay` is made; for the ladder alone."""
+    made = object.__new__(Delay)
+    made.seconds = seconds
+    made.rung = rung
+    made.failure = failure
+    return made
+
+
+class Call(Command[A_co], Generic[A_co]):
+    """Call a plain function. Made by `call`, which keeps the function's types."""
+
+    __slots__ = ("function", "arguments", "keywords")
+
+    def __init__(
+        self,
+        function: Callable[..., A_co],
+        arguments: tuple[Any, ...] = (),
+        keywords: tuple[tuple[str, Any], ...] = (),
+    ) -> None:
+        self.function = function
+        self.arguments = arguments
+        self.keywords = keywords
+
+    # A generic command needs its own: one checker loses the answer's type through Self otherwise.
+    def __iter__(self) -> Generator[Self, Any, A_co]:
+        answer: A_co = yield self
+        return answer
+
+    def __call__(self) -> A_co:
+        """Call the function; what a handler of `Call` does."""
+        return self.function(*self.arguments, **dict(self.keywords))
+
+    def __repr__(self) -> str:
+        name = getattr(self.function, "__qualname__", repr(self.function))
+        given = [repr(value) for value in self.arguments]
+        given += [f"{name}={value!r}" for name, value in self.keywords]
+        return f"call({', '.join([name, *given])})"
+
+
+def call(function: Callable[P, A], /, *args: P.args, **kwargs: P.kwargs) -> Call[A]:
+    """A command that calls a plain function with these arguments.
+
+    >>> call(pow, 2, 5)
+    call(pow, 2, 5)
+    >>> call(pow, 2, 5)()
+    32
+    """
+    return Call(function, args, tuple(kwargs.items()))
+
+
+Standard: TypeAlias = Download | Upload | Delay | Log | Throw
+"""The row of a program that issues standard commands only."""
+
+
+def without_secrets(url: str) -> str:
+    """`url` as it may be shown: without user name, password, query and fragment.
+
+    >>> without_secrets("https://me:secret@localhost/a?token=x#y")
+    'https://localhost/a'
+    """
+    scheme, separator, rest = url.partition("://")
+    if not separator:
+        scheme, rest = "", url
+    rest = rest.partition("#")[0].partition("?")[0]
+    authority, slash, path = rest.partition("/")
+    return scheme + separator + authority.rpartition("@")[2] + slash + path
