@@ -8,7 +8,7 @@ from typing import Any, Generic, Never, ParamSpec, Protocol, TypeAlias, final
 
 from typing_extensions import TypeVar
 
-from .chains import Chain, chain
+from .chains import Chain, Step, chain
 from .failures import WORTH_ANOTHER_TRY, On, predicate
 from .steps import Do as DoStep
 from .steps import Map, OrElse, Start, Then
@@ -41,7 +41,7 @@ class Attempt(Chain, Generic[E_co, A_co]):
 
     __slots__ = ()
 
-    def __init__(self, sealed: Never) -> None:
+    def __init__(self, _sealed: Never) -> None:
         raise TypeError("Make an attempt with @attempt or with do(...).")
 
     def __iter__(self) -> Generator[E_co, Any, A_co]:
@@ -55,17 +55,17 @@ class Attempt(Chain, Generic[E_co, A_co]):
 
     def then(self, function: Callable[[A_co], Effect[F, B]]) -> Attempt[E_co | F, B]:
         """If it is well, perform the effect that `function` makes of its answer."""
-        return chain(Attempt, self, Then(function))
+        return extended(self, Then(function))
 
     def map(self, function: Callable[[A_co], B]) -> Attempt[E_co, B]:
         """If it is well, its answer becomes `function` of it."""
-        return chain(Attempt, self, Map(function))
+        return extended(self, Map(function))
 
     def or_else(
         self, effect: Effect[F, B], on: On = WORTH_ANOTHER_TRY
     ) -> Attempt[E_co | F, A_co | B]:
         """If it failed, and the failure is `on`, perform `effect` instead."""
-        return chain(Attempt, self, OrElse(effect, predicate(on)))
+        return extended(self, OrElse(effect, predicate(on)))
 
     def __repr__(self) -> str:
         return f"<Attempt of {len(self.steps())} steps>"
@@ -93,7 +93,7 @@ def attempt(function: Callable[P, Do[E, A]]) -> Callable[P, Attempt[E, A]]:
 
     @wraps(function)
     def made(*args: P.args, **kwargs: P.kwargs) -> Attempt[E, A]:
-        return chain(Attempt, None, Start(function, args, kwargs))
+        return extended(None, Start(function, args, kwargs))
 
     return made
 
@@ -108,4 +108,12 @@ def do(effect: Effect[E, A]) -> Attempt[E, A]:
     Raises:
         TypeError: `effect` is no command and no attempt.
     """
-    return chain(Attempt, None, DoStep(effect))
+    return extended(None, DoStep(effect))
+
+
+UNTYPED: type[Attempt[Any, Any]] = Attempt
+
+
+def extended(before: Chain | None, step: Step) -> Attempt[Any, Any]:
+    """The one place where an attempt gets its type: that of the signature it is returned by."""
+    return chain(UNTYPED, before, step)

@@ -74,11 +74,13 @@ def chain(kind: type[C], before: Chain | None, last: Step | None) -> C:
 L = TypeVar("L", bound=Ladder)
 
 
-def ladder(kind: type[L], start: int) -> L:
-    """A ladder without a step."""
+def ladder(kind: type[L], start: int, end: int, steps: tuple[Step, ...] = ()) -> L:
+    """A ladder with the steps that lead from `start` to `end`."""
     made = chain(kind, None, None)
-    made.start = made.end = start
-    made.waits = False
+    made._flat = steps
+    made.start = start
+    made.end = end
+    made.waits = start > end
     return made
 
 

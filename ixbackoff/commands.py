@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Generator
-from typing import Any, Generic, Never, TypeAlias, final
+from typing import Any, Generic, Never, Self, TypeAlias, final
 
-from typing_extensions import Self, TypeVar
+from typing_extensions import TypeVar
 
 R_co = TypeVar("R_co", covariant=True)
 E_contra = TypeVar("E_contra", contravariant=True)
@@ -69,7 +69,7 @@ class Command(Generic[R_co]):
         return _interpreter(AsyncInterpreter, {cls: (True, handler)})
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Command) or self.__class__ is not other.__class__:
+        if self.__class__ is not other.__class__:
             return NotImplemented
         return _fields(self) == _fields(other)
 
@@ -92,7 +92,7 @@ class Interpreter(Generic[E_contra]):
     __slots__ = ("handlers",)
     handlers: Handlers
 
-    def __init__(self, sealed: Never) -> None:
+    def __init__(self, _sealed: Never) -> None:
         raise TypeError("Make an interpreter from handlers: SomeCommand.handled_by(...) | ...")
 
     def __or__(self, other: Interpreter[F]) -> Interpreter[E_contra | F]:
@@ -114,7 +114,7 @@ class AsyncInterpreter(Generic[E_contra]):
     __slots__ = ("handlers",)
     handlers: Handlers
 
-    def __init__(self, sealed: Never) -> None:
+    def __init__(self, _sealed: Never) -> None:
         raise TypeError("Make an interpreter from handlers: SomeCommand.awaited_by(...) | ...")
 
     def __or__(self, other: Interpreter[F] | AsyncInterpreter[F]) -> AsyncInterpreter[E_contra | F]:
@@ -177,7 +177,7 @@ def _described(interpreter: Interpreter[Any] | AsyncInterpreter[Any]) -> str:
     return f"<{interpreter.__class__.__name__} of {kinds}>"
 
 
-def _fields(command: Command[Any]) -> dict[str, object]:
+def _fields(command: object) -> dict[str, object]:
     names = [
         name
         for base in reversed(command.__class__.__mro__)

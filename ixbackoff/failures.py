@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import isfinite
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 
 class Transient(Exception):
@@ -101,14 +101,20 @@ def predicate(on: On) -> Predicate:
         TypeError: `on` is no exception class, no tuple of them and no function; or it asks for
             exceptions that must never be held back, such as `KeyboardInterrupt`.
     """
-    classes = on if isinstance(on, tuple) else (on,)
-    if all(isinstance(kind, type) and issubclass(kind, Exception) for kind in classes):
-        return lambda failure: isinstance(failure, classes)  # type: ignore[arg-type]
-    if callable(on) and not isinstance(on, type):
-        return on
+    if not isinstance(on, type | tuple):
+        if callable(on):
+            return on
+    elif _are_exceptions(on if isinstance(on, tuple) else (on,)):
+        return lambda failure: isinstance(failure, on)
     raise TypeError(
         f"on={on!r} chooses no failures: give an Exception class, a tuple of them, "
         "or a function from the exception to bool."
+    )
+
+
+def _are_exceptions(kinds: tuple[Any, ...]) -> bool:
+    return bool(kinds) and all(
+        isinstance(kind, type) and issubclass(kind, Exception) for kind in kinds
     )
 
 

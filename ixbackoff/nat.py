@@ -24,7 +24,7 @@ class Nat:
     __slots__ = ()
 
     # The name of the keyword is what a type checker and Python say to a class that lacks it.
-    def __init_subclass__(cls, *, only_Z_and_Succ_are_rungs: type[_Seal]) -> None:
+    def __init_subclass__(cls, *, only_Z_and_Succ_are_rungs: type[_Seal]) -> None:  # noqa: N803
         if only_Z_and_Succ_are_rungs is not _Seal:
             raise TypeError(f"{cls.__name__} cannot be a rung: the rungs are N0 to N{DEEPEST}.")
         super().__init_subclass__()
@@ -40,7 +40,7 @@ class Z(Nat, only_Z_and_Succ_are_rungs=_Seal):
 
     __slots__ = ()
 
-    def __init__(self, no_instances: Never) -> None:
+    def __init__(self, _no_instances: Never) -> None:
         raise TypeError("A rung is a type and has no instances: write at(N0), not at(Z()).")
 
 
@@ -50,7 +50,7 @@ class Succ(Nat, Generic[N_inner], only_Z_and_Succ_are_rungs=_Seal):
 
     __slots__ = ()
 
-    def __init__(self, no_instances: Never) -> None:
+    def __init__(self, _no_instances: Never) -> None:
         raise TypeError("A rung is a type and has no instances: write at(N3), not at(Succ(...)).")
 
 

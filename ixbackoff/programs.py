@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextvars import ContextVar
+from types import UnionType
 from typing import Any, Generic, Never, final
 
 from typing_extensions import TypeVar
@@ -11,9 +13,10 @@ from .attempts import Effect
 from .chains import Ladder, Step, ladder, longer
 from .commands import AsyncInterpreter, Interpreter, awaitable, inherited
 from .failures import WORTH_ANOTHER_TRY, On, predicate
+from .loops import answered, answered_async
 from .nat import Nat, Succ, Z, reflect
 from .schedules import Schedule, powers_of_two
-from .semantics import answered, answered_async, unroll
+from .semantics import unroll
 from .steps import Backoff, Bind, Do, GiveUp, Map, OrBind, OrElse, Retry, Skip, Then, Wait
 from .vocabulary import Delay, Standard
 
@@ -48,7 +51,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
 
     __slots__ = ()
 
-    def __init__(self, sealed: Never) -> None:
+    def __init__(self, _sealed: Never) -> None:
         raise TypeError("A program begins with at(...): at(N3).retry(...).")
 
     def do(self, effect: Effect[F, B]) -> Program[I, O, B, E_co | F]:
@@ -83,15 +86,13 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
 
     def __rshift__(self, following: Program[O, J, B, F]) -> Program[I, J, B, E_co | F]:
         """Well: go on with `following`. Failed: passed over."""
-        if not isinstance(following, Program):
-            raise TypeError(f">> goes on with a program, not with {following!r}: use .do(...).")
-        return extended(self, Bind(lambda _: following, following))
+        known = checked_program(following, ">>", ".do(...)")
+        return extended(self, Bind(always(known), known))
 
     def __or__(self, following: Program[O, J, B, F]) -> Program[I, J, A_co | B, E_co | F]:
         """Failed with what is worth another try: go on with `following`. Otherwise passed over."""
-        if not isinstance(following, Program):
-            raise TypeError(f"| goes on with a program, not with {following!r}: use .or_else(...).")
-        return extended(self, OrBind(lambda _: following, predicate(WORTH_ANOTHER_TRY), following))
+        known = checked_program(following, "|", ".or_else(...)")
+        return extended(self, OrBind(always(known), predicate(WORTH_ANOTHER_TRY), known))
 
     def backoff(
         self: Program[I, Succ[N], A, E], on: On = WORTH_ANOTHER_TRY
@@ -144,14 +145,16 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
 
         Raises:
             TypeError: the program is open, it has not come down to `N0`; or a command has no
-                handler.
+                handler; or another program with waits is running around this one.
             Exception: the last failure itself, with a note of how often was tried and how long was
                 waited.
         """
-        if not isinstance(interpreter, Interpreter):
-            raise TypeError(not_an_interpreter(interpreter))
-        checked_closed(self, interpreter)
-        answer: A = answered(unroll(self, schedule), interpreter.handlers)
+        checked_run(self, interpreter, Interpreter)
+        try:
+            answer: A = answered(unroll(self, schedule), interpreter.handlers)
+        finally:
+            if self.waits:
+                RETRYING.set(False)
         return answer
 
     async def run_async(
@@ -161,10 +164,12 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         schedule: Schedule = powers_of_two,
     ) -> A:
         """As `run`, for handlers that may be awaited, under asyncio, trio or any other loop."""
-        if not isinstance(interpreter, Interpreter | AsyncInterpreter):
-            raise TypeError(not_an_interpreter(interpreter))
-        checked_closed(self, interpreter)
-        answer: A = await answered_async(unroll(self, schedule), awaitable(interpreter))
+        checked_run(self, interpreter, Interpreter | AsyncInterpreter)
+        try:
+            answer: A = await answered_async(unroll(self, schedule), awaitable(interpreter))
+        finally:
+            if self.waits:
+                RETRYING.set(False)
         return answer
 
     def __repr__(self) -> str:
@@ -182,22 +187,43 @@ def at(rung: type[I]) -> Program[I, I, None, Never]:
     Raises:
         TypeError: `rung` is not one of `N0` to `N20`.
     """
-    begun: Program[Any, Any, Any, Any] = ladder(Program, reflect(rung))
-    return begun
+    start = reflect(rung)
+    return ladder(UNTYPED, start, start)
+
+
+RETRYING: ContextVar[bool] = ContextVar("ixbackoff_retrying", default=False)
+"""Whether a program with waits is running here: the run-time side of "no retry in a retry"."""
+
+UNTYPED: type[Program[Any, Any, Any, Any]] = Program
 
 
 def extended(program: Ladder, step: Step) -> Program[Any, Any, Any, Any]:
     """The one place where a program gets its index: that of the signature it is returned by.
 
-    The index of each step stands in its signature alone, so nothing here can prove it to a type
-    checker; `typecheck_cases/` and the soundness test do, and `Step.below` checks it at run time.
+    What a step does to the index stands in its signature alone, so nothing here can prove it to a
+    type checker: `typecheck_cases/` and the soundness test do, and `Step.below` checks it at run
+    time.
     """
-    longer_program: Program[Any, Any, Any, Any] = longer(Program, program, step)
-    return longer_program
+    return longer(UNTYPED, program, step)
 
 
-def checked_closed(
-    program: Program[Any, Any, Any, Any], interpreter: Interpreter[Any] | AsyncInterpreter[Any]
+def always(program: Ladder) -> Callable[[object], Ladder]:
+    return lambda _: program
+
+
+def checked_program(following: object, operator: str, instead: str) -> Ladder:
+    """`following`, if it is a program."""
+    if not isinstance(following, Ladder):
+        raise TypeError(
+            f"{operator} goes on with a program, not with {following!r}: use {instead} for that."
+        )
+    return following
+
+
+def checked_run(
+    program: Ladder,
+    interpreter: Interpreter[Any] | AsyncInterpreter[Any],
+    kinds: type | UnionType,
 ) -> None:
     """Refuse what would go wrong later, before anything has been done."""
     if program.end:
@@ -205,9 +231,16 @@ def checked_closed(
             f"The program is open, it ends at N{program.end}: end it with .give_up(), or go down "
             "with .retry(...)."
         )
+    if not isinstance(interpreter, kinds):
+        hint = "make one with SomeCommand.handled_by(...)"
+        if isinstance(interpreter, AsyncInterpreter):
+            hint = "run an AsyncInterpreter with run_async"
+        raise TypeError(f"{interpreter!r} is no Interpreter: {hint}.")
     if program.waits:
         inherited(interpreter.handlers, Delay)
-
-
-def not_an_interpreter(given: object) -> str:
-    return f"{given!r} is no interpreter: make one with SomeCommand.handled_by(...)."
+        if RETRYING.get():
+            raise TypeError(
+                "A program with waits cannot run inside a handler of a program with waits, or "
+                "their retries would multiply: let the outer one issue the inner one's commands."
+            )
+        RETRYING.set(True)

@@ -1,17 +1,14 @@
-"""What a program means: one flat stream of commands, and the two loops that answer it."""
+"""What a program means: one flat stream of commands."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Generator, Iterator
-from contextlib import AbstractContextManager, nullcontext
 from math import isfinite
 from operator import length_hint
-from types import CoroutineType
 from typing import Any, TypeAlias
 
-from .chains import Chain, Ladder, Step, chain, continued
-from .commands import Command, Handlers, inherited
+from .chains import Chain, Ladder, Step, chain, continued, ladder
+from .commands import Command
 from .failures import Transient
 from .replay import Entry, Stream, replay
 from .schedules import Schedule, powers_of_two
@@ -30,9 +27,9 @@ from .steps import (
 )
 from .vocabulary import Delay, delay
 
-
 Task: TypeAlias = Generator[Any, Any, Any]
 StepsIterator = type(iter(()))
+EFFECTS: tuple[type, ...] = (Command, Chain)
 
 
 def unroll(program: Chain, schedule: Schedule = powers_of_two) -> Stream:
@@ -51,9 +48,10 @@ def unroll(program: Chain, schedule: Schedule = powers_of_two) -> Stream:
     attempt: int | None = None  # the depth of the stack where the running attempt began
     value: Any = None
     failure: BaseException | None = None
+    effect: Any = None
     try:
         while True:
-            effect: Any = None
+            effect = None
             for step in steps:
                 try:
                     if failure is None:
@@ -73,7 +71,7 @@ def unroll(program: Chain, schedule: Schedule = powers_of_two) -> Stream:
                 frame = frames.pop()
                 if len(frames) == attempt:
                     attempt = None
-                if isinstance(frame, StepsIterator):
+                if frame.__class__ is StepsIterator:
                     steps = frame
                     continue
                 task = frame
@@ -92,7 +90,7 @@ def unroll(program: Chain, schedule: Schedule = powers_of_two) -> Stream:
                     except BaseException as error:
                         failure = error
                     continue
-                if attempt is None and not isinstance(effect, Ladder | tuple):
+                if attempt is None and not isinstance(effect, Ladder):
                     run.tries += 1
                     attempt = len(frames)
                     frames.append(steps)
@@ -100,9 +98,7 @@ def unroll(program: Chain, schedule: Schedule = powers_of_two) -> Stream:
                     frames.append(steps)
                 value = None
                 if isinstance(effect, Chain):
-                    effect = effect.steps()
-                if isinstance(effect, tuple):
-                    steps = iter(effect)
+                    steps = iter(effect.steps())
                     continue
                 task = effect
             # An attempt's generator runs until it asks for another attempt, with None, or ends.
@@ -130,7 +126,8 @@ def unroll(program: Chain, schedule: Schedule = powers_of_two) -> Stream:
             return value
         raise run.told(failure)
     finally:
-        failure = None  # an exception must not be kept alive by a frame in its own traceback
+        # An exception must not be kept alive by a frame in its own traceback.
+        failure = effect = None
 
 
 class Run:
@@ -144,9 +141,20 @@ class Run:
             that is bound says where it starts.
     """
 
-    __slots__ = ("rung", "schedule", "shortest", "sure", "top", "tries", "waited", "waits")
+    __slots__ = (
+        "ladder",
+        "rung",
+        "schedule",
+        "shortest",
+        "sure",
+        "top",
+        "tries",
+        "waited",
+        "waits",
+    )
 
     def __init__(self, program: Chain, schedule: Schedule) -> None:
+        self.ladder = isinstance(program, Ladder)
         self.top = self.rung = program.start if isinstance(program, Ladder) else 0
         self.sure = True
         self.schedule = schedule
@@ -156,7 +164,7 @@ class Run:
         self.waited = 0.0
 
     def well(self, step: Any, value: Any) -> Any:
-        """What a step has to perform when the program is well: an effect, steps, or nothing."""
+        """What a step has to perform when the program is well: an effect, a ladder, or nothing."""
         kind = step.__class__
         if kind is Then:
             return performed(checked_effect(step.function(value)))
@@ -207,11 +215,11 @@ class Run:
         self.rung, self.sure = program.start, True
         return program
 
-    def tried(self, step: Retry) -> tuple[Step, ...]:
+    def tried(self, step: Retry) -> Ladder:
         """`retry` in terms of the other steps: try, then wait and try on every rung below."""
         effect = Resumed(step.effect) if step.resumes else step.effect
         again = (Backoff(step.chosen), OrElse(effect, step.chosen))
-        return (Do(effect), *again * self.rung)
+        return ladder(Ladder, self.rung, 0, (Do(effect), *again * self.rung))
 
     def delayed(self, rung: int, failure: Exception | None) -> Delay:
         """The wait on `rung`: by the schedule, and never shorter than the last, or than asked for.
@@ -234,7 +242,7 @@ class Run:
 
     def told(self, failure: BaseException) -> BaseException:
         """`failure`, with a note of what was done about it."""
-        if self.top and isinstance(failure, Exception):
+        if self.ladder and isinstance(failure, Exception):
             failure.add_note(
                 f"ixbackoff: attempts made: {self.tries}, waits: {self.waits}, "
                 f"{self.waited:g} s in all"
@@ -274,9 +282,9 @@ def nested(task: Task) -> tuple[Step, ...]:
 
 def performed(effect: Any) -> Any:
     """`effect` as the loop of `unroll` takes it: a command, a chain or a generator."""
-    if isinstance(effect, Command | Chain):
-        return effect
-    return checked_task(iter(effect), effect.__class__)
+    if not isinstance(effect, EFFECTS):
+        return checked_task(iter(effect), effect.__class__)
+    return effect
 
 
 def checked_task(task: Any, function: Any) -> Task:
@@ -292,80 +300,3 @@ def checked_task(task: Any, function: Any) -> Task:
         )
     generator: Task = task
     return generator
-
-
-def answered(stream: Stream, handlers: Handlers) -> Any:
-    """Answer a stream of commands with handlers until it ends; the sync loop."""
-    send, throw = stream.send, stream.throw
-    try:
-        command = send(None)
-        while True:
-            try:
-                try:
-                    handler = handlers[command.__class__]
-                except KeyError:
-                    handler = inherited(handlers, command.__class__)
-                answer = handler(command)
-                if answer.__class__ is CoroutineType:
-                    raise unawaited(answer, command)
-            except BaseException as error:
-                command = throw(error)
-            else:
-                command = send(answer)
-    except StopIteration as end:
-        return end.value
-
-
-async def answered_async(stream: Stream, handlers: Handlers) -> Any:
-    """Answer a stream of commands with handlers, awaited or not, until it ends."""
-    send, throw = stream.send, stream.throw
-    stopping = False
-    try:
-        command = send(None)
-        while True:
-            try:
-                try:
-                    awaits, handler = handlers[command.__class__]
-                except KeyError:
-                    awaits, handler = inherited(handlers, command.__class__)
-                if not awaits:
-                    answer = handler(command)
-                    if answer.__class__ is CoroutineType:
-                        raise unawaited(answer, command)
-                elif stopping:
-                    with shielded():
-                        answer = await handler(command)
-                else:
-                    answer = await handler(command)
-            except GeneratorExit:  # nothing can be awaited any more
-                stream.close()
-                raise
-            except BaseException as error:
-                stopping = stopping or not isinstance(error, Exception)
-                command = throw(error)
-            else:
-                command = send(answer)
-    except StopIteration as end:
-        return end.value
-
-
-def shielded() -> AbstractContextManager[object]:
-    """Where a cancelled program's last commands run: cancelled once, they are not cancelled again.
-
-    Plain asyncio cancels once; trio, and anyio on either, cancel at every await until shielded.
-    """
-    for library in ("anyio", "trio"):
-        if library in sys.modules:
-            scope: AbstractContextManager[object] = sys.modules[library].CancelScope(shield=True)
-            return scope
-    return nullcontext()
-
-
-def unawaited(answer: Any, command: Command[Any]) -> TypeError:
-    """The error of a handler that answers a coroutine where an answer was to be."""
-    answer.close()
-    kind = command.__class__.__name__
-    return TypeError(
-        f"The handler of {kind} answered a coroutine: join it as {kind}.awaited_by(...) and run "
-        "with run_async."
-    )

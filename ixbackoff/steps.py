@@ -10,7 +10,6 @@ from types import GeneratorType
 from typing import Any, TypeAlias
 
 from .chains import Ladder, Rung, Step, continued
-from .commands import Command
 from .failures import Predicate
 
 Function: TypeAlias = Callable[..., Any]
@@ -142,7 +141,7 @@ class Retry(Step):
         self.chosen = chosen
         self.resumes = resumes
 
-    def below(self, rung: Rung) -> Rung:
+    def below(self, rung: Rung) -> Rung:  # noqa: ARG002
         return 0
 
 
@@ -151,7 +150,7 @@ class GiveUp(Step):
 
     __slots__ = ()
 
-    def below(self, rung: Rung) -> Rung:
+    def below(self, rung: Rung) -> Rung:  # noqa: ARG002
         return 0
 
 
@@ -170,8 +169,6 @@ def checked_effect(effect: Any) -> Any:
     Raises:
         TypeError: it cannot, and why.
     """
-    if isinstance(effect, Command):
-        return effect
     if isinstance(effect, Ladder):
         raise TypeError(
             "A program cannot be tried inside a program, or its retries would multiply: "

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from typing import Any, Generic, Never, ParamSpec, TypeAlias, final
+from typing import Any, Generic, Never, ParamSpec, Self, TypeAlias, final
 
-from typing_extensions import Self, TypeVar
+from typing_extensions import TypeVar
 
 from .commands import Command
 
@@ -94,7 +94,7 @@ class Delay(Command[None]):
     rung: int
     failure: Exception | None
 
-    def __init__(self, sealed: Never) -> None:
+    def __init__(self, _sealed: Never) -> None:
         raise TypeError("Only the ladder waits: use .backoff(), .wait() or .retry(...).")
 
     def __eq__(self, other: object) -> bool:
