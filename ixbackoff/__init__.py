@@ -35,6 +35,7 @@ from .nat import (
     Z,
     reflect,
 )
+from .planning import Plan, plan
 from .programs import Program, at
 from .replay import Diverged
 from .schedules import Exponential, Schedule
@@ -78,6 +79,7 @@ __all__ = [
     "N9",
     "Nat",
     "NotReady",
+    "Plan",
     "Program",
     "Schedule",
     "ServerError",
@@ -92,6 +94,7 @@ __all__ = [
     "attempt",
     "call",
     "do",
+    "plan",
     "reflect",
     "unroll",
 ]

@@ -14,6 +14,7 @@ I_any = TypeVar("I_any", "Interpreter[Any]", "AsyncInterpreter[Any]")
 
 CO_COROUTINE = 0x80  # inspect.CO_COROUTINE; inspect itself costs 18 ms to import
 
+Handler: TypeAlias = Callable[[Any], Any]
 Handlers: TypeAlias = dict[type, Any]
 """From a kind of command to its handler: a plain dict, since one look-up in it is each dispatch."""
 
@@ -100,6 +101,24 @@ class Interpreter(Generic[E_contra]):
             return NotImplemented
         return _interpreter(Interpreter, joined(self.handlers, other.handlers))
 
+    def around(self, wrapper: Callable[[Command[Any], Handler], Any]) -> Interpreter[E_contra]:
+        """The same, with each command answered by `wrapper(command, handler)`: for traces and such.
+
+        >>> def timed(command, handler):
+        ...     print("asked:", command)
+        ...     return handler(command)
+        >>> from ixbackoff import N0, Log, at
+        >>> quiet = Log.handled_by(lambda command: None)
+        >>> at(N0).do(Log("hello")).run(quiet.around(timed))
+        asked: Log(message='hello', level=20)
+        """
+
+        def wrapped(handler: Handler) -> Handler:
+            return lambda command: wrapper(command, handler)
+
+        handlers = {kind: wrapped(handler) for kind, handler in self.handlers.items()}
+        return _interpreter(Interpreter, handlers)
+
     def __repr__(self) -> str:
         return _described(self)
 
@@ -126,6 +145,23 @@ class AsyncInterpreter(Generic[E_contra]):
         if not isinstance(other, Interpreter):
             return NotImplemented
         return _interpreter(AsyncInterpreter, joined(awaitable(other), self.handlers))
+
+    def around(
+        self, wrapper: Callable[[Command[Any], Handler], Awaitable[Any]]
+    ) -> AsyncInterpreter[E_contra]:
+        """The same, with each command answered by `await wrapper(command, handler)`.
+
+        The handler that it is given is to be awaited, too.
+        """
+
+        def wrapped(awaits: bool, handler: Handler) -> Handler:
+            async def plain(command: Command[Any]) -> Any:
+                return handler(command)
+
+            return lambda command: wrapper(command, handler if awaits else plain)
+
+        handlers = {kind: (True, wrapped(*entry)) for kind, entry in self.handlers.items()}
+        return _interpreter(AsyncInterpreter, handlers)
 
     def __repr__(self) -> str:
         return _described(self)

@@ -104,7 +104,7 @@ def predicate(on: On) -> Predicate:
     if not isinstance(on, type | tuple):
         if callable(on):
             return on
-    elif _are_exceptions(on if isinstance(on, tuple) else (on,)):
+    elif _are_exceptions(on):
         return lambda failure: isinstance(failure, on)
     raise TypeError(
         f"on={on!r} chooses no failures: give an Exception class, a tuple of them, "
@@ -112,10 +112,10 @@ def predicate(on: On) -> Predicate:
     )
 
 
-def _are_exceptions(kinds: tuple[Any, ...]) -> bool:
-    return bool(kinds) and all(
-        isinstance(kind, type) and issubclass(kind, Exception) for kind in kinds
-    )
+def _are_exceptions(on: Any) -> bool:
+    if isinstance(on, type):
+        return issubclass(on, Exception)
+    return bool(on) and all(isinstance(kind, type) and _are_exceptions(kind) for kind in on)
 
 
 def _seconds(retry_after: float | None) -> float | None:

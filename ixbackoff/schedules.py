@@ -79,3 +79,18 @@ class Exponential:
 
 powers_of_two = Exponential()
 """The default schedule: 1, 2, 4, 8, ... seconds."""
+
+
+def seconds_of(schedule: Schedule, k: int) -> float:
+    """The seconds of the k-th wait.
+
+    Raises:
+        ValueError: the schedule gave no usable number.
+    """
+    seconds: object = schedule(k)
+    if not (isinstance(seconds, float | int) and isfinite(seconds) and seconds >= 0):
+        raise ValueError(
+            f"The schedule {schedule!r} gave {seconds!r} for wait {k}: it has to give a finite "
+            "number of seconds, 0 or more."
+        )
+    return seconds

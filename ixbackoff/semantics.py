@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from math import isfinite
 from operator import length_hint
 from typing import Any, TypeAlias
 
@@ -11,7 +10,7 @@ from .chains import Chain, Ladder, Step, chain, continued, ladder
 from .commands import Command
 from .failures import Transient
 from .replay import Entry, Stream, replay
-from .schedules import Schedule, powers_of_two
+from .schedules import Schedule, powers_of_two, seconds_of
 from .steps import (
     Backoff,
     Bind,
@@ -227,13 +226,7 @@ class Run:
         Raises:
             ValueError: the schedule gave no usable number of seconds.
         """
-        k = self.top - rung
-        seconds = self.schedule(k)
-        if not (isfinite(seconds) and seconds >= 0):
-            raise ValueError(
-                f"The schedule {self.schedule!r} gave {seconds!r} for wait {k}: it has to give a "
-                "finite number of seconds, 0 or more."
-            )
+        seconds = seconds_of(self.schedule, self.top - rung)
         asked = failure.retry_after if isinstance(failure, Transient) else None
         self.shortest = max(self.shortest, seconds, asked or 0.0)
         self.waits += 1

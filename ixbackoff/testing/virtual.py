@@ -1,0 +1,228 @@
+"""Virtual time: programs run in no time, and leave a trace."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any, Generic, NamedTuple, Never, Self, TypeVar
+
+from ..commands import AsyncInterpreter, Command, Handler, Interpreter, awaitable
+from ..vocabulary import Delay, Log, Throw
+from .scripts import Unscripted
+
+E = TypeVar("E")
+
+
+class Performed(NamedTuple):
+    """One line of a trace.
+
+    Attributes:
+        at: seconds of virtual time since the beginning.
+        command: what was issued.
+        answer: what came of it, `None` if it failed.
+        failure: the exception that came of it, `None` if it was answered.
+    """
+
+    at: float
+    command: Command[Any]
+    answer: Any
+    failure: BaseException | None
+
+    def __str__(self) -> str:
+        outcome = repr(self.answer) if self.failure is None else f"raised {self.failure!r}"
+        return f"{self.at:10.3f}  {self.command!r} -> {outcome}"
+
+
+class Waited:
+    """What a wait of the ladder is compared with; made by `waited`."""
+
+    __slots__ = ("seconds",)
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Delay | Waited) and self.seconds == other.seconds
+
+    def __hash__(self) -> int:
+        return hash((Waited, self.seconds))
+
+    def __repr__(self) -> str:
+        return f"waited({self.seconds:g})"
+
+
+def waited(seconds: float) -> Waited:
+    """What stands for a wait of the ladder in `World.expect`, since nobody else can make one."""
+    return Waited(seconds)
+
+
+class World(Generic[E]):
+    """A clock that waits move, and a trace; what `Virtual` and `VirtualAsync` share.
+
+    As a context manager it checks at the end that every scripted answer was asked for.
+
+    Attributes:
+        now: seconds of virtual time since the beginning.
+        trace: what was performed, in order.
+    """
+
+    def __init__(self, scripts: Interpreter[E] | AsyncInterpreter[E]) -> None:
+        self.now = 0.0
+        self.trace: list[Performed] = []
+        self._scripts = awaitable(scripts)
+
+    @property
+    def commands(self) -> list[Command[Any]]:
+        """What was issued, in order, waits included."""
+        return [performed.command for performed in self.trace]
+
+    @property
+    def waits(self) -> list[float]:
+        """The seconds of each wait, in order."""
+        return [command.seconds for command in self.commands if isinstance(command, Delay)]
+
+    def expect(self, *commands: Command[Any] | Waited) -> None:
+        """Check that these commands were performed, in this order, and no others.
+
+        Raises:
+            AssertionError: they were not; it says what was performed, what was not found and what
+                was expected next.
+        """
+        issued = self.commands
+        same = 0
+        while same < min(len(issued), len(commands)) and commands[same] == issued[same]:
+            same += 1
+        if same == len(issued) == len(commands):
+            return
+        missing = [repr(command) for command in commands[same:]]
+        raise AssertionError(
+            _report(
+                self.trace[:same],
+                ("not found", missing[:1]),
+                ("performed instead", [str(performed) for performed in self.trace[same:]]),
+                ("expected next", missing[1:]),
+            )
+        )
+
+    def check_all_asked(self) -> None:
+        """Check that every scripted answer was asked for.
+
+        Raises:
+            AssertionError: some were not.
+        """
+        if left := self._left():
+            raise AssertionError(_report(self.trace, ("answers that nobody asked for", left)))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if error is None:
+            self.check_all_asked()
+
+    def _standard(self) -> Interpreter[Command[Any]]:
+        """What needs no script; and anything else, which is then missed in it."""
+        return (
+            Command[Any].handled_by(_missed)
+            | Delay.handled_by(self._wait)
+            | Log.handled_by(lambda _: None)
+            | Throw.handled_by(_throw)
+        )
+
+    def _wait(self, command: Delay) -> None:
+        self.now += command.seconds
+
+    def _performed(
+        self, at: float, command: Command[Any], answer: Any, failure: BaseException | None = None
+    ) -> None:
+        self.trace.append(Performed(at, command, answer, failure))
+
+    def _unscripted(self, missing: Unscripted) -> Unscripted:
+        return Unscripted(
+            _report(self.trace, ("not found", [str(missing)]), ("expected next", self._left()))
+        )
+
+    def _left(self) -> list[str]:
+        return [
+            f"{kind.__name__}: {answer}"
+            for kind, (_, handler) in self._scripts.items()
+            for answer in getattr(handler, "unused", list)()
+        ]
+
+
+class Virtual(World[E]):
+    """A world for tests: handlers that are scripted, a clock that waits move, and a trace.
+
+    Waits take no time, they only move `now`. `Log` and `Throw` need no script.
+
+    >>> from ixbackoff import N2, ServerError, at, Download
+    >>> from ixbackoff.testing import Virtual, answers, waited
+    >>> page = Download("http://localhost/a", "a")
+    >>> with Virtual(Download.handled_by(answers(ServerError(503), None))) as world:
+    ...     at(N2).retry(page).run(world.interpreter)
+    >>> world.expect(page, waited(1), page)
+    >>> world.now
+    1.0
+
+    As a context manager it checks at the end that every scripted answer was asked for.
+    """
+
+    def __init__(self, scripts: Interpreter[E]) -> None:
+        super().__init__(scripts)
+        answering = self._standard() | scripts
+        self.interpreter: Interpreter[E | Delay | Log | Throw] = answering.around(self._answer)
+
+    def _answer(self, command: Command[Any], handler: Handler) -> Any:
+        at = self.now
+        try:
+            answer = handler(command)
+        except Unscripted as missing:
+            raise self._unscripted(missing) from None
+        except BaseException as error:
+            self._performed(at, command, None, error)
+            raise
+        self._performed(at, command, answer)
+        return answer
+
+
+class VirtualAsync(World[E]):
+    """As `Virtual`, for handlers of which some are awaited; for `run_async`.
+
+    With scripted answers alone, `Virtual` serves `run_async` as well as `run`.
+    """
+
+    def __init__(self, scripts: AsyncInterpreter[E]) -> None:
+        super().__init__(scripts)
+        answering = self._standard() | scripts
+        self.interpreter: AsyncInterpreter[E | Delay | Log | Throw] = answering.around(self._answer)
+
+    async def _answer(self, command: Command[Any], handler: Handler) -> Any:
+        at = self.now
+        try:
+            answer: Any = await handler(command)
+        except Unscripted as missing:
+            raise self._unscripted(missing) from None
+        except BaseException as error:
+            self._performed(at, command, None, error)
+            raise
+        self._performed(at, command, answer)
+        return answer
+
+
+def _missed(command: Command[Any]) -> Any:
+    raise Unscripted(f"{command!r}: this kind has no script")
+
+
+def _throw(command: Throw) -> Never:
+    raise command.error
+
+
+def _report(trace: list[Performed], *parts: tuple[str, list[str]]) -> str:
+    lines = ["", "performed:", *([f"  {performed}" for performed in trace] or ["  nothing"])]
+    for title, texts in parts:
+        lines += [f"{title}:", *(f"  {text}" for text in texts or ["nothing"])]
+    return "\n".join(lines)
