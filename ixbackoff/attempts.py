@@ -9,6 +9,7 @@ from typing import Any, Generic, Never, ParamSpec, Protocol, TypeAlias, final
 from typing_extensions import TypeVar
 
 from .chains import Chain, Step, chain
+from .commands import is_coroutine_function
 from .failures import WORTH_ANOTHER_TRY, On, predicate
 from .steps import Do as DoStep
 from .steps import Map, OrElse, Start, Then
@@ -90,6 +91,11 @@ def attempt(function: Callable[P, Do[E, A]]) -> Callable[P, Attempt[E, A]]:
     """
     if not callable(function):
         raise TypeError(f"attempt({function!r}): give a generator function.")
+    if is_coroutine_function(function):
+        raise TypeError(
+            f"attempt({function.__name__}): it is a coroutine function; write `def` and "
+            "`yield from`, and await in the handlers."
+        )
 
     @wraps(function)
     def made(*args: P.args, **kwargs: P.kwargs) -> Attempt[E, A]:

@@ -51,7 +51,7 @@ class Command(Generic[R_co]):
         """
         if not callable(handler):
             raise TypeError(f"{cls.__name__}.handled_by({handler!r}): give a function.")
-        if _is_coroutine_function(handler):
+        if is_coroutine_function(handler):
             raise TypeError(
                 f"{cls.__name__}.handled_by({_name(handler)}): it is a coroutine function, "
                 f"so write {cls.__name__}.awaited_by({_name(handler)}) and run with run_async."
@@ -224,7 +224,7 @@ def _fields(command: object) -> dict[str, object]:
     return slotted | getattr(command, "__dict__", {})
 
 
-def _is_coroutine_function(function: Callable[..., object]) -> bool:
+def is_coroutine_function(function: Callable[..., object]) -> bool:
     code = getattr(getattr(function, "__func__", function), "__code__", None)
     return bool(code and code.co_flags & CO_COROUTINE)
 

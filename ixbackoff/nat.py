@@ -30,7 +30,7 @@ class Nat:
         super().__init_subclass__()
 
 
-N_inner = TypeVar("N_inner", bound=Nat)
+P_inner = TypeVar("P_inner", bound=Nat)
 R_rung = TypeVar("R_rung", bound=Nat)
 
 
@@ -45,8 +45,8 @@ class Z(Nat, only_Z_and_Succ_are_rungs=_Seal):
 
 
 @final
-class Succ(Nat, Generic[N_inner], only_Z_and_Succ_are_rungs=_Seal):
-    """One rung above `N_inner`: one more wait is left."""
+class Succ(Nat, Generic[P_inner], only_Z_and_Succ_are_rungs=_Seal):
+    """One rung above `P_inner`: one more wait is left."""
 
     __slots__ = ()
 

@@ -127,6 +127,8 @@ def unroll(program: Chain, schedule: Schedule = powers_of_two) -> Stream:
     finally:
         # An exception must not be kept alive by a frame in its own traceback.
         failure = effect = None
+        for log in run.logs:
+            log.clear()
 
 
 class Run:
@@ -142,6 +144,7 @@ class Run:
 
     __slots__ = (
         "ladder",
+        "logs",
         "rung",
         "schedule",
         "shortest",
@@ -159,6 +162,7 @@ class Run:
         self.schedule = schedule
         self.shortest = 0.0
         self.tries = 0
+        self.logs: list[list[Entry]] = []
         self.waits = 0
         self.waited = 0.0
 
@@ -216,7 +220,10 @@ class Run:
 
     def tried(self, step: Retry) -> Ladder:
         """`retry` in terms of the other steps: try, then wait and try on every rung below."""
-        effect = Resumed(step.effect) if step.resumes else step.effect
+        effect = step.effect
+        if step.resumes:
+            effect = Resumed(effect)
+            self.logs.append(effect.log)
         again = (Backoff(step.chosen), OrElse(effect, step.chosen))
         return ladder(Ladder, self.rung, 0, (Do(effect), *again * self.rung))
 

@@ -156,7 +156,12 @@ def call(function: Callable[P, A], /, *args: P.args, **kwargs: P.kwargs) -> Call
     call(pow, 2, 5)
     >>> call(pow, 2, 5)()
     32
+
+    Raises:
+        TypeError: `function` is not callable.
     """
+    if not callable(function):
+        raise TypeError(f"call({function!r}): give a function, and its arguments after it.")
     return Call(function, args, tuple(kwargs.items()))
 
 

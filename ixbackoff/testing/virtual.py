@@ -147,11 +147,11 @@ class World(Generic[E]):
         )
 
     def _left(self) -> list[str]:
-        return [
-            f"{kind.__name__}: {answer}"
-            for kind, (_, handler) in self._scripts.items()
-            for answer in getattr(handler, "unused", list)()
-        ]
+        left: list[str] = []
+        for kind, (_, handler) in self._scripts.items():
+            unused: list[str] = getattr(handler, "unused", list)()
+            left += [f"{kind.__name__}: {answer}" for answer in unused]
+        return left
 
 
 class Virtual(World[E]):

@@ -1,0 +1,151 @@
+"""The laws, as named functions: each gives two programs that have to be the same from outside.
+
+`begin` makes an attempt or a program of an effect: the laws hold for both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from ixbackoff import N0, N1, N2, N3, Attempt, Do, Program, at, attempt, do
+
+Value: TypeAlias = int
+AnEffect: TypeAlias = Any
+Function: TypeAlias = Callable[[Value], AnEffect]
+Begin: TypeAlias = Callable[[AnEffect], Any]
+Same: TypeAlias = tuple[Any, Any]
+
+
+@attempt
+def pure(value: Value) -> Do[Any, Value]:
+    """The attempt that asks nobody and answers `value`."""
+    yield from ()
+    return value
+
+
+@attempt
+def failing(failure: Exception) -> Do[Any, Value]:
+    """The attempt that asks nobody and fails."""
+    yield from ()
+    raise failure
+
+
+class Then:
+    """`then` with `pure` is a monad, and `map` is its functor."""
+
+    @staticmethod
+    def left_identity(begin: Begin, value: Value, f: Function) -> Same:
+        return begin(pure(value)).then(f), begin(f(value))
+
+    @staticmethod
+    def right_identity(begin: Begin, m: AnEffect) -> Same:
+        return begin(m).then(pure), begin(m)
+
+    @staticmethod
+    def associativity(begin: Begin, m: AnEffect, f: Function, g: Function) -> Same:
+        return begin(m).then(f).then(g), begin(m).then(lambda value: do(f(value)).then(g))
+
+    @staticmethod
+    def map_is_then_pure(begin: Begin, m: AnEffect) -> Same:
+        return begin(m).map(lambda v: v * 3 + 1), begin(m).then(lambda v: pure(v * 3 + 1))
+
+    @staticmethod
+    def map_composes(begin: Begin, m: AnEffect) -> Same:
+        return (
+            begin(m).map(lambda v: v + 1).map(lambda v: v * 2),
+            begin(m).map(lambda v: (v + 1) * 2),
+        )
+
+    @staticmethod
+    def do_notation_is_a_chain(begin: Begin, m: AnEffect, f: Function, g: Function) -> Same:
+        @attempt
+        def written_out() -> Do[Any, Value]:
+            first: Value = yield from m
+            second: Value = yield from f(first)
+            third: Value = yield from g(second)
+            return third
+
+        return begin(written_out()), begin(m).then(f).then(g)
+
+    @staticmethod
+    def failure_is_left_zero(begin: Begin, failure: Exception, f: Function) -> Same:
+        return begin(failing(failure)).then(f), begin(failing(failure))
+
+
+class OrElse:
+    """`or_else` is associative; success is its left zero, and a transient failure its unit."""
+
+    @staticmethod
+    def associativity(begin: Begin, a: AnEffect, b: AnEffect, c: AnEffect) -> Same:
+        return begin(a).or_else(b).or_else(c), begin(a).or_else(do(b).or_else(c))
+
+    @staticmethod
+    def success_is_left_zero(begin: Begin, value: Value, b: AnEffect) -> Same:
+        return begin(pure(value)).or_else(b), begin(pure(value))
+
+    @staticmethod
+    def transient_failure_is_left_unit(begin: Begin, failure: Exception, b: AnEffect) -> Same:
+        return begin(failing(failure)).or_else(b), begin(b)
+
+
+class Ladders:
+    """Programs compose as their rungs do."""
+
+    @staticmethod
+    def bind_associativity(m: AnEffect, f: Function, g: Function) -> Same:
+        def second(value: Value) -> Program[Any, Any, Value, Any]:
+            return at(N3).do(f(value)).backoff().or_else(m)
+
+        def third(value: Value) -> Program[Any, Any, Value, Any]:
+            return at(N2).do(g(value)).backoff().skip()
+
+        program = at(N3).do(m)
+        return (
+            program.bind(second).bind(third),
+            program.bind(lambda value: second(value).bind(third)),
+        )
+
+    @staticmethod
+    def join_associativity(a: AnEffect, b: AnEffect, c: AnEffect) -> Same:
+        p, q, r = at(N3).do(a).backoff(), at(N2).do(b).backoff(), at(N1).do(c).backoff()
+        return p >> q >> r, p >> (q >> r)
+
+    @staticmethod
+    def alternative_associativity(a: AnEffect, b: AnEffect, c: AnEffect) -> Same:
+        p, q, r = at(N3).do(a).backoff(), at(N2).do(b).backoff(), at(N1).do(c).backoff()
+        return p | q | r, p | (q | r)
+
+    @staticmethod
+    def join_is_bind(a: AnEffect, b: AnEffect) -> Same:
+        p, q = at(N2).do(a).backoff(), at(N1).do(b).backoff()
+        return (p >> q), p.bind(lambda _: q)
+
+    @staticmethod
+    def alternative_is_or_bind(a: AnEffect, b: AnEffect) -> Same:
+        p, q = at(N2).do(a).backoff(), at(N1).do(b).backoff()
+        return (p | q), p.or_bind(lambda _: q)
+
+    @staticmethod
+    def retry_in_other_steps(x: AnEffect) -> Same:
+        return (
+            at(N2).retry(x),
+            at(N2).do(x).backoff().or_else(x).backoff().or_else(x),
+        )
+
+    @staticmethod
+    def an_empty_ladder_is_no_ladder(x: AnEffect) -> Same:
+        return at(N0).retry(x), at(N0).do(x)
+
+
+class Resume:
+    """`resume` is `retry`, without asking again what was answered."""
+
+    @staticmethod
+    def a_command_is_its_own_resumption(command: AnEffect) -> Same:
+        return at(N3).resume(command), at(N3).retry(command)
+
+
+def same_answers(attempt_of: Callable[[], Attempt[Any, Value]]) -> Same:
+    """When the same command always has the same answer, both come to the same value."""
+    return at(N3).resume(attempt_of()), at(N3).retry(attempt_of())

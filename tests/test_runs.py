@@ -1,0 +1,372 @@
+"""Running: what happens to failures, to what must never be held back, and to what was begun."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import pickle
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import pytest
+import trio
+
+from ixbackoff import (
+    N0,
+    N1,
+    N2,
+    N3,
+    Call,
+    Command,
+    Delay,
+    Diverged,
+    Do,
+    Interpreter,
+    Log,
+    NotReady,
+    ServerError,
+    Throttled,
+    Throw,
+    at,
+    attempt,
+    call,
+    do,
+)
+from ixbackoff.testing import Virtual, VirtualAsync, always, answers, waited
+
+from .observing import Ask
+
+calling = Call[Any].handled_by(lambda command: command())
+
+
+def test_the_last_failure_itself_is_raised_with_a_note() -> None:
+    last = Throttled(5)
+    world = Virtual(Ask.handled_by(answers(NotReady(), NotReady(), last)))
+    with pytest.raises(Throttled) as raised:
+        at(N2).retry(Ask("a")).run(world.interpreter)
+    assert raised.value is last
+    assert last.__notes__ == ["ixbackoff: attempts made: 3, waits: 2, 3 s in all"]
+
+
+def test_what_is_not_worth_another_try_is_raised_at_once() -> None:
+    world = Virtual(Ask.handled_by(answers(KeyError("bug"))))
+    with pytest.raises(KeyError):
+        at(N3).retry(Ask("a")).run(world.interpreter)
+    assert world.waits == []
+
+
+def test_a_retry_after_lengthens_this_wait_and_those_that_follow() -> None:
+    world = Virtual(Ask.handled_by(answers(Throttled(3), NotReady(), ServerError(503, 0.5), 1)))
+    at(N3).retry(Ask("a")).run(world.interpreter)
+    assert world.waits == [3, 3, 4]
+
+
+def test_on_may_be_a_class_a_tuple_or_a_predicate() -> None:
+    for on in (KeyError, (KeyError, ValueError), lambda failure: "x" in str(failure)):
+        world = Virtual(Ask.handled_by(answers(KeyError("x"), 1)))
+        assert at(N1).retry(Ask("a"), on=on).run(world.interpreter) == 1
+
+
+def test_a_predicate_that_raises_ends_the_retries_with_its_error() -> None:
+    def broken(failure: Exception) -> bool:
+        raise ZeroDivisionError
+
+    world = Virtual(Ask.handled_by(answers(NotReady())))
+    with pytest.raises(ZeroDivisionError):
+        at(N3).retry(Ask("a"), on=broken).run(world.interpreter)
+    assert world.waits == []
+
+
+def test_resume_goes_on_at_the_command_that_failed() -> None:
+    @attempt
+    def steps() -> Do[Ask, list[int]]:
+        got = []
+        for name in "abc":
+            got.append((yield from Ask(name)))  # noqa: PERF401
+        return got
+
+    world = Virtual(Ask.handled_by(answers(1, 2, NotReady(), NotReady(), 3)))
+    with world:
+        assert at(N3).resume(steps()).run(world.interpreter) == [1, 2, 3]
+    a, b, c = Ask("a"), Ask("b"), Ask("c")
+    world.expect(a, b, c, waited(1), c, waited(2), c)
+
+
+def test_resume_gives_caught_failures_again() -> None:
+    @attempt
+    def steps() -> Do[Ask, int]:
+        try:
+            yield from Ask("first")
+        except ServerError:
+            return (yield from Ask("second"))
+        return 0
+
+    world = Virtual(Ask.handled_by(answers(ServerError(500), NotReady(), 7)))
+    assert at(N1).resume(steps()).run(world.interpreter) == 7
+    world.expect(Ask("first"), Ask("second"), waited(1), Ask("second"))
+
+
+def test_resume_asks_the_failed_command_again_and_not_its_cleaning_up() -> None:
+    @attempt
+    def steps() -> Do[Ask, int]:
+        try:
+            return (yield from Ask("work"))
+        finally:
+            yield from Ask("clean up")
+
+    world = Virtual(Ask.handled_by(answers(NotReady(), 0, 7, 0)))
+    assert at(N1).resume(steps()).run(world.interpreter) == 7
+    world.expect(Ask("work"), Ask("clean up"), waited(1), Ask("work"), Ask("clean up"))
+
+
+def test_resume_polls_when_the_attempt_itself_judges_the_answer() -> None:
+    @attempt
+    def ready() -> Do[Ask, int]:
+        status = yield from Ask("status")
+        if status == 0:
+            raise NotReady
+        return status
+
+    world = Virtual(Ask.handled_by(answers(0, 0, 1)))
+    assert at(N3).resume(ready()).run(world.interpreter) == 1
+
+
+def test_resume_names_a_divergence() -> None:
+    names = iter(["a", "b", "c"])
+
+    @attempt
+    def whimsical() -> Do[Ask, int]:
+        yield from Ask(next(names))
+        return (yield from Ask("then"))
+
+    world = Virtual(Ask.handled_by(answers(1, NotReady())))
+    with pytest.raises(Diverged, match=r"issued Ask\(name='b'\) where it had issued Ask\(name='a'"):
+        at(N3).resume(whimsical()).run(world.interpreter)
+
+
+def test_resume_takes_functions_made_anew_for_the_same() -> None:
+    @attempt
+    def steps() -> Do[Call[int] | Ask, int]:
+        one = yield from call(lambda: 1)
+        return one + (yield from Ask("a"))
+
+    world = Virtual(calling | Ask.handled_by(answers(NotReady(), 5)))
+    assert at(N1).resume(steps()).run(world.interpreter) == 6
+
+
+class Stop(BaseException):
+    """Stands for KeyboardInterrupt."""
+
+
+@attempt
+def guarded() -> Do[Ask, int]:
+    try:
+        return (yield from Ask("work"))
+    finally:
+        yield from Ask("clean up")
+
+
+@attempt
+def guarded_twice() -> Do[Ask, int]:
+    try:
+        return (yield from guarded())
+    finally:
+        yield from Ask("clean up outside")
+
+
+@pytest.mark.parametrize("catching", [(Exception,), lambda failure: True])
+def test_what_is_no_exception_is_never_held_back_and_cleaning_up_is_carried_out(
+    catching: Any,
+) -> None:
+    world = Virtual(Ask.handled_by(answers(Stop(), 0, 0)))
+    program = at(N3).retry(guarded_twice(), on=catching)
+    with pytest.raises(Stop):
+        program.run(world.interpreter)
+    world.expect(Ask("work"), Ask("clean up"), Ask("clean up outside"))
+
+
+def test_an_interrupt_in_a_wait_ends_the_program() -> None:
+    def interrupted(command: Delay) -> None:
+        raise KeyboardInterrupt
+
+    world = Virtual(Ask.handled_by(answers(NotReady())) | Delay.handled_by(interrupted))
+    with pytest.raises(KeyboardInterrupt):
+        at(N3).retry(Ask("a"), on=lambda failure: True).run(world.interpreter)
+    world.check_all_asked()
+
+
+async def cancelled_in_asyncio(program: Callable[[], Any]) -> None:
+    task = asyncio.create_task(program())
+    await asyncio.sleep(0.01)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+def hanging(done: list[str], sleep: Any) -> Any:
+    async def answer(command: Ask) -> int:
+        await sleep(60 if command.name == "work" else 0.001)
+        done.append(command.name)
+        return 0
+
+    return Ask.awaited_by(answer) | Delay.awaited_by(lambda command: sleep(command.seconds))
+
+
+def test_cancelled_in_asyncio_cleaning_up_is_carried_out() -> None:
+    done: list[str] = []
+    program = at(N3).retry(guarded_twice())
+    interpreter = hanging(done, asyncio.sleep)
+    asyncio.run(cancelled_in_asyncio(lambda: program.run_async(interpreter)))
+    assert done == ["clean up", "clean up outside"]
+
+
+def test_cancelled_in_trio_cleaning_up_is_carried_out() -> None:
+    done: list[str] = []
+
+    async def main() -> None:
+        with trio.move_on_after(0.01) as scope:
+            await at(N3).retry(guarded_twice()).run_async(hanging(done, trio.sleep))
+        assert scope.cancelled_caught
+
+    trio.run(main)
+    assert done == ["clean up", "clean up outside"]
+
+
+def test_a_closed_coroutine_leaves_nothing_running() -> None:
+    ended: list[str] = []
+
+    @attempt
+    def watched() -> Do[Ask, int]:
+        try:
+            return (yield from Ask("work"))
+        finally:
+            ended.append("finally")
+
+    coroutine = at(N0).do(watched()).run_async(hanging([], asyncio.sleep))
+
+    async def main() -> None:
+        task = asyncio.ensure_future(asyncio.wait_for(coroutine, 0.01))
+        with pytest.raises(TimeoutError):
+            await task
+
+    asyncio.run(main())
+    assert ended == ["finally"]
+
+
+def test_one_program_runs_many_times_and_at_once() -> None:
+    program = at(N2).retry(do(Ask("a")).then(lambda value: call(pow, value, 2)))
+
+    async def main() -> list[int]:
+        worlds = [Virtual(calling | Ask.handled_by(answers(NotReady(), n))) for n in range(100)]
+        return await asyncio.gather(*(program.run_async(world.interpreter) for world in worlds))
+
+    assert asyncio.run(main()) == [n**2 for n in range(100)]
+
+
+def test_handlers_that_are_awaited_run_in_virtual_time_too() -> None:
+    async def answer(command: Ask) -> int:
+        await asyncio.sleep(0)
+        return next(numbers)
+
+    numbers = iter([3])
+    world = VirtualAsync(Ask.awaited_by(answer) | Log.handled_by(always(None)))
+    program = at(N1).do(Log("now")).do(Ask("a")).wait()
+    assert asyncio.run(program.run_async(world.interpreter)) == 3
+    world.expect(Log("now"), Ask("a"), waited(1))
+    assert world.now == 1
+
+
+@pytest.mark.parametrize("fails", [True, False])
+def test_a_run_leaves_nothing_for_the_collector(fails: bool) -> None:
+    @attempt
+    def catching() -> Do[Ask, int]:
+        try:
+            yield from Ask("a")
+        except ServerError:
+            yield from Ask("b")
+        return (yield from Ask("c"))
+
+    def answer(command: Ask) -> int:
+        if command.name == "a":
+            raise ServerError(500)
+        if command.name == "c" and fails:
+            raise NotReady
+        return 0
+
+    interpreter: Interpreter[Any] = Ask.handled_by(answer) | Delay.handled_by(lambda command: None)
+    programs: list[Any] = [
+        at(N2).retry(catching()),
+        at(N2).resume(catching()),
+        at(N1).do(Ask("a")).backoff().or_else(Ask("c")),
+    ]
+    for program in programs:
+        gc.collect()
+        gc.disable()
+        try:
+            with suppress(NotReady):
+                program.run(interpreter)
+            assert gc.collect() == 0
+        finally:
+            gc.enable()
+
+
+def test_failures_can_be_pickled() -> None:
+    for failure in (Throttled(2.5), ServerError(503, 1.0), NotReady("later")):
+        copy = pickle.loads(pickle.dumps(failure))  # noqa: S301
+        assert (str(copy), copy.retry_after) == (str(failure), failure.retry_after)
+
+
+class Once(Command[int]):
+    __slots__ = ()
+
+
+@pytest.mark.parametrize(
+    "chains", ["then", "bind", "right then", "right bind", "do-notation", ">>"]
+)
+def test_depth_costs_no_recursion(chains: str) -> None:
+    depth = 50 * sys.getrecursionlimit()
+    once = Once()
+    program: Any = at(N0).do(once)
+
+    def right(left: int) -> Any:
+        return lambda _: once if left == 0 else do(once).then(right(left - 1)).map(lambda n: n)
+
+    def right_bound(left: int) -> Any:
+        return lambda _: (
+            at(N0).do(once) if left == 0 else at(N0).do(once).bind(right_bound(left - 1))
+        )
+
+    @attempt
+    def nested(left: int) -> Do[Once, int]:
+        if left == 0:
+            return (yield from once)
+        return (yield from nested(left - 1))
+
+    if chains == "then":
+        for _ in range(depth):
+            program = program.then(lambda _: once)
+    elif chains == "bind":
+        for _ in range(depth):
+            program = program.bind(lambda _: at(N0).do(once))
+    elif chains == ">>":
+        for _ in range(depth):
+            program = at(N0).do(once) >> program
+    elif chains == "do-notation":
+        program = program.do(nested(depth))
+    else:
+        program = (
+            program.then(right(depth))
+            if chains == "right then"
+            else program.bind(right_bound(depth))
+        )
+    assert program.run(Once.handled_by(lambda command: 1)) == 1
+
+
+def test_throw_is_a_command_that_a_test_sees() -> None:
+    error = ValueError("no")
+    world = Virtual(Ask.handled_by(answers()))
+    with pytest.raises(ValueError, match="no"):
+        at(N1).do(Throw(error)).or_else(Ask("never")).backoff().run(world.interpreter)
+    assert [performed.failure for performed in world.trace] == [error]
