@@ -208,6 +208,16 @@ def _interpreter(kind: type[I_any], handlers: Handlers) -> I_any:
     return made
 
 
+def unawaited(answer: Any, command: Command[Any]) -> TypeError:
+    """The error of a handler that answers a coroutine where an answer was to be."""
+    answer.close()
+    kind = command.__class__.__name__
+    return TypeError(
+        f"The handler of {kind} answered a coroutine: join it as {kind}.awaited_by(...) and run "
+        "with run_async."
+    )
+
+
 def _described(interpreter: Interpreter[Any] | AsyncInterpreter[Any]) -> str:
     kinds = ", ".join(kind.__name__ for kind in interpreter.handlers)
     return f"<{interpreter.__class__.__name__} of {kinds}>"

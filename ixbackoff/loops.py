@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from types import CoroutineType
 from typing import Any
 
-from .commands import Command, Handlers, inherited
+from .commands import Handlers, inherited, unawaited
 from .replay import Stream
 
 
@@ -76,13 +76,3 @@ def shielded() -> AbstractContextManager[object]:
             scope: AbstractContextManager[object] = sys.modules[library].CancelScope(shield=True)
             return scope
     return nullcontext()
-
-
-def unawaited(answer: Any, command: Command[Any]) -> TypeError:
-    """The error of a handler that answers a coroutine where an answer was to be."""
-    answer.close()
-    kind = command.__class__.__name__
-    return TypeError(
-        f"The handler of {kind} answered a coroutine: join it as {kind}.awaited_by(...) and run "
-        "with run_async."
-    )

@@ -151,7 +151,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         """
         checked_run(self, interpreter, Interpreter)
         try:
-            answer: A = answered(unroll(self, schedule), interpreter.handlers)
+            answer: A = answered(unroll(self, schedule, interpreter.handlers), interpreter.handlers)
         finally:
             if self.waits:
                 RETRYING.set(False)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from operator import length_hint
+from types import CoroutineType
 from typing import Any, TypeAlias
 
 from .chains import Chain, Ladder, Step, chain, continued, ladder
-from .commands import Command
+from .commands import Command, Handlers, unawaited
 from .failures import Transient
 from .replay import Entry, Stream, replay
 from .schedules import Schedule, powers_of_two, seconds_of
@@ -31,7 +32,9 @@ StepsIterator = type(iter(()))
 EFFECTS: tuple[type, ...] = (Command, Chain)
 
 
-def unroll(program: Chain, schedule: Schedule = powers_of_two) -> Stream:
+def unroll(
+    program: Chain, schedule: Schedule = powers_of_two, handlers: Handlers | None = None
+) -> Stream:
     """Every command of a program, in order, `Delay`s included; it is sent every answer.
 
     A command's failure is thrown in. It returns the program's value, or raises its last failure.
@@ -42,6 +45,7 @@ def unroll(program: Chain, schedule: Schedule = powers_of_two) -> Stream:
     another chain or an attempt's generator. So depth costs no recursion.
     """
     run = Run(program, schedule)
+    handlers = handlers or {}
     frames: list[Any] = []
     steps: Iterator[Any] = iter(program.steps())
     attempt: int | None = None  # the depth of the stack where the running attempt began
@@ -108,7 +112,13 @@ def unroll(program: Chain, schedule: Schedule = powers_of_two) -> Stream:
                 failure = None
                 while request is not None:
                     try:
-                        value = yield request
+                        handler = handlers.get(request.__class__)
+                        if handler is None:
+                            value = yield request
+                        else:
+                            value = handler(request)
+                            if value.__class__ is CoroutineType:
+                                raise unawaited(value, request)
                     except BaseException as error:
                         request = throw(error)
                     else:

@@ -1,0 +1,1 @@
+"""Measurements as ratios, each taken in one run: `make bench`."""
