@@ -1,0 +1,106 @@
+"""Web servers: the two drivers of an exchange, sync and async."""
+
+from __future__ import annotations
+
+import os
+import ssl
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping
+from contextlib import aclosing, asynccontextmanager, closing, contextmanager, suppress
+from functools import lru_cache
+
+import httpx2
+
+from ..vocabulary import Download
+from .exchanges import Body, Exchange, Progress
+from .files import PartFile
+from .limits import Limits
+from .threads import in_thread
+
+
+def download(command: Download, limits: Limits, progress: Progress | None) -> None:
+    exchange = Exchange("GET", command.url, limits)
+    with PartFile(command.path) as part:
+        with answer(exchange) as response:
+            body = Body(command, exchange, response, progress)
+            for chunk in response.iter_raw():
+                part.write(body.checked(chunk))
+            body.check_whole()
+        part.commit()
+
+
+async def download_async(command: Download, limits: Limits, progress: Progress | None) -> None:
+    exchange = Exchange("GET", command.url, limits)
+    with PartFile(command.path) as part:
+        async with answer_async(exchange) as response:
+            body = Body(command, exchange, response, progress)
+            async with chunks_of(response) as chunks:
+                async for chunk in chunks:
+                    part.write(body.checked(chunk))
+            body.check_whole()
+        await in_thread(part.commit)
+
+
+def head(url: str, limits: Limits) -> Mapping[str, str]:
+    with answer(Exchange("HEAD", url, limits)) as response:
+        return response.headers
+
+
+async def head_async(url: str, limits: Limits) -> Mapping[str, str]:
+    async with answer_async(Exchange("HEAD", url, limits)) as response:
+        return response.headers
+
+
+@contextmanager
+def answer(exchange: Exchange) -> Generator[httpx2.Response]:
+    """The answer to a question, behind all its redirects; its body is still to be read."""
+    with (
+        exchange.translated(),
+        httpx2.Client(
+            verify=trusted(), timeout=exchange.timeout, headers=exchange.headers
+        ) as client,
+    ):
+        request: httpx2.Request | None = exchange.first(client)
+        while request is not None:
+            with closing(client.send(request, stream=True)) as response:
+                request = exchange.following(response)
+                if request is None:
+                    yield response
+
+
+@asynccontextmanager
+async def answer_async(exchange: Exchange) -> AsyncGenerator[httpx2.Response]:
+    """As `answer`."""
+    with exchange.translated():
+        async with httpx2.AsyncClient(
+            verify=trusted(), timeout=exchange.timeout, headers=exchange.headers
+        ) as client:
+            request: httpx2.Request | None = exchange.first(client)
+            while request is not None:
+                async with aclosing(await client.send(request, stream=True)) as response:
+                    request = exchange.following(response)
+                    if request is None:
+                        yield response
+
+
+@asynccontextmanager
+async def chunks_of(response: httpx2.Response) -> AsyncGenerator[AsyncIterator[bytes]]:
+    """The body of an answer; no generator of the HTTP library is left half read, as trio wants."""
+    chunks = response.aiter_raw()
+    try:
+        yield chunks
+    finally:
+        await response.aclose()
+        with suppress(httpx2.HTTPError, httpx2.StreamError):
+            async for _ in chunks:
+                pass
+
+
+def trusted() -> ssl.SSLContext:
+    """Whose certificates are trusted: those of the system, or those of `SSL_CERT_FILE`."""
+    return certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+
+
+@lru_cache(maxsize=1)
+def certificates(*_places: str | None) -> ssl.SSLContext:
+    # Reading them takes longer than a small download, so all clients share one.
+    return httpx2.create_ssl_context()

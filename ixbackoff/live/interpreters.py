@@ -1,0 +1,115 @@
+"""The live interpreters: who answers the standard commands in the real world."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Never
+
+from ..commands import AsyncInterpreter, Interpreter
+from ..vocabulary import Call, Delay, Download, Log, Standard, Throw, Upload
+from .extras import needed
+from .limits import DEFAULT_LIMITS, Limits
+from .uploads import upload, upload_async
+
+if TYPE_CHECKING:
+    from obstore.store import ObjectStore
+
+    from .exchanges import Progress
+
+LONGEST_SLEEP = 1e9  # seconds, 31 years: no clock takes what a server's Retry-After may ask for
+
+
+def live(
+    *,
+    limits: Limits = DEFAULT_LIMITS,
+    stores: Mapping[str, ObjectStore] | None = None,
+    progress: Progress | None = None,
+    logger: logging.Logger | None = None,
+) -> Interpreter[Standard | Call[Any]]:
+    """The interpreter that answers the standard commands in the real world.
+
+    `Download` gets a file over HTTP: it stands at its path when it is whole, and nothing stands
+    beside it when it failed. `Upload` puts a file into an object store. `Delay` sleeps, `Log` goes
+    to `logging`, `Throw` raises, and `Call` calls.
+
+    What may pass by itself is raised as `ConnectionError`, `TimeoutError`, `ServerError`,
+    `Throttled` or, where another download into the same file is under way, `NotReady`. What another
+    try would not help is raised as `ClientError`, `TooLarge`, `RedirectError`, `StoreError`,
+    `OSError` (no space, no such folder, no permission), `ssl.SSLCertVerificationError` or
+    `ValueError` (a URL of the wrong kind). No text of any of them holds the user name, password,
+    query or fragment of a URL.
+
+    >>> from ixbackoff import N0, Log, at
+    >>> at(N0).do(Log("ready")).run(live())
+
+    Args:
+        limits: how long, how large and how far.
+        stores: object stores by the beginning of their URLs, such as `{"memory://": store}`, used
+            for what begins so; the longest beginning wins.
+        progress: called with a download, the bytes that it has, and those that it will have,
+            `None` if that is not known; once at its start, and with each piece.
+        logger: where `Log` goes; by default the logger `"ixbackoff"`.
+    """
+    kept = dict(stores or {})
+
+    def download(command: Download) -> None:
+        with needed("Download"):
+            from . import http
+        http.download(command, limits, progress)
+
+    return (
+        Download.handled_by(download)
+        | Upload.handled_by(lambda command: upload(command, kept, limits))
+        | Delay.handled_by(lambda command: time.sleep(min(command.seconds, LONGEST_SLEEP)))
+        | at_once(logger)
+    )
+
+
+def live_async(
+    *,
+    limits: Limits = DEFAULT_LIMITS,
+    stores: Mapping[str, ObjectStore] | None = None,
+    progress: Progress | None = None,
+    logger: logging.Logger | None = None,
+) -> AsyncInterpreter[Standard | Call[Any]]:
+    """As `live`, for `run_async`, under asyncio and trio.
+
+    A command that is cancelled leaves nothing behind: no part of a file, no connection, no thread.
+    `Call` calls its function where it is, so a function that takes long holds up the event loop.
+    """
+    kept = dict(stores or {})
+
+    async def download(command: Download) -> None:
+        with needed("Download"):
+            from . import http
+        await http.download_async(command, limits, progress)
+
+    async def sleep(command: Delay) -> None:
+        with needed("Delay"):
+            import anyio
+        await anyio.sleep(min(command.seconds, LONGEST_SLEEP))
+
+    return (
+        Download.awaited_by(download)
+        | Upload.awaited_by(lambda command: upload_async(command, kept, limits))
+        | Delay.awaited_by(sleep)
+        | at_once(logger)
+    )
+
+
+def at_once(logger: logging.Logger | None) -> Interpreter[Log | Throw | Call[Any]]:
+    """What needs no waiting."""
+    kept = logger or logging.getLogger("ixbackoff")
+
+    def throw(command: Throw) -> Never:
+        raise command.error
+
+    calls: type[Call[Any]] = Call
+
+    return (
+        Log.handled_by(lambda command: kept.log(command.level, "%s", command.message))
+        | Throw.handled_by(throw)
+        | calls.handled_by(lambda command: command())
+    )

@@ -1,0 +1,45 @@
+"""How long, how large and how far: the bounds of every live command."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from math import isfinite
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """The bounds that live commands keep to.
+
+    >>> Limits(read_timeout=5.0).connect_timeout
+    10.0
+
+    Attributes:
+        connect_timeout: seconds for opening a connection.
+        read_timeout: seconds in which something has to arrive from a web server.
+        part_timeout: seconds for one request to an object store, which carries at most 5 MiB.
+        total_timeout: seconds for a whole download or upload.
+        max_size: bytes of a download.
+        max_redirects: how many redirects are followed.
+
+    Raises:
+        ValueError: a time is not above 0 or not finite, or a number is negative.
+    """
+
+    connect_timeout: float = 10.0
+    read_timeout: float = 30.0
+    part_timeout: float = 120.0
+    total_timeout: float = 3600.0
+    max_size: int = 8 * 2**30
+    max_redirects: int = 10
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name.endswith("_timeout"):
+                if not (isfinite(value) and value > 0):
+                    raise ValueError(f"{field.name}={value!r}: give seconds, above 0.")
+            elif not value >= 0:
+                raise ValueError(f"{field.name}={value!r}: give a number, 0 or more.")
+
+
+DEFAULT_LIMITS = Limits()

@@ -1,0 +1,118 @@
+"""Object stores by their URLs."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import MutableMapping
+from datetime import timedelta
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from ..vocabulary import without_secrets
+from .extras import needed
+from .limits import DEFAULT_LIMITS, Limits
+
+if TYPE_CHECKING:
+    from obstore.store import ObjectStore, S3Store
+
+STAGED = re.compile("#[0-9]+$")
+ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
+
+
+def store_of(
+    url: str, stores: MutableMapping[str, ObjectStore], limits: Limits = DEFAULT_LIMITS
+) -> tuple[ObjectStore, str]:
+    """The object store that a URL names, and the key in it.
+
+    >>> store, key = store_of("memory:///folder/key", {})
+    >>> key
+    'folder/key'
+
+    Args:
+        url: `file:///folder/key`, `memory:///key`, `s3://bucket/key`, or what begins with a key of
+            `stores`.
+        stores: stores by the beginning of their URLs; the longest beginning wins. The memory store
+            is put into it when it is first asked for.
+        limits: the time-outs of a store that is reached over the network.
+
+    Raises:
+        ValueError: the URL names no store or no key.
+        OSError: the folder is missing and cannot be made.
+        ImportError: obstore is not installed.
+    """
+    shown = without_secrets(url)
+    begin = max((prefix for prefix in stores if begins(url, prefix)), key=len, default=None)
+    if begin is not None:
+        return stores[begin], checked_key(url[len(begin) :], shown)
+    scheme, _, rest = url.partition("://")
+    place, _, key = rest.partition("/")
+    if scheme == "file" and place in ("", "localhost"):
+        folder, key = os.path.split("/" + checked_key(unquote(key), shown))
+        if STAGED.search(key):
+            raise ValueError(f"{shown}: in a folder, names that end in #1 or so are for parts.")
+        os.makedirs(folder, exist_ok=True)
+        with needed("Upload"):
+            from obstore.store import LocalStore
+        return LocalStore(folder), key
+    if scheme == "memory":
+        with needed("Upload"):
+            from obstore.store import MemoryStore
+        return stores.setdefault("memory://", MemoryStore()), checked_key(rest, shown)
+    if scheme == "s3" and place:
+        key = checked_key(key, shown)
+        return s3_store(place, limits=limits), key
+    raise ValueError(
+        f"{shown} names no store: give file:///folder/key, memory:///key or s3://bucket/key."
+    )
+
+
+def s3_store(
+    bucket: str, *, endpoint: str | None = None, limits: Limits = DEFAULT_LIMITS
+) -> S3Store:
+    """A bucket of S3, or of what speaks its protocol, by the usual AWS variables.
+
+    It does not try anything again by itself: that is the ladder's work.
+
+    Args:
+        bucket: its name.
+        endpoint: the URL of the service, `http://` or `https://`; by default that of the variable
+            `AWS_ENDPOINT_URL`, and if there is none, that of AWS.
+        limits: its time-outs.
+
+    Raises:
+        ValueError: the endpoint is not one of `http` or `https`.
+        ImportError: obstore is not installed.
+    """
+    with needed("s3://"):
+        from obstore.store import S3Store
+    endpoint = endpoint or next(
+        (os.environ[name] for name in ENDPOINTS if os.environ.get(name)), ""
+    )
+    if endpoint and not endpoint.startswith(("http://", "https://")):
+        raise ValueError(
+            f"The S3 endpoint {without_secrets(endpoint)!r} is no URL of http:// or https://."
+        )
+    return S3Store(
+        bucket,
+        config={"endpoint": endpoint} if endpoint else None,
+        client_options={
+            "allow_http": endpoint.startswith("http://"),
+            "connect_timeout": timedelta(seconds=limits.connect_timeout),
+            "timeout": timedelta(seconds=limits.part_timeout),
+        },
+        retry_config={"max_retries": 0},
+    )
+
+
+def begins(url: str, prefix: str) -> bool:
+    return url.startswith(prefix) and (prefix.endswith("/") or url[len(prefix) :][:1] == "/")
+
+
+def checked_key(key: str, shown: str) -> str:
+    key = key.lstrip("/")
+    if not key:
+        raise ValueError(f"{shown} names a store and no key: add /key.")
+    if not {"", ".", ".."}.isdisjoint(key.split("/")):
+        raise ValueError(f"{shown}: a key has no empty part, and none that is '.' or '..'.")
+    return key

@@ -1,0 +1,4 @@
+"""The squirrel: keeps copies of web resources in an object store, and an index of what it keeps.
+
+The reference pipeline of `ixbackoff`, on real parts. Run it with `python -m ixbackoff.squirrel`.
+"""

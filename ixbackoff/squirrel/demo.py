@@ -1,0 +1,31 @@
+"""An origin on loopback that fails as real ones do, and five resources of it."""
+
+from __future__ import annotations
+
+from .faults import Down, Fault, Reset, Slow, Status, Truncated
+from .origin import Origin
+
+KIB = 1024
+RESOURCES = {
+    "/acorns": b"acorn" * 20 * KIB,
+    "/beechnuts": b"beechnut" * 20 * KIB,
+    "/chestnuts": b"chestnut" * 20 * KIB,
+    "/hazelnuts": b"hazelnut" * 20 * KIB,
+    "/walnuts": b"walnut" * 300 * KIB,
+}
+FAULTS: dict[tuple[str, str], list[Fault | None]] = {
+    ("GET", "/acorns"): [Down(seconds=0.15)],
+    ("GET", "/beechnuts"): [Reset(after=10 * KIB), Reset()],
+    ("GET", "/chestnuts"): [Truncated(after=30 * KIB), Status(500)],
+    ("HEAD", "/hazelnuts"): [Status(503, retry_after=1)],
+    ("GET", "/walnuts"): [Status(429, retry_after=1), Slow(seconds=0.02, piece=32 * KIB)],
+}
+WHAT_HAPPENS = (
+    "An origin on loopback refuses connections, resets them, breaks off in mid-body, is overloaded "
+    "(503 and 429, with Retry-After) and slow. Five resources are copied from it, twice."
+)
+
+
+def origin() -> Origin:
+    """The origin, to be entered."""
+    return Origin(RESOURCES, FAULTS)

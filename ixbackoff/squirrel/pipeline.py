@@ -1,0 +1,59 @@
+"""What the squirrel does, as a program: it says what to ask for, and nobody is asked yet."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeAlias
+
+from .. import N3, Delay, Do, Download, Log, Program, Upload, Z, at, attempt
+from ..vocabulary import without_secrets
+from .commands import Copy, FindCopy, GenerateUUID, GetETag, RecordCopy, Resource
+
+Row: TypeAlias = GetETag | FindCopy | GenerateUUID | RecordCopy | Download | Upload | Log
+
+
+class Kept(NamedTuple):
+    """A resource that is kept.
+
+    Attributes:
+        copy: where.
+        hit: whether it was kept already.
+    """
+
+    copy: Copy
+    hit: bool
+
+
+@attempt
+def keep(resource: Resource, store: str, folder: str) -> Do[Row, Kept]:
+    """Keep the resource in the object store `store`, by way of a file in `folder`."""
+    etag = yield from GetETag(resource)
+    yield from Log(f"got etag {etag} for resource {resource}")
+    if etag is not None:
+        known = yield from FindCopy(resource, etag)
+        yield from Log(f"got copy {known}")
+        if known is not None:
+            return Kept(known, hit=True)
+    key = yield from GenerateUUID(resource)
+    path = f"{folder}/{key}"
+    yield from Download(resource.url, path)
+    yield from Upload(path, f"{store}/{key}")
+    yield from Log(f"writing to the index: {resource}, etag {etag}")
+    copy = Copy(without_secrets(store), key)
+    yield from RecordCopy(resource, etag, copy)
+    return Kept(copy, hit=False)
+
+
+def squirrel(resource: Resource, store: str, folder: str) -> Program[N3, Z, Kept, Row | Delay]:
+    """Keep the resource; on a transient failure wait, at most three times, and go on there.
+
+    >>> from ixbackoff import plan
+    >>> resource = Resource("http://localhost/nuts")
+    >>> print(plan(squirrel(resource, "memory://", "work")))
+    rung  tries    then waits  if
+    N3        1           1 s  failed
+    N2        1           2 s  failed
+    N1        1           4 s  failed
+    N0        1             -
+    at most 4 tries, 3 waits, 7 s
+    """
+    return at(N3).resume(keep(resource, store, folder))
