@@ -1,0 +1,25 @@
+# Each target does all its set-up, in a virtual environment of its own: .venv
+PYTHON ?= python3.11
+BIN := .venv/bin
+
+.PHONY: demo test test-all bench clean
+
+demo: .venv/squirrel  ## copy five resources from an origin that fails, twice
+	$(BIN)/python -m ixbackoff.squirrel --demo
+
+test: .venv/dev  ## everything: tests, laws, type checkers, style
+	$(BIN)/python -m pytest
+
+test-all: .venv/dev  ## the tests on each supported Python that is here
+	$(BIN)/nox
+
+bench: .venv/dev  ## speed, as ratios beside peers
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf .venv .nox .hypothesis .mypy_cache .pytest_cache .ruff_cache
+
+.venv/%: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	touch $@
