@@ -1,14 +1,67 @@
-"""The two loops, sync and async, that answer a stream of commands with handlers."""
+"""Running a program: the two loops, sync and async, that answer its commands with handlers."""
 
 from __future__ import annotations
 
 import sys
 from contextlib import AbstractContextManager, nullcontext
-from types import CoroutineType
-from typing import Any
+from contextvars import ContextVar
+from types import CoroutineType, UnionType
+from typing import Any, TypeAlias
 
-from .commands import Handlers, inherited, unawaited
+from .chains import Ladder
+from .commands import AsyncInterpreter, Handlers, Interpreter, awaitable, inherited, unawaited
 from .replay import Stream
+from .schedules import Schedule
+from .semantics import unroll
+from .vocabulary import Delay
+
+AnyInterpreter: TypeAlias = Interpreter[Any] | AsyncInterpreter[Any]
+
+RETRYING: ContextVar[bool] = ContextVar("ixbackoff_retrying", default=False)
+"""Whether a program with waits is running here: the run-time side of "no retry in a retry"."""
+
+
+def run(program: Ladder, interpreter: Interpreter[Any], schedule: Schedule) -> Any:
+    """The program's value, or its last failure."""
+    checked_run(program, interpreter, Interpreter)
+    handlers = interpreter.handlers
+    try:
+        return answered(unroll(program, schedule, handlers), handlers)
+    finally:
+        if program.waits:
+            RETRYING.set(False)
+
+
+async def run_async(program: Ladder, interpreter: AnyInterpreter, schedule: Schedule) -> Any:
+    """As `run`."""
+    checked_run(program, interpreter, Interpreter | AsyncInterpreter)
+    try:
+        return await answered_async(unroll(program, schedule), awaitable(interpreter))
+    finally:
+        if program.waits:
+            RETRYING.set(False)
+
+
+def checked_run(program: Ladder, interpreter: AnyInterpreter, kinds: type | UnionType) -> None:
+    """Refuse what would go wrong later, before anything has been done."""
+    if program.end:
+        raise TypeError(
+            f"The program is open, it ends at N{program.end}: end it with .give_up(), or go down "
+            "with .retry(...)."
+        )
+    if not isinstance(interpreter, kinds):
+        hint = "make one with SomeCommand.handled_by(...)"
+        if isinstance(interpreter, AsyncInterpreter):
+            hint = "run an AsyncInterpreter with run_async"
+        raise TypeError(f"{interpreter!r} is no Interpreter: {hint}.")
+    if program.waits:
+        inherited(interpreter.handlers, Delay)
+        if RETRYING.get():
+            raise TypeError(
+                "A program with waits cannot run inside a handler of a program with waits, or "
+                "their retries would multiply: let the outer one issue the inner one's commands."
+            )
+        RETRYING.set(True)
 
 
 def answered(stream: Stream, handlers: Handlers) -> Any:

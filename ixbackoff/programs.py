@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextvars import ContextVar
-from types import UnionType
 from typing import Any, Generic, Never, final
 
 from typing_extensions import TypeVar
 
 from .attempts import Effect
 from .chains import Ladder, Step, ladder, longer
-from .commands import AsyncInterpreter, Interpreter, awaitable, inherited
+from .commands import AsyncInterpreter, Interpreter
 from .failures import WORTH_ANOTHER_TRY, On, predicate
-from .loops import answered, answered_async
+from .loops import run, run_async
 from .nat import Nat, Succ, Z, reflect
 from .schedules import Schedule, powers_of_two
-from .semantics import unroll
 from .steps import Backoff, Bind, Do, GiveUp, Map, OrBind, OrElse, Retry, Skip, Then, Wait
 from .vocabulary import Delay, Standard
 
@@ -55,25 +52,58 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         raise TypeError("A program begins with at(...): at(N3).retry(...).")
 
     def do(self, effect: Effect[F, B]) -> Program[I, O, B, E_co | F]:
-        """Well: perform `effect`. Failed: passed over."""
+        """Well: perform `effect`. Failed: passed over.
+
+        >>> from ixbackoff import N1, Log, at
+        >>> at(N1).do(Log("one")).do(Log("two"))
+        <Program from N1 to N1, 2 steps>
+        """
         return extended(self, Do(effect))
 
     def then(self, function: Callable[[A_co], Effect[F, B]]) -> Program[I, O, B, E_co | F]:
-        """Well: perform the effect that `function` makes of the value. Failed: passed over."""
+        """Well: perform the effect that `function` makes of the value. Failed: passed over.
+
+        >>> from ixbackoff import N0, at, call
+        >>> from ixbackoff.live import live
+        >>> at(N0).do(call(len, "four")).then(lambda length: call(pow, length, 2)).run(live())
+        16
+        """
         return extended(self, Then(function))
 
     def map(self, function: Callable[[A_co], B]) -> Program[I, O, B, E_co]:
-        """Well: the value becomes `function` of it. Failed: passed over."""
+        """Well: the value becomes `function` of it. Failed: passed over.
+
+        >>> from ixbackoff import N0, at, call
+        >>> from ixbackoff.live import live
+        >>> at(N0).do(call(len, "four")).map(lambda length: length + 1).run(live())
+        5
+        """
         return extended(self, Map(function))
 
     def or_else(
         self, effect: Effect[F, B], on: On = WORTH_ANOTHER_TRY
     ) -> Program[I, O, A_co | B, E_co | F]:
-        """Failed with `on`: perform `effect` instead, on this rung. Otherwise passed over."""
+        """Failed with `on`: perform `effect` instead, on this rung. Otherwise passed over.
+
+        >>> from ixbackoff import N0, at, call
+        >>> from ixbackoff.live import live
+        >>> at(N0).do(call(int, "four")).or_else(call(int, "4"), on=ValueError).run(live())
+        4
+        """
         return extended(self, OrElse(effect, predicate(on)))
 
     def bind(self, function: Callable[[A_co], Program[O, J, B, F]]) -> Program[I, J, B, E_co | F]:
-        """Well: go on with the program that `function` makes of the value. Failed: passed over."""
+        """Well: go on with the program that `function` makes of the value. Failed: passed over.
+
+        The program starts where this one ends.
+
+        >>> from ixbackoff import N1, N2, Call, Program, Z, at, call
+        >>> from ixbackoff.live import live
+        >>> def below(length: int) -> Program[N1, Z, int, Call[int]]:
+        ...     return at(N1).retry(call(pow, length, 2))
+        >>> at(N2).do(call(len, "four")).skip().bind(below).run(live())
+        16
+        """
         return extended(self, Bind(function))
 
     def or_bind(
@@ -81,31 +111,71 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         function: Callable[[Exception], Program[O, J, B, F]],
         on: On = WORTH_ANOTHER_TRY,
     ) -> Program[I, J, A_co | B, E_co | F]:
-        """Failed with `on`: go on with the program that `function` makes of the failure."""
+        """Failed with `on`: go on with the program that `function` makes of the failure.
+
+        >>> from ixbackoff import N0, Log, at, call
+        >>> from ixbackoff.live import live
+        >>> told = at(N0).do(call(int, "four")).or_bind(
+        ...     lambda failure: at(N0).do(call(str, failure)), on=ValueError
+        ... )
+        >>> told.run(live())
+        "invalid literal for int() with base 10: 'four'"
+        """
         return extended(self, OrBind(function, predicate(on)))
 
     def __rshift__(self, following: Program[O, J, B, F]) -> Program[I, J, B, E_co | F]:
-        """Well: go on with `following`. Failed: passed over."""
+        """Well: go on with `following`. Failed: passed over.
+
+        >>> from ixbackoff import N1, N2, Log, at
+        >>> at(N2).do(Log("first")).wait() >> at(N1).retry(Log("then"))
+        <Program from N2 to N0, 3 steps>
+        """
         known = checked_program(following, ">>", ".do(...)")
         return extended(self, Bind(always(known), known))
 
     def __or__(self, following: Program[O, J, B, F]) -> Program[I, J, A_co | B, E_co | F]:
-        """Failed with what is worth another try: go on with `following`. Otherwise passed over."""
+        """Failed with what is worth another try: go on with `following`. Otherwise passed over.
+
+        >>> from ixbackoff import N1, N2, Log, at
+        >>> at(N2).do(Log("first")).backoff() | at(N1).retry(Log("instead"))
+        <Program from N2 to N0, 3 steps>
+        """
         known = checked_program(following, "|", ".or_else(...)")
         return extended(self, OrBind(always(known), predicate(WORTH_ANOTHER_TRY), known))
 
     def backoff(
         self: Program[I, Succ[N], A, E], on: On = WORTH_ANOTHER_TRY
     ) -> Program[I, N, A, E | Delay]:
-        """Failed with `on`: wait, and stay failed. One rung down in any case."""
+        """Failed with `on`: wait, and stay failed. One rung down in any case.
+
+        >>> from ixbackoff import N1, Log, at, plan
+        >>> print(plan(at(N1).do(Log("try")).backoff().or_else(Log("try once more"))))
+        rung  tries    then waits  if
+        N1        1           1 s  failed
+        N0        1             -
+        at most 2 tries, 1 wait, 1 s
+        """
         return extended(self, Backoff(predicate(on)))
 
     def wait(self: Program[I, Succ[N], A, E]) -> Program[I, N, A, E | Delay]:
-        """Well: wait, and go on. One rung down in any case."""
+        """Well: wait, and go on. One rung down in any case.
+
+        >>> from ixbackoff import N1, Log, at, plan
+        >>> print(plan(at(N1).do(Log("begin")).wait().do(Log("look"))))
+        rung  tries    then waits  if
+        N1        1           1 s  well
+        N0        1             -
+        at most 2 tries, 1 wait, 1 s
+        """
         return extended(self, Wait())
 
     def skip(self: Program[I, Succ[N], A, E]) -> Program[I, N, A, E]:
-        """One rung down, without waiting."""
+        """One rung down, without waiting: the waits below are longer.
+
+        >>> from ixbackoff import N2, Log, at, plan
+        >>> [rung.waits for rung in plan(at(N2).skip().retry(Log("try"))).rungs]
+        [None, 2.0, None]
+        """
         return extended(self, Skip())
 
     def retry(
@@ -114,6 +184,14 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         """Well: perform `effect`; while it fails with `on` and rungs are left, wait and try again.
 
         Each try performs it from its start. Failed: passed over.
+
+        >>> from ixbackoff import N2, ServerError, Download, at
+        >>> from ixbackoff.testing import Virtual, answers
+        >>> page = Download("http://localhost/a", "a")
+        >>> world = Virtual(Download.handled_by(answers(ServerError(503), ServerError(503), None)))
+        >>> at(N2).retry(page).run(world.interpreter)
+        >>> world.waits
+        [1.0, 2.0]
         """
         return extended(self, Retry(effect, predicate(on), resumes=False))
 
@@ -125,11 +203,26 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         What was answered before is given to the attempt again without asking anyone, so between its
         commands it may only compute; one that issues another command than it did fails with
         `Diverged`.
+
+        >>> from ixbackoff import N2, ServerError, Download, Upload, at, do
+        >>> from ixbackoff.testing import Virtual, answers, waited
+        >>> get, put = Download("http://localhost/a", "a"), Upload("a", "memory:///a")
+        >>> world = Virtual(
+        ...     Download.handled_by(answers(None))
+        ...     | Upload.handled_by(answers(ServerError(503), None))
+        ... )
+        >>> at(N2).resume(do(get).then(lambda _: put)).run(world.interpreter)
+        >>> world.expect(get, put, waited(1), put)
         """
         return extended(self, Retry(effect, predicate(on), resumes=True))
 
     def give_up(self) -> Program[I, Z, A_co, E_co]:
-        """Down to the last rung, without waiting: what the program holds is its outcome."""
+        """Down to the last rung, without waiting: what the program holds is its outcome.
+
+        >>> from ixbackoff import N3, Log, at
+        >>> at(N3).do(Log("once is enough")).give_up()
+        <Program from N3 to N0, 2 steps>
+        """
         return extended(self, GiveUp())
 
     def run(
@@ -138,7 +231,12 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         *,
         schedule: Schedule = powers_of_two,
     ) -> A:
-        """Run it: `interpreter` answers its commands, `schedule` says how long it waits.
+        """Run it: `interpreter` answers its commands, `schedule` has the seconds of its waits.
+
+        >>> from ixbackoff import N3, Exponential, at, call
+        >>> from ixbackoff.live import live
+        >>> at(N3).retry(call(pow, 2, 5)).run(live(), schedule=Exponential(base=0.1))
+        32
 
         Returns:
             The program's value.
@@ -149,12 +247,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
             Exception: the last failure itself, with a note of how often was tried and how long was
                 waited.
         """
-        checked_run(self, interpreter, Interpreter)
-        try:
-            answer: A = answered(unroll(self, schedule, interpreter.handlers), interpreter.handlers)
-        finally:
-            if self.waits:
-                RETRYING.set(False)
+        answer: A = run(self, interpreter, schedule)
         return answer
 
     async def run_async(
@@ -164,12 +257,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         schedule: Schedule = powers_of_two,
     ) -> A:
         """As `run`, for handlers that may be awaited, under asyncio, trio or any other loop."""
-        checked_run(self, interpreter, Interpreter | AsyncInterpreter)
-        try:
-            answer: A = await answered_async(unroll(self, schedule), awaitable(interpreter))
-        finally:
-            if self.waits:
-                RETRYING.set(False)
+        answer: A = await run_async(self, interpreter, schedule)
         return answer
 
     def __repr__(self) -> str:
@@ -190,9 +278,6 @@ def at(rung: type[I]) -> Program[I, I, None, Never]:
     start = reflect(rung)
     return ladder(UNTYPED, start, start)
 
-
-RETRYING: ContextVar[bool] = ContextVar("ixbackoff_retrying", default=False)
-"""Whether a program with waits is running here: the run-time side of "no retry in a retry"."""
 
 UNTYPED: type[Program[Any, Any, Any, Any]] = Program
 
@@ -218,29 +303,3 @@ def checked_program(following: object, operator: str, instead: str) -> Ladder:
             f"{operator} goes on with a program, not with {following!r}: use {instead} for that."
         )
     return following
-
-
-def checked_run(
-    program: Ladder,
-    interpreter: Interpreter[Any] | AsyncInterpreter[Any],
-    kinds: type | UnionType,
-) -> None:
-    """Refuse what would go wrong later, before anything has been done."""
-    if program.end:
-        raise TypeError(
-            f"The program is open, it ends at N{program.end}: end it with .give_up(), or go down "
-            "with .retry(...)."
-        )
-    if not isinstance(interpreter, kinds):
-        hint = "make one with SomeCommand.handled_by(...)"
-        if isinstance(interpreter, AsyncInterpreter):
-            hint = "run an AsyncInterpreter with run_async"
-        raise TypeError(f"{interpreter!r} is no Interpreter: {hint}.")
-    if program.waits:
-        inherited(interpreter.handlers, Delay)
-        if RETRYING.get():
-            raise TypeError(
-                "A program with waits cannot run inside a handler of a program with waits, or "
-                "their retries would multiply: let the outer one issue the inner one's commands."
-            )
-        RETRYING.set(True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -53,3 +54,34 @@ def test_no_module_has_grown_past_one_idea() -> None:
         for path in (ROOT / "ixbackoff").rglob("*.py")
     }
     assert {path: size for path, size in sizes.items() if size > 320} == {}
+
+
+HOUSE = (
+    ("nat", "commands", "failures"),
+    ("schedules", "vocabulary", "chains"),
+    ("steps", "replay"),
+    ("semantics",),
+    ("loops", "attempts"),
+    ("programs", "planning"),
+    ("live", "testing"),
+    ("squirrel",),
+)
+"""The floors of the house, from the ground: a module imports from floors below its own."""
+
+
+def test_imports_run_one_way() -> None:
+    floors = {name: floor for floor, names in enumerate(HOUSE) for name in names}
+    package = ROOT / "ixbackoff"
+    upwards = []
+    for path in package.rglob("*.py"):
+        place = path.relative_to(package)
+        room = place.parts[0].removesuffix(".py")
+        if room == "__init__":
+            continue
+        dots = len(place.parts)  # a relative import with so many dots comes from the package itself
+        for module in re.findall(
+            rf"^\s*from \.{{{dots}}}(\w+)[\w.]* import", path.read_text(), re.M
+        ):
+            if floors[module] >= floors[room]:
+                upwards.append(f"{place} imports {module}")
+    assert upwards == []
