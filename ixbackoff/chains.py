@@ -12,10 +12,12 @@ class Step:
     """One step.
 
     Attributes:
+        start: the rung where it has to stand, if it says so.
         waits: whether it can issue a `Delay`, as far as is known before it runs.
     """
 
     __slots__ = ()
+    start: Rung = None
     waits: bool = False
 
     def below(self, rung: Rung) -> Rung:

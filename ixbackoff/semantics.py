@@ -210,6 +210,8 @@ class Run:
 
     def descend(self, step: Step) -> None:
         """Go down as far as the step does, whether it is taken or passed over."""
+        if not self.sure and step.start is not None:
+            self.rung, self.sure = min(self.rung, step.start), True
         below = step.below(self.rung if self.sure else None)
         self.sure = below is not None
         if below is None:

@@ -68,11 +68,12 @@ class OrElse(Step):
 class Bind(Step):
     """Well: go on with the program that the function makes of the value."""
 
-    __slots__ = ("function", "known", "waits")
+    __slots__ = ("function", "known", "start", "waits")
 
     def __init__(self, function: Function, known: Ladder | None = None) -> None:
         self.function = checked_function(function)
         self.known = known
+        self.start = None if known is None else known.start
         self.waits = known is not None and known.waits
 
     def below(self, rung: Rung) -> Rung:
@@ -82,12 +83,13 @@ class Bind(Step):
 class OrBind(Step):
     """Failed, and the failure is chosen: go on with the program that the function makes of it."""
 
-    __slots__ = ("function", "chosen", "known", "waits")
+    __slots__ = ("function", "chosen", "known", "start", "waits")
 
     def __init__(self, function: Function, chosen: Predicate, known: Ladder | None = None) -> None:
         self.function = checked_function(function)
         self.chosen = chosen
         self.known = known
+        self.start = None if known is None else known.start
         self.waits = known is not None and known.waits
 
     def below(self, rung: Rung) -> Rung:

@@ -72,16 +72,17 @@ HOUSE = (
 def test_imports_run_one_way() -> None:
     floors = {name: floor for floor, names in enumerate(HOUSE) for name in names}
     package = ROOT / "ixbackoff"
-    upwards = []
+    upwards: list[str] = []
     for path in package.rglob("*.py"):
         place = path.relative_to(package)
         room = place.parts[0].removesuffix(".py")
         if room == "__init__":
             continue
         dots = len(place.parts)  # a relative import with so many dots comes from the package itself
-        for module in re.findall(
-            rf"^\s*from \.{{{dots}}}(\w+)[\w.]* import", path.read_text(), re.M
-        ):
-            if floors[module] >= floors[room]:
-                upwards.append(f"{place} imports {module}")
+        imports = rf"^\s*from \.{{{dots}}}(\w+)[\w.]* import"
+        upwards += [
+            f"{place} imports {module}"
+            for module in re.findall(imports, path.read_text(), re.MULTILINE)
+            if floors[module] >= floors[room]
+        ]
     assert upwards == []

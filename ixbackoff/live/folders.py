@@ -15,18 +15,18 @@ def swept(path: str) -> Generator[None]:
 
     The store writes to `{name}#1`, `{name}#2` and so on, and renames. So as not to touch what
     another process is just writing, the folder is locked: shared by those who write into it, and
-    swept by one who has it to itself.
+    swept by one who has it to itself. Where a folder cannot be locked, nobody sweeps.
     """
     folder, name = os.path.split(path)
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        with suppress(BlockingIOError):
+        with suppress(OSError):
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             for left in os.listdir(folder):
                 if re.fullmatch(re.escape(name) + "#[0-9]+", left):
-                    with suppress(FileNotFoundError):
-                        os.unlink(os.path.join(folder, left))
-        fcntl.flock(descriptor, fcntl.LOCK_SH)
+                    os.unlink(os.path.join(folder, left))
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_SH)
         yield
     finally:
         os.close(descriptor)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import math
 import os
+import stat
 import time
 from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import AbstractContextManager, nullcontext
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
 
 PIECE = 2**20
 PART = 5 * PIECE  # the smallest part that S3 takes
+PARTS = 10_000  # the most that S3 takes
 PARTS_AT_ONCE = 4
 
 
@@ -50,16 +54,19 @@ def upload(
                 raise TimeoutError(f"{shown}: not done within {limits.total_timeout:g} s")
             yield piece
 
+    status = os.stat(command.path)
+    if stat.S_ISFIFO(status.st_mode):  # opening it would wait for a writer
+        raise OSError(errno.EINVAL, "Not a regular file", command.path)
     with open(command.path, "rb") as file:
         store, key = store_of(command.url, stores, limits)
-        small = os.fstat(file.fileno()).st_size <= PART
+        small = status.st_size <= PART
         with kept_clean(store, key):
             try:
                 obstore.put(
                     store,
                     key,
                     file.read() if small else pieces(file),
-                    chunk_size=PART,
+                    chunk_size=max(PART, math.ceil(status.st_size / PARTS)),
                     max_concurrency=PARTS_AT_ONCE,
                 )
             except BaseError as error:

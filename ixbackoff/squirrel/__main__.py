@@ -2,21 +2,43 @@
 
 from __future__ import annotations
 
-import logging
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Never
 
+PACKAGES = ("httpx2", "obstore", "rich", "sqlalchemy")
+WRONG = 2
 INTERRUPTED = 130
+LONGEST = 86_400.0
+
+
+class Parser(ArgumentParser):
+    """One that says in one line what is wrong."""
+
+    def error(self, message: str) -> Never:
+        self.exit(WRONG, f"{message}; --help tells more.\n")
+
+
+def seconds(text: str) -> float:
+    """The number of seconds of a first wait."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number <= LONGEST:
+        raise ArgumentTypeError(f"{text} is no time to wait: give seconds, above 0, a day at most")
+    return number
 
 
 def parsed(arguments: list[str] | None) -> Namespace:
     """The command line's words."""
-    parser = ArgumentParser(
+    parser = Parser(
         prog="python -m ixbackoff.squirrel",
         description="Keep copies of web resources in an object store, and an index of them. What "
         "is kept already, by its ETag, is not copied again; a failure that may pass is tried again "
-        "after a wait, at most three times, each longer than the one before.",
+        "after a wait, at most three times, and no wait is shorter than the one before.",
         epilog="Exit status: 0 if all resources are kept, 1 if not, 2 if the command is wrong.",
     )
     parser.add_argument("urls", nargs="*", metavar="URL", help="an http:// or https:// resource")
@@ -32,18 +54,22 @@ def parsed(arguments: list[str] | None) -> Namespace:
     parser.add_argument(
         "--index",
         metavar="URL",
-        help="where it stands what is kept: sqlite:///file, postgresql+psycopg://host/database "
-        "(default: the file index.sqlite in --folder)",
+        help="the list of what is kept: sqlite:///file, postgresql+psycopg://user@host/database "
+        "(default: the file index.sqlite in --folder; none for a store in memory)",
     )
     parser.add_argument(
         "--folder",
         metavar="FOLDER",
         type=Path,
         default=Path("squirrel"),
-        help="for the defaults of --store and --index, and for files in passing (%(default)s)",
+        help="for what has no other place, and for files in passing (default: %(default)s)",
     )
     parser.add_argument(
-        "--base", metavar="SECONDS", type=float, help="the first wait (1; with --demo 0.1)"
+        "--base",
+        metavar="SECONDS",
+        type=seconds,
+        help="the first wait; the next ones take twice and four times as long "
+        "(default: 1; with --demo 0.1)",
     )
     parser.add_argument(
         "--demo",
@@ -61,22 +87,29 @@ def main(arguments: list[str] | None = None) -> int:
     """Keep what the command line names; the exit status."""
     words = parsed(arguments)
     try:
-        from .index import IndexBroken, IndexUnavailable
-        from .running import demonstrated, kept
-    except ModuleNotFoundError as missing:
-        print(f"{missing.name} is missing: pip install 'ixbackoff[squirrel]'", file=sys.stderr)
-        return 2
-    if words.verbose:
-        logging.basicConfig(format="%(message)s")
-        logging.getLogger("ixbackoff").setLevel(logging.INFO)
+        return run(words)
+    except KeyboardInterrupt:
+        print("Interrupted; what was kept until now is in the index.", file=sys.stderr)
+        return INTERRUPTED
+
+
+def run(words: Namespace) -> int:
+    """As `main`, but an interruption goes through."""
+    if missing := [package for package in PACKAGES if find_spec(package) is None]:
+        names = ", ".join(missing)
+        print(f"Not installed: {names}; pip install 'ixbackoff[squirrel]'.", file=sys.stderr)
+        return WRONG
+    from .index import IndexBroken, IndexUnavailable
+    from .running import demonstrated, kept
+
     try:
         return demonstrated(words) if words.demo else kept(words)
-    except KeyboardInterrupt:
-        print("Interrupted; what is kept so far stands in the index.", file=sys.stderr)
-        return INTERRUPTED
-    except (ValueError, OSError, ImportError, IndexBroken, IndexUnavailable) as error:
+    except OSError as error:
+        where = f"{error.filename} cannot be used" if error.filename else "This cannot be done"
+        print(f"{where}: {error.strerror or error}.", file=sys.stderr)
+    except (ValueError, ImportError, IndexBroken, IndexUnavailable) as error:
         print(f"{error}", file=sys.stderr)
-        return 2
+    return WRONG
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ class Resource:
     Resource('https://localhost/nuts')
 
     Raises:
-        ValueError: the URL is no http(s) one, or it names no host.
+        ValueError: the URL is no http(s) one, or its host or port is of no use.
     """
 
     url: str
@@ -27,11 +27,13 @@ class Resource:
     def __post_init__(self) -> None:
         try:
             parts = urlsplit(self.url)
-            usable = parts.scheme in ("http", "https") and bool(parts.hostname)
+            usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
         except ValueError:
             usable = False
         if not usable:
-            raise ValueError(f"{self} is no http:// or https:// URL with a host.")
+            # A mistyped URL need not have its password where URLs have it.
+            shown = str(self).rpartition("@")[2]
+            raise ValueError(f"{shown!r} is no URL such as http://host/path or https://host/path.")
 
     @property
     def name(self) -> str:

@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 
 from .. import Command, Delay, Interpreter, Schedule, Standard
 from ..commands import Handler
-from ..failures import ClientError
+from ..failures import ClientError, ServerError
 from ..live import response_headers
 from .commands import GenerateUUID, GetETag, Resource
 from .display import COPIED, HIT, Display, Line, described
 from .index import Index
 from .pipeline import Row, squirrel
 
-NOT_ALLOWED = 405
+NO_HEADERS_ALONE = frozenset({403, 405, 501})
 
 
 class Parts(NamedTuple):
@@ -70,7 +70,7 @@ def get_etag(command: GetETag) -> str | None:
     """Ask the origin; one that refuses to be asked for headers alone gives no ETag."""
     try:
         return response_headers(command.resource.url).get("etag")
-    except ClientError as error:
-        if error.status == NOT_ALLOWED:
+    except (ClientError, ServerError) as error:
+        if error.status in NO_HEADERS_ALONE:
             return None
         raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from time import monotonic
 from types import TracebackType
 from typing import NamedTuple, Self
@@ -23,6 +24,10 @@ HIT = "hit"
 COPIED = "copied"
 LONG = 0.5
 """Seconds after which a download is long enough for a bar."""
+WIDE = 120
+"""Columns of a terminal on which a key has room beside its resource."""
+UNBOUNDED = 100_000
+KEY = 36
 
 
 class Line(NamedTuple):
@@ -54,22 +59,33 @@ class Line(NamedTuple):
 
 
 class Display:
-    """Shows what happens while it happens, on standard error; a context manager."""
+    """Shows what happens while it happens, on standard error; a context manager.
 
-    def __init__(self) -> None:
+    Args:
+        verbose: show what the program logs, too.
+    """
+
+    def __init__(self, verbose: bool = False) -> None:
         console = Console(stderr=True, highlight=False)
         columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
         self._progress = Progress(
-            *columns, TransferSpeedColumn(), console=console, transient=True, redirect_stdout=False
+            *columns,
+            TransferSpeedColumn(),
+            console=console,
+            transient=True,
+            redirect_stdout=False,
+            disable=not console.is_terminal,
         )
         self._begun: dict[Download, float] = {}
         self._bars: dict[Download, TaskID] = {}
+        self._log = LogLines(self) if verbose else None
 
-    def wait(self, resource: object, delay: Delay) -> None:
+    def wait(self, what: object, delay: Delay) -> None:
         """A wait begins: what failed, on which rung, how long it takes."""
+        self.over()
         left = "1 wait" if delay.rung == 1 else f"{delay.rung} waits"
         self.say(
-            f"{resource}: {described(delay.failure)}; "
+            f"{what}: {described(delay.failure)}; "
             f"on N{delay.rung} ({left} left), waiting {delay.seconds:g} s"
         )
 
@@ -92,10 +108,14 @@ class Display:
 
     def say(self, text: str) -> None:
         """One line."""
-        self._progress.console.print(text, markup=False, soft_wrap=True)
+        # An ETag comes from anywhere, and a terminal obeys control characters.
+        plain = "".join(each if each.isprintable() else "?" for each in text)
+        self._progress.console.print(plain, markup=False, soft_wrap=True)
 
     def __enter__(self) -> Self:
         self._progress.start()
+        if self._log is not None:
+            self._log.begin()
         return self
 
     def __exit__(
@@ -104,22 +124,62 @@ class Display:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        if self._log is not None:
+            self._log.end()
         self._progress.stop()
 
 
+class LogLines(logging.Handler):
+    """What the program logs, as lines of the display: they and its bars share the terminal."""
+
+    def __init__(self, display: Display) -> None:
+        super().__init__()
+        self._display = display
+        self._logger = logging.getLogger("ixbackoff")
+        self._before = self._logger.level
+
+    def begin(self) -> None:
+        self._logger.addHandler(self)
+        self._logger.setLevel(logging.INFO)
+
+    def end(self) -> None:
+        self._logger.removeHandler(self)
+        self._logger.setLevel(self._before)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._display.say(self.format(record))
+
+
 def described(failure: BaseException | None) -> str:
-    """A failure in one line."""
-    return f"{type(failure).__name__}: {failure}" if str(failure) else type(failure).__name__
+    """A failure in one line: its sentence, or its kind if it has none.
+
+    >>> described(ConnectionError("no route to host")), described(KeyError(1))
+    ('no route to host', 'KeyError: 1')
+    """
+    text, kind = " ".join(str(failure).split()), type(failure).__name__
+    if " " in text:
+        return text
+    return f"{kind}: {text}" if text else kind
 
 
 def show(lines: list[Line]) -> None:
-    """The closing table, on standard output."""
-    table = Table("resource", "result", "attempts", "waited", "key")
-    for line in lines:
-        table.add_row(
-            line.resource, line.result, str(line.attempts), f"{line.waited:.3g} s", line.key
-        )
+    """The closing table, on standard output; a key stands in one piece whatever the terminal."""
     console = Console(highlight=False, markup=False)
     if not console.is_terminal:
-        console.width = 200
+        console.width = UNBOUNDED
+    table = Table()
+    if console.width < WIDE:
+        table.add_column("resource, key", min_width=KEY, overflow="fold")
+    else:
+        table.add_column("resource", overflow="fold")
+    for name in ("result", "attempts", "waited"):
+        table.add_column(name, overflow="fold")
+    if console.width >= WIDE:
+        table.add_column("key", no_wrap=True)
+    for line in lines:
+        told = (line.result, str(line.attempts), f"{line.waited:.3g} s")
+        if console.width < WIDE:
+            table.add_row(f"{line.resource}\n{line.key}".strip(), *told)
+        else:
+            table.add_row(line.resource, *told, line.key)
     console.print(table)

@@ -50,12 +50,13 @@ class Redirect:
 
 @dataclass(frozen=True)
 class Reset:
-    """Sends so many bytes of the body, and resets the connection."""
+    """Sends so many bytes of the body (`None`: not even the headers), and resets the connection."""
 
-    after: int = 0
+    after: int | None = None
 
     def answer(self, connection: Connection) -> None:
-        connection.send_part(self.after)
+        if self.after is not None:
+            connection.send_part(self.after)
         connection.reset()
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import Self
 
-from sqlalchemy import Column, MetaData, String, Table, create_engine, select
+from sqlalchemy import Column, Engine, MetaData, String, Table, create_engine, inspect, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.schema import CreateTable
 
 from ..commands import Interpreter
 from ..failures import Transient
@@ -24,16 +25,38 @@ COPIES = Table(
     Column("bucket", String, nullable=False),
     Column("key", String, nullable=False),
 )
+SQLITE, POSTGRESQL = "sqlite", "postgresql+psycopg"
 DRIVERS = {
-    "sqlite": "sqlite",
-    "sqlite+pysqlite": "sqlite",
-    "postgresql": "postgresql+psycopg",
-    "postgresql+psycopg": "postgresql+psycopg",
+    "sqlite": SQLITE,
+    "sqlite+pysqlite": SQLITE,
+    "postgresql": POSTGRESQL,
+    "postgresql+psycopg": POSTGRESQL,
 }
-BUSY_SECONDS = 1.0
+OPTIONS: dict[str, Mapping[str, str]] = {
+    SQLITE: {"timeout": "1"},  # seconds for which it waits, unseen, for a lock
+    POSTGRESQL: {"connect_timeout": "10"},
+}
 # SQLite's names; PostgreSQL's classes of codes (connection, rollback, resources, held by others,
-# intervention), and the driver's own error, without a code, when there was no connection.
-PASSING = ("SQLITE_BUSY", "SQLITE_LOCKED", "08", "40", "53", "55", "57", "OperationalError")
+# intervention), its code for a table that another process is just making, and the error without a
+# code that there is when there is no connection.
+PASSING = (
+    *("SQLITE_BUSY", "SQLITE_LOCKED"),
+    *("08", "40", "53", "55", "57", "23505"),
+    "OperationalError",
+)
+WORDS = {
+    "SQLITE_BUSY": "another program has locked it",
+    "SQLITE_LOCKED": "another program has locked it",
+    "SQLITE_CANTOPEN": "the file cannot be opened or made, so look at its folder",
+    "SQLITE_CORRUPT": "the file is damaged",
+    "SQLITE_ERROR": "its table copies is of another kind, so give another file",
+    "SQLITE_FULL": "the disk is full",
+    "SQLITE_NOTADB": "the file is no SQLite database, so give another one",
+    "SQLITE_READONLY": "the file may only be read",
+    "42501": "its user may not write to it",
+    "42703": "its table copies is of another kind, so give another database",
+    "OperationalError": "no connection, so look at the host, user and password in its URL",
+}
 
 
 class IndexUnavailable(Transient):
@@ -47,6 +70,7 @@ class IndexBroken(Exception):
 class Index:
     """What is kept where, in the database that `url` names.
 
+    >>> from ixbackoff.squirrel.commands import Resource
     >>> with Index("sqlite://") as index:
     ...     nuts = Resource("http://localhost/nuts")
     ...     index.record(RecordCopy(nuts, "v1", Copy("memory://", "key")))
@@ -63,22 +87,14 @@ class Index:
         ImportError: the driver is missing; the error names the extra to install.
     """
 
-    def __init__(self, url: str) -> None:
-        parsed = _parsed(url)
-        self.place = parsed.database or "memory"
-        if parsed.host:
-            self.place = f"{parsed.host}:{parsed.port or 5432}/{self.place}"
-        options = {"timeout": BUSY_SECONDS} if parsed.drivername == "sqlite" else {}
+    def __init__(self, url: str | URL) -> None:
+        self.engine, self.place = _opened(url)
+        postgres = self.engine.dialect.name == "postgresql"
+        self.insert = postgresql.insert if postgres else sqlite.insert
         try:
-            self.engine = create_engine(parsed, connect_args=options)
-        except ModuleNotFoundError:
-            raise ImportError(
-                "An index in PostgreSQL needs a driver: pip install 'ixbackoff[postgresql]'"
-            ) from None
-        self.insert = postgresql.insert if parsed.host else sqlite.insert
-        try:
-            with self._failures():
-                COPIES.metadata.create_all(self.engine)
+            with self._failures(), self.engine.begin() as connection:
+                if not inspect(connection).has_table(COPIES.name):
+                    connection.execute(CreateTable(COPIES, if_not_exists=True))
         except BaseException:
             self.engine.dispose()
             raise
@@ -116,34 +132,46 @@ class Index:
         self.engine.dispose()
 
     @contextmanager
-    def _failures(self) -> Iterator[None]:
+    def _failures(self) -> Generator[None]:
         """The library's errors as failures, without what they quote of the URL."""
         try:
             yield
         except DBAPIError as error:
             state = _state(error)
+            words = next((WORDS[code] for code in WORDS if state.startswith(code)), state)
             if error.connection_invalidated or state.startswith(PASSING):
                 raise IndexUnavailable(
-                    f"The index {self.place} is not available: {state}"
+                    f"The index {self.place} is not available: {words}."
                 ) from None
-            raise IndexBroken(f"The index {self.place} cannot be used: {state}.") from None
+            raise IndexBroken(f"The index {self.place} cannot be used: {words}.") from None
 
 
-def _parsed(url: str) -> URL:
+def _opened(url: str | URL) -> tuple[Engine, str]:
+    """The engine of a database, and how it may be called."""
+    wrong = ValueError(
+        "The index is named by a URL: sqlite:///file or "
+        "postgresql+psycopg://user:password@host/database."
+    )
     try:
         parsed = make_url(url)
-    except (ArgumentError, ValueError):
-        parsed = None
-    if parsed is None or parsed.drivername not in DRIVERS:
-        raise ValueError(
-            "The index is named by a URL: sqlite:///file or "
-            "postgresql+psycopg://user:password@host/database."
-        )
-    return parsed.set(drivername=DRIVERS[parsed.drivername])
+        driver = DRIVERS.get(parsed.drivername)
+        if driver is None:
+            raise wrong
+        place = parsed.database or "in memory"
+        if parsed.host:
+            place = f"{parsed.host}:{parsed.port or 5432}/{place}"
+        parsed = parsed.set(drivername=driver, query={**OPTIONS[driver], **parsed.query})
+        return create_engine(parsed), place
+    except ModuleNotFoundError:
+        raise ImportError(
+            "An index in PostgreSQL needs a driver: pip install 'ixbackoff[postgresql]'."
+        ) from None
+    except (ArgumentError, TypeError, ValueError):
+        raise wrong from None
 
 
 def _state(error: DBAPIError) -> str:
     """What the database said, as its own short code: its sentences may quote user names."""
     cause = error.orig
     code = getattr(cause, "sqlite_errorname", None) or getattr(cause, "sqlstate", None)
-    return str(code or type(cause).__name__)
+    return str(code or type(error).__name__)

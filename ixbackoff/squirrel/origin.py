@@ -131,8 +131,8 @@ class Connection:
 class Origin:
     """A web server on loopback, with the resources and the faults that it is given.
 
-    It answers `HEAD` and `GET`, one request a connection. When its block ends, its sockets are
-    closed and its threads have ended.
+    It answers `HEAD` and `GET`, and other methods by their faults only; one request a connection.
+    When its block ends, its sockets are closed and its threads have ended.
 
         with Origin({"/a": b"acorn"}, {("GET", "/a"): [Status(503), Reset(2)]}) as origin:
             ...  # the third GET of origin.url + "/a" succeeds
@@ -211,7 +211,7 @@ class Origin:
             fault = next(self._scripts.get((request.method, request.path), iter(())), None)
             resource = self.resources.get(request.path)
         if request.method not in ("GET", "HEAD"):
-            return Status(405), NOTHING
+            return fault or Status(405), NOTHING
         if resource is None:
             return fault or Status(404), NOTHING
         return fault, Resource(resource) if isinstance(resource, bytes) else resource
@@ -275,10 +275,16 @@ def received(client: socket.socket) -> Request:
         read += chunk
         if not read[:1].isalpha() or not chunk or len(read) > REQUEST_SIZE:
             raise ValueError("This is no request.")
-    first, *lines = read.decode("latin-1").partition("\r\n\r\n")[0].split("\r\n")
+    head, _, body = read.partition(b"\r\n\r\n")
+    first, *lines = head.decode("latin-1").split("\r\n")
     method, target, _ = first.split(" ")
-    headers = (line.partition(":") for line in lines)
-    return Request(method, target, {name.lower(): value.strip() for name, _, value in headers})
+    parts = (line.partition(":") for line in lines)
+    headers = {name.lower(): value.strip() for name, _, value in parts}
+    # A body is taken in and dropped: closing on what is unread would reset the connection.
+    rest = int(headers.get("content-length", 0)) - len(body)
+    while rest > 0 and (chunk := client.recv(min(rest, REQUEST_SIZE))):
+        rest -= len(chunk)
+    return Request(method, target, headers)
 
 
 def bound(port: int) -> socket.socket:

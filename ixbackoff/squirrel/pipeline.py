@@ -26,19 +26,20 @@ class Kept(NamedTuple):
 @attempt
 def keep(resource: Resource, store: str, folder: str) -> Do[Row, Kept]:
     """Keep the resource in the object store `store`, by way of a file in `folder`."""
+    bucket = without_secrets(store)
     etag = yield from GetETag(resource)
     yield from Log(f"got etag {etag} for resource {resource}")
     if etag is not None:
         known = yield from FindCopy(resource, etag)
         yield from Log(f"got copy {known}")
-        if known is not None:
+        if known is not None and known.bucket == bucket:
             return Kept(known, hit=True)
     key = yield from GenerateUUID(resource)
     path = f"{folder}/{key}"
     yield from Download(resource.url, path)
     yield from Upload(path, f"{store}/{key}")
     yield from Log(f"writing to the index: {resource}, etag {etag}")
-    copy = Copy(without_secrets(store), key)
+    copy = Copy(bucket, key)
     yield from RecordCopy(resource, etag, copy)
     return Kept(copy, hit=False)
 

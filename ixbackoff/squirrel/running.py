@@ -2,49 +2,65 @@
 
 from __future__ import annotations
 
+import re
 from argparse import Namespace
 from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
 
-from .. import Exponential
+from sqlalchemy.engine import URL
+
+from .. import N3, Command, Delay, Exponential, at, call
+from ..commands import Handler
 from ..live import live, s3_store, store_of
+from ..vocabulary import without_secrets
 from .commands import Resource
 from .copying import Parts, answering, copied
 from .demo import RESOURCES, WHAT_HAPPENS, origin
 from .display import Display, Line, show
 from .index import Index
-from .workplace import workplace
+from .workplace import made, workplace
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
-S3 = "s3://"
+STORE = re.compile(r"file://(localhost)?/.*[^/].*|memory://.*|s3://[^/]+.*")
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where things are kept.
+
+    Attributes:
+        store: the URL of the object store, without a slash at its end.
+        stores: stores that are made already, by their URLs.
+        index: the URL of the index.
+        folder: for files in passing.
+    """
+
+    store: str
+    stores: dict[str, ObjectStore]
+    index: str | URL
+    folder: Path
 
 
 def kept(words: Namespace) -> int:
     """Keep the resources that the command line names; the exit status.
 
     Raises:
-        ValueError: a URL or a number on the command line is of no use; it says which and why.
+        ValueError: a URL on the command line is of no use; it says which and why.
         OSError: a folder cannot be written to.
         IndexBroken: the index cannot be used.
         IndexUnavailable: the index cannot be reached.
+        ImportError: a package is missing; it says what to install.
     """
     resources = [Resource(url) for url in words.urls]
     schedule = Exponential(base=1.0 if words.base is None else words.base)
-    folder = words.folder.absolute()
-    store = (words.store or (folder / "objects").as_uri()).rstrip("/")
-    index = words.index or f"sqlite:///{folder / 'index.sqlite'}"
-    stores: dict[str, ObjectStore] = {}
-    if words.endpoint:
-        bucket = store.removeprefix(S3).partition("/")[0]
-        if not store.startswith(S3) or not bucket:
-            raise ValueError("--endpoint is for --store s3://bucket/prefix.")
-        stores[S3 + bucket] = s3_store(bucket, endpoint=words.endpoint)
-    store_of(f"{store}/key", stores)  # what is wrong with the store is said before anything is done
-    lines = keep_all(resources, store, stores, index, folder, schedule)
+    lines = keep_all(resources, places_of(words), schedule, Display(words.verbose))
     return 0 if all(line.kept for line in lines) else 1
 
 
@@ -53,30 +69,85 @@ def demonstrated(words: Namespace) -> int:
     schedule = Exponential(base=0.1 if words.base is None else words.base)
     print(WHAT_HAPPENS)
     with TemporaryDirectory(prefix="squirrel-") as name, origin() as place:
-        folder = Path(name)
         resources = [Resource(place.url + path) for path in RESOURCES]
-        store, index = (folder / "objects").as_uri(), f"sqlite:///{folder / 'index.sqlite'}"
-        first = keep_all(resources, store, {}, index, folder, schedule)
-        second = keep_all(resources, store, {}, index, folder, schedule)
+        places = places_in(Path(name))
+        first = keep_all(resources, places, schedule, Display(words.verbose))
+        second = keep_all(resources, places, schedule, Display(words.verbose))
     return 0 if all(line.kept for line in first) and all(line.hit for line in second) else 1
 
 
+def places_in(folder: Path) -> Places:
+    """Everything in one folder."""
+    index = URL.create("sqlite", database=str(folder / "index.sqlite"))
+    return Places((folder / "objects").as_uri(), {}, index, folder)
+
+
+def places_of(words: Namespace) -> Places:
+    """What the command line says, and for what it does not say, the folder.
+
+    Raises:
+        ValueError: the store or its endpoint is of no use.
+    """
+    places = places_in(words.folder.absolute())
+    if words.store:
+        if not STORE.fullmatch(words.store):
+            raise ValueError(
+                f"{without_secrets(words.store)!r} names no store: give file:///folder, memory:// "
+                "or s3://bucket/prefix."
+            )
+        in_memory = words.store.startswith("memory://")
+        places = replace(
+            places,
+            store=words.store if words.store.endswith("://") else words.store.rstrip("/"),
+            index="sqlite://" if in_memory else places.index,
+        )
+    if words.index:
+        places = replace(places, index=words.index)
+    if words.endpoint:
+        scheme, _, rest = places.store.partition("://")
+        if scheme != "s3":
+            raise ValueError("--endpoint is for a store in S3: give --store s3://bucket/prefix.")
+        bucket = rest.partition("/")[0]
+        places.stores[f"s3://{bucket}"] = s3_store(bucket, endpoint=words.endpoint)
+    return places
+
+
 def keep_all(
-    resources: Iterable[Resource],
-    store: str,
-    stores: dict[str, ObjectStore],
-    index: str,
-    folder: Path,
-    schedule: Exponential,
+    resources: Iterable[Resource], places: Places, schedule: Exponential, display: Display
 ) -> list[Line]:
     """Keep these resources, one after the other, and show what became of them."""
     lines: list[Line] = []
-    with workplace(folder) as work, Index(index) as rows, Display() as display:
-        standard = live(progress=display.progress, stores=stores)
-        parts = Parts(answering(standard, rows), store, work, schedule, display)
-        try:
+    standard = live(progress=display.progress, stores=places.stores)
+    try:
+        with (
+            display,
+            workplace(places.folder) as work,
+            store_folder(places.store),
+            index_opened(places.index, schedule, display) as index,
+        ):
+            # What is wrong with the store is said before anything is done.
+            store_of(f"{places.store}/key", places.stores)
+            parts = Parts(answering(standard, index), places.store, work, schedule, display)
             for resource in resources:
                 lines.append(copied(resource, parts))  # noqa: PERF401
-        finally:  # what was kept before Ctrl-C is shown, too
+    finally:  # what was kept before Ctrl-C is shown, too
+        if lines:
             show(lines)
     return lines
+
+
+def store_folder(store: str) -> AbstractContextManager[Path | None]:
+    """The folder of a store that is one."""
+    parts = urlsplit(store)
+    return made(Path(unquote(parts.path))) if parts.scheme == "file" else nullcontext()
+
+
+def index_opened(url: str | URL, schedule: Exponential, display: Display) -> Index:
+    """The index; if it is not available, that may pass, too."""
+
+    def shown(command: Command[Any], handler: Handler) -> Any:
+        if isinstance(command, Delay):
+            display.wait("index", command)
+        return handler(command)
+
+    return at(N3).retry(call(Index, url)).run(live().around(shown), schedule=schedule)

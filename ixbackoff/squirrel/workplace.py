@@ -1,20 +1,37 @@
-"""A folder for files in passing, which is gone afterwards, also after a crash."""
+"""Folders that come and go: one for files in passing, and those that nothing was put into."""
 
 from __future__ import annotations
 
 import fcntl
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from tempfile import mkdtemp
 
-PREFIX = "work-"
+PREFIX = ".squirrel-work-"  # what begins so is removed, so it must be nobody else's name
 
 
 @contextmanager
-def workplace(home: Path) -> Iterator[Path]:
+def made(folder: Path) -> Generator[Path]:
+    """The folder, made if it is missing; and gone at the end if it was and is still empty.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    missing = [place for place in (folder, *folder.parents) if not place.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        yield folder
+    finally:
+        with suppress(OSError):
+            for place in missing:
+                place.rmdir()
+
+
+@contextmanager
+def workplace(home: Path) -> Generator[Path]:
     """A folder in `home` of this process's own, removed at the end.
 
     What a killed process left behind is removed too: a workplace is locked for as long as its
@@ -23,14 +40,13 @@ def workplace(home: Path) -> Iterator[Path]:
     Raises:
         OSError: `home` cannot be written to.
     """
-    home.mkdir(parents=True, exist_ok=True)
-    with ExitStack() as held:
+    with made(home), ExitStack() as held:
         with _locked(home):
             folder = Path(mkdtemp(prefix=PREFIX, dir=home))
             held.enter_context(_locked(folder))
             for other in home.glob(f"{PREFIX}*"):
                 if other != folder:
-                    with suppress(BlockingIOError), _locked(other, fcntl.LOCK_NB):
+                    with suppress(OSError), _locked(other, fcntl.LOCK_NB):
                         shutil.rmtree(other)
         try:
             yield folder
@@ -39,7 +55,7 @@ def workplace(home: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _locked(folder: Path, how: int = 0) -> Iterator[None]:
+def _locked(folder: Path, how: int = 0) -> Generator[None]:
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | how)
