@@ -9,7 +9,15 @@ from types import CoroutineType, UnionType
 from typing import Any, TypeAlias
 
 from .chains import Ladder
-from .commands import AsyncInterpreter, Handlers, Interpreter, awaitable, inherited, unawaited
+from .commands import (
+    AsyncInterpreter,
+    Command,
+    Handlers,
+    Interpreter,
+    awaitable,
+    inherited,
+    unawaited,
+)
 from .replay import Stream
 from .schedules import Schedule
 from .semantics import unroll
@@ -67,6 +75,7 @@ def checked_run(program: Ladder, interpreter: AnyInterpreter, kinds: type | Unio
 def answered(stream: Stream, handlers: Handlers) -> Any:
     """Answer a stream of commands with handlers until it ends; the sync loop."""
     send, throw = stream.send, stream.throw
+    command: Command[Any] | None = None
     try:
         command = send(None)
         while True:
@@ -84,12 +93,15 @@ def answered(stream: Stream, handlers: Handlers) -> Any:
                 command = send(answer)
     except StopIteration as end:
         return end.value
+    finally:
+        command = None  # a wait holds its failure, whose traceback holds this frame
 
 
 async def answered_async(stream: Stream, handlers: Handlers) -> Any:
     """Answer a stream of commands with handlers, awaited or not, until it ends."""
     send, throw = stream.send, stream.throw
     stopping = False
+    command: Command[Any] | None = None
     try:
         command = send(None)
         while True:
@@ -117,6 +129,8 @@ async def answered_async(stream: Stream, handlers: Handlers) -> Any:
                 command = send(answer)
     except StopIteration as end:
         return end.value
+    finally:
+        command = None  # a wait holds its failure, whose traceback holds this frame
 
 
 def shielded() -> AbstractContextManager[object]:

@@ -105,8 +105,8 @@ def run(words: Namespace) -> int:
     try:
         return demonstrated(words) if words.demo else kept(words)
     except OSError as error:
-        where = f"{error.filename} cannot be used" if error.filename else "This cannot be done"
-        print(f"{where}: {error.strerror or error}.", file=sys.stderr)
+        where = f"{error.filename} cannot be used ({error.strerror}): give a folder to write to."
+        print(where if error.filename else f"{error}", file=sys.stderr)
     except (ValueError, ImportError, IndexBroken, IndexUnavailable) as error:
         print(f"{error}", file=sys.stderr)
     return WRONG

@@ -50,7 +50,8 @@ def copied(resource: Resource, parts: Parts) -> Line:
         kept = program.run(parts.interpreter.around(shown), schedule=parts.schedule)
         result, key = (HIT if kept.hit else COPIED), kept.copy.key
     except Exception as failure:
-        result, key = described(failure), ""
+        # Its row names the resource already.
+        result, key = described(failure).replace(f" {resource}:", ":"), ""
     finally:
         parts.display.over()
     return Line(str(resource), result, len(waits) + 1, sum(waits), key)

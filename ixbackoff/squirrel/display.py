@@ -28,6 +28,8 @@ WIDE = 120
 """Columns of a terminal on which a key has room beside its resource."""
 UNBOUNDED = 100_000
 KEY = 36
+REST = 63
+"""Columns that all but the result takes on a narrow terminal."""
 
 
 class Line(NamedTuple):
@@ -66,15 +68,10 @@ class Display:
     """
 
     def __init__(self, verbose: bool = False) -> None:
-        console = Console(stderr=True, highlight=False)
+        self._console = Console(stderr=True, highlight=False)
         columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
         self._progress = Progress(
-            *columns,
-            TransferSpeedColumn(),
-            console=console,
-            transient=True,
-            redirect_stdout=False,
-            disable=not console.is_terminal,
+            *columns, TransferSpeedColumn(), console=self._console, transient=True
         )
         self._begun: dict[Download, float] = {}
         self._bars: dict[Download, TaskID] = {}
@@ -83,24 +80,28 @@ class Display:
     def wait(self, what: object, delay: Delay) -> None:
         """A wait begins: what failed, on which rung, how long it takes."""
         self.over()
+        failed = described(delay.failure).rstrip(".")
+        if str(what) not in failed:
+            failed = f"{what}: {failed}"
         left = "1 wait" if delay.rung == 1 else f"{delay.rung} waits"
-        self.say(
-            f"{what}: {described(delay.failure)}; "
-            f"on N{delay.rung} ({left} left), waiting {delay.seconds:g} s"
-        )
+        self.say(f"{failed}; on N{delay.rung} ({left} left), waiting {delay.seconds:g} s")
 
     def progress(self, download: Download, done: int, total: int | None) -> None:
         """So many bytes of a download are done."""
         now = monotonic()
-        if now - self._begun.setdefault(download, now) < LONG:
+        long = now - self._begun.setdefault(download, now) >= LONG
+        if not (long and self._console.is_terminal):
             return
         if download not in self._bars:
+            self._progress.start()
             shown = without_secrets(download.url)
             self._bars[download] = self._progress.add_task(shown, total=total)
         self._progress.update(self._bars[download], completed=done, total=total)
 
     def over(self) -> None:
         """No download is running any more."""
+        if self._bars:
+            self._progress.stop()
         for bar in self._bars.values():
             self._progress.remove_task(bar)
         self._bars.clear()
@@ -110,10 +111,9 @@ class Display:
         """One line."""
         # An ETag comes from anywhere, and a terminal obeys control characters.
         plain = "".join(each if each.isprintable() else "?" for each in text)
-        self._progress.console.print(plain, markup=False, soft_wrap=True)
+        self._console.print(plain, markup=False, soft_wrap=True)
 
     def __enter__(self) -> Self:
-        self._progress.start()
         if self._log is not None:
             self._log.begin()
         return self
@@ -126,7 +126,7 @@ class Display:
     ) -> None:
         if self._log is not None:
             self._log.end()
-        self._progress.stop()
+        self.over()
 
 
 class LogLines(logging.Handler):
@@ -167,19 +167,17 @@ def show(lines: list[Line]) -> None:
     console = Console(highlight=False, markup=False)
     if not console.is_terminal:
         console.width = UNBOUNDED
+    beside = console.width >= WIDE
     table = Table()
-    if console.width < WIDE:
-        table.add_column("resource, key", min_width=KEY, overflow="fold")
-    else:
-        table.add_column("resource", overflow="fold")
-    for name in ("result", "attempts", "waited"):
-        table.add_column(name, overflow="fold")
-    if console.width >= WIDE:
+    table.add_column("resource" if beside else "resource, key", min_width=KEY, overflow="fold")
+    table.add_column("result", max_width=max(console.width - REST, 6), overflow="fold")
+    table.add_column("attempts")
+    table.add_column("waited")
+    if beside:
         table.add_column("key", no_wrap=True)
     for line in lines:
-        told = (line.result, str(line.attempts), f"{line.waited:.3g} s")
-        if console.width < WIDE:
-            table.add_row(f"{line.resource}\n{line.key}".strip(), *told)
-        else:
-            table.add_row(line.resource, *told, line.key)
+        shown = (line.resource, line.key) if beside else (f"{line.resource}\n{line.key}".strip(),)
+        table.add_row(
+            shown[0], line.result, str(line.attempts), f"{line.waited:.3g} s", *shown[1:]
+        )
     console.print(table)

@@ -55,6 +55,7 @@ WORDS = {
     "SQLITE_READONLY": "the file may only be read",
     "42501": "its user may not write to it",
     "42703": "its table copies is of another kind, so give another database",
+    "ProgrammingError": "its URL has a part of no use to the driver",
     "OperationalError": "no connection, so look at the host, user and password in its URL",
 }
 
@@ -157,7 +158,7 @@ def _opened(url: str | URL) -> tuple[Engine, str]:
         driver = DRIVERS.get(parsed.drivername)
         if driver is None:
             raise wrong
-        place = parsed.database or "in memory"
+        place = parsed.database or driver
         if parsed.host:
             place = f"{parsed.host}:{parsed.port or 5432}/{place}"
         parsed = parsed.set(drivername=driver, query={**OPTIONS[driver], **parsed.query})

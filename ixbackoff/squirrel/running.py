@@ -28,7 +28,7 @@ from .workplace import made, workplace
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
-STORE = re.compile(r"file://(localhost)?/.*[^/].*|memory://.*|s3://[^/]+.*")
+STORE = re.compile(r"(file://(localhost)?/+[^/?#]|memory://|s3://[^/@?#]+($|/))[^?#]*")
 
 
 @dataclass(frozen=True)
