@@ -1,0 +1,163 @@
+"""Runs a type checker over many files in one process, and says on which lines it found errors."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+SCRIPTS = Path(sys.executable).parent
+
+Errors: TypeAlias = list[tuple[int, str]]
+"""The errors in one file, sorted: (line, code)."""
+
+Report: TypeAlias = dict[Path, Errors]
+"""The errors in each file that was checked, also where there are none."""
+
+
+class StoppedEarly(Exception):
+    """A checker did not look at everything, so what it did not say means nothing."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """An error as a checker reports it."""
+
+    file: str
+    line: int
+    code: str
+
+
+@dataclass(frozen=True)
+class Checker:
+    """A type checker: its arguments before the files, and how to read what it prints."""
+
+    name: str
+    arguments: tuple[str, ...]
+    read: Callable[[str, int], list[Found]]
+
+    def check(self, files: Sequence[Path], folder: Path) -> Report:
+        """Check `files` in one process that works in `folder`, which may hold its cache.
+
+        One more file holds nothing but an error, so that a checker that stopped early, or was told
+        to report nothing, is found out.
+
+        Raises:
+            StoppedEarly: it crashed, or did not look at every file.
+        """
+        folder.mkdir(exist_ok=True)
+        canary = folder / "canary_of_the_test.py"
+        canary.write_text('canary: int = "sings"\n')
+        checked = [*files, canary]
+        run = subprocess.run(  # noqa: S603
+            [SCRIPTS / self.name, *self.arguments, *checked],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        told = f"{self.name}, exit status {run.returncode}\n{run.stdout[:2000]}{run.stderr[:2000]}"
+        if run.returncode not in (0, 1):
+            raise StoppedEarly(told)
+        try:
+            found = self.read(run.stdout, len(checked))
+        except (ValueError, LookupError) as error:
+            raise StoppedEarly(f"{error!r}: {told}") from error
+        report: Report = {file.resolve(): [] for file in checked}
+        for one in found:
+            file = (folder / one.file).resolve()
+            if file not in report:
+                raise StoppedEarly(f"an error in {file}, which was not to be checked: {told}")
+            report[file].append((one.line, one.code))
+        if len(report.pop(canary.resolve())) != 1:
+            raise StoppedEarly(f"the canary's error was not reported once: {told}")
+        return {file: sorted(errors) for file, errors in report.items()}
+
+
+def read_mypy(text: str, files: int) -> list[Found]:
+    """The text of mypy, and of zuban, which prints the same."""
+    *lines, summary = text.splitlines()
+    if f"checked {files} source files" not in summary:
+        raise ValueError(f"not all of {files} files were checked")
+    return read_lines(
+        lines, r"(?P<file>.+?):(?P<line>\d+): error: .*  \[(?P<code>[a-z-]+)\]", "note"
+    )
+
+
+def read_ty(text: str, files: int) -> list[Found]:
+    """The concise text of ty."""
+    *lines, summary = text.splitlines()
+    if summary not in (f"Found {len(lines)} diagnostics", f"Found {len(lines)} diagnostic"):
+        raise ValueError("not every diagnostic is a line")
+    error = r"(?P<file>.+?):(?P<line>\d+):\d+: error\[(?P<code>[a-z-]+)\] .*"
+    return read_lines(lines, error, "warning")
+
+
+def read_lines(lines: Sequence[str], error: str, harmless: str) -> list[Found]:
+    """One error a line; other lines have to be of a harmless kind."""
+    found = []
+    for line in lines:
+        match = re.fullmatch(error, line)
+        if match is not None:
+            found.append(Found(match["file"], int(match["line"]), match["code"]))
+        elif f": {harmless}" not in line:
+            raise ValueError(f"this line was not understood: {line}")
+    return found
+
+
+def read_pyright(text: str, files: int) -> list[Found]:
+    """The JSON of pyright, which counts lines from 0."""
+    told = json.loads(text)
+    if told["summary"]["filesAnalyzed"] != files:
+        raise ValueError(f"not all of {files} files were checked")
+    return [
+        Found(error["file"], error["range"]["start"]["line"] + 1, error.get("rule", "syntax"))
+        for error in told["generalDiagnostics"]
+        if error["severity"] == "error"
+    ]
+
+
+def read_pyrefly(text: str, files: int) -> list[Found]:
+    """The JSON of pyrefly."""
+    return [
+        Found(error["path"], error["line"], error["name"])
+        for error in json.loads(text)["errors"]
+        if error["severity"] == "error"
+    ]
+
+
+STRICT = ("--strict", "--config-file=")
+
+MYPY = Checker(
+    "mypy",
+    (*STRICT, "--cache-dir=mypy_cache", "--no-pretty", "--no-color-output"),
+    read_mypy,
+)
+PYRIGHT = Checker("pyright", ("--outputjson", "--pythonpath", sys.executable), read_pyright)
+TY = Checker(
+    "ty",
+    ("check", "--output-format=concise", "--color=never", "--python", sys.executable),
+    read_ty,
+)
+ZUBAN = Checker(
+    "zuban",
+    ("mypy", "--strict", "--python-executable", sys.executable),
+    read_mypy,
+)
+PYREFLY = Checker(
+    "pyrefly",
+    (
+        "check",
+        "--preset=default",  # without a preset it reports nothing
+        "--output-format=json",
+        "--summary=none",
+        f"--python-interpreter-path={sys.executable}",
+    ),
+    read_pyrefly,
+)
+CHECKERS = (MYPY, PYRIGHT, TY, ZUBAN, PYREFLY)

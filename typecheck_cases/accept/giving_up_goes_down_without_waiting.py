@@ -1,0 +1,14 @@
+"""`give_up` goes down to `N0` from any rung: what the program holds then is its outcome."""
+
+from typing import Never, assert_type
+
+from ixbackoff import N0, N3, N20, Command, Delay, Program, at
+
+
+class GetETag(Command[str]):
+    __slots__ = ()
+
+
+assert_type(at(N3).give_up(), Program[N3, N0, None, Never])
+assert_type(at(N0).give_up(), Program[N0, N0, None, Never])
+assert_type(at(N20).do(GetETag()).wait().give_up(), Program[N20, N0, str, GetETag | Delay])

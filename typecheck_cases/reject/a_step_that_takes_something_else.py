@@ -1,0 +1,36 @@
+"""Steps on one rung take effects, steps that may go down take programs; nothing takes the other."""
+
+from ixbackoff import N3, Download, Log, at, do
+
+fetch = Download("http://localhost/a", "a")
+
+at(N3).do(Download)  # E: [arg-type]
+at(N3).do(print)  # E: [arg-type]
+at(N3).do("a")  # E: [arg-type]
+at(N3).do([fetch])  # E: [arg-type]
+at(N3).do(None)  # E: [arg-type]
+at(N3).do(lambda: fetch)  # E: [arg-type]
+at(N3).retry(Download)  # E: [arg-type]
+at(N3).retry([fetch, fetch])  # E: [arg-type]
+at(N3).resume(lambda: fetch)  # E: [arg-type]
+at(N3).or_else(1)  # E: [arg-type]
+at(N3).then(fetch)  # E: [arg-type]
+at(N3).then(lambda _: 1)  # E: [arg-type] [return-value]
+at(N3).then(lambda: fetch)  # E: [arg-type] [misc]
+at(N3).map(1)  # E: [arg-type]
+at(N3).bind(at(N3))  # E: [arg-type]
+at(N3).bind(lambda _: fetch)  # E: [arg-type] [return-value]
+at(N3).bind(lambda _: do(fetch))  # E: [arg-type] [return-value]
+at(N3).or_bind(lambda _: fetch)  # E: [arg-type] [return-value]
+at(N3).or_bind(at(N3))  # E: [arg-type]
+at(N3) >> fetch  # E: [operator]
+at(N3) >> do(fetch)  # E: [operator]
+at(N3) >> (lambda _: at(N3))  # E: [operator]
+at(N3) | fetch  # E: [operator]
+fetch >> at(N3)  # E: [operator]
+do(fetch) >> do(fetch)  # E: [operator]
+do(fetch).then(lambda _: 1)  # E: [arg-type] [return-value]
+do(fetch).then(fetch)  # E: [arg-type]
+do(fetch).bind(lambda _: at(N3))  # E: [attr-defined]
+do(Log)  # E: [arg-type]
+do(1)  # E: [arg-type]

@@ -1,0 +1,31 @@
+"""A rung is what it is by name, not by shape: a protocol is none, nor a program."""
+
+from typing import Protocol, TypeVar
+
+from ixbackoff import N1, N3, N16, N20, Nat, Program, at
+
+N = TypeVar("N", bound=Nat)
+
+
+class Rung(Protocol):
+    pass
+
+
+class NamedRung(Nat, Protocol):  # E: [call-arg] [misc]
+    pass
+
+
+class Waits(Protocol[N]):
+    def wait(self) -> Program[N3, N]: ...
+
+
+class Starts(Protocol):
+    def __call__(self, rung: type[N3], /) -> Program[N1, N1]: ...
+
+
+at(Rung)  # E: [type-abstract] [type-var]
+rung: type[Nat] = Rung  # E: [assignment]
+waits: Waits[N1] = at(N3)  # E: [assignment]
+waits_deep: Waits[N1] = at(N16)  # E: [arg-type] [assignment]
+waits_deepest: Waits[N1] = at(N20)  # E: [arg-type] [assignment]
+starts: Starts = at  # E: [assignment]

@@ -1,0 +1,23 @@
+"""A program that has not come down to `N0` cannot be run: end it with `give_up`, or `retry`."""
+
+from ixbackoff import N1, N2, N3, N16, N20, AsyncInterpreter, Delay, Download, Interpreter, at
+
+fetch = Download("http://localhost/a", "a")
+
+
+def run(interpreter: Interpreter[Download | Delay]) -> None:
+    at(N3).run(interpreter)  # E: [misc]
+    at(N1).do(fetch).run(interpreter)  # E: [misc]
+    at(N3).do(fetch).backoff().run(interpreter)  # E: [misc]
+    at(N3).wait().wait().run(interpreter)  # E: [misc]
+    at(N16).do(fetch).run(interpreter)  # E: [misc]
+    at(N20).do(fetch).run(interpreter)  # E: [misc]
+    (at(N3).wait() >> at(N2).wait()).run(interpreter)  # E: [misc]
+    at(N3).bind(lambda _: at(N3).wait()).run(interpreter)  # E: [misc]
+
+
+async def run_async(interpreter: AsyncInterpreter[Download | Delay]) -> None:
+    await at(N3).run_async(interpreter)  # E: [misc]
+    await at(N1).do(fetch).run_async(interpreter)  # E: [misc]
+    await at(N20).do(fetch).run_async(interpreter)  # E: [misc]
+    await (at(N3).wait() >> at(N2).wait()).run_async(interpreter)  # E: [misc]

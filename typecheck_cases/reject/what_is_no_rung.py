@@ -1,0 +1,38 @@
+"""A ladder starts on a rung: a type that is none, or a value, is refused."""
+
+from typing import Protocol
+
+from ixbackoff import N3, Delay, Program, Succ, Z, at, reflect
+
+
+class Pretender(Protocol):
+    pass
+
+
+class Duck:
+    __slots__ = ()
+
+
+at(int)  # E: [type-var]
+at(object)  # E: [type-var]
+at(bool)  # E: [type-var]
+at(type)  # E: [type-var]
+at(3)  # E: [arg-type]
+at("N3")  # E: [arg-type]
+at(None)  # E: [arg-type]
+at(Duck)  # E: [type-var]
+at(Pretender)  # E: [type-abstract] [type-var]
+at(Program)  # E: [type-var]
+at(Delay)  # E: [type-var]
+at(N3 | int)  # E: [arg-type]
+at(list[N3])  # E: [type-var]
+at()  # E: [call-arg]
+reflect(int)  # E: [type-var]
+reflect(3)  # E: [arg-type]
+
+wrong: Program[int, int]  # E: [type-var]
+wrong_below: Program[Succ[int], Z]  # E: [type-var]
+number: Program[3, Z]  # E: [valid-type]
+missing: Program[Succ, Z]  # E: [type-arg]
+too_many: Program[N3, Z, None, Delay, None]  # E: [type-arg]
+too_few: Program[N3]  # E: [type-arg] [type-arg]
