@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias, TypeVar
 
-Rung: TypeAlias = int | None
+Position: TypeAlias = int | None
 """How many waits are left; `None` where only the run will tell."""
 
 
@@ -17,10 +17,10 @@ class Step:
     """
 
     __slots__ = ()
-    start: Rung = None
+    start: Position = None
     waits: bool = False
 
-    def below(self, rung: Rung) -> Rung:
+    def below(self, rung: Position) -> Position:
         """The rung after this step, when it stands at `rung`.
 
         Raises:
@@ -57,7 +57,7 @@ class Ladder(Chain):
 
     __slots__ = ("end", "start", "waits")
     start: int
-    end: Rung
+    end: Position
     waits: bool
 
 
@@ -99,7 +99,7 @@ def longer(kind: type[L], before: Ladder, last: Step) -> L:
     return made
 
 
-def continued(following: Ladder, rung: Rung) -> Rung:
+def continued(following: Ladder, rung: Position) -> Position:
     """The rung where `following` ends, when it begins at `rung`.
 
     Raises:

@@ -6,7 +6,7 @@ phantom types: no value of them exists. `N0` to `N20` name them, in annotations 
 
 from __future__ import annotations
 
-from typing import Generic, Never, final, get_args, get_origin
+from typing import Generic, Never, Protocol, Self, final, get_args, get_origin
 
 from typing_extensions import TypeVar
 
@@ -16,6 +16,15 @@ DEEPEST = 20
 
 class _Seal:
     """What a class must show to derive from `Nat`; only this module has it."""
+
+
+T_exact = TypeVar("T_exact")
+
+
+class Exactly(Generic[T_exact]):
+    """Invariant in its parameter: what makes a rung fit its own type and no wider one."""
+
+    __slots__ = ()
 
 
 class Nat:
@@ -29,9 +38,24 @@ class Nat:
             raise TypeError(f"{cls.__name__} cannot be a rung: the rungs are N0 to N{DEEPEST}.")
         super().__init_subclass__()
 
+    @classmethod
+    def exactly(cls) -> Exactly[Self]:
+        """For type checkers alone: through it a rung is a `Rung` of its own type only."""
+        raise TypeError("A rung is a type, and does nothing.")
+
 
 P_inner = TypeVar("P_inner", bound=Nat)
 R_rung = TypeVar("R_rung", bound=Nat)
+
+
+class Rung(Protocol[R_rung]):
+    """A rung as an argument: `N3` is a `Rung[N3]`, and of no wider type.
+
+    With `type[N3]` for it, a rung could be taken for one that is wider (`Nat`, or a union), and a
+    program at another rung could go on there.
+    """
+
+    def exactly(self) -> Exactly[R_rung]: ...
 
 
 @final
@@ -77,7 +101,7 @@ N19 = Succ[N18]
 N20 = Succ[N19]
 
 
-def reflect(rung: type[R_rung]) -> int:
+def reflect(rung: Rung[R_rung]) -> int:
     """The number that a rung stands for: how many waits are left on it.
 
     >>> reflect(N3)

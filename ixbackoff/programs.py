@@ -12,7 +12,7 @@ from .chains import Ladder, Step, ladder, longer
 from .commands import AsyncInterpreter, Interpreter
 from .failures import WORTH_ANOTHER_TRY, On, predicate
 from .loops import run, run_async
-from .nat import Nat, Succ, Z, reflect
+from .nat import Nat, Rung, Succ, Z, reflect
 from .schedules import Schedule, powers_of_two
 from .steps import Backoff, Bind, Do, GiveUp, Map, OrBind, OrElse, Retry, Skip, Then, Wait
 from .vocabulary import Delay, Standard
@@ -265,7 +265,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         return f"<Program from N{self.start} to {end}, {len(self.steps())} steps>"
 
 
-def at(rung: type[I]) -> Program[I, I, None, Never]:
+def at(rung: Rung[I]) -> Program[I, I, None, Never]:
     """The beginning of a program: on `rung`, so many waits are left.
 
     >>> from ixbackoff import N3, at

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from types import GeneratorType
 from typing import Any, TypeAlias
 
-from .chains import Ladder, Rung, Step, continued
+from .chains import Ladder, Position, Step, continued
 from .failures import Predicate
 
 Function: TypeAlias = Callable[..., Any]
@@ -76,7 +76,7 @@ class Bind(Step):
         self.start = None if known is None else known.start
         self.waits = known is not None and known.waits
 
-    def below(self, rung: Rung) -> Rung:
+    def below(self, rung: Position) -> Position:
         return None if self.known is None else continued(self.known, rung)
 
 
@@ -92,7 +92,7 @@ class OrBind(Step):
         self.start = None if known is None else known.start
         self.waits = known is not None and known.waits
 
-    def below(self, rung: Rung) -> Rung:
+    def below(self, rung: Position) -> Position:
         return None if self.known is None else continued(self.known, rung)
 
 
@@ -105,7 +105,7 @@ class Backoff(Step):
     def __init__(self, chosen: Predicate) -> None:
         self.chosen = chosen
 
-    def below(self, rung: Rung) -> Rung:
+    def below(self, rung: Position) -> Position:
         return _one_down(rung, "backoff")
 
 
@@ -115,7 +115,7 @@ class Wait(Step):
     __slots__ = ()
     waits = True
 
-    def below(self, rung: Rung) -> Rung:
+    def below(self, rung: Position) -> Position:
         return _one_down(rung, "wait")
 
 
@@ -124,7 +124,7 @@ class Skip(Step):
 
     __slots__ = ()
 
-    def below(self, rung: Rung) -> Rung:
+    def below(self, rung: Position) -> Position:
         return _one_down(rung, "skip")
 
 
@@ -143,7 +143,7 @@ class Retry(Step):
         self.chosen = chosen
         self.resumes = resumes
 
-    def below(self, rung: Rung) -> Rung:  # noqa: ARG002
+    def below(self, rung: Position) -> Position:  # noqa: ARG002
         return 0
 
 
@@ -152,11 +152,11 @@ class GiveUp(Step):
 
     __slots__ = ()
 
-    def below(self, rung: Rung) -> Rung:  # noqa: ARG002
+    def below(self, rung: Position) -> Position:  # noqa: ARG002
         return 0
 
 
-def _one_down(rung: Rung, step: str) -> Rung:
+def _one_down(rung: Position, step: str) -> Position:
     if rung == 0:
         raise TypeError(
             f".{step}() goes one rung down, but no wait is left at N0: "

@@ -2,7 +2,7 @@
 
 from typing import TypeVar, assert_type
 
-from ixbackoff import N0, N1, N3, N16, N18, N20, Delay, Download, Nat, Program, Succ, Z, at
+from ixbackoff import N0, N1, N3, N16, N18, N20, Delay, Download, Nat, Program, Rung, Succ, Z, at
 
 I = TypeVar("I", bound=Nat)
 O = TypeVar("O", bound=Nat)
@@ -11,7 +11,7 @@ A = TypeVar("A")
 E = TypeVar("E")
 
 
-def fetch(rung: type[I], url: str) -> Program[I, Z, None, Download | Delay]:
+def fetch(rung: Rung[I], url: str) -> Program[I, Z, None, Download | Delay]:
     return at(rung).retry(Download(url, "a"))
 
 

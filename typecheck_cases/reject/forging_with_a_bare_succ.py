@@ -11,7 +11,7 @@ def of_a_bare_start(rung: type[Succ]) -> None: ...  # E: [type-arg]
 
 bare: Program[Succ, Z] = at(N3).give_up()  # E: [type-arg]
 deeper: Program[Succ[Succ], Z]  # E: [type-arg]
-at(Succ())  # E: [arg-type] [call-arg]
+at(Succ())  # E: [call-arg]
 at(Succ[int])  # E: [type-var]
 at(Succ[3])  # E: [valid-type]
 at(Succ[Z, Z])  # E: [misc]

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Generic, Never, TypeVar
 
-from ixbackoff import N0, N1, N3, N16, N17, N20, Nat, Program, Succ, Z, at
+from ixbackoff import N0, N1, N3, N16, N17, N20, Nat, Program, Rung, Succ, Z, at
 
 I = TypeVar("I", bound=Nat)
 O = TypeVar("O", bound=Nat)
@@ -14,15 +14,15 @@ T = TypeVar("T")
 Any_of_them = TypeVar("Any_of_them", N1, N3)
 
 
-def up(rung: type[N]) -> Program[N, Succ[N], None, Never]:
+def up(rung: Rung[N]) -> Program[N, Succ[N], None, Never]:
     return at(rung)  # E: [return-value]
 
 
-def down(rung: type[Succ[N]]) -> Program[N, N, None, Never]:
+def down(rung: Rung[Succ[N]]) -> Program[N, N, None, Never]:
     return at(rung)  # E: [arg-type]
 
 
-def down_to_the_end(rung: type[N]) -> Program[N, Z, None, Never]:
+def down_to_the_end(rung: Rung[N]) -> Program[N, Z, None, Never]:
     return at(rung)  # E: [return-value]
 
 
@@ -66,16 +66,15 @@ def open_run(program: Program[I, O]) -> Program[I, Z]:
     return program  # E: [return-value]
 
 
-def one_of_two(either: type[Any_of_them]) -> Program[N3, N3, None, Never]:
+def one_of_two(either: Rung[Any_of_them]) -> Program[N3, N3, None, Never]:
     return at(either)  # E: [arg-type]
 
 
-def unbounded(rung: type[T]) -> None:
-    at(rung)  # E: [type-var]
+def unbounded(rung: Rung[T]) -> None: ...  # E: [type-var]
 
 
 class Held(Generic[N]):
-    def __init__(self, rung: type[N]) -> None:
+    def __init__(self, rung: Rung[N]) -> None:
         self.start = at(rung)
 
     def lower(self) -> Program[N, Z, None, Never]:

@@ -9,9 +9,10 @@ def run(interpreter: Interpreter[Standard]) -> None:
     Program.run(at(N20), interpreter)  # E: [arg-type]
 
 
-Program.wait(at(N0))  # E: [arg-type]
-Program.skip(at(N0))  # E: [arg-type]
-Program.backoff(at(N0))  # E: [arg-type]
+last = at(N0)
+Program.wait(last)  # E: [arg-type]
+Program.skip(last)  # E: [arg-type]
+Program.backoff(last)  # E: [arg-type]
 (at(N0).wait)()  # E: [misc]
 high, low = at(N3), at(N1)
 Program.__rshift__(high, low)  # E: [misc]

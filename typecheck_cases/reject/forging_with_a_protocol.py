@@ -23,7 +23,7 @@ class Starts(Protocol):
     def __call__(self, rung: type[N3], /) -> Program[N1, N1]: ...
 
 
-at(Rung)  # E: [type-abstract] [type-var]
+at(Rung)  # E: [arg-type]
 rung: type[Nat] = Rung  # E: [assignment]
 waits: Waits[N1] = at(N3)  # E: [assignment]
 waits_deep: Waits[N1] = at(N16)  # E: [arg-type] [assignment]
