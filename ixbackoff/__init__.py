@@ -6,7 +6,7 @@ value: an interpreter decides what its commands do.
 """
 
 from .attempts import Attempt, Do, Effect, attempt, do
-from .commands import AsyncInterpreter, Command, Interpreter
+from .commands import AsyncInterpreter, Command, Interpreter, Misuse
 from .failures import ClientError, NotReady, ServerError, Throttled, Transient
 from .nat import (
     N0,
@@ -57,6 +57,7 @@ __all__ = [
     "Exponential",
     "Interpreter",
     "Log",
+    "Misuse",
     "N0",
     "N1",
     "N10",

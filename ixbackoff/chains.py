@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TypeAlias, TypeVar
 
+from .commands import Misuse
+
 Position: TypeAlias = int | None
 """How many waits are left; `None` where only the run will tell."""
 
@@ -24,7 +26,7 @@ class Step:
         """The rung after this step, when it stands at `rung`.
 
         Raises:
-            TypeError: the step cannot stand there.
+            Misuse: the step cannot stand there.
         """
         return rung
 
@@ -55,10 +57,25 @@ class Chain:
 class Ladder(Chain):
     """A chain on a ladder: from the rung `start` down to the rung `end`."""
 
-    __slots__ = ("end", "start", "waits")
-    start: int
-    end: Position
-    waits: bool
+    __slots__ = ("_end", "_start", "_waits")
+    _start: int
+    _end: Position
+    _waits: bool
+
+    @property
+    def start(self) -> int:
+        """How many waits are left where it starts."""
+        return self._start
+
+    @property
+    def end(self) -> Position:
+        """How many waits are left where it ends; `None` where only the run will tell."""
+        return self._end
+
+    @property
+    def waits(self) -> bool:
+        """Whether it can wait, as far as is known before it runs."""
+        return self._waits
 
 
 C = TypeVar("C", bound=Chain)
@@ -80,9 +97,9 @@ def ladder(kind: type[L], start: int, end: int, steps: tuple[Step, ...] = ()) ->
     """A ladder with the steps that lead from `start` to `end`."""
     made = chain(kind, None, None)
     made._flat = steps
-    made.start = start
-    made.end = end
-    made.waits = start > end
+    made._start = start
+    made._end = end
+    made._waits = start > end
     return made
 
 
@@ -90,12 +107,12 @@ def longer(kind: type[L], before: Ladder, last: Step) -> L:
     """`before` and one step more.
 
     Raises:
-        TypeError: the step cannot stand where `before` ends.
+        Misuse: the step cannot stand where `before` ends.
     """
     made = chain(kind, before, last)
-    made.start = before.start
-    made.end = last.below(before.end)
-    made.waits = before.waits or last.waits
+    made._start = before._start
+    made._end = last.below(before._end)
+    made._waits = before._waits or last.waits
     return made
 
 
@@ -103,10 +120,10 @@ def continued(following: Ladder, rung: Position) -> Position:
     """The rung where `following` ends, when it begins at `rung`.
 
     Raises:
-        TypeError: it begins elsewhere.
+        Misuse: it begins elsewhere.
     """
     if rung is not None and following.start != rung:
-        raise TypeError(
+        raise Misuse(
             f"A program that ends at N{rung} cannot go on with one that starts at "
             f"N{following.start}: start the second with at(N{rung})."
         )

@@ -19,6 +19,13 @@ Handlers: TypeAlias = dict[type, Any]
 """From a kind of command to its handler: a plain dict, since one look-up in it is each dispatch."""
 
 
+class Misuse(TypeError):
+    """A program that is wrongly put together or wrongly run: the program has to be changed.
+
+    A type checker says so before it runs. No step recovers from it, whatever its `on` says.
+    """
+
+
 class Command(Generic[R_co]):
     """One effect as data; `R_co` is the type of its answer.
 
@@ -90,8 +97,8 @@ class Interpreter(Generic[E_contra]):
     right one answers where both can.
     """
 
-    __slots__ = ("handlers",)
-    handlers: Handlers
+    __slots__ = ("_handlers",)
+    _handlers: Handlers
 
     def __init__(self, _sealed: Never) -> None:
         raise TypeError("Make an interpreter from handlers: SomeCommand.handled_by(...) | ...")
@@ -99,7 +106,7 @@ class Interpreter(Generic[E_contra]):
     def __or__(self, other: Interpreter[F]) -> Interpreter[E_contra | F]:
         if not isinstance(other, Interpreter):
             return NotImplemented
-        return _interpreter(Interpreter, joined(self.handlers, other.handlers))
+        return _interpreter(Interpreter, joined(self._handlers, other._handlers))
 
     def around(self, wrapper: Callable[[Command[Any], Handler], Any]) -> Interpreter[E_contra]:
         """The same, with each command answered by `wrapper(command, handler)`: for traces and such.
@@ -116,7 +123,7 @@ class Interpreter(Generic[E_contra]):
         def wrapped(handler: Handler) -> Handler:
             return lambda command: wrapper(command, handler)
 
-        handlers = {kind: wrapped(handler) for kind, handler in self.handlers.items()}
+        handlers = {kind: wrapped(handler) for kind, handler in self._handlers.items()}
         return _interpreter(Interpreter, handlers)
 
     def __repr__(self) -> str:
@@ -130,8 +137,8 @@ class AsyncInterpreter(Generic[E_contra]):
     `Kind.awaited_by(function)` makes one for one kind; `|` joins it with either sort.
     """
 
-    __slots__ = ("handlers",)
-    handlers: Handlers
+    __slots__ = ("_handlers",)
+    _handlers: Handlers
 
     def __init__(self, _sealed: Never) -> None:
         raise TypeError("Make an interpreter from handlers: SomeCommand.awaited_by(...) | ...")
@@ -144,7 +151,7 @@ class AsyncInterpreter(Generic[E_contra]):
     def __ror__(self, other: Interpreter[F]) -> AsyncInterpreter[E_contra | F]:
         if not isinstance(other, Interpreter):
             return NotImplemented
-        return _interpreter(AsyncInterpreter, joined(awaitable(other), self.handlers))
+        return _interpreter(AsyncInterpreter, joined(awaitable(other), self._handlers))
 
     def around(
         self, wrapper: Callable[[Command[Any], Handler], Awaitable[Any]]
@@ -160,7 +167,7 @@ class AsyncInterpreter(Generic[E_contra]):
 
             return lambda command: wrapper(command, handler if awaits else plain)
 
-        handlers = {kind: (True, wrapped(*entry)) for kind, entry in self.handlers.items()}
+        handlers = {kind: (True, wrapped(*entry)) for kind, entry in self._handlers.items()}
         return _interpreter(AsyncInterpreter, handlers)
 
     def __repr__(self) -> str:
@@ -170,8 +177,8 @@ class AsyncInterpreter(Generic[E_contra]):
 def awaitable(interpreter: Interpreter[Any] | AsyncInterpreter[Any]) -> Handlers:
     """From a kind of command to (is its handler awaited?, its handler)."""
     if isinstance(interpreter, AsyncInterpreter):
-        return interpreter.handlers
-    return {kind: (False, handler) for kind, handler in interpreter.handlers.items()}
+        return interpreter._handlers
+    return {kind: (False, handler) for kind, handler in interpreter._handlers.items()}
 
 
 def joined(left: Handlers, right: Handlers) -> Handlers:
@@ -185,17 +192,17 @@ def inherited(handlers: Handlers, kind: type) -> Any:
     """The handler of the nearest base of a kind that has none of its own.
 
     Raises:
-        TypeError: there is none.
+        Misuse: there is none.
     """
     for base in kind.__mro__:
         if base in handlers:
             return handlers[base]
     if not issubclass(kind, Command):
-        raise TypeError(
+        raise Misuse(
             f"An attempt yielded a {kind.__name__}, which is no command: write `yield from` with a "
             "command or an attempt."
         )
-    raise TypeError(
+    raise Misuse(
         f"No handler for {kind.__name__}: join one to the interpreter, "
         f"interpreter | {kind.__name__}.handled_by(...)."
     )
@@ -204,22 +211,22 @@ def inherited(handlers: Handlers, kind: type) -> Any:
 def _interpreter(kind: type[I_any], handlers: Handlers) -> I_any:
     """The one place where interpreters are made."""
     made = object.__new__(kind)
-    made.handlers = handlers
+    made._handlers = handlers
     return made
 
 
-def unawaited(answer: Any, command: Command[Any]) -> TypeError:
+def unawaited(answer: Any, command: Command[Any]) -> Misuse:
     """The error of a handler that answers a coroutine where an answer was to be."""
     answer.close()
     kind = command.__class__.__name__
-    return TypeError(
+    return Misuse(
         f"The handler of {kind} answered a coroutine: join it as {kind}.awaited_by(...) and run "
         "with run_async."
     )
 
 
 def _described(interpreter: Interpreter[Any] | AsyncInterpreter[Any]) -> str:
-    kinds = ", ".join(kind.__name__ for kind in interpreter.handlers)
+    kinds = ", ".join(kind.__name__ for kind in interpreter._handlers)
     return f"<{interpreter.__class__.__name__} of {kinds}>"
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from contextlib import AbstractContextManager, nullcontext
-from contextvars import ContextVar
 from types import CoroutineType, UnionType
 from typing import Any, TypeAlias
 
@@ -14,10 +13,12 @@ from .commands import (
     Command,
     Handlers,
     Interpreter,
+    Misuse,
     awaitable,
     inherited,
     unawaited,
 )
+from .nesting import begin, end
 from .replay import Stream
 from .schedules import Schedule
 from .semantics import unroll
@@ -25,19 +26,15 @@ from .vocabulary import Delay
 
 AnyInterpreter: TypeAlias = Interpreter[Any] | AsyncInterpreter[Any]
 
-RETRYING: ContextVar[bool] = ContextVar("ixbackoff_retrying", default=False)
-"""Whether a program with waits is running here: the run-time side of "no retry in a retry"."""
-
 
 def run(program: Ladder, interpreter: Interpreter[Any], schedule: Schedule) -> Any:
     """The program's value, or its last failure."""
     checked_run(program, interpreter, Interpreter)
-    handlers = interpreter.handlers
+    handlers = interpreter._handlers
     try:
         return answered(unroll(program, schedule, handlers), handlers)
     finally:
-        if program.waits:
-            RETRYING.set(False)
+        end(program)
 
 
 async def run_async(program: Ladder, interpreter: AnyInterpreter, schedule: Schedule) -> Any:
@@ -46,14 +43,13 @@ async def run_async(program: Ladder, interpreter: AnyInterpreter, schedule: Sche
     try:
         return await answered_async(unroll(program, schedule), awaitable(interpreter))
     finally:
-        if program.waits:
-            RETRYING.set(False)
+        end(program)
 
 
 def checked_run(program: Ladder, interpreter: AnyInterpreter, kinds: type | UnionType) -> None:
     """Refuse what would go wrong later, before anything has been done."""
     if program.end:
-        raise TypeError(
+        raise Misuse(
             f"The program is open, it ends at N{program.end}: end it with .give_up(), or go down "
             "with .retry(...)."
         )
@@ -61,15 +57,10 @@ def checked_run(program: Ladder, interpreter: AnyInterpreter, kinds: type | Unio
         hint = "make one with SomeCommand.handled_by(...)"
         if isinstance(interpreter, AsyncInterpreter):
             hint = "run an AsyncInterpreter with run_async"
-        raise TypeError(f"{interpreter!r} is no Interpreter: {hint}.")
+        raise Misuse(f"{interpreter!r} is no Interpreter: {hint}.")
     if program.waits:
-        inherited(interpreter.handlers, Delay)
-        if RETRYING.get():
-            raise TypeError(
-                "A program with waits cannot run inside a handler of a program with waits, or "
-                "their retries would multiply: let the outer one issue the inner one's commands."
-            )
-        RETRYING.set(True)
+        inherited(interpreter._handlers, Delay)
+    begin(program)
 
 
 def answered(stream: Stream, handlers: Handlers) -> Any:

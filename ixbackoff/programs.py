@@ -9,7 +9,7 @@ from typing_extensions import TypeVar
 
 from .attempts import Effect
 from .chains import Ladder, Step, ladder, longer
-from .commands import AsyncInterpreter, Interpreter
+from .commands import AsyncInterpreter, Interpreter, Misuse
 from .failures import WORTH_ANOTHER_TRY, On, predicate
 from .loops import run, run_async
 from .nat import Nat, Rung, Succ, Z, reflect
@@ -242,7 +242,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
             The program's value.
 
         Raises:
-            TypeError: the program is open, it has not come down to `N0`; or a command has no
+            Misuse: the program is open, it has not come down to `N0`; or a command has no
                 handler; or another program with waits is running around this one.
             Exception: the last failure itself, with a note of how often was tried and how long was
                 waited.
@@ -299,7 +299,7 @@ def always(program: Ladder) -> Callable[[object], Ladder]:
 def checked_program(following: object, operator: str, instead: str) -> Ladder:
     """`following`, if it is a program."""
     if not isinstance(following, Ladder):
-        raise TypeError(
+        raise Misuse(
             f"{operator} goes on with a program, not with {following!r}: use {instead} for that."
         )
     return following

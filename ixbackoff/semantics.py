@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from operator import length_hint
 from types import CoroutineType
-from typing import Any, TypeAlias
+from typing import Any
 
 from .chains import Chain, Ladder, Step, chain, continued, ladder
-from .commands import Command, Handlers, unawaited
+from .commands import Command, Handlers, Misuse, unawaited
 from .failures import Transient
+from .nesting import check_begun
 from .replay import Entry, Stream, replay
 from .schedules import Schedule, powers_of_two, seconds_of
 from .steps import (
@@ -21,15 +22,16 @@ from .steps import (
     OrElse,
     Retry,
     Start,
+    Task,
     Then,
     Wait,
     checked_effect,
+    checked_task,
+    performed,
 )
 from .vocabulary import Delay, delay
 
-Task: TypeAlias = Generator[Any, Any, Any]
 StepsIterator = type(iter(()))
-EFFECTS: tuple[type, ...] = (Command, Chain)
 
 
 def unroll(
@@ -44,6 +46,7 @@ def unroll(
     The stack is explicit: `frames` holds what goes on when the present chain has ended, the rest of
     another chain or an attempt's generator. So depth costs no recursion.
     """
+    check_begun(program)
     run = Run(program, schedule)
     handlers = handlers or {}
     frames: list[Any] = []
@@ -62,7 +65,7 @@ def unroll(
                             value = step.function(value)
                         else:
                             effect = run.well(step, value)
-                    elif isinstance(failure, Exception):
+                    elif isinstance(failure, Exception) and not isinstance(failure, Misuse):
                         effect = run.failed(step, failure)
                 except BaseException as error:
                     failure = error
@@ -222,7 +225,7 @@ class Run:
     def entered(self, program: Any, rung: int, sure: bool) -> Ladder:
         """The program that a `bind` goes on with, if it starts where the run stands."""
         if not isinstance(program, Ladder):
-            raise TypeError(
+            raise Misuse(
                 f"bind goes on with a program, and its function returned {program!r}: return one "
                 "that starts with at(...), or use .then(...) for a command or an attempt."
             )
@@ -264,7 +267,7 @@ class Run:
     def check_end(self) -> None:
         """A program that typed code can run has come down to N0."""
         if self.rung and self.sure:
-            raise TypeError(
+            raise Misuse(
                 f"The program ended at N{self.rung}, not at N0: end it with .give_up(), or go down "
                 "with .retry(...)."
             )
@@ -288,27 +291,5 @@ def nested(task: Task) -> tuple[Step, ...]:
     place: list[tuple[Step, ...]] = []
     task.send(place)
     if not place:
-        raise TypeError("An attempt yielded None: write `yield from` with a command or an attempt.")
+        raise Misuse("An attempt yielded None: write `yield from` with a command or an attempt.")
     return place[0]
-
-
-def performed(effect: Any) -> Any:
-    """`effect` as the loop of `unroll` takes it: a command, a chain or a generator."""
-    if not isinstance(effect, EFFECTS):
-        return checked_task(iter(effect), effect.__class__)
-    return effect
-
-
-def checked_task(task: Any, function: Any) -> Task:
-    """`task`, if it is a generator.
-
-    Raises:
-        TypeError: it is none.
-    """
-    if not hasattr(task, "send"):
-        raise TypeError(
-            f"The attempt {function.__name__} is no generator, it returned {task!r}: it has to "
-            "issue its commands with `yield from`."
-        )
-    generator: Task = task
-    return generator

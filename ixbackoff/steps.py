@@ -5,14 +5,18 @@ What a step means stands in `semantics`; here is only what it holds, and how far
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from types import GeneratorType
 from typing import Any, TypeAlias
 
-from .chains import Ladder, Position, Step, continued
+from .chains import Chain, Ladder, Position, Step, continued
+from .commands import Command, Misuse
 from .failures import Predicate
+from .vocabulary import Delay
 
 Function: TypeAlias = Callable[..., Any]
+Task: TypeAlias = Generator[Any, Any, Any]
+EFFECTS: tuple[type, ...] = (Command, Chain)
 
 
 class Do(Step):
@@ -158,7 +162,7 @@ class GiveUp(Step):
 
 def _one_down(rung: Position, step: str) -> Position:
     if rung == 0:
-        raise TypeError(
+        raise Misuse(
             f".{step}() goes one rung down, but no wait is left at N0: "
             "start the program on a higher rung, or leave the step out."
         )
@@ -169,30 +173,54 @@ def checked_effect(effect: Any) -> Any:
     """`effect`, if it can be tried at a rung.
 
     Raises:
-        TypeError: it cannot, and why.
+        Misuse: it cannot, and why.
     """
+    if isinstance(effect, Delay):
+        raise Misuse("Only the ladder waits: use .backoff(), .wait() or .retry(...).")
     if isinstance(effect, Ladder):
-        raise TypeError(
+        raise Misuse(
             "A program cannot be tried inside a program, or its retries would multiply: "
             "join them with >> or .bind(...), or try an attempt instead."
         )
     if isinstance(effect, GeneratorType):
-        raise TypeError(
+        raise Misuse(
             f"The generator {effect.__name__!r} can run only once: decorate its function "
             "with @attempt."
         )
     if isinstance(effect, type) or not hasattr(effect, "__iter__"):
         hint = "; call it first" if callable(effect) else ""
-        raise TypeError(f"{effect!r} is no command and no attempt{hint}.")
+        raise Misuse(f"{effect!r} is no command and no attempt{hint}.")
     return effect
+
+
+def performed(effect: Any) -> Any:
+    """`effect` as the loop of `unroll` takes it: a command, a chain or a generator."""
+    if not isinstance(effect, EFFECTS):
+        return checked_task(iter(effect), effect.__class__)
+    return effect
+
+
+def checked_task(task: Any, function: Any) -> Task:
+    """`task`, if it is a generator.
+
+    Raises:
+        Misuse: it is none.
+    """
+    if not hasattr(task, "send"):
+        raise Misuse(
+            f"The attempt {function.__name__} is no generator, it returned {task!r}: it has to "
+            "issue its commands with `yield from`."
+        )
+    generator: Task = task
+    return generator
 
 
 def checked_function(function: Any) -> Any:
     """`function`, if it can be called.
 
     Raises:
-        TypeError: it cannot.
+        Misuse: it cannot.
     """
     if not callable(function):
-        raise TypeError(f"{function!r} is no function: this step takes a function of the value.")
+        raise Misuse(f"{function!r} is no function: this step takes a function of the value.")
     return function

@@ -7,7 +7,7 @@ from typing import Any, Generic, Never, ParamSpec, Self, TypeAlias, final
 
 from typing_extensions import TypeVar
 
-from .commands import Command
+from .commands import Command, Misuse
 
 A = TypeVar("A")
 A_co = TypeVar("A_co", covariant=True)
@@ -81,21 +81,33 @@ class Throw(Command[Never]):
 
 @final
 class Delay(Command[None]):
-    """Wait. Only the ladder issues it: nobody else can make one, so no wait can be slipped in.
+    """Wait. Only the ladder issues it: nobody else can make one, so no wait can be slipped in."""
 
-    Attributes:
-        seconds: how long.
-        rung: how many waits are left, this one included.
-        failure: what went wrong before, or `None` when the program waits although it is well.
-    """
-
-    __slots__ = ("seconds", "rung", "failure")
-    seconds: float
-    rung: int
-    failure: Exception | None
+    __slots__ = ("_failure", "_rung", "_seconds")
+    _seconds: float
+    _rung: int
+    _failure: Exception | None
 
     def __init__(self, _sealed: Never) -> None:
-        raise TypeError("Only the ladder waits: use .backoff(), .wait() or .retry(...).")
+        raise Misuse("Only the ladder waits: use .backoff(), .wait() or .retry(...).")
+
+    def __iter__(self) -> Generator[Self, Any, None]:
+        raise Misuse("An attempt cannot wait, only the ladder does: raise NotReady instead.")
+
+    @property
+    def seconds(self) -> float:
+        """How long."""
+        return self._seconds
+
+    @property
+    def rung(self) -> int:
+        """How many waits are left, this one included."""
+        return self._rung
+
+    @property
+    def failure(self) -> Exception | None:
+        """What went wrong before, or `None` when the program waits although it is well."""
+        return self._failure
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Delay):
@@ -112,9 +124,9 @@ class Delay(Command[None]):
 def delay(seconds: float, rung: int, failure: Exception | None) -> Delay:
     """The one place where a `Delay` is made; for the ladder alone."""
     made = object.__new__(Delay)
-    made.seconds = seconds
-    made.rung = rung
-    made.failure = failure
+    made._seconds = seconds
+    made._rung = rung
+    made._failure = failure
     return made
 
 

@@ -25,6 +25,7 @@ from ixbackoff import (
     Do,
     Interpreter,
     Log,
+    Misuse,
     NotReady,
     ServerError,
     Throttled,
@@ -33,6 +34,7 @@ from ixbackoff import (
     attempt,
     call,
     do,
+    unroll,
 )
 from ixbackoff.testing import Virtual, VirtualAsync, always, answers, waited
 
@@ -362,6 +364,50 @@ def test_depth_costs_no_recursion(chains: str) -> None:
             else program.bind(right_bound(depth))
         )
     assert program.run(Once.handled_by(lambda command: 1)) == 1
+
+
+def test_no_step_recovers_from_a_program_that_is_wrongly_put_together() -> None:
+    upwards: Any = lambda _: at(N3).retry(Ask("a"))  # noqa: E731
+    program: Any = at(N2).do(Ask("a")).bind(upwards).give_up().or_else(Ask("b"), on=Exception)
+    world = Virtual(Ask.handled_by(answers(1)))
+    with pytest.raises(Misuse, match="ends at N2 cannot go on with one that starts at N3"):
+        program.run(world.interpreter)
+    world.expect(Ask("a"))
+
+
+def test_a_stream_of_waits_cannot_run_inside_an_attempt() -> None:
+    inner = at(N2).retry(Ask("a"))
+
+    @attempt
+    def sly() -> Do[Any, Any]:
+        return (yield from unroll(inner))
+
+    world = Virtual(Ask.handled_by(always(NotReady())))
+    with pytest.raises(Misuse, match="retries would multiply"):
+        at(N2).retry(sly()).run(world.interpreter)
+    world.expect()
+
+
+def test_a_wait_cannot_be_kept_and_issued_again() -> None:
+    kept: list[Delay] = []
+    interpreter: Any = Ask.handled_by(always(NotReady())) | Delay.handled_by(kept.append)
+    with pytest.raises(NotReady):
+        at(N1).retry(Ask("a")).run(interpreter)
+
+    @attempt
+    def sly() -> Do[Delay, None]:
+        yield from kept[0]
+
+    with pytest.raises(Misuse, match="An attempt cannot wait"):
+        at(N1).retry(sly()).run(interpreter)
+    with pytest.raises(Misuse, match="Only the ladder waits"):
+        at(N1).do(kept[0])
+
+
+@pytest.mark.parametrize("name", ["start", "end", "waits", "run", "new"])
+def test_a_program_is_not_changed_in_place(name: str) -> None:
+    with pytest.raises(AttributeError):
+        setattr(at(N2).retry(Ask("a")), name, 30)
 
 
 def test_throw_is_a_command_that_a_test_sees() -> None:

@@ -53,13 +53,13 @@ def test_no_module_has_grown_past_one_idea() -> None:
         str(path.relative_to(ROOT)): len(path.read_text().splitlines())
         for path in (ROOT / "ixbackoff").rglob("*.py")
     }
-    assert {path: size for path, size in sizes.items() if size > 320} == {}
+    assert {path: size for path, size in sizes.items() if size > 310} == {}
 
 
 HOUSE = (
-    ("nat", "commands", "failures"),
-    ("schedules", "vocabulary", "chains"),
-    ("steps", "replay"),
+    ("nat", "commands"),
+    ("failures", "schedules", "vocabulary", "chains"),
+    ("steps", "replay", "nesting"),
     ("semantics",),
     ("loops", "attempts"),
     ("programs", "planning"),
