@@ -1,6 +1,6 @@
 """Programs and waits are not changed in place."""
 
-from ixbackoff import N0, N3, Delay, Program, at
+from ixbackoff import N3, Delay, at
 
 program = at(N3)
 
@@ -13,4 +13,3 @@ def change(delay: Delay) -> None:
 program.start = 20  # E: [misc]
 program.end = 0  # E: [misc]
 program.waits = False  # E: [misc]
-program.__class__ = Program[N3, N0]  # E: [assignment]
