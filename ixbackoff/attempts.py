@@ -8,7 +8,7 @@ from typing import Any, Generic, Never, ParamSpec, Protocol, TypeAlias, final
 
 from typing_extensions import TypeVar
 
-from .chains import Chain, Step, chain
+from .chains import Chain, Step, chain, counted
 from .commands import is_coroutine_function
 from .failures import WORTH_ANOTHER_TRY, On, predicate
 from .steps import Do as DoStep
@@ -69,7 +69,7 @@ class Attempt(Chain, Generic[E_co, A_co]):
         return extended(self, OrElse(effect, predicate(on)))
 
     def __repr__(self) -> str:
-        return f"<Attempt of {len(self.steps())} steps>"
+        return f"<Attempt of {counted(len(self.steps()))}>"
 
 
 def attempt(function: Callable[P, Do[E, A]]) -> Callable[P, Attempt[E, A]]:
@@ -84,7 +84,7 @@ def attempt(function: Callable[P, Do[E, A]]) -> Callable[P, Attempt[E, A]]:
     ...     yield from Download(url, "page.html")
     ...     return "page.html"
     >>> fetch("http://localhost/")
-    <Attempt of 1 steps>
+    <Attempt of 1 step>
 
     Raises:
         TypeError: `function` is not callable, or it is a coroutine function.

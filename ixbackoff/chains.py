@@ -128,3 +128,7 @@ def continued(following: Ladder, rung: Position) -> Position:
             f"N{following.start}: start the second with at(N{rung})."
         )
     return following.end
+
+
+def counted(steps: int) -> str:
+    return "1 step" if steps == 1 else f"{steps} steps"

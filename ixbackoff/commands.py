@@ -201,11 +201,11 @@ def inherited(handlers: Handlers, kind: type) -> Any:
         raise Misuse(
             f"An attempt yielded a {kind.__name__}, which is no command: write `yield from` with a "
             "command or an attempt."
-        )
+        ) from None
     raise Misuse(
         f"No handler for {kind.__name__}: join one to the interpreter, "
-        f"interpreter | {kind.__name__}.handled_by(...)."
-    )
+        f"interpreter | {kind.__name__}.handled_by(...); live() answers the standard commands."
+    ) from None
 
 
 def _interpreter(kind: type[I_any], handlers: Handlers) -> I_any:

@@ -12,12 +12,22 @@ class Transient(Exception):
 
     Derive your own transient failures from it.
 
+    >>> Transient("the queue is full", retry_after=3).retry_after
+    3
+
     Attributes:
         retry_after: seconds that the service asked to be left alone, or `None`. The next wait is
             never shorter.
+
+    Raises:
+        ValueError: `retry_after` is no number, negative or not finite.
     """
 
-    retry_after: float | None = None
+    retry_after: float | None
+
+    def __init__(self, *args: object, retry_after: float | None = None) -> None:
+        super().__init__(*args)
+        self.retry_after = _seconds(retry_after)
 
 
 class NotReady(Transient):
@@ -38,8 +48,7 @@ class Throttled(Transient):
     """
 
     def __init__(self, retry_after: float | None = None) -> None:
-        super().__init__(retry_after)
-        self.retry_after = _seconds(retry_after)
+        super().__init__(retry_after, retry_after=retry_after)
 
     def __str__(self) -> str:
         return "throttled" + _asked(self.retry_after)
@@ -60,9 +69,8 @@ class ServerError(Transient):
     """
 
     def __init__(self, status: int, retry_after: float | None = None) -> None:
-        super().__init__(status, retry_after)
+        super().__init__(status, retry_after, retry_after=retry_after)
         self.status = status
-        self.retry_after = _seconds(retry_after)
 
     def __str__(self) -> str:
         return f"server error {self.status}" + _asked(self.retry_after)
@@ -119,7 +127,9 @@ def _are_exceptions(on: Any) -> bool:
 
 
 def _seconds(retry_after: float | None) -> float | None:
-    if retry_after is not None and not (isfinite(retry_after) and retry_after >= 0):
+    given: object = retry_after
+    usable = isinstance(given, int | float) and isfinite(given) and given >= 0
+    if given is not None and not usable:
         raise ValueError(f"retry_after={retry_after!r}: give seconds, 0 or more, or None.")
     return retry_after
 

@@ -29,7 +29,7 @@ AnyInterpreter: TypeAlias = Interpreter[Any] | AsyncInterpreter[Any]
 
 def run(program: Ladder, interpreter: Interpreter[Any], schedule: Schedule) -> Any:
     """The program's value, or its last failure."""
-    checked_run(program, interpreter, Interpreter)
+    checked_run(program, interpreter, Interpreter, schedule)
     handlers = interpreter._handlers
     try:
         return answered(unroll(program, schedule, handlers), handlers)
@@ -39,14 +39,16 @@ def run(program: Ladder, interpreter: Interpreter[Any], schedule: Schedule) -> A
 
 async def run_async(program: Ladder, interpreter: AnyInterpreter, schedule: Schedule) -> Any:
     """As `run`."""
-    checked_run(program, interpreter, Interpreter | AsyncInterpreter)
+    checked_run(program, interpreter, Interpreter | AsyncInterpreter, schedule)
     try:
         return await answered_async(unroll(program, schedule), awaitable(interpreter))
     finally:
         end(program)
 
 
-def checked_run(program: Ladder, interpreter: AnyInterpreter, kinds: type | UnionType) -> None:
+def checked_run(
+    program: Ladder, interpreter: AnyInterpreter, kinds: type | UnionType, schedule: Schedule
+) -> None:
     """Refuse what would go wrong later, before anything has been done."""
     if program.end:
         raise Misuse(
@@ -57,7 +59,15 @@ def checked_run(program: Ladder, interpreter: AnyInterpreter, kinds: type | Unio
         hint = "make one with SomeCommand.handled_by(...)"
         if isinstance(interpreter, AsyncInterpreter):
             hint = "run an AsyncInterpreter with run_async"
+        elif hasattr(interpreter, "interpreter"):
+            hint = "give its .interpreter"
+        elif callable(interpreter):
+            hint = "call it first"
         raise Misuse(f"{interpreter!r} is no Interpreter: {hint}.")
+    if not callable(schedule):
+        raise Misuse(
+            f"schedule={schedule!r} is no function from k to seconds: use Exponential(...)."
+        )
     if program.waits:
         inherited(interpreter._handlers, Delay)
     begin(program)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from .chains import Ladder, Step
-from .commands import Command
+from .commands import Command, Misuse
 from .schedules import Schedule, powers_of_two, seconds_of
 from .steps import Backoff, Bind, Do, Map, OrBind, OrElse, Retry, Then, Wait
 
@@ -55,7 +55,7 @@ class Plan(NamedTuple):
     def __str__(self) -> str:
         lines = ["rung  tries    then waits  if", *map(_line, self.rungs)]
         tries = (
-            "a number of tries that only the run tells"
+            "as many tries as its bind will tell"
             if self.tries is None
             else (f"{self.tries} {'try' if self.tries == 1 else 'tries'}")
         )
@@ -83,7 +83,12 @@ def plan(program: Ladder, schedule: Schedule = powers_of_two) -> Plan:
 
     What a `bind` with a function goes on with is known only when it runs: the plan then has a
     "perhaps" on every rung that is left to it.
+
+    Raises:
+        Misuse: it is no program.
     """
+    if not isinstance(program, Ladder):
+        raise Misuse(f"plan({program!r}): give a program, such as at(N3).retry(...).")
     return _Planner(program, schedule).planned(program)
 
 

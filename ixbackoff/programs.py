@@ -8,7 +8,7 @@ from typing import Any, Generic, Never, final
 from typing_extensions import TypeVar
 
 from .attempts import Effect
-from .chains import Ladder, Step, ladder, longer
+from .chains import Ladder, Step, counted, ladder, longer
 from .commands import AsyncInterpreter, Interpreter, Misuse
 from .failures import WORTH_ANOTHER_TRY, On, predicate
 from .loops import run, run_async
@@ -41,7 +41,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
 
     >>> from ixbackoff import N2, Download, at
     >>> at(N2).retry(Download("http://localhost/a", "a"))
-    <Program from N2 to N0, 1 steps>
+    <Program from N2 to N0, 1 step>
 
     It begins with `at`, and runs when it has come down to `N0`.
     """
@@ -262,7 +262,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
 
     def __repr__(self) -> str:
         end = "a rung that its bind will tell" if self.end is None else f"N{self.end}"
-        return f"<Program from N{self.start} to {end}, {len(self.steps())} steps>"
+        return f"<Program from N{self.start} to {end}, {counted(len(self.steps()))}>"
 
 
 def at(rung: Rung[I]) -> Program[I, I, None, Never]:

@@ -68,7 +68,11 @@ def replay(stream: Stream, log: list[Entry]) -> Stream:
 
 
 def _failed_at(error: BaseException, log: list[Entry]) -> int:
-    """The place in `log` of the command whose failure became `error`; else of the last one."""
+    """The place in `log` of the command whose failure became `error`.
+
+    If none did, the attempt itself judged what it was answered: it is that of the last command that
+    was answered anything, since `None` tells nothing to judge by.
+    """
     cause: BaseException | None = error
     seen: set[int] = set()
     while cause is not None and id(cause) not in seen:
@@ -77,7 +81,8 @@ def _failed_at(error: BaseException, log: list[Entry]) -> int:
             if log[place].failure is cause:
                 return place
         cause = cause.__cause__ or cause.__context__
-    return max(len(log) - 1, 0)
+    told = [place for place, entry in enumerate(log) if entry.answer is not None or entry.failure]
+    return max(told, default=0)
 
 
 def _same(known: Command[Any], command: Command[Any]) -> bool:

@@ -39,14 +39,14 @@ class Exponential:
     __slots__ = ("base", "cap", "factor")
 
     def __init__(self, base: float = 1.0, factor: float = 2.0, cap: float | None = None) -> None:
-        if not (isfinite(base) and base > 0):
+        if not (_is_finite(base) and base > 0):
             raise ValueError(f"base={base!r}: the first wait takes a number of seconds above 0.")
-        if not (isfinite(factor) and factor >= 1):
+        if not (_is_finite(factor) and factor >= 1):
             raise ValueError(
                 f"factor={factor!r}: a wait is never shorter than the one before, so "
                 "the factor is 1 or more."
             )
-        if cap is not None and not (isfinite(cap) and cap >= base):
+        if cap is not None and not (_is_finite(cap) and cap >= base):
             raise ValueError(f"cap={cap!r}: the longest wait is at least the base, {base!r} s.")
         self.base = float(base)
         self.factor = float(factor)
@@ -77,20 +77,24 @@ class Exponential:
         return f"Exponential(base={self.base!r}, factor={self.factor!r}, cap={self.cap!r})"
 
 
-powers_of_two = Exponential()
-"""The default schedule: 1, 2, 4, 8, ... seconds."""
-
-
 def seconds_of(schedule: Schedule, k: int) -> float:
     """The seconds of the k-th wait.
 
     Raises:
         ValueError: the schedule gave no usable number.
     """
-    seconds: object = schedule(k)
-    if not (isinstance(seconds, float | int) and isfinite(seconds) and seconds >= 0):
+    seconds = schedule(k)
+    if not (_is_finite(seconds) and seconds >= 0):
         raise ValueError(
             f"The schedule {schedule!r} gave {seconds!r} for wait {k}: it has to give a finite "
             "number of seconds, 0 or more."
         )
     return seconds
+
+
+def _is_finite(number: object) -> bool:
+    return isinstance(number, float | int) and isfinite(number)
+
+
+powers_of_two = Exponential()
+"""The default schedule: 1, 2, 4, 8, ... seconds."""

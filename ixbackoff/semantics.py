@@ -31,6 +31,7 @@ from .steps import (
 )
 from .vocabulary import Delay, delay
 
+NOTE = "ixbackoff:"
 StepsIterator = type(iter(()))
 
 
@@ -258,9 +259,10 @@ class Run:
     def told(self, failure: BaseException) -> BaseException:
         """`failure`, with a note of what was done about it."""
         if self.ladder and isinstance(failure, Exception):
+            earlier = getattr(failure, "__notes__", [])  # of a run before, for an exception kept
+            earlier[:] = [note for note in earlier if not note.startswith(NOTE)]
             failure.add_note(
-                f"ixbackoff: attempts made: {self.tries}, waits: {self.waits}, "
-                f"{self.waited:g} s in all"
+                f"{NOTE} attempts made: {self.tries}, waits: {self.waits}, {self.waited:g} s in all"
             )
         return failure
 

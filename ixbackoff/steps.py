@@ -187,7 +187,10 @@ def checked_effect(effect: Any) -> Any:
             f"The generator {effect.__name__!r} can run only once: decorate its function "
             "with @attempt."
         )
-    if isinstance(effect, type) or not hasattr(effect, "__iter__"):
+    if isinstance(effect, EFFECTS):
+        return effect
+    # An effect of another kind has an `__iter__` written in Python; strings and lists have not.
+    if isinstance(effect, type) or not hasattr(getattr(effect, "__iter__", None), "__code__"):
         hint = "; call it first" if callable(effect) else ""
         raise Misuse(f"{effect!r} is no command and no attempt{hint}.")
     return effect

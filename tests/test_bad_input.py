@@ -36,7 +36,7 @@ from ixbackoff import (
     do,
 )
 from ixbackoff.nat import P_inner
-from ixbackoff.testing import Virtual, always
+from ixbackoff.testing import Virtual, always, answers
 
 from .observing import Ask
 
@@ -95,6 +95,7 @@ def test_what_is_sealed_cannot_be_made(make: Callable[[], Any]) -> None:
 
 
 untyped_at: Any = at
+untyped_virtual: Any = Virtual
 WRONGLY_PUT_TOGETHER: dict[str, tuple[Callable[[], Any], str]] = {
     "backoff at N0": (lambda: untyped_at(N0).backoff(), "no wait is left at N0"),
     "wait at N0": (lambda: untyped_at(N1).wait().wait(), "no wait is left at N0"),
@@ -119,6 +120,10 @@ WRONGLY_PUT_TOGETHER: dict[str, tuple[Callable[[], Any], str]] = {
     "a command's class": (lambda: untyped_at(N1).do(Ask), "call it first"),
     "a generator": (lambda: untyped_at(N1).do(generator()), "can run only once"),
     "a number": (lambda: untyped_at(N1).do(5), "5 is no command and no attempt"),
+    "a string": (lambda: untyped_at(N1).do("a"), "'a' is no command and no attempt"),
+    "a list": (lambda: untyped_at(N1).do([say]), "is no command and no attempt"),
+    "a plan of no program": (lambda: untyped.plan(do(say)), "give a program"),
+    "a script of no kind": (lambda: untyped_virtual(answers(1)), "Kind.handled_by"),
     "then without a function": (lambda: untyped_at(N1).then(say), "is no function"),
     "on that chooses nothing": (
         lambda: untyped_at(N1).retry(say, on=3),
@@ -154,7 +159,9 @@ def test_what_is_wrongly_put_together_is_refused_there(
 
 WRONGLY_RUN: dict[str, tuple[Any, Any, str]] = {
     "an open program": (at(N3).do(say), log_only, "it ends at N3: end it with .give_up"),
-    "no interpreter": (at(N0).do(say), print, "is no Interpreter"),
+    "no interpreter": (at(N0).do(say), 5, "is no Interpreter: make one with"),
+    "a function": (at(N0).do(say), print, "is no Interpreter: call it first"),
+    "a virtual world": (at(N0).do(say), Virtual(log_only), "give its .interpreter"),
     "no handler": (at(N0).do(Ask("a")), log_only, r"interpreter \| Ask.handled_by"),
     "no handler of waits": (at(N1).retry(Ask("a")), asked, "No handler for Delay"),
     "a coroutine as an answer": (
@@ -239,13 +246,14 @@ def test_a_program_with_waits_cannot_run_inside_another() -> None:
         ({"base": 0.0}, "base=0.0"),
         ({"base": float("nan")}, "base=nan"),
         ({"base": float("inf")}, "base=inf"),
+        ({"base": "1"}, "base='1'"),
         ({"factor": 0.5}, "factor=0.5: a wait is never shorter"),
         ({"factor": float("nan")}, "factor=nan"),
         ({"cap": 0.5}, "cap=0.5: the longest wait is at least the base"),
         ({"factor": 1e300}, "grow out of all bounds"),
     ],
 )
-def test_a_schedule_that_cannot_be_is_refused(arguments: dict[str, float], message: str) -> None:
+def test_a_schedule_that_cannot_be_is_refused(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Exponential(**arguments)
 
@@ -257,8 +265,15 @@ def test_a_schedule_that_gives_no_seconds_is_told_so(seconds: Any) -> None:
         at(N1).retry(Ask("a")).run(world.interpreter, schedule=lambda k: seconds)
 
 
-@pytest.mark.parametrize("seconds", [-1.0, float("nan"), float("inf")])
-def test_a_failure_asks_for_a_finite_time(seconds: float) -> None:
+def test_a_schedule_that_is_no_function_is_refused_before_anything_is_done() -> None:
+    program: Any = at(N1).retry(Ask("a"))
+    world = Virtual(Ask.handled_by(answers()))
+    with pytest.raises(TypeError, match="schedule=5 is no function from k to seconds"):
+        program.run(world.interpreter, schedule=5)
+
+
+@pytest.mark.parametrize("seconds", [-1.0, float("nan"), float("inf"), "5"])
+def test_a_failure_asks_for_a_finite_time(seconds: Any) -> None:
     for kind in (Throttled, lambda after: ServerError(503, after)):
         with pytest.raises(ValueError, match="give seconds, 0 or more, or None"):
             kind(seconds)

@@ -135,6 +135,25 @@ def test_resume_polls_when_the_attempt_itself_judges_the_answer() -> None:
     assert at(N3).resume(ready()).run(world.interpreter) == 1
 
 
+def test_resume_asks_again_what_the_attempt_judged_by_and_not_what_told_it_nothing() -> None:
+    @attempt
+    def ready() -> Do[Ask | Log, int]:
+        yield from Ask("submit")
+        status = yield from Ask("status")
+        yield from Log(f"it is {status}")
+        if status == 0:
+            raise NotReady
+        return status
+
+    world = Virtual(Ask.handled_by(answers(7, 0, 0, 1)))
+    with world:
+        assert at(N3).resume(ready()).run(world.interpreter) == 1
+    assert [ask for ask in world.commands if isinstance(ask, Ask)] == [
+        Ask("submit"),
+        *3 * [Ask("status")],
+    ]
+
+
 def test_resume_names_a_divergence() -> None:
     names = iter(["a", "b", "c"])
 
@@ -314,8 +333,16 @@ def test_a_run_leaves_nothing_for_the_collector(fails: bool) -> None:
             gc.enable()
 
 
+def test_a_note_is_of_the_last_run_only() -> None:
+    kept = NotReady()
+    for _ in range(2):
+        with pytest.raises(NotReady):
+            at(N1).retry(Ask("a")).run(Virtual(Ask.handled_by(always(kept))).interpreter)
+    assert kept.__notes__ == ["ixbackoff: attempts made: 2, waits: 1, 1 s in all"]
+
+
 def test_failures_can_be_pickled() -> None:
-    for failure in (Throttled(2.5), ServerError(503, 1.0), NotReady("later")):
+    for failure in (Throttled(2.5), ServerError(503, 1.0), NotReady("later", retry_after=3)):
         copy = pickle.loads(pickle.dumps(failure))  # noqa: S301
         assert (str(copy), copy.retry_after) == (str(failure), failure.retry_after)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Any, Generic, NamedTuple, Never, Self, TypeVar
 
-from ..commands import AsyncInterpreter, Command, Handler, Interpreter, awaitable
+from ..commands import AsyncInterpreter, Command, Handler, Interpreter, Misuse, awaitable
 from ..vocabulary import Delay, Log, Throw
 from .scripts import Unscripted
 
@@ -66,6 +66,8 @@ class World(Generic[E]):
     """
 
     def __init__(self, scripts: Interpreter[E] | AsyncInterpreter[E]) -> None:
+        if not isinstance(scripts, Interpreter | AsyncInterpreter):
+            raise Misuse(f"{scripts!r} is no script: write Kind.handled_by(answers(...)).")
         self.now = 0.0
         self.trace: list[Performed] = []
         self._scripts = awaitable(scripts)
