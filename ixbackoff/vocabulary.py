@@ -120,6 +120,11 @@ class Delay(Command[None]):
     def __repr__(self) -> str:
         return f"Delay(seconds={self.seconds!r}, rung={self.rung!r})"
 
+    def __str__(self) -> str:
+        failure = self.failure
+        why = "" if failure is None else f"{failure.__class__.__name__}: {failure}; "
+        return f"{why}on N{self.rung}, waiting {self.seconds:g} s"
+
 
 def delay(seconds: float, rung: int, failure: Exception | None) -> Delay:
     """The one place where a `Delay` is made; for the ladder alone."""
@@ -184,12 +189,23 @@ Standard: TypeAlias = Download | Upload | Delay | Log | Throw
 def without_secrets(url: str) -> str:
     """`url` as it may be shown: without user name, password, query and fragment.
 
+    A URL that is written badly need not have its password where URLs have it; of one that may be
+    so, only the scheme is shown.
+
     >>> without_secrets("https://me:secret@localhost/a?token=x#y")
     'https://localhost/a'
+    >>> without_secrets("https://me:sec/ret@localhost/a")
+    'https://...'
     """
-    scheme, separator, rest = url.partition("://")
-    if not separator:
-        scheme, rest = "", url
-    rest = rest.partition("#")[0].partition("?")[0]
-    authority, slash, path = rest.partition("/")
-    return scheme + separator + authority.rpartition("@")[2] + slash + path
+    scheme, colon, rest = url.partition(":")
+    if not rest.startswith("/"):
+        scheme, colon, rest = "", "", url
+    place = rest.lstrip("/")
+    beginning = scheme + colon + rest[: len(rest) - len(place)]
+    end = min(found for mark in "/?#" if (found := (place + mark).find(mark)) >= 0)
+    host, after = place[:end].rpartition("@")[2], place[end:]
+    port = host.rpartition("]")[2].partition(":")[2]
+    no_port = bool(port) and not port.isdecimal()
+    if "@" in after and (no_port or after.startswith(("?", "#"))):
+        return beginning + "..."
+    return beginning + host + after.partition("#")[0].partition("?")[0]

@@ -34,6 +34,7 @@ from ixbackoff.testing import Virtual
 from .laws import Ladders, OrElse, Resume, Same, Then, failing, pure
 from .observing import RUNNERS, Ask, Runner, run_sync
 
+RUNGS: list[Any] = [N0, N1, N2, N3, Succ[N3], N5]
 BEGINS = {"attempts": do, "programs": at(N2).do}
 
 transient = st.sampled_from(
@@ -130,14 +131,14 @@ def test_law_of_ladders(law: Any, run: Runner, data: st.DataObject) -> None:
 def programs(draw: st.DrawFn) -> Any:
     """Any program that comes down, put together as its rungs allow."""
     top = draw(st.integers(0, 5))
-    program: Any = at([N0, N1, N2, N3, Succ[N3], N5][top])
+    program: Any = at(RUNGS[top])
     for _ in range(draw(st.integers(1, 7))):
         steps = ["do", "then", "map", "or_else", "bind", "or_bind", "join", "or_join"]
         if program.end:
             steps += ["backoff", "wait", "skip", "backoff"]
         step = draw(st.sampled_from(steps))
         if step in ("bind", "or_bind", "join", "or_join"):
-            below: Any = at([N0, N1, N2, N3, Succ[N3], N5][program.end]).do(draw(effects))
+            below: Any = at(RUNGS[program.end]).do(draw(effects))
             if program.end and draw(st.booleans()):
                 below = below.backoff()
             if step in ("join", "or_join"):
@@ -198,7 +199,7 @@ def test_a_plan_is_never_exceeded(program: Any, script: Any, schedule: Any) -> N
 
 @given(st.integers(0, 5), schedules)
 def test_a_retry_that_always_fails_waits_as_planned(top: int, schedule: Any) -> None:
-    program: Any = at([N0, N1, N2, N3, Succ[N3], N5][top]).retry(failing(NotReady()))
+    program: Any = at(RUNGS[top]).retry(failing(NotReady()))
     waits = seconds(run_sync(program, [0], schedule).waits)
     planned = plan(program, schedule)
     assert waits == [rung.waits for rung in planned.rungs if rung.waits is not None]
@@ -234,4 +235,4 @@ def test_resume_comes_to_what_retry_comes_to_when_the_answers_are_the_same(
 
 
 def test_the_number_of_a_rung_is_the_number_of_its_waits() -> None:
-    assert [reflect(rung) for rung in (N0, N1, N2, N3)] == [0, 1, 2, 3]
+    assert [reflect(rung) for rung in RUNGS] == [0, 1, 2, 3, 4, 5]

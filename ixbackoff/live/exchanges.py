@@ -21,6 +21,7 @@ from .refusals import RedirectError, TooLarge
 Progress: TypeAlias = Callable[[Download, int, int | None], None]
 """Told of a download, the bytes that it has got, and those that it will get, where it is known."""
 
+ADDRESS = "http://host/path or https://host/path"
 CONNECTION_ERRORS = (
     ConnectionRefusedError,
     ConnectionResetError,
@@ -51,7 +52,8 @@ class Exchange:
         try:
             self.url = httpx2.URL(url)
         except (httpx2.InvalidURL, ValueError):
-            raise ValueError(f"{self.asked}: this is no URL.") from None
+            # Not shown: which part of it is a password, only a URL could tell.
+            raise ValueError(f"{method}: the URL cannot be read, give {ADDRESS}.") from None
         self.check_scheme(self.url)
 
     def first(self, client: httpx2.Client | httpx2.AsyncClient) -> httpx2.Request:
@@ -78,12 +80,11 @@ class Exchange:
         return hidden(following)
 
     def check_scheme(self, url: httpx2.URL) -> None:
-        if url.scheme not in ("http", "https") or not url.host:
-            way = "it redirects to" if self.redirects else "it is"
-            raise ValueError(
-                f"{self.asked}: {way} a URL of the scheme {url.scheme!r} on the host {url.host!r}; "
-                "give http://host/... or https://host/..."
-            )
+        if url.scheme in ("http", "https") and url.host:
+            return
+        is_to = f"{self.asked}: it redirects to" if self.redirects else f"{self.method}: it is"
+        what = f"a URL of the scheme {url.scheme!r}" if url.host else "a URL without a host"
+        raise ValueError(f"{is_to} {what}, give {ADDRESS}.")
 
     def check_time(self) -> None:
         if time.monotonic() > self.deadline:

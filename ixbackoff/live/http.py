@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping
@@ -15,6 +16,11 @@ from .exchanges import Body, Exchange, Progress
 from .files import PartFile
 from .limits import Limits
 from .threads import in_thread
+
+# Below INFO it shows headers as they come, and a redirect's may hold what no log may show.
+WIRE = logging.getLogger("httpcore2")
+if WIRE.level == logging.NOTSET:
+    WIRE.setLevel(logging.INFO)
 
 
 def download(command: Download, limits: Limits, progress: Progress | None) -> None:

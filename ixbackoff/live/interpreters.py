@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from .exchanges import Progress
 
+LOGGER = logging.getLogger("ixbackoff")
 LONGEST_SLEEP = 1e9  # seconds, 31 years: no clock takes what a server's Retry-After may ask for
 
 
@@ -31,15 +32,17 @@ def live(
     """The interpreter that answers the standard commands in the real world.
 
     `Download` gets a file over HTTP: it stands at its path when it is whole, and nothing stands
-    beside it when it failed. `Upload` puts a file into an object store. `Delay` sleeps, `Log` goes
-    to `logging`, `Throw` raises, and `Call` calls.
+    beside it when it failed. It is asked for without an encoding; one that comes nevertheless is
+    kept as it came. `Upload` puts a file into an object store; in a folder, what a killed upload
+    left of the same key, `{key}#1` and so on, is removed. `Delay` says so at
+    the level INFO and sleeps, `Log` goes to `logging`, `Throw` raises, and `Call` calls.
 
     What may pass by itself is raised as `ConnectionError`, `TimeoutError`, `ServerError`,
     `Throttled` or, where another download into the same file is under way, `NotReady`. What another
     try would not help is raised as `ClientError`, `TooLarge`, `RedirectError`, `StoreError`,
     `OSError` (no space, no such folder, no permission), `ssl.SSLCertVerificationError` or
     `ValueError` (a URL of the wrong kind). No text of any of them holds the user name, password,
-    query or fragment of a URL.
+    query or fragment of a URL. A store's `Retry-After` is not carried: its client drops it.
 
     >>> from ixbackoff import N0, Log, at
     >>> at(N0).do(Log("ready")).run(live())
@@ -53,6 +56,11 @@ def live(
         logger: where `Log` goes; by default the logger `"ixbackoff"`.
     """
     kept = dict(stores or {})
+    log = logger or LOGGER
+
+    def sleep(command: Delay) -> None:
+        log.info("%s", command)
+        time.sleep(min(command.seconds, LONGEST_SLEEP))
 
     def download(command: Download) -> None:
         with needed("Download"):
@@ -62,8 +70,8 @@ def live(
     return (
         Download.handled_by(download)
         | Upload.handled_by(lambda command: upload(command, kept, limits))
-        | Delay.handled_by(lambda command: time.sleep(min(command.seconds, LONGEST_SLEEP)))
-        | at_once(logger)
+        | Delay.handled_by(sleep)
+        | at_once(log)
     )
 
 
@@ -80,6 +88,7 @@ def live_async(
     `Call` calls its function where it is, so a function that takes long holds up the event loop.
     """
     kept = dict(stores or {})
+    log = logger or LOGGER
 
     async def download(command: Download) -> None:
         with needed("Download"):
@@ -89,19 +98,19 @@ def live_async(
     async def sleep(command: Delay) -> None:
         with needed("Delay"):
             import anyio
+        log.info("%s", command)
         await anyio.sleep(min(command.seconds, LONGEST_SLEEP))
 
     return (
         Download.awaited_by(download)
         | Upload.awaited_by(lambda command: upload_async(command, kept, limits))
         | Delay.awaited_by(sleep)
-        | at_once(logger)
+        | at_once(log)
     )
 
 
-def at_once(logger: logging.Logger | None) -> Interpreter[Log | Throw | Call[Any]]:
+def at_once(logger: logging.Logger) -> Interpreter[Log | Throw | Call[Any]]:
     """What needs no waiting."""
-    kept = logger or logging.getLogger("ixbackoff")
 
     def throw(command: Throw) -> Never:
         raise command.error
@@ -109,7 +118,7 @@ def at_once(logger: logging.Logger | None) -> Interpreter[Log | Throw | Call[Any
     calls: type[Call[Any]] = Call
 
     return (
-        Log.handled_by(lambda command: kept.log(command.level, "%s", command.message))
+        Log.handled_by(lambda command: logger.log(command.level, "%s", command.message))
         | Throw.handled_by(throw)
         | calls.handled_by(lambda command: command())
     )

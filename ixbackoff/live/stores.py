@@ -45,7 +45,7 @@ def store_of(
     begin = max((prefix for prefix in stores if begins(url, prefix)), key=len, default=None)
     if begin is not None:
         return stores[begin], checked_key(url[len(begin) :], shown)
-    scheme, _, rest = url.partition("://")
+    scheme, separator, rest = url.partition("://")
     place, _, key = rest.partition("/")
     if scheme == "file" and place in ("", "localhost"):
         folder, key = os.path.split("/" + checked_key(unquote(key), shown))
@@ -62,8 +62,10 @@ def store_of(
     if scheme == "s3" and place:
         key = checked_key(key, shown)
         return s3_store(place, limits=limits), key
+    begin = scheme + separator if separator else ""
     raise ValueError(
-        f"{shown} names no store: give file:///folder/key, memory:///key or s3://bucket/key."
+        f"A URL that begins with {begin!r} names no store here: give file:///folder/key, "
+        "memory:///key or s3://bucket/key."
     )
 
 

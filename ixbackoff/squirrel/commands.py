@@ -31,9 +31,9 @@ class Resource:
         except ValueError:
             usable = False
         if not usable:
-            # A mistyped URL need not have its password where URLs have it.
-            shown = str(self).rpartition("@")[2]
-            raise ValueError(f"{shown!r} is no URL such as http://host/path or https://host/path.")
+            raise ValueError(
+                f"{str(self)!r} is no URL such as http://host/path or https://host/path."
+            )
 
     @property
     def name(self) -> str:

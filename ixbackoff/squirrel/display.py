@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 from time import monotonic
-from types import TracebackType
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 from rich.console import Console
 from rich.progress import (
@@ -28,8 +26,8 @@ WIDE = 120
 """Columns of a terminal on which a key has room beside its resource."""
 UNBOUNDED = 100_000
 KEY = 36
-REST = 63
-"""Columns that all but the result takes on a narrow terminal."""
+REST = 27
+"""Columns that the numbers and the lines between take."""
 
 
 class Line(NamedTuple):
@@ -61,10 +59,10 @@ class Line(NamedTuple):
 
 
 class Display:
-    """Shows what happens while it happens, on standard error; a context manager.
+    """Shows what happens while it happens, on standard error.
 
     Args:
-        verbose: show what the program logs, too.
+        verbose: whether what the program logs is to be shown, too.
     """
 
     def __init__(self, verbose: bool = False) -> None:
@@ -75,7 +73,7 @@ class Display:
         )
         self._begun: dict[Download, float] = {}
         self._bars: dict[Download, TaskID] = {}
-        self._log = LogLines(self) if verbose else None
+        self.verbose = verbose
 
     def wait(self, what: object, delay: Delay) -> None:
         """A wait begins: what failed, on which rung, how long it takes."""
@@ -113,42 +111,6 @@ class Display:
         plain = "".join(each if each.isprintable() else "?" for each in text)
         self._console.print(plain, markup=False, soft_wrap=True)
 
-    def __enter__(self) -> Self:
-        if self._log is not None:
-            self._log.begin()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if self._log is not None:
-            self._log.end()
-        self.over()
-
-
-class LogLines(logging.Handler):
-    """What the program logs, as lines of the display: they and its bars share the terminal."""
-
-    def __init__(self, display: Display) -> None:
-        super().__init__()
-        self._display = display
-        self._logger = logging.getLogger("ixbackoff")
-        self._before = self._logger.level
-
-    def begin(self) -> None:
-        self._logger.addHandler(self)
-        self._logger.setLevel(logging.INFO)
-
-    def end(self) -> None:
-        self._logger.removeHandler(self)
-        self._logger.setLevel(self._before)
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self._display.say(self.format(record))
-
 
 def described(failure: BaseException | None) -> str:
     """A failure in one line: its sentence, or its kind if it has none.
@@ -170,14 +132,13 @@ def show(lines: list[Line]) -> None:
     beside = console.width >= WIDE
     table = Table()
     table.add_column("resource" if beside else "resource, key", min_width=KEY, overflow="fold")
-    table.add_column("result", max_width=max(console.width - REST, 6), overflow="fold")
+    room = console.width - REST - KEY - (KEY + 3 if beside else 0)
+    table.add_column("result", max_width=max(room, 6), overflow="fold")
     table.add_column("attempts")
     table.add_column("waited")
     if beside:
         table.add_column("key", no_wrap=True)
     for line in lines:
         shown = (line.resource, line.key) if beside else (f"{line.resource}\n{line.key}".strip(),)
-        table.add_row(
-            shown[0], line.result, str(line.attempts), f"{line.waited:.3g} s", *shown[1:]
-        )
+        table.add_row(shown[0], line.result, str(line.attempts), f"{line.waited:.3g} s", *shown[1:])
     console.print(table)

@@ -35,11 +35,12 @@ def keep(resource: Resource, store: str, folder: str) -> Do[Row, Kept]:
         if known is not None and known.bucket == bucket:
             return Kept(known, hit=True)
     key = yield from GenerateUUID(resource)
-    path = f"{folder}/{key}"
+    path, copy = f"{folder}/{key}", Copy(bucket, key)
     yield from Download(resource.url, path)
+    # The object changes before the index does: until both are done, no ETag is a hit.
+    yield from RecordCopy(resource, None, copy)
     yield from Upload(path, f"{store}/{key}")
     yield from Log(f"writing to the index: {resource}, etag {etag}")
-    copy = Copy(bucket, key)
     yield from RecordCopy(resource, etag, copy)
     return Kept(copy, hit=False)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from argparse import Namespace
-from collections.abc import Iterable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,6 +23,7 @@ from .copying import Parts, answering, copied
 from .demo import RESOURCES, WHAT_HAPPENS, origin
 from .display import Display, Line, show
 from .index import Index
+from .logs import log_shown
 from .workplace import made, workplace
 
 if TYPE_CHECKING:
@@ -91,9 +92,9 @@ def places_of(words: Namespace) -> Places:
     places = places_in(words.folder.absolute())
     if words.store:
         if not STORE.fullmatch(words.store):
+            shown = without_secrets(words.store)
             raise ValueError(
-                f"{without_secrets(words.store)!r} names no store: give file:///folder, memory:// "
-                "or s3://bucket/prefix."
+                f"{shown!r} names no store: give file:///folder, memory:// or s3://bucket/prefix."
             )
         in_memory = words.store.startswith("memory://")
         places = replace(
@@ -103,12 +104,12 @@ def places_of(words: Namespace) -> Places:
         )
     if words.index:
         places = replace(places, index=words.index)
-    if words.endpoint:
-        scheme, _, rest = places.store.partition("://")
-        if scheme != "s3":
-            raise ValueError("--endpoint is for a store in S3: give --store s3://bucket/prefix.")
+    scheme, _, rest = places.store.partition("://")
+    if scheme == "s3":
         bucket = rest.partition("/")[0]
         places.stores[f"s3://{bucket}"] = s3_store(bucket, endpoint=words.endpoint)
+    elif words.endpoint:
+        raise ValueError("--endpoint is for a store in S3: give --store s3://bucket/prefix.")
     return places
 
 
@@ -120,13 +121,11 @@ def keep_all(
     standard = live(progress=display.progress, stores=places.stores)
     try:
         with (
-            display,
+            log_shown(display),
             workplace(places.folder) as work,
-            store_folder(places.store),
+            store_checked(places),
             index_opened(places.index, schedule, display) as index,
         ):
-            # What is wrong with the store is said before anything is done.
-            store_of(f"{places.store}/key", places.stores)
             parts = Parts(answering(standard, index), places.store, work, schedule, display)
             for resource in resources:
                 lines.append(copied(resource, parts))  # noqa: PERF401
@@ -136,10 +135,13 @@ def keep_all(
     return lines
 
 
-def store_folder(store: str) -> AbstractContextManager[Path | None]:
-    """The folder of a store that is one."""
-    parts = urlsplit(store)
-    return made(Path(unquote(parts.path))) if parts.scheme == "file" else nullcontext()
+@contextmanager
+def store_checked(places: Places) -> Generator[None]:
+    """What is wrong with the store is said before anything is done."""
+    parts = urlsplit(places.store)
+    with made(Path(unquote(parts.path))) if parts.scheme == "file" else nullcontext():
+        store_of(f"{places.store}/key", places.stores)
+        yield
 
 
 def index_opened(url: str | URL, schedule: Exponential, display: Display) -> Index:

@@ -25,8 +25,8 @@ def made(folder: Path) -> Generator[Path]:
         folder.mkdir(parents=True, exist_ok=True)
         yield folder
     finally:
-        with suppress(OSError):
-            for place in missing:
+        for place in missing:
+            with suppress(OSError):
                 place.rmdir()
 
 

@@ -1,0 +1,38 @@
+"""What the program logs, while the squirrel runs."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from ..vocabulary import Delay
+from .display import Display
+
+
+class Lines(logging.Handler):
+    """A log as lines of the display: they and its bars share the terminal."""
+
+    def __init__(self, display: Display) -> None:
+        super().__init__()
+        self.display = display
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if not (isinstance(record.args, tuple) and isinstance(record.args[0], Delay)):
+            self.display.say(self.format(record))  # waits are shown in any case
+
+
+@contextmanager
+def log_shown(display: Display) -> Generator[None]:
+    """The program's log is shown, if the display is verbose."""
+    program = logging.getLogger("ixbackoff")
+    level = program.level
+    lines = Lines(display)
+    if display.verbose:
+        program.addHandler(lines)
+        program.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        program.removeHandler(lines)
+        program.setLevel(level)

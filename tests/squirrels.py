@@ -1,0 +1,110 @@
+"""What the tests of the squirrel share: running its command line, and looking at what it keeps."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Generator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from obstore.store import LocalStore
+
+from ixbackoff.squirrel.__main__ import main
+from ixbackoff.squirrel.commands import Resource
+
+
+class Row(NamedTuple):
+    """A row of the index."""
+
+    name: str
+    resource: str
+    etag: str | None
+    bucket: str
+    key: str
+
+
+class Ran(NamedTuple):
+    """What a run of the command line came to."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def results(self) -> list[str]:
+        """The column "result" of its table."""
+        return [cells[2].strip() for cells in self.cells]
+
+    @property
+    def attempts(self) -> list[int]:
+        return [int(cells[3]) for cells in self.cells]
+
+    @property
+    def cells(self) -> list[list[str]]:
+        """The first line of each row of its table."""
+        lines = [line.split("│") for line in self.out.splitlines() if line.startswith("│")]
+        return [cells for cells in lines if cells[3].strip()]
+
+
+@dataclass(frozen=True)
+class Squirrel:
+    """The command line, in this process, with its default store and index in a folder."""
+
+    folder: Path
+    capture: pytest.CaptureFixture[str]
+
+    def run(self, *words: str, base: str = "0.01") -> Ran:
+        self.capture.readouterr()
+        try:
+            status = main([*words, "--folder", str(self.folder), "--base", base])
+        except SystemExit as refused:
+            status = int(str(refused.code))
+        return Ran(status, *self.capture.readouterr())
+
+    @property
+    def index(self) -> Path:
+        return self.folder / "index.sqlite"
+
+    @property
+    def rows(self) -> list[Row]:
+        return rows_of(self.index)
+
+    @property
+    def objects(self) -> dict[str, bytes]:
+        return objects_of(self.folder)
+
+
+def rows_of(index: Path) -> list[Row]:
+    with closing(sqlite3.connect(index)) as connection:
+        rows = connection.execute("SELECT name, resource, etag, bucket, key FROM copies")
+        return [Row(*row) for row in rows]
+
+
+def objects_of(folder: Path) -> dict[str, bytes]:
+    """What a reader of the store in a squirrel's folder sees, by its keys."""
+    objects = folder / "objects"
+    if not objects.exists():
+        return {}
+    store = LocalStore(objects)
+    keys = [meta["path"] for page in store.list() for meta in page]
+    return {key: bytes(store.get(key).bytes()) for key in keys}
+
+
+def files_below(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+
+def tidy(url: str) -> list[str]:
+    """All that stands in a squirrel's folder when it keeps one resource."""
+    return ["index.sqlite", "objects", f"objects/{Resource(url).name}"]
+
+
+@contextmanager
+def locking(index: Path, how: str) -> Generator[sqlite3.Connection]:
+    """Another program that has locked a SQLite index; `rollback` lets it go."""
+    with closing(sqlite3.connect(index, isolation_level=None)) as connection:
+        connection.execute(f"BEGIN {how}")
+        yield connection
