@@ -21,8 +21,9 @@ FAULTS: dict[tuple[str, str], list[Fault | None]] = {
     ("GET", "/walnuts"): [Status(429, retry_after=1), Slow(seconds=0.02, piece=32 * KIB)],
 }
 WHAT_HAPPENS = (
-    "An origin on loopback refuses connections, resets them, breaks off in mid-body, is overloaded "
-    "(503 and 429, with Retry-After) and slow. Five resources are copied from it, twice."
+    "An origin on loopback refuses connections, resets them, breaks off in mid-body,\n"
+    "is overloaded (503 and 429, with Retry-After) and slow. Five resources are copied\n"
+    "from it, twice."
 )
 
 

@@ -68,11 +68,12 @@ def kept(words: Namespace) -> int:
 def demonstrated(words: Namespace) -> int:
     """Keep five resources of an origin that fails, twice; 0 if the second time all are hits."""
     schedule = Exponential(base=0.1 if words.base is None else words.base)
-    print(WHAT_HAPPENS)
+    print(WHAT_HAPPENS, "", "The first time:", sep="\n", flush=True)
     with TemporaryDirectory(prefix="squirrel-") as name, origin() as place:
         resources = [Resource(place.url + path) for path in RESOURCES]
         places = places_in(Path(name))
         first = keep_all(resources, places, schedule, Display(words.verbose))
+        print("The second time:", flush=True)
         second = keep_all(resources, places, schedule, Display(words.verbose))
     return 0 if all(line.kept for line in first) and all(line.hit for line in second) else 1
 
