@@ -46,7 +46,7 @@ def test_throw_raises_and_call_calls(way: Way) -> None:
 def test_delay_sleeps(way: Way) -> None:
     begin = time.monotonic()
     way.run(at(N2).wait().wait(), schedule=Exponential(base=0.05))
-    assert 0.15 <= time.monotonic() - begin < 1.0
+    assert time.monotonic() - begin >= 0.15
 
 
 def test_no_delay_is_too_long_for_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
