@@ -15,12 +15,12 @@ class Step:
 
     Attributes:
         start: the rung where it has to stand, if it says so.
-        waits: whether it can issue a `Delay`, as far as is known before it runs.
+        waits: whether it can issue a `Delay`; `None` where only the run will tell.
     """
 
     __slots__ = ()
     start: Position = None
-    waits: bool = False
+    waits: bool | None = False
 
     def below(self, rung: Position) -> Position:
         """The rung after this step, when it stands at `rung`.
@@ -29,6 +29,11 @@ class Step:
             Misuse: the step cannot stand there.
         """
         return rung
+
+    def bound(self, rung: int) -> int:
+        """A rung that the run is not above after this step, when it is not above `rung` before."""
+        below = self.below(rung)
+        return rung if below is None else below
 
 
 class Chain:
@@ -57,10 +62,11 @@ class Chain:
 class Ladder(Chain):
     """A chain on a ladder: from the rung `start` down to the rung `end`."""
 
-    __slots__ = ("_end", "_start", "_waits")
+    __slots__ = ("_bound", "_end", "_start", "_waits")
     _start: int
     _end: Position
-    _waits: bool
+    _bound: int
+    _waits: bool | None
 
     @property
     def start(self) -> int:
@@ -73,8 +79,13 @@ class Ladder(Chain):
         return self._end
 
     @property
-    def waits(self) -> bool:
-        """Whether it can wait, as far as is known before it runs."""
+    def bound(self) -> int:
+        """How many waits are left at most where it ends."""
+        return self._bound
+
+    @property
+    def waits(self) -> bool | None:
+        """Whether it can wait; `None` where only the run will tell."""
         return self._waits
 
 
@@ -98,7 +109,7 @@ def ladder(kind: type[L], start: int, end: int, steps: tuple[Step, ...] = ()) ->
     made = chain(kind, None, None)
     made._flat = steps
     made._start = start
-    made._end = end
+    made._end = made._bound = end
     made._waits = start > end
     return made
 
@@ -112,7 +123,9 @@ def longer(kind: type[L], before: Ladder, last: Step) -> L:
     made = chain(kind, before, last)
     made._start = before._start
     made._end = last.below(before._end)
-    made._waits = before._waits or last.waits
+    made._bound = last.bound(before._bound) if made._end is None else made._end
+    waits = False if before._end == 0 else last.waits
+    made._waits = True if before._waits or waits else before._waits if waits is False else waits
     return made
 
 

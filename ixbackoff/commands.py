@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Iterable
+from types import CoroutineType
 from typing import Any, Generic, Never, Self, TypeAlias, final
 
 from typing_extensions import TypeVar
@@ -41,6 +42,7 @@ class Command(Generic[R_co]):
     """
 
     __slots__ = ()
+    _only_the_ladder = False  # whether it is not for attempts to issue
 
     def __iter__(self) -> Generator[Self, Any, R_co]:
         """Issue the command in do-notation: `answer = yield from command`."""
@@ -97,8 +99,9 @@ class Interpreter(Generic[E_contra]):
     right one answers where both can.
     """
 
-    __slots__ = ("_handlers",)
+    __slots__ = ("_handlers", "_in_place")
     _handlers: Handlers
+    _in_place: Handlers
 
     def __init__(self, _sealed: Never) -> None:
         raise TypeError("Make an interpreter from handlers: SomeCommand.handled_by(...) | ...")
@@ -137,8 +140,9 @@ class AsyncInterpreter(Generic[E_contra]):
     `Kind.awaited_by(function)` makes one for one kind; `|` joins it with either sort.
     """
 
-    __slots__ = ("_handlers",)
+    __slots__ = ("_handlers", "_in_place")
     _handlers: Handlers
+    _in_place: Handlers
 
     def __init__(self, _sealed: Never) -> None:
         raise TypeError("Make an interpreter from handlers: SomeCommand.awaited_by(...) | ...")
@@ -163,7 +167,10 @@ class AsyncInterpreter(Generic[E_contra]):
 
         def wrapped(awaits: bool, handler: Handler) -> Handler:
             async def plain(command: Command[Any]) -> Any:
-                return handler(command)
+                answer = handler(command)
+                if isinstance(answer, CoroutineType):
+                    raise unawaited(answer, command)
+                return answer
 
             return lambda command: wrapper(command, handler if awaits else plain)
 
@@ -212,6 +219,11 @@ def _interpreter(kind: type[I_any], handlers: Handlers) -> I_any:
     """The one place where interpreters are made."""
     made = object.__new__(kind)
     made._handlers = handlers
+    made._in_place = {
+        command: handler
+        for command, handler in handlers.items()
+        if not getattr(command, "_only_the_ladder", False)
+    }
     return made
 
 
@@ -234,11 +246,21 @@ def _fields(command: object) -> dict[str, object]:
     names = [
         name
         for base in reversed(command.__class__.__mro__)
-        for name in base.__dict__.get("__slots__", ())
+        for name in _slots(base)
         if name not in ("__dict__", "__weakref__")
     ]
     slotted = {name: getattr(command, name) for name in names if hasattr(command, name)}
     return slotted | getattr(command, "__dict__", {})
+
+
+def _slots(base: type) -> list[str]:
+    slots: str | Iterable[str] = base.__dict__.get("__slots__", ())
+    names = [slots] if isinstance(slots, str) else list(slots)
+    mangled = f"_{base.__name__.lstrip('_')}"
+    return [
+        mangled + name if name.startswith("__") and not name.endswith("__") else name
+        for name in names
+    ]
 
 
 def is_coroutine_function(function: Callable[..., object]) -> bool:

@@ -128,7 +128,10 @@ def _are_exceptions(on: Any) -> bool:
 
 def _seconds(retry_after: float | None) -> float | None:
     given: object = retry_after
-    usable = isinstance(given, int | float) and isfinite(given) and given >= 0
+    try:
+        usable = isinstance(given, int | float) and isfinite(given) and given >= 0
+    except OverflowError:  # an int beyond all floats
+        usable = False
     if given is not None and not usable:
         raise ValueError(f"retry_after={retry_after!r}: give seconds, 0 or more, or None.")
     return retry_after

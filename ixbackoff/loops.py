@@ -21,7 +21,7 @@ from .commands import (
 from .nesting import begin, end
 from .replay import Stream
 from .schedules import Schedule
-from .semantics import unroll
+from .semantics import unroll, unrolled
 from .vocabulary import Delay
 
 AnyInterpreter: TypeAlias = Interpreter[Any] | AsyncInterpreter[Any]
@@ -30,20 +30,22 @@ AnyInterpreter: TypeAlias = Interpreter[Any] | AsyncInterpreter[Any]
 def run(program: Ladder, interpreter: Interpreter[Any], schedule: Schedule) -> Any:
     """The program's value, or its last failure."""
     checked_run(program, interpreter, Interpreter, schedule)
-    handlers = interpreter._handlers
+    mark = begin(program)
     try:
-        return answered(unroll(program, schedule, handlers), handlers)
+        stream = unrolled(program, schedule, interpreter._in_place)
+        return answered(stream, interpreter._handlers)
     finally:
-        end(program)
+        end(mark)
 
 
 async def run_async(program: Ladder, interpreter: AnyInterpreter, schedule: Schedule) -> Any:
     """As `run`."""
     checked_run(program, interpreter, Interpreter | AsyncInterpreter, schedule)
+    mark = begin(program)
     try:
         return await answered_async(unroll(program, schedule), awaitable(interpreter))
     finally:
-        end(program)
+        end(mark)
 
 
 def checked_run(
@@ -70,7 +72,6 @@ def checked_run(
         )
     if program.waits:
         inherited(interpreter._handlers, Delay)
-    begin(program)
 
 
 def answered(stream: Stream, handlers: Handlers) -> Any:
@@ -115,10 +116,11 @@ async def answered_async(stream: Stream, handlers: Handlers) -> Any:
                     answer = handler(command)
                     if answer.__class__ is CoroutineType:
                         raise unawaited(answer, command)
-                elif stopping:
+                elif stopping and command.__class__ is not Delay:
                     with shielded():
                         answer = await handler(command)
                 else:
+                    stopping = False  # a program that goes on to wait has not stopped
                     answer = await handler(command)
             except GeneratorExit:  # nothing can be awaited any more
                 stream.close()
@@ -137,10 +139,12 @@ async def answered_async(stream: Stream, handlers: Handlers) -> Any:
 def shielded() -> AbstractContextManager[object]:
     """Where a cancelled program's last commands run: cancelled once, they are not cancelled again.
 
-    Plain asyncio cancels once; trio, and anyio on either, cancel at every await until shielded.
+    Plain asyncio cancels once; trio, and anyio on asyncio, cancel at every await until shielded.
     """
-    for library in ("anyio", "trio"):
-        if library in sys.modules:
-            scope: AbstractContextManager[object] = sys.modules[library].CancelScope(shield=True)
-            return scope
-    return nullcontext()
+    trio, anyio, asyncio = (sys.modules.get(name) for name in ("trio", "anyio", "asyncio"))
+    library = None
+    if trio is not None and trio.lowlevel.in_trio_run():
+        library = trio
+    elif anyio is not None and asyncio is not None and asyncio._get_running_loop() is not None:
+        library = anyio
+    return nullcontext() if library is None else library.CancelScope(shield=True)

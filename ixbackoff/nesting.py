@@ -7,25 +7,40 @@ from contextvars import ContextVar
 from .chains import Chain, Ladder
 from .commands import Misuse
 
-RUNNING: ContextVar[Ladder | None] = ContextVar("ixbackoff_running", default=None)
-"""The program with waits that is running here, in this thread and task."""
+
+class Mark:
+    """A program that may wait is running here, in this thread and task, until it is over."""
+
+    __slots__ = ("over", "program")
+
+    def __init__(self, program: Ladder) -> None:
+        self.program = program
+        self.over = False
 
 
-def begin(program: Ladder) -> None:
-    """`program` begins to run; nothing that waits may run until its `end`.
+RUNNING: ContextVar[Mark | None] = ContextVar("ixbackoff_running", default=None)
+
+
+def begin(program: Ladder) -> Mark | None:
+    """`program` begins to run; nothing that may wait runs inside it until its `end`.
 
     Raises:
-        Misuse: another one is running.
+        Misuse: it is inside another one itself.
     """
-    if program.waits:
-        if RUNNING.get() is not None:
-            raise multiplied()
-        RUNNING.set(program)
+    if program.waits is False:
+        return None
+    outer = RUNNING.get()
+    if outer is not None and not outer.over:
+        raise multiplied()
+    mark = Mark(program)
+    RUNNING.set(mark)
+    return mark
 
 
-def end(program: Ladder) -> None:
-    """`program` has ended."""
-    if program.waits:
+def end(mark: Mark | None) -> None:
+    """The program has ended, also for those that have a copy of its context."""
+    if mark is not None:
+        mark.over = True
         RUNNING.set(None)
 
 
@@ -35,9 +50,9 @@ def check_begun(program: Chain) -> None:
     Raises:
         Misuse: it would be.
     """
-    running = RUNNING.get()
-    inside = running is not None and running is not program
-    if inside and isinstance(program, Ladder) and program.waits:
+    outer = RUNNING.get()
+    inside = outer is not None and not outer.over and outer.program is not program
+    if inside and isinstance(program, Ladder) and program.waits is not False:
         raise multiplied()
 
 

@@ -166,7 +166,8 @@ class _Planner:
         if before is None:
             return None
         if self.sure:
-            self.tries[self.rung] = (self.tries.get(self.rung) or 0) + 1
+            tries = self.tries.get(self.rung, 0)
+            self.tries[self.rung] = None if tries is None else tries + 1
         return before._replace(tries=before.tries + 1)
 
     def waited(self, before: Worst | None, when: str) -> Worst | None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from types import CellType
 from typing import Any, NamedTuple, TypeAlias
 
-from .commands import Command
+from .commands import Command, Misuse
 from .vocabulary import Call
 
 Stream: TypeAlias = Generator[Command[Any], Any, Any]
@@ -19,7 +20,7 @@ class Entry(NamedTuple):
     failure: BaseException | None
 
 
-class Diverged(Exception):
+class Diverged(Misuse):
     """A resumed attempt issued another command than it did before.
 
     Between its commands an attempt may only compute: what depends on the time, on chance or on
@@ -44,11 +45,12 @@ def replay(stream: Stream, log: list[Entry]) -> Stream:
             if position < len(log):
                 known, answer, failure = log[position]
                 if not _same(known, command):
-                    raise Diverged(
+                    failure = Diverged(
                         f"Resumed at another command: it issued {command!r} where it had issued "
                         f"{known!r}; ask for time, chance and outside state by commands, or use "
                         "retry."
                     )
+                    log = []  # what it issues now, to clean up, is asked outside
             else:
                 answer = failure = None
                 try:
@@ -88,14 +90,27 @@ def _failed_at(error: BaseException, log: list[Entry]) -> int:
 def _same(known: Command[Any], command: Command[Any]) -> bool:
     """Whether a replayed attempt issued the command that it had issued."""
     if isinstance(known, Call) and isinstance(command, Call):
-        # A function written inside the attempt is made anew by each run; its code is not.
-        return (_code(known), known.arguments, known.keywords) == (
-            _code(command),
+        # A function written inside the attempt is made anew by each run; what it is made of is not.
+        return (_made_of(known.function), known.arguments, known.keywords) == (
+            _made_of(command.function),
             command.arguments,
             command.keywords,
         )
     return known == command
 
 
-def _code(command: Call[Any]) -> object:
-    return getattr(command.function, "__code__", command.function)
+def _made_of(function: Any) -> tuple[object, ...]:
+    inner = getattr(function, "__func__", function)
+    code = getattr(inner, "__code__", None)
+    if code is None:
+        return (function,)
+    cells = [_content(cell) for cell in inner.__closure__ or ()]
+    return (code, cells, inner.__defaults__, inner.__kwdefaults__, getattr(function, "__self__", 0))
+
+
+def _content(cell: CellType) -> object:
+    try:
+        content: object = cell.cell_contents
+    except ValueError:  # not bound yet
+        return None
+    return content

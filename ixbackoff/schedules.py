@@ -93,7 +93,10 @@ def seconds_of(schedule: Schedule, k: int) -> float:
 
 
 def _is_finite(number: object) -> bool:
-    return isinstance(number, float | int) and isfinite(number)
+    try:
+        return isinstance(number, float | int) and isfinite(number)
+    except OverflowError:  # an int beyond all floats
+        return False
 
 
 powers_of_two = Exponential()

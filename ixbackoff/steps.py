@@ -78,10 +78,13 @@ class Bind(Step):
         self.function = checked_function(function)
         self.known = known
         self.start = None if known is None else known.start
-        self.waits = known is not None and known.waits
+        self.waits = None if known is None else known.waits
 
     def below(self, rung: Position) -> Position:
         return None if self.known is None else continued(self.known, rung)
+
+    def bound(self, rung: int) -> int:
+        return rung if self.known is None else min(rung, self.known.bound)
 
 
 class OrBind(Step):
@@ -94,10 +97,13 @@ class OrBind(Step):
         self.chosen = chosen
         self.known = known
         self.start = None if known is None else known.start
-        self.waits = known is not None and known.waits
+        self.waits = None if known is None else known.waits
 
     def below(self, rung: Position) -> Position:
         return None if self.known is None else continued(self.known, rung)
+
+    def bound(self, rung: int) -> int:
+        return rung if self.known is None else min(rung, self.known.bound)
 
 
 class Backoff(Step):
@@ -209,9 +215,10 @@ def checked_task(task: Any, function: Any) -> Task:
     Raises:
         Misuse: it is none.
     """
+    name = getattr(function, "__name__", function)
     if not hasattr(task, "send"):
         raise Misuse(
-            f"The attempt {function.__name__} is no generator, it returned {task!r}: it has to "
+            f"The attempt {name} is no generator, it returned {task!r}: it has to "
             "issue its commands with `yield from`."
         )
     generator: Task = task

@@ -84,6 +84,7 @@ class Delay(Command[None]):
     """Wait. Only the ladder issues it: nobody else can make one, so no wait can be slipped in."""
 
     __slots__ = ("_failure", "_rung", "_seconds")
+    _only_the_ladder = True
     _seconds: float
     _rung: int
     _failure: Exception | None

@@ -60,6 +60,7 @@ HOUSE = (
     ("nat", "commands"),
     ("failures", "schedules", "vocabulary", "chains"),
     ("steps", "replay", "nesting"),
+    ("runs",),
     ("semantics",),
     ("loops", "attempts"),
     ("programs", "planning"),

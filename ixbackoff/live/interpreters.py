@@ -113,7 +113,10 @@ def at_once(logger: logging.Logger) -> Interpreter[Log | Throw | Call[Any]]:
     """What needs no waiting."""
 
     def throw(command: Throw) -> Never:
-        raise command.error
+        try:
+            raise command.error
+        finally:
+            del command  # or the error would be kept alive by a frame in its own traceback
 
     calls: type[Call[Any]] = Call
 

@@ -58,7 +58,7 @@ class Answers(Generic[A]):
         if not self.left:
             raise Unscripted(f"no answer is left for {command!r}")
         answer = self.left[0] if self.forever else self.left.popleft()
-        if isinstance(answer, BaseException):
+        if _is_exception(answer):
             raise answer
         kind: type = answer.__class__
         given: A = answer.function(command) if kind is Computed else answer
@@ -93,6 +93,12 @@ def always(answer: A | BaseException | Computed[A]) -> Answers[A]:
     (7, 7)
     """
     return Answers((answer,), forever=True)
+
+
+def _is_exception(answer: object) -> bool:
+    if isinstance(answer, type):
+        return issubclass(answer, BaseException)
+    return isinstance(answer, BaseException)
 
 
 class ByCommand(Generic[A]):

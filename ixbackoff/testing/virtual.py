@@ -71,6 +71,7 @@ class World(Generic[E]):
         self.now = 0.0
         self.trace: list[Performed] = []
         self._scripts = awaitable(scripts)
+        self._missed: Unscripted | None = None
 
     @property
     def commands(self) -> list[Command[Any]]:
@@ -124,6 +125,8 @@ class World(Generic[E]):
         traceback: TracebackType | None,
     ) -> None:
         if error is None:
+            if self._missed is not None:  # the program held it back
+                raise self._missed
             self.check_all_asked()
 
     def _standard(self) -> Interpreter[Command[Any]]:
@@ -144,9 +147,10 @@ class World(Generic[E]):
         self.trace.append(Performed(at, command, answer, failure))
 
     def _unscripted(self, missing: Unscripted) -> Unscripted:
-        return Unscripted(
+        self._missed = Unscripted(
             _report(self.trace, ("not found", [str(missing)]), ("expected next", self._left()))
         )
+        return self._missed
 
     def _left(self) -> list[str]:
         left: list[str] = []
@@ -175,6 +179,8 @@ class Virtual(World[E]):
 
     def __init__(self, scripts: Interpreter[E]) -> None:
         super().__init__(scripts)
+        if not isinstance(scripts, Interpreter):
+            raise Misuse("Some of these handlers are awaited: use VirtualAsync.")
         answering = self._standard() | scripts
         self.interpreter: Interpreter[E | Delay | Log | Throw] = answering.around(self._answer)
 
@@ -199,6 +205,8 @@ class VirtualAsync(World[E]):
 
     def __init__(self, scripts: AsyncInterpreter[E]) -> None:
         super().__init__(scripts)
+        if not isinstance(scripts, AsyncInterpreter):
+            raise Misuse("None of these handlers is awaited: use Virtual.")
         answering = self._standard() | scripts
         self.interpreter: AsyncInterpreter[E | Delay | Log | Throw] = answering.around(self._answer)
 
@@ -220,7 +228,10 @@ def _missed(command: Command[Any]) -> Any:
 
 
 def _throw(command: Throw) -> Never:
-    raise command.error
+    try:
+        raise command.error
+    finally:
+        del command  # or the error would be kept alive by a frame in its own traceback
 
 
 def _report(trace: list[Performed], *parts: tuple[str, list[str]]) -> str:
