@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from ixbackoff import N0, N1, N2, N3, Attempt, Do, Program, at, attempt, do
+from ixbackoff import N0, N1, N2, N3, Do, Program, at, attempt, do
 
 Value: TypeAlias = int
 AnEffect: TypeAlias = Any
@@ -144,8 +144,3 @@ class Resume:
     @staticmethod
     def a_command_is_its_own_resumption(command: AnEffect) -> Same:
         return at(N3).resume(command), at(N3).retry(command)
-
-
-def same_answers(attempt_of: Callable[[], Attempt[Any, Value]]) -> Same:
-    """When the same command always has the same answer, both come to the same value."""
-    return at(N3).resume(attempt_of()), at(N3).retry(attempt_of())

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import gc
 import pickle
+import subprocess
 import sys
+import types
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -443,3 +445,328 @@ def test_throw_is_a_command_that_a_test_sees() -> None:
     with pytest.raises(ValueError, match="no"):
         at(N1).do(Throw(error)).or_else(Ask("never")).backoff().run(world.interpreter)
     assert [performed.failure for performed in world.trace] == [error]
+
+
+def test_a_note_counts_each_attempt_of_a_program() -> None:
+    @attempt
+    def one() -> Do[Ask, int]:
+        yield from Ask("a")
+        return (yield from Ask("b"))
+
+    world = Virtual(Ask.handled_by(answers(1, 2, 3, 4, 5, NotReady())))
+    program = at(N1).do(one()).do(one()).do(Ask("c")).do(Ask("d")).give_up()
+    with pytest.raises(NotReady) as raised:
+        program.run(world.interpreter)
+    assert raised.value.__notes__ == ["ixbackoff: attempts made: 4, waits: 0, 0 s in all"]
+
+
+class Full(Exception):
+    """It takes no note."""
+
+    __notes__: Any = ("full",)
+
+
+def test_an_exception_that_takes_no_note_is_raised_itself() -> None:
+    last = Full()
+    with pytest.raises(Full) as raised:
+        at(N0).do(Ask("a")).run(Ask.handled_by(always(last)))
+    assert raised.value is last
+
+
+SCHEDULES: dict[str, Any] = {
+    "no seconds": (lambda k: -1, ValueError),
+    "an error": (lambda k: [][k], IndexError),
+}
+
+
+@pytest.mark.parametrize(("schedule", "error"), SCHEDULES.values(), ids=SCHEDULES)
+def test_without_a_wait_nothing_is_tried_again(schedule: Any, error: Any) -> None:
+    world = Virtual(Ask.handled_by(answers(NotReady())))
+    with pytest.raises(error):
+        at(N3).retry(Ask("a"), on=Exception).run(world.interpreter, schedule=schedule)
+
+
+def test_after_a_wait_that_failed_nothing_is_tried_again() -> None:
+    def broken(command: Delay) -> None:
+        raise ConnectionError("clock")
+
+    world = Virtual(Ask.handled_by(answers(NotReady())) | Delay.handled_by(broken))
+    with pytest.raises(ConnectionError) as raised:
+        at(N3).retry(Ask("a"), on=Exception).run(world.interpreter)
+    assert raised.value.__notes__ == ["ixbackoff: attempts made: 1, waits: 0, 0 s in all"]
+
+
+def test_a_kept_wait_is_not_issued_by_a_bare_yield_either() -> None:
+    kept: list[Delay] = []
+    interpreter: Any = Ask.handled_by(always(NotReady())) | Delay.handled_by(kept.append)
+    with pytest.raises(NotReady):
+        at(N1).retry(Ask("a")).run(interpreter)
+
+    @attempt
+    def sly() -> Do[Delay, None]:
+        yield kept[0]
+
+    with pytest.raises(Misuse, match="An attempt cannot wait"):
+        at(N1).retry(sly(), on=Exception).run(interpreter)
+    with pytest.raises(Misuse, match="An attempt cannot wait"):
+        asyncio.run(at(N1).retry(sly(), on=Exception).run_async(interpreter))
+    assert len(kept) == 1
+
+
+def nested_in_a_handler(outer: Any, inner: Any) -> Any:
+    asks = Virtual(Ask.handled_by(always(NotReady())))
+    handled = Call[Any].handled_by(lambda command: inner.run(asks.interpreter))
+    return outer.run(Virtual(handled).interpreter)
+
+
+@pytest.mark.parametrize("bound", ["inner", "outer", "both"])
+def test_a_bind_hides_no_retry_in_a_retry(bound: str) -> None:
+    work = call(int)
+    inner = at(N3).retry(Ask("a"))
+    outer = at(N3).retry(work)
+    if bound in ("inner", "both"):
+        inner = at(N3).bind(lambda _: at(N3).retry(Ask("a")))
+    if bound in ("outer", "both"):
+        outer = at(N3).bind(lambda _: at(N3).retry(work))
+    with pytest.raises(Misuse, match="retries would multiply"):
+        nested_in_a_handler(outer, inner)
+
+
+def test_what_cannot_wait_may_run_inside() -> None:
+    with pytest.raises(NotReady):
+        nested_in_a_handler(at(N1).retry(call(int)), at(N0).retry(Ask("a")))
+
+
+def test_a_task_that_a_handler_began_may_run_programs_when_the_run_is_over() -> None:
+    async def main() -> int:
+        over = asyncio.Event()
+
+        async def later() -> int:
+            await over.wait()
+            world = Virtual(Ask.handled_by(answers(NotReady(), 5)))
+            return await at(N1).retry(Ask("a")).run_async(world.interpreter)
+
+        tasks: list[asyncio.Task[int]] = []
+
+        def start(command: Ask) -> int:
+            tasks.append(asyncio.create_task(later()))
+            return 0
+
+        world = Virtual(Ask.handled_by(start))
+        await at(N1).retry(Ask("start")).run_async(world.interpreter)
+        over.set()
+        return await tasks[0]
+
+    assert asyncio.run(main()) == 5
+
+
+def test_a_divergence_is_not_tried_again_and_is_cleaned_up_after() -> None:
+    names = iter(["a", "b", "c"])
+
+    @attempt
+    def whimsical() -> Do[Ask, int]:
+        try:
+            yield from Ask(next(names))
+            return (yield from Ask("then"))
+        finally:
+            yield from Ask("clean up")
+
+    world = Virtual(Ask.handled_by(answers(1, NotReady(), 0, 0)))
+    with pytest.raises(Diverged):
+        at(N3).resume(whimsical(), on=Exception).run(world.interpreter)
+    work, then, clean_up = Ask("a"), Ask("then"), Ask("clean up")
+    world.expect(work, then, clean_up, waited(1), clean_up)
+
+
+def test_resume_follows_a_failure_to_the_command_that_it_came_of() -> None:
+    @attempt
+    def translated() -> Do[Ask, int]:
+        try:
+            answer = yield from Ask("work")
+        except ConnectionError as error:
+            yield from Ask("note")
+            raise NotReady from error
+        return answer
+
+    world = Virtual(Ask.handled_by(answers(ConnectionError(), 0, 7)))
+    assert at(N1).resume(translated()).run(world.interpreter) == 7
+    world.expect(Ask("work"), Ask("note"), waited(1), Ask("work"))
+
+
+class Service:
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def get(self) -> int:
+        return self.number
+
+
+def test_resume_tells_calls_of_different_things_apart() -> None:
+    numbers = iter(range(10))
+
+    def methods() -> Any:
+        return Service(next(numbers)).get
+
+    def closures() -> Any:
+        number = next(numbers)
+        return lambda: number
+
+    for made in (methods, closures):
+
+        @attempt
+        def whimsical(made: Any = made) -> Do[Call[int] | Ask, int]:
+            yield from call(made())
+            return (yield from Ask("a"))
+
+        world = Virtual(calling | Ask.handled_by(answers(NotReady())))
+        with pytest.raises(Diverged):
+            at(N3).resume(whimsical()).run(world.interpreter)
+
+
+def test_a_bare_yield_at_the_end_is_told_so() -> None:
+    @attempt
+    def careless() -> Any:
+        answer = yield
+        return answer
+
+    with pytest.raises(Misuse, match="yielded None"):
+        at(N0).do(careless()).run(Ask.handled_by(always(1)))
+
+
+class Named(Command[int]):
+    __slots__ = "name"
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+class Hidden(Command[int]):
+    __slots__ = ("__name",)
+
+    def __init__(self, name: str) -> None:
+        self.__name = name
+
+
+@pytest.mark.parametrize("kind", [Named, Hidden])
+def test_commands_are_compared_by_their_slots(kind: Any) -> None:
+    assert kind("a") == kind("a")
+    assert kind("a") != kind("b")
+    assert hash(kind("a")) == hash(kind("a"))
+
+
+def test_a_closed_stream_ends_though_its_attempts_clean_up() -> None:
+    stream = unroll(at(N3).retry(guarded_twice()))
+    assert next(stream) == Ask("work")
+    stream.close()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # Python's own
+def test_a_closed_stream_says_of_an_attempt_that_it_goes_on() -> None:
+    @attempt
+    def stubborn() -> Do[Ask, int]:
+        while True:
+            try:
+                yield from Ask("work")
+            except BaseException:  # noqa: S112
+                continue
+
+    stream = unroll(at(N0).do(stubborn()))
+    next(stream)
+    with pytest.raises(RuntimeError, match="An attempt goes on although it is closed"):
+        stream.close()
+    del stream
+    gc.collect()
+
+
+def test_a_closed_coroutine_ends_its_attempts() -> None:
+    ended: list[str] = []
+
+    @attempt
+    def watched() -> Do[Ask, int]:
+        try:
+            return (yield from guarded())
+        finally:
+            ended.append("finally")
+
+    @types.coroutine
+    def forever() -> Any:
+        yield
+
+    async def answer(command: Ask) -> int:
+        await forever()
+        return 0
+
+    coroutine = at(N0).do(watched()).run_async(Ask.awaited_by(answer))
+    coroutine.send(None)
+    coroutine.close()
+    assert ended == ["finally"]
+
+
+def test_a_program_that_outlives_a_cancellation_can_be_cancelled_in_its_waits() -> None:
+    @attempt
+    def outliving() -> Do[Ask, int]:
+        try:
+            return (yield from Ask("work"))
+        except BaseException as error:
+            raise NotReady from error
+
+    async def main() -> None:
+        with trio.move_on_after(0.01) as scope:
+            await (
+                at(N1)
+                .retry(outliving())
+                .run_async(hanging([], trio.sleep), schedule=lambda k: 60.0)
+            )
+        assert scope.cancelled_caught
+
+    trio.run(main)
+
+
+ALONE = """
+import asyncio, sys
+import {library}
+from ixbackoff import N0, Command, Do, at, attempt
+sys.modules.pop("anyio", None) if "{library}" == "trio" else None
+
+class Ask(Command[int]):
+    __slots__ = ()
+
+@attempt
+def guarded():
+    try:
+        yield from Ask()
+    finally:
+        yield from Ask()
+
+asked = []
+async def answer(command):
+    asked.append(command)
+    if len(asked) == 1:
+        raise {error}
+    return 0
+
+coroutine = at(N0).do(guarded()).run_async(Ask.awaited_by(answer))
+try:
+    {run}
+except {error}:
+    print(len(asked))
+"""
+
+
+@pytest.mark.parametrize(
+    ("library", "run", "error"),
+    [
+        ("trio", "asyncio.run(coroutine)", "asyncio.CancelledError"),
+        ("anyio", "asyncio.run(coroutine)", "asyncio.CancelledError"),
+        ("anyio", "coroutine.send(None)", "KeyboardInterrupt"),
+        ("trio", "coroutine.send(None)", "KeyboardInterrupt"),
+    ],
+)
+def test_cleaning_up_depends_on_the_loop_that_runs_and_not_on_what_is_imported(
+    library: str, run: str, error: str
+) -> None:
+    code = ALONE.format(library=library, run=run, error=error)
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.stderr) == ("2\n", "")
