@@ -55,17 +55,35 @@ class Attempt(Chain, Generic[E_co, A_co]):
         return answer
 
     def then(self, function: Callable[[A_co], Effect[F, B]]) -> Attempt[E_co | F, B]:
-        """If it is well, perform the effect that `function` makes of its answer."""
+        """If it is well, perform the effect that `function` makes of its answer.
+
+        >>> from ixbackoff import N0, at, call, do
+        >>> from ixbackoff.live import live
+        >>> at(N0).do(do(call(len, "four")).then(lambda n: call(pow, n, 2))).run(live())
+        16
+        """
         return extended(self, Then(function))
 
     def map(self, function: Callable[[A_co], B]) -> Attempt[E_co, B]:
-        """If it is well, its answer becomes `function` of it."""
+        """If it is well, its answer becomes `function` of it.
+
+        >>> from ixbackoff import N0, at, call, do
+        >>> from ixbackoff.live import live
+        >>> at(N0).do(do(call(len, "four")).map(lambda n: n + 1)).run(live())
+        5
+        """
         return extended(self, Map(function))
 
     def or_else(
         self, effect: Effect[F, B], on: On = WORTH_ANOTHER_TRY
     ) -> Attempt[E_co | F, A_co | B]:
-        """If it failed, and the failure is `on`, perform `effect` instead."""
+        """If it failed, and the failure is `on`, perform `effect` instead.
+
+        >>> from ixbackoff import N0, at, call, do
+        >>> from ixbackoff.live import live
+        >>> at(N0).do(do(call(int, "four")).or_else(call(int, "4"), on=ValueError)).run(live())
+        4
+        """
         return extended(self, OrElse(effect, predicate(on)))
 
     def __repr__(self) -> str:

@@ -24,7 +24,12 @@ class Misuse(TypeError):
     """A program that is wrongly put together or wrongly run: the program has to be changed.
 
     A type checker says so before it runs. No step recovers from it, whatever its `on` says.
-    """
+
+    >>> from ixbackoff import N0, at
+    >>> at(N0).backoff()
+    Traceback (most recent call last):
+    ixbackoff.commands.Misuse: .backoff() goes one rung down, but no wait is left at N0: start the program on a higher rung, or leave the step out.
+    """  # noqa: E501
 
 
 class Command(Generic[R_co]):
@@ -55,6 +60,10 @@ class Command(Generic[R_co]):
 
         An exception that the handler raises is the command's failure.
 
+        >>> from ixbackoff import N0, Log, at
+        >>> at(N0).do(Log("hello")).run(Log.handled_by(lambda command: print(command.message)))
+        hello
+
         Raises:
             TypeError: `handler` is not callable, or it is a coroutine function.
         """
@@ -70,6 +79,14 @@ class Command(Generic[R_co]):
     @classmethod
     def awaited_by(cls, handler: Callable[[Self], Awaitable[R_co]]) -> AsyncInterpreter[Self]:
         """The interpreter that answers this kind of command with `await handler(command)`.
+
+        >>> import asyncio
+        >>> from ixbackoff import N0, Log, at
+        >>> async def say(command: Log) -> None:
+        ...     await asyncio.sleep(0)
+        ...     print(command.message)
+        >>> asyncio.run(at(N0).do(Log("hello")).run_async(Log.awaited_by(say)))
+        hello
 
         Raises:
             TypeError: `handler` is not callable.
@@ -97,6 +114,10 @@ class Interpreter(Generic[E_contra]):
 
     `Kind.handled_by(function)` makes one for one kind, and `a | b` answers what either answers; the
     right one answers where both can.
+
+    >>> from ixbackoff import Download, Log
+    >>> Log.handled_by(print) | Download.handled_by(print)
+    <Interpreter of Log, Download>
     """
 
     __slots__ = ("_handlers", "_in_place")
@@ -138,6 +159,11 @@ class AsyncInterpreter(Generic[E_contra]):
     """As `Interpreter`, with handlers that are awaited beside those that are not.
 
     `Kind.awaited_by(function)` makes one for one kind; `|` joins it with either sort.
+
+    >>> from asyncio import sleep
+    >>> from ixbackoff import Delay, Log
+    >>> Delay.awaited_by(lambda command: sleep(command.seconds)) | Log.handled_by(print)
+    <AsyncInterpreter of Delay, Log>
     """
 
     __slots__ = ("_handlers", "_in_place")

@@ -31,7 +31,11 @@ class Transient(Exception):
 
 
 class NotReady(Transient):
-    """The service answered, but what was asked for is not there yet: ask again later."""
+    """The service answered, but what was asked for is not there yet: ask again later.
+
+    >>> NotReady("still copying", retry_after=2).retry_after
+    2
+    """
 
 
 class Throttled(Transient):
@@ -80,6 +84,9 @@ class ClientError(Exception):
     """The request itself is wrong (HTTP 4xx other than 408, 425 and 429): change it first.
 
     It is not `Transient`: the same request would fail in the same way.
+
+    >>> str(ClientError(404))
+    'client error 404: the same request will fail again'
     """
 
     def __init__(self, status: int) -> None:

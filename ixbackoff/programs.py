@@ -256,7 +256,14 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         *,
         schedule: Schedule = powers_of_two,
     ) -> A:
-        """As `run`, for handlers that may be awaited, under asyncio, trio or any other loop."""
+        """As `run`, for handlers that may be awaited, under asyncio, trio or any other loop.
+
+        >>> import asyncio
+        >>> from ixbackoff import N3, at, call
+        >>> from ixbackoff.live import live_async
+        >>> asyncio.run(at(N3).retry(call(pow, 2, 5)).run_async(live_async()))
+        32
+        """
         answer: A = await run_async(self, interpreter, schedule)
         return answer
 

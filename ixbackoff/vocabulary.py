@@ -21,6 +21,9 @@ class Download(Command[None]):
 
     The file is there when the answer comes, whole, and not before.
 
+    >>> Download("http://me:secret@localhost/a", "a")
+    Download(url='http://localhost/a', path='a')
+
     Args:
         url: where from, `http://` or `https://`.
         path: the file to write; one that stands there is replaced.
@@ -38,6 +41,9 @@ class Download(Command[None]):
 
 class Upload(Command[None]):
     """Put a file into an object store.
+
+    >>> Upload("a", "s3://bucket/key")
+    Upload(path='a', url='s3://bucket/key')
 
     Args:
         path: the file.
@@ -58,6 +64,9 @@ class Upload(Command[None]):
 class Log(Command[None]):
     """Say something to whoever keeps the log.
 
+    >>> Log("ready")
+    Log(message='ready', level=20)
+
     Args:
         message: what to say.
         level: how much it matters, as the numbers of `logging` (20 is INFO).
@@ -71,7 +80,11 @@ class Log(Command[None]):
 
 
 class Throw(Command[Never]):
-    """Fail with `error`. As a command, so that a test sees it and an interpreter decides."""
+    """Fail with `error`. As a command, so that a test sees it and an interpreter decides.
+
+    >>> Throw(LookupError("no such page"))
+    Throw(error=LookupError('no such page'))
+    """
 
     __slots__ = ("error",)
 
@@ -81,7 +94,12 @@ class Throw(Command[Never]):
 
 @final
 class Delay(Command[None]):
-    """Wait. Only the ladder issues it: nobody else can make one, so no wait can be slipped in."""
+    """Wait. Only the ladder issues it: nobody else can make one, so no wait can be slipped in.
+
+    >>> from ixbackoff import N1, at, unroll
+    >>> next(unroll(at(N1).wait())).seconds
+    1.0
+    """
 
     __slots__ = ("_failure", "_rung", "_seconds")
     _only_the_ladder = True
@@ -97,7 +115,7 @@ class Delay(Command[None]):
 
     @property
     def seconds(self) -> float:
-        """How long."""
+        """How long, in seconds."""
         return self._seconds
 
     @property
@@ -137,7 +155,11 @@ def delay(seconds: float, rung: int, failure: Exception | None) -> Delay:
 
 
 class Call(Command[A_co], Generic[A_co]):
-    """Call a plain function. Made by `call`, which keeps the function's types."""
+    """Call a plain function. Made by `call`, which keeps the function's types.
+
+    >>> call(pow, 2, 5).arguments
+    (2, 5)
+    """
 
     __slots__ = ("function", "arguments", "keywords")
 
