@@ -9,12 +9,25 @@ from typing_extensions import TypeVar
 
 from .attempts import Effect
 from .chains import Ladder, Step, counted, ladder, longer
-from .commands import AsyncInterpreter, Interpreter, Misuse
+from .commands import AsyncInterpreter, Interpreter
 from .failures import WORTH_ANOTHER_TRY, On, predicate
 from .loops import run, run_async
 from .nat import Nat, Rung, Succ, Z, reflect
 from .schedules import Schedule, powers_of_two
-from .steps import Backoff, Bind, Do, GiveUp, Map, OrBind, OrElse, Retry, Skip, Then, Wait
+from .steps import (
+    Backoff,
+    Bind,
+    Do,
+    GiveUp,
+    Map,
+    OrBind,
+    OrElse,
+    Retry,
+    Skip,
+    Then,
+    Wait,
+    joined,
+)
 from .vocabulary import Delay, Standard
 
 A = TypeVar("A")
@@ -130,8 +143,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         >>> at(N2).do(Log("first")).wait() >> at(N1).retry(Log("then"))
         <Program from N2 to N0, 3 steps>
         """
-        known = checked_program(following, ">>", ".do(...)")
-        return extended(self, Bind(always(known), known))
+        return extended(self, Bind(*joined(following, ">>", ".do(...)")))
 
     def __or__(self, following: Program[O, J, B, F]) -> Program[I, J, A_co | B, E_co | F]:
         """Failed with what is worth another try: go on with `following`. Otherwise passed over.
@@ -140,8 +152,8 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         >>> at(N2).do(Log("first")).backoff() | at(N1).retry(Log("instead"))
         <Program from N2 to N0, 3 steps>
         """
-        known = checked_program(following, "|", ".or_else(...)")
-        return extended(self, OrBind(always(known), predicate(WORTH_ANOTHER_TRY), known))
+        function, known = joined(following, "|", ".or_else(...)")
+        return extended(self, OrBind(function, predicate(WORTH_ANOTHER_TRY), known))
 
     def backoff(
         self: Program[I, Succ[N], A, E], on: On = WORTH_ANOTHER_TRY
@@ -231,15 +243,12 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         *,
         schedule: Schedule = powers_of_two,
     ) -> A:
-        """Run it: `interpreter` answers its commands, `schedule` has the seconds of its waits.
+        """Its value: `interpreter` answers its commands, `schedule` has the seconds of its waits.
 
         >>> from ixbackoff import N3, Exponential, at, call
         >>> from ixbackoff.live import live
         >>> at(N3).retry(call(pow, 2, 5)).run(live(), schedule=Exponential(base=0.1))
         32
-
-        Returns:
-            The program's value.
 
         Raises:
             Misuse: the program is open, it has not come down to `N0`; or a command has no
@@ -297,16 +306,3 @@ def extended(program: Ladder, step: Step) -> Program[Any, Any, Any, Any]:
     time.
     """
     return longer(UNTYPED, program, step)
-
-
-def always(program: Ladder) -> Callable[[object], Ladder]:
-    return lambda _: program
-
-
-def checked_program(following: object, operator: str, instead: str) -> Ladder:
-    """`following`, if it is a program."""
-    if not isinstance(following, Ladder):
-        raise Misuse(
-            f"{operator} goes on with a program, not with {following!r}: use {instead} for that."
-        )
-    return following

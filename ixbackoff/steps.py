@@ -225,6 +225,24 @@ def checked_task(task: Any, function: Any) -> Task:
     return generator
 
 
+def joined(following: object, operator: str, instead: str) -> tuple[Function, Ladder]:
+    """What a step that goes on with a known program is made of.
+
+    Raises:
+        Misuse: it is no program.
+    """
+    if not isinstance(following, Ladder):
+        raise Misuse(
+            f"{operator} goes on with a program, not with {following!r}: use {instead} for that."
+        )
+    known: Ladder = following
+
+    def always(_: object) -> Ladder:
+        return known
+
+    return always, known
+
+
 def checked_function(function: Any) -> Any:
     """`function`, if it can be called.
 

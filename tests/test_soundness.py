@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import pytest
 
@@ -330,35 +330,41 @@ class Machine:
             put_together(piece)
             self.play(piece)
         else:
-            passed = put_together(piece) if told else None
-            self.rung = self.rung if passed is None else passed
-            self.sure = passed is not None
+            place = put_together(piece) if told else Place(self.rung, known=False)
+            self.rung, self.sure = place.highest, place.known
 
 
-def put_together(piece: Piece) -> int | None:
-    """The rung where a piece ends, if that is known before it runs: if no function tells it.
+class Place(NamedTuple):
+    """A rung, or the highest that it can be where a function's program tells it."""
+
+    highest: int
+    known: bool
+
+
+def put_together(piece: Piece) -> Place:
+    """Where a piece ends, as far as that is known before it runs.
 
     Raises:
         IllFormed: its fault shows when it is put together: it is not within a function.
     """
-    rung: int | None = piece.start
+    place = Place(piece.start, known=True)
     for step in piece.steps:
         if step.form == "function":
-            rung = None if step.kind in JOINING else rung
+            place = place._replace(known=False) if step.kind in JOINING else place
         elif step.kind in DESCENDING:
-            if rung == 0:
+            if place.highest == 0:
                 raise IllFormed
-            rung = None if rung is None else rung - 1
+            place = place._replace(highest=place.highest - 1)
         elif step.piece is not None:
             if step.kind not in JOINING:
                 raise Nested
             inner = put_together(step.piece)
-            if rung not in (None, step.piece.start):
+            if place.known and place.highest != step.piece.start:
                 raise IllFormed
-            rung = inner
+            place = inner if inner.known else Place(min(place.highest, inner.highest), known=False)
         elif step.kind in ENDING:
-            rung = 0
-    return rung
+            place = Place(0, known=True)
+    return place
 
 
 def functions(piece: Piece) -> Iterator[int]:
@@ -463,7 +469,7 @@ def test_every_accepted_chain_waits_as_foreseen(script: Script) -> None:
 
 def test_every_open_chain_is_refused_at_run_time() -> None:
     for chain in MADE:
-        if chain.end and put_together(chain.piece) is not None:
+        if chain.end and put_together(chain.piece).known:
             with pytest.raises(TypeError, match="is open"):
                 performed(built(chain), SCRIPTS["all succeed"])
 
