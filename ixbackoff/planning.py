@@ -40,11 +40,16 @@ class Plan(NamedTuple):
 
     A service's Retry-After may lengthen a wait, nothing adds one.
 
+    >>> from ixbackoff import N2, Log, at
+    >>> known = plan(at(N2).retry(Log("try")))
+    >>> known.tries, known.waits, known.seconds
+    (3, 2, 3.0)
+
     Attributes:
         rungs: from the one where the program starts down to the last.
         tries: how many commands and attempts it tries at most; `None` if only the run tells.
         waits: how often it waits at most.
-        seconds: how long it waits in all at most.
+        seconds: how many seconds it waits in all at most.
     """
 
     rungs: tuple[PlannedRung, ...]

@@ -25,6 +25,19 @@ class Diverged(Misuse):
 
     Between its commands an attempt may only compute: what depends on the time, on chance or on
     anything outside has to be asked for by a command, so that its answer can be given again.
+
+    >>> from itertools import count
+    >>> from ixbackoff import N1, Do, Log, NotReady, at, attempt
+    >>> from ixbackoff.testing import Virtual, answers
+    >>> numbers = count()
+    >>> @attempt
+    ... def whimsical() -> Do[Log, None]:
+    ...     yield from Log(f"number {next(numbers)}")
+    ...     yield from Log("then")
+    >>> world = Virtual(Log.handled_by(answers(None, NotReady())))
+    >>> at(N1).resume(whimsical()).run(world.interpreter)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ixbackoff.replay.Diverged: Resumed at another command: ...
     """
 
 

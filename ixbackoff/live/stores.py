@@ -76,6 +76,9 @@ def s3_store(
 
     It does not try anything again by itself: that is the ladder's work.
 
+    >>> s3_store("nuts", endpoint="http://localhost:9000").config["bucket"]
+    'nuts'
+
     Args:
         bucket: its name.
         endpoint: the URL of the service, `http://` or `https://`; by default that of the variable

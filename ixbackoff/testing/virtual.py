@@ -51,7 +51,15 @@ class Waited:
 
 
 def waited(seconds: float) -> Waited:
-    """What stands for a wait of the ladder in `World.expect`, since nobody else can make one."""
+    """What stands for a wait of the ladder in `World.expect`, since nobody else can make one.
+
+    >>> from ixbackoff import N1, at, unroll
+    >>> next(unroll(at(N1).wait())) == waited(1)
+    True
+
+    Args:
+        seconds: how long it takes.
+    """
     return Waited(seconds)
 
 
@@ -201,6 +209,15 @@ class VirtualAsync(World[E]):
     """As `Virtual`, for handlers of which some are awaited; for `run_async`.
 
     With scripted answers alone, `Virtual` serves `run_async` as well as `run`.
+
+    >>> import asyncio
+    >>> from ixbackoff import N1, Log, at
+    >>> async def say(command: Log) -> None:
+    ...     await asyncio.sleep(0)
+    >>> world = VirtualAsync(Log.awaited_by(say))
+    >>> asyncio.run(at(N1).do(Log("hello")).wait().run_async(world.interpreter))
+    >>> world.now
+    1.0
     """
 
     def __init__(self, scripts: AsyncInterpreter[E]) -> None:
