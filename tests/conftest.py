@@ -1,5 +1,10 @@
-"""Settings for the whole suite: property tests draw the same examples in every run."""
+"""What the whole suite shares; property tests draw the same examples in every run."""
 
+from __future__ import annotations
+
+import os
+
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
@@ -10,3 +15,15 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("same")
+
+
+@pytest.fixture
+def aws(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """The usual variables; where they point to is for the test to say."""
+    for name in list(os.environ):
+        if name.startswith("AWS_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "sesame")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "opensaysme")
+    monkeypatch.setenv("AWS_REGION", "us-east-1")
+    return monkeypatch

@@ -54,18 +54,6 @@ def large(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.fixture
-def aws(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    """The usual variables; where they point to is for the test to say."""
-    for name in list(os.environ):
-        if name.startswith("AWS_"):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "sesame")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "opensaysme")
-    monkeypatch.setenv("AWS_REGION", "us-east-1")
-    return monkeypatch
-
-
 @pytest.fixture(scope="module")
 def moto() -> Generator[str]:
     logging.getLogger("werkzeug").setLevel(logging.ERROR)

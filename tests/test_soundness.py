@@ -15,7 +15,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 import pytest
 
-from ixbackoff import Delay, Download, Interpreter, Throttled
+from ixbackoff import Download, Throttled, plan
+from ixbackoff.testing import Virtual
 
 from .typecheckers import MYPY
 
@@ -382,20 +383,6 @@ def foreseen(chain: Chain, script: Script) -> Outcome:
     return Outcome(machine.failed, machine.calls, machine.waits)
 
 
-def recorder(script: Script, calls: list[Download], waits: list[float]) -> Interpreter[Any]:
-    """Answers by a script, and writes down the waits."""
-
-    def download(command: Download) -> None:
-        calls.append(command)
-        if not script(len(calls) - 1):
-            raise Throttled
-
-    def pause(delay: Delay) -> None:
-        waits.append(delay.seconds)
-
-    return Download.handled_by(download) | Delay.handled_by(pause)
-
-
 def built(chain: Chain) -> Any:
     """The chain as the library builds it."""
     names = dict(LIBRARY)
@@ -404,14 +391,20 @@ def built(chain: Chain) -> Any:
 
 
 def performed(program: Any, script: Script) -> Outcome:
-    """What came of it when the library ran it."""
+    """What came of it when the library ran it, in virtual time."""
     calls: list[Download] = []
-    waits: list[float] = []
+
+    def download(command: Download) -> None:
+        calls.append(command)
+        if not script(len(calls) - 1):
+            raise Throttled
+
+    world = Virtual(Download.handled_by(download))
     try:
-        program.run(recorder(script, calls, waits))
+        program.run(world.interpreter)
     except Throttled:
-        return Outcome(True, len(calls), waits)
-    return Outcome(False, len(calls), waits)
+        return Outcome(True, len(calls), world.waits)
+    return Outcome(False, len(calls), world.waits)
 
 
 LIBRARY: dict[str, Any] = {}
@@ -461,8 +454,11 @@ def test_mypy_agrees_on_every_chain(tmp_path: Path) -> None:
 def test_every_accepted_chain_waits_as_foreseen(script: Script) -> None:
     for chain in MADE:
         if chain.runnable:
-            outcome = performed(built(chain), script)
+            program = built(chain)
+            outcome, planned = performed(program, script), plan(program)
             assert outcome == foreseen(chain, script), f"\n{chain}"
+            assert len(outcome.waits) <= planned.waits, f"\n{chain}"
+            assert sum(outcome.waits) <= planned.seconds, f"\n{chain}"
             assert outcome.waits == sorted(outcome.waits), f"\n{chain}"
             assert len(outcome.waits) <= chain.piece.start, f"\n{chain}"
 

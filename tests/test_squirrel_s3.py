@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import subprocess
 import sys
 from collections.abc import Generator
@@ -38,17 +37,6 @@ def moto() -> Generator[str]:
     host, port = server.get_host_and_port()
     yield f"http://{host}:{port}"
     server.stop()
-
-
-@pytest.fixture
-def aws(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    for name in list(os.environ):
-        if name.startswith("AWS_"):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "sesame")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "opensaysme")
-    monkeypatch.setenv("AWS_REGION", "us-east-1")
-    return monkeypatch
 
 
 def test_a_bucket_of_s3(squirrel: Squirrel, moto: str, aws: pytest.MonkeyPatch) -> None:
