@@ -11,6 +11,7 @@ import trio
 
 from ixbackoff import (
     AsyncInterpreter,
+    Call,
     Command,
     Delay,
     Interpreter,
@@ -32,6 +33,9 @@ class Ask(Command[int]):
     def __init__(self, name: str) -> None:
         self.name = name
 
+
+calling = Call[Any].handled_by(lambda command: command())
+"""Calls what it is told to call."""
 
 Row: TypeAlias = Ask | Delay | Log
 

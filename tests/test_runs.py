@@ -1,19 +1,15 @@
-"""Running: what happens to failures, to what must never be held back, and to what was begun."""
+"""Running: what happens to failures and waits, and what is left behind."""
 
 from __future__ import annotations
 
 import asyncio
 import gc
 import pickle
-import subprocess
 import sys
-import types
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 import pytest
-import trio
 
 from ixbackoff import (
     N0,
@@ -23,7 +19,6 @@ from ixbackoff import (
     Call,
     Command,
     Delay,
-    Diverged,
     Do,
     Interpreter,
     Log,
@@ -40,9 +35,7 @@ from ixbackoff import (
 )
 from ixbackoff.testing import Virtual, VirtualAsync, always, answers, waited
 
-from .observing import Ask
-
-calling = Call[Any].handled_by(lambda command: command())
+from .observing import Ask, calling
 
 
 def test_the_last_failure_itself_is_raised_with_a_note() -> None:
@@ -81,201 +74,6 @@ def test_a_predicate_that_raises_ends_the_retries_with_its_error() -> None:
     with pytest.raises(ZeroDivisionError):
         at(N3).retry(Ask("a"), on=broken).run(world.interpreter)
     assert world.waits == []
-
-
-def test_resume_goes_on_at_the_command_that_failed() -> None:
-    @attempt
-    def steps() -> Do[Ask, list[int]]:
-        got = []
-        for name in "abc":
-            got.append((yield from Ask(name)))  # noqa: PERF401
-        return got
-
-    world = Virtual(Ask.handled_by(answers(1, 2, NotReady(), NotReady(), 3)))
-    with world:
-        assert at(N3).resume(steps()).run(world.interpreter) == [1, 2, 3]
-    a, b, c = Ask("a"), Ask("b"), Ask("c")
-    world.expect(a, b, c, waited(1), c, waited(2), c)
-
-
-def test_resume_gives_caught_failures_again() -> None:
-    @attempt
-    def steps() -> Do[Ask, int]:
-        try:
-            yield from Ask("first")
-        except ServerError:
-            return (yield from Ask("second"))
-        return 0
-
-    world = Virtual(Ask.handled_by(answers(ServerError(500), NotReady(), 7)))
-    assert at(N1).resume(steps()).run(world.interpreter) == 7
-    world.expect(Ask("first"), Ask("second"), waited(1), Ask("second"))
-
-
-def test_resume_asks_the_failed_command_again_and_not_its_cleaning_up() -> None:
-    @attempt
-    def steps() -> Do[Ask, int]:
-        try:
-            return (yield from Ask("work"))
-        finally:
-            yield from Ask("clean up")
-
-    world = Virtual(Ask.handled_by(answers(NotReady(), 0, 7, 0)))
-    assert at(N1).resume(steps()).run(world.interpreter) == 7
-    world.expect(Ask("work"), Ask("clean up"), waited(1), Ask("work"), Ask("clean up"))
-
-
-def test_resume_polls_when_the_attempt_itself_judges_the_answer() -> None:
-    @attempt
-    def ready() -> Do[Ask, int]:
-        status = yield from Ask("status")
-        if status == 0:
-            raise NotReady
-        return status
-
-    world = Virtual(Ask.handled_by(answers(0, 0, 1)))
-    assert at(N3).resume(ready()).run(world.interpreter) == 1
-
-
-def test_resume_asks_again_what_the_attempt_judged_by_and_not_what_told_it_nothing() -> None:
-    @attempt
-    def ready() -> Do[Ask | Log, int]:
-        yield from Ask("submit")
-        status = yield from Ask("status")
-        yield from Log(f"it is {status}")
-        if status == 0:
-            raise NotReady
-        return status
-
-    world = Virtual(Ask.handled_by(answers(7, 0, 0, 1)))
-    with world:
-        assert at(N3).resume(ready()).run(world.interpreter) == 1
-    assert [ask for ask in world.commands if isinstance(ask, Ask)] == [
-        Ask("submit"),
-        *3 * [Ask("status")],
-    ]
-
-
-def test_resume_names_a_divergence() -> None:
-    names = iter(["a", "b", "c"])
-
-    @attempt
-    def whimsical() -> Do[Ask, int]:
-        yield from Ask(next(names))
-        return (yield from Ask("then"))
-
-    world = Virtual(Ask.handled_by(answers(1, NotReady())))
-    with pytest.raises(Diverged, match=r"issued Ask\(name='b'\) where it had issued Ask\(name='a'"):
-        at(N3).resume(whimsical()).run(world.interpreter)
-
-
-def test_resume_takes_functions_made_anew_for_the_same() -> None:
-    @attempt
-    def steps() -> Do[Call[int] | Ask, int]:
-        one = yield from call(lambda: 1)
-        return one + (yield from Ask("a"))
-
-    world = Virtual(calling | Ask.handled_by(answers(NotReady(), 5)))
-    assert at(N1).resume(steps()).run(world.interpreter) == 6
-
-
-class Stop(BaseException):
-    """Stands for KeyboardInterrupt."""
-
-
-@attempt
-def guarded() -> Do[Ask, int]:
-    try:
-        return (yield from Ask("work"))
-    finally:
-        yield from Ask("clean up")
-
-
-@attempt
-def guarded_twice() -> Do[Ask, int]:
-    try:
-        return (yield from guarded())
-    finally:
-        yield from Ask("clean up outside")
-
-
-@pytest.mark.parametrize("catching", [(Exception,), lambda failure: True])
-def test_what_is_no_exception_is_never_held_back_and_cleaning_up_is_carried_out(
-    catching: Any,
-) -> None:
-    world = Virtual(Ask.handled_by(answers(Stop(), 0, 0)))
-    program = at(N3).retry(guarded_twice(), on=catching)
-    with pytest.raises(Stop):
-        program.run(world.interpreter)
-    world.expect(Ask("work"), Ask("clean up"), Ask("clean up outside"))
-
-
-def test_an_interrupt_in_a_wait_ends_the_program() -> None:
-    def interrupted(command: Delay) -> None:
-        raise KeyboardInterrupt
-
-    world = Virtual(Ask.handled_by(answers(NotReady())) | Delay.handled_by(interrupted))
-    with pytest.raises(KeyboardInterrupt):
-        at(N3).retry(Ask("a"), on=lambda failure: True).run(world.interpreter)
-    world.check_all_asked()
-
-
-async def cancelled_in_asyncio(program: Callable[[], Any]) -> None:
-    task = asyncio.create_task(program())
-    await asyncio.sleep(0.01)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-
-
-def hanging(done: list[str], sleep: Any) -> Any:
-    async def answer(command: Ask) -> int:
-        await sleep(60 if command.name == "work" else 0.001)
-        done.append(command.name)
-        return 0
-
-    return Ask.awaited_by(answer) | Delay.awaited_by(lambda command: sleep(command.seconds))
-
-
-def test_cancelled_in_asyncio_cleaning_up_is_carried_out() -> None:
-    done: list[str] = []
-    program = at(N3).retry(guarded_twice())
-    interpreter = hanging(done, asyncio.sleep)
-    asyncio.run(cancelled_in_asyncio(lambda: program.run_async(interpreter)))
-    assert done == ["clean up", "clean up outside"]
-
-
-def test_cancelled_in_trio_cleaning_up_is_carried_out() -> None:
-    done: list[str] = []
-
-    async def main() -> None:
-        with trio.move_on_after(0.01) as scope:
-            await at(N3).retry(guarded_twice()).run_async(hanging(done, trio.sleep))
-        assert scope.cancelled_caught
-
-    trio.run(main)
-    assert done == ["clean up", "clean up outside"]
-
-
-def test_a_closed_coroutine_leaves_nothing_running() -> None:
-    ended: list[str] = []
-
-    @attempt
-    def watched() -> Do[Ask, int]:
-        try:
-            return (yield from Ask("work"))
-        finally:
-            ended.append("finally")
-
-    coroutine = at(N0).do(watched()).run_async(hanging([], asyncio.sleep))
-
-    async def main() -> None:
-        task = asyncio.ensure_future(asyncio.wait_for(coroutine, 0.01))
-        with pytest.raises(TimeoutError):
-            await task
-
-    asyncio.run(main())
-    assert ended == ["finally"]
 
 
 def test_one_program_runs_many_times_and_at_once() -> None:
@@ -417,11 +215,17 @@ def test_a_stream_of_waits_cannot_run_inside_an_attempt() -> None:
     world.expect()
 
 
-def test_a_wait_cannot_be_kept_and_issued_again() -> None:
+def a_kept_wait() -> tuple[list[Delay], Any]:
+    """The wait of a run, and the interpreter that keeps each wait that it is to wait."""
     kept: list[Delay] = []
     interpreter: Any = Ask.handled_by(always(NotReady())) | Delay.handled_by(kept.append)
     with pytest.raises(NotReady):
         at(N1).retry(Ask("a")).run(interpreter)
+    return kept, interpreter
+
+
+def test_a_wait_cannot_be_kept_and_issued_again() -> None:
+    kept, interpreter = a_kept_wait()
 
     @attempt
     def sly() -> Do[Delay, None]:
@@ -497,10 +301,7 @@ def test_after_a_wait_that_failed_nothing_is_tried_again() -> None:
 
 
 def test_a_kept_wait_is_not_issued_by_a_bare_yield_either() -> None:
-    kept: list[Delay] = []
-    interpreter: Any = Ask.handled_by(always(NotReady())) | Delay.handled_by(kept.append)
-    with pytest.raises(NotReady):
-        at(N1).retry(Ask("a")).run(interpreter)
+    kept, interpreter = a_kept_wait()
 
     @attempt
     def sly() -> Do[Delay, None]:
@@ -560,69 +361,6 @@ def test_a_task_that_a_handler_began_may_run_programs_when_the_run_is_over() -> 
     assert asyncio.run(main()) == 5
 
 
-def test_a_divergence_is_not_tried_again_and_is_cleaned_up_after() -> None:
-    names = iter(["a", "b", "c"])
-
-    @attempt
-    def whimsical() -> Do[Ask, int]:
-        try:
-            yield from Ask(next(names))
-            return (yield from Ask("then"))
-        finally:
-            yield from Ask("clean up")
-
-    world = Virtual(Ask.handled_by(answers(1, NotReady(), 0, 0)))
-    with pytest.raises(Diverged):
-        at(N3).resume(whimsical(), on=Exception).run(world.interpreter)
-    work, then, clean_up = Ask("a"), Ask("then"), Ask("clean up")
-    world.expect(work, then, clean_up, waited(1), clean_up)
-
-
-def test_resume_follows_a_failure_to_the_command_that_it_came_of() -> None:
-    @attempt
-    def translated() -> Do[Ask, int]:
-        try:
-            answer = yield from Ask("work")
-        except ConnectionError as error:
-            yield from Ask("note")
-            raise NotReady from error
-        return answer
-
-    world = Virtual(Ask.handled_by(answers(ConnectionError(), 0, 7)))
-    assert at(N1).resume(translated()).run(world.interpreter) == 7
-    world.expect(Ask("work"), Ask("note"), waited(1), Ask("work"))
-
-
-class Service:
-    def __init__(self, number: int) -> None:
-        self.number = number
-
-    def get(self) -> int:
-        return self.number
-
-
-def test_resume_tells_calls_of_different_things_apart() -> None:
-    numbers = iter(range(10))
-
-    def methods() -> Any:
-        return Service(next(numbers)).get
-
-    def closures() -> Any:
-        number = next(numbers)
-        return lambda: number
-
-    for made in (methods, closures):
-
-        @attempt
-        def whimsical(made: Any = made) -> Do[Call[int] | Ask, int]:
-            yield from call(made())
-            return (yield from Ask("a"))
-
-        world = Virtual(calling | Ask.handled_by(answers(NotReady())))
-        with pytest.raises(Diverged):
-            at(N3).resume(whimsical()).run(world.interpreter)
-
-
 def test_a_bare_yield_at_the_end_is_told_so() -> None:
     @attempt
     def careless() -> Any:
@@ -652,121 +390,3 @@ def test_commands_are_compared_by_their_slots(kind: Any) -> None:
     assert kind("a") == kind("a")
     assert kind("a") != kind("b")
     assert hash(kind("a")) == hash(kind("a"))
-
-
-def test_a_closed_stream_ends_though_its_attempts_clean_up() -> None:
-    stream = unroll(at(N3).retry(guarded_twice()))
-    assert next(stream) == Ask("work")
-    stream.close()
-
-
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # Python's own
-def test_a_closed_stream_says_of_an_attempt_that_it_goes_on() -> None:
-    @attempt
-    def stubborn() -> Do[Ask, int]:
-        while True:
-            try:
-                yield from Ask("work")
-            except BaseException:  # noqa: S112
-                continue
-
-    stream = unroll(at(N0).do(stubborn()))
-    next(stream)
-    with pytest.raises(RuntimeError, match="An attempt goes on although it is closed"):
-        stream.close()
-    del stream
-    gc.collect()
-
-
-def test_a_closed_coroutine_ends_its_attempts() -> None:
-    ended: list[str] = []
-
-    @attempt
-    def watched() -> Do[Ask, int]:
-        try:
-            return (yield from guarded())
-        finally:
-            ended.append("finally")
-
-    @types.coroutine
-    def forever() -> Any:
-        yield
-
-    async def answer(command: Ask) -> int:
-        await forever()
-        return 0
-
-    coroutine = at(N0).do(watched()).run_async(Ask.awaited_by(answer))
-    coroutine.send(None)
-    coroutine.close()
-    assert ended == ["finally"]
-
-
-def test_a_program_that_outlives_a_cancellation_can_be_cancelled_in_its_waits() -> None:
-    @attempt
-    def outliving() -> Do[Ask, int]:
-        try:
-            return (yield from Ask("work"))
-        except BaseException as error:
-            raise NotReady from error
-
-    async def main() -> None:
-        with trio.move_on_after(0.01) as scope:
-            await (
-                at(N1)
-                .retry(outliving())
-                .run_async(hanging([], trio.sleep), schedule=lambda k: 60.0)
-            )
-        assert scope.cancelled_caught
-
-    trio.run(main)
-
-
-ALONE = """
-import asyncio, sys
-import {library}
-from ixbackoff import N0, Command, Do, at, attempt
-sys.modules.pop("anyio", None) if "{library}" == "trio" else None
-
-class Ask(Command[int]):
-    __slots__ = ()
-
-@attempt
-def guarded():
-    try:
-        yield from Ask()
-    finally:
-        yield from Ask()
-
-asked = []
-async def answer(command):
-    asked.append(command)
-    if len(asked) == 1:
-        raise {error}
-    return 0
-
-coroutine = at(N0).do(guarded()).run_async(Ask.awaited_by(answer))
-try:
-    {run}
-except {error}:
-    print(len(asked))
-"""
-
-
-@pytest.mark.parametrize(
-    ("library", "run", "error"),
-    [
-        ("trio", "asyncio.run(coroutine)", "asyncio.CancelledError"),
-        ("anyio", "asyncio.run(coroutine)", "asyncio.CancelledError"),
-        ("anyio", "coroutine.send(None)", "KeyboardInterrupt"),
-        ("trio", "coroutine.send(None)", "KeyboardInterrupt"),
-    ],
-)
-def test_cleaning_up_depends_on_the_loop_that_runs_and_not_on_what_is_imported(
-    library: str, run: str, error: str
-) -> None:
-    code = ALONE.format(library=library, run=run, error=error)
-    done = subprocess.run(  # noqa: S603
-        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False
-    )
-    assert (done.stdout, done.stderr) == ("2\n", "")
