@@ -5,9 +5,12 @@ wait would be shorter, that waits once too often, or that nests one retry in ano
 value: an interpreter decides what its commands do.
 """
 
-from .attempts import Attempt, Do, Effect, attempt, do
+from .attempts import Attempt, Do, Effect, First, all_of, attempt, do, first_of
+from .budgets import Budget
+from .calls import Call, CallAsync, call, call_async
 from .commands import AsyncInterpreter, Command, Interpreter, Misuse
-from .failures import ClientError, NotReady, ServerError, Throttled, Transient
+from .deadlines import time_limit
+from .failures import ClientError, DeadlineExceeded, NotReady, ServerError, Throttled, Transient
 from .nat import (
     N0,
     N1,
@@ -36,25 +39,32 @@ from .nat import (
     Z,
     reflect,
 )
+from .plain import answered_by
 from .planning import Plan, plan
 from .programs import Program, at
 from .replay import Diverged
+from .retrying import Backoff, backoff
 from .schedules import Exponential, Schedule
 from .semantics import unroll
-from .vocabulary import Call, Delay, Download, Log, Standard, Throw, Upload, call
+from .vocabulary import Delay, Download, Log, Now, Pick, Standard, Throw, Upload
 
 __all__ = [
     "AsyncInterpreter",
     "Attempt",
+    "Backoff",
+    "Budget",
     "Call",
+    "CallAsync",
     "ClientError",
     "Command",
+    "DeadlineExceeded",
     "Delay",
     "Diverged",
     "Do",
     "Download",
     "Effect",
     "Exponential",
+    "First",
     "Interpreter",
     "Log",
     "Misuse",
@@ -81,6 +91,8 @@ __all__ = [
     "N9",
     "Nat",
     "NotReady",
+    "Now",
+    "Pick",
     "Plan",
     "Program",
     "Rung",
@@ -93,11 +105,17 @@ __all__ = [
     "Transient",
     "Upload",
     "Z",
+    "all_of",
+    "answered_by",
     "at",
     "attempt",
+    "backoff",
     "call",
+    "call_async",
     "do",
+    "first_of",
     "plan",
     "reflect",
+    "time_limit",
     "unroll",
 ]

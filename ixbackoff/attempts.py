@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from functools import wraps
-from typing import Any, Generic, Never, ParamSpec, Protocol, TypeAlias, final
+from typing import Any, Generic, NamedTuple, Never, ParamSpec, Protocol, TypeAlias, final
 
 from typing_extensions import TypeVar
 
 from .chains import Chain, Step, chain, counted
 from .commands import is_coroutine_function
-from .failures import WORTH_ANOTHER_TRY, On, predicate
+from .deadlines import checked_seconds
+from .failures import WORTH_ANOTHER_TRY, NotReady, On, predicate
+from .semantics import Limited
 from .steps import Do as DoStep
-from .steps import Map, OrElse, Start, Then
+from .steps import Map, OrElse, Start, Then, checked_effect, checked_function
+from .vocabulary import Now, Pick, Together
 
 P = ParamSpec("P")
 A = TypeVar("A")
@@ -86,6 +89,40 @@ class Attempt(Chain, Generic[E_co, A_co]):
         """
         return extended(self, OrElse(effect, predicate(on)))
 
+    def expect(self, predicate: Callable[[A_co], bool]) -> Attempt[E_co, A_co]:
+        """If it is well, and its answer is not what `predicate` wants, it fails with `NotReady`.
+
+        So a program polls: it waits, and asks again.
+
+        >>> from ixbackoff import N3, Call, at, call, do
+        >>> from ixbackoff.testing import Virtual, answers
+        >>> world = Virtual(Call.handled_by(answers("copying", "copying", "done")))
+        >>> status = do(call(str, "status")).expect(lambda answer: answer == "done")
+        >>> at(N3).retry(status).run(world.interpreter), world.waits
+        ('done', [1.0, 2.0])
+        """
+        return extended(self, Map(expected(checked_function(predicate))))
+
+    def limit(self, seconds: float) -> Attempt[E_co | Now, A_co]:
+        """It has so many seconds, each time that it is tried; then it fails: `DeadlineExceeded`.
+
+        The time is that of the interpreter. Inside another limit the earlier one holds.
+
+        >>> from ixbackoff import N1, Call, at, call, do
+        >>> from ixbackoff.testing import Virtual, answers, takes
+        >>> world = Virtual(Call.handled_by(answers(takes(60, 1), takes(2, 2))))
+        >>> at(N1).retry(do(call(int)).limit(5)).run(world.interpreter)
+        2
+        >>> world.now
+        8.0
+
+        Raises:
+            ValueError: `seconds` is not above 0, or not finite.
+        """
+        if checked_seconds("limit", seconds) is None:
+            raise ValueError("limit=None: give a finite number of seconds, above 0.")
+        return extended(None, DoStep(Limited(self, seconds)))
+
     def __repr__(self) -> str:
         return f"<Attempt of {counted(len(self.steps()))}>"
 
@@ -133,6 +170,94 @@ def do(effect: Effect[E, A]) -> Attempt[E, A]:
         TypeError: `effect` is no command and no attempt.
     """
     return extended(None, DoStep(effect))
+
+
+def expected(predicate: Callable[[A], bool]) -> Callable[[A], A]:
+    def checked(answer: A) -> A:
+        if not predicate(answer):
+            raise NotReady(f"not what was expected: {answer!r}")
+        return answer
+
+    return checked
+
+
+class First(NamedTuple, Generic[A]):
+    """Which one of `first_of` won.
+
+    Attributes:
+        place: its place among the effects, from 0.
+        answer: what it answered.
+    """
+
+    place: int
+    answer: A
+
+
+def first_of(
+    effects: Iterable[Effect[E, A]], *, start: int | None = None, on: On = WORTH_ANOTHER_TRY
+) -> Attempt[E | Pick, First[A]]:
+    """Alternatives: the first of the effects that is well, from a random one on, then round.
+
+    As `forany` of the fault tolerant shell. The random start spreads many clients over the servers
+    that they may ask.
+
+    >>> from ixbackoff import N0, Call, ServerError, at, call, first_of
+    >>> from ixbackoff.testing import Virtual, answers
+    >>> world = Virtual(Call.handled_by(answers(ServerError(503), "page")))
+    >>> mirrors = [call(str, "a"), call(str, "b"), call(str, "c")]
+    >>> at(N0).do(first_of(mirrors, start=2)).run(world.interpreter)
+    First(place=0, answer='page')
+
+    Args:
+        effects: commands and attempts, one at least.
+        start: where to begin, instead of anywhere.
+        on: the failures after which the next one is asked. When all have failed, the failure is
+            that of the last.
+
+    Raises:
+        ValueError: there are no effects, or none at `start`.
+    """
+    places: tuple[Effect[E, A], ...] = tuple(checked_effect(effect) for effect in effects)
+    chosen = predicate(on)
+    if not places:
+        raise ValueError("first_of([]): give one effect at least.")
+    if start is not None and not 0 <= start < len(places):
+        raise ValueError(f"first_of(start={start!r}): give a place from 0 to {len(places) - 1}.")
+
+    @attempt
+    def in_turn() -> Do[E | Pick, First[A]]:
+        begin = start
+        if begin is None:
+            begin = yield from Pick(len(places))
+        for turn in range(begin, begin + len(places) - 1):
+            place = turn % len(places)
+            try:
+                answer: A = yield from places[place]
+            except Exception as failure:
+                if not chosen(failure):
+                    raise
+            else:
+                return First(place, answer)
+        place = (begin + len(places) - 1) % len(places)
+        last: A = yield from places[place]
+        return First(place, last)
+
+    return in_turn()
+
+
+def all_of(effects: Iterable[Effect[E, A]]) -> Attempt[E, list[A]]:
+    """All effects at the same time, and their answers in order; the first failure ends the rest.
+
+    As `forall` of the fault tolerant shell. Each has a thread of its own in `run`, and a task of
+    its own in `run_async`. A thread cannot be ended from outside: in `run` the others end at their
+    next command, and the failure is raised when all have.
+
+    >>> from ixbackoff import N0, all_of, at, call
+    >>> from ixbackoff.live import live
+    >>> at(N0).do(all_of([call(len, "a"), call(len, "bc")])).run(live())
+    [1, 2]
+    """
+    return extended(None, DoStep(Together(tuple(checked_effect(effect) for effect in effects))))
 
 
 UNTYPED: type[Attempt[Any, Any]] = Attempt

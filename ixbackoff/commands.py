@@ -290,8 +290,17 @@ def _slots(base: type) -> list[str]:
 
 
 def is_coroutine_function(function: Callable[..., object]) -> bool:
-    code = getattr(getattr(function, "__func__", function), "__code__", None)
-    return bool(code and code.co_flags & CO_COROUTINE)
+    return bool(code_flags(function) & CO_COROUTINE)
+
+
+def code_flags(function: Any) -> int:
+    """What kind of function it is, as the flags of its code; 0 if it has none."""
+    inner = getattr(function, "func", function)  # of a functools.partial
+    inner = getattr(inner, "__func__", inner)  # of a method
+    if not hasattr(inner, "__code__"):
+        inner = getattr(inner.__class__, "__call__", None)
+    flags: int = getattr(getattr(inner, "__code__", None), "co_flags", 0)
+    return flags
 
 
 def _name(function: object) -> str:

@@ -97,6 +97,22 @@ class ClientError(Exception):
         return f"client error {self.status}: the same request will fail again"
 
 
+class DeadlineExceeded(TimeoutError):
+    """What had so many seconds (`within`, `.limit`) is not done, and they are over.
+
+    It is worth another try, as every `TimeoutError` is: an attempt that took too long may be
+    quicker next time.
+
+    >>> from ixbackoff import N1, Call, at, call, do
+    >>> from ixbackoff.testing import Virtual, answers, takes
+    >>> world = Virtual(Call.handled_by(answers(takes(9, "slow"), takes(2, "quick"))))
+    >>> at(N1).retry(do(call(len, "abc")).limit(5)).run(world.interpreter)
+    'quick'
+    >>> world.now
+    8.0
+    """
+
+
 On: TypeAlias = type[Exception] | tuple[type[Exception], ...] | Callable[[Exception], bool]
 """Which failures a step is for: an exception class, a tuple of them, or a predicate."""
 

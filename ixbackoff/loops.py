@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-from contextlib import AbstractContextManager, nullcontext
 from types import CoroutineType, UnionType
 from typing import Any, TypeAlias
 
+from .budgets import Budget, budgeted
 from .chains import Ladder
 from .commands import (
     AsyncInterpreter,
     Command,
+    Handler,
     Handlers,
     Interpreter,
     Misuse,
@@ -18,38 +18,63 @@ from .commands import (
     inherited,
     unawaited,
 )
+from .deadlines import checked_seconds, time_limit
+from .eventloops import ended_after, shielded
 from .nesting import begin, end
 from .replay import Stream
-from .schedules import Schedule
+from .schedules import Schedule, Timing
 from .semantics import unroll, unrolled
-from .vocabulary import Delay
+from .together import in_tasks, in_threads
+from .vocabulary import Delay, Now, Together
 
 AnyInterpreter: TypeAlias = Interpreter[Any] | AsyncInterpreter[Any]
 
 
-def run(program: Ladder, interpreter: Interpreter[Any], schedule: Schedule) -> Any:
+def run(
+    program: Ladder,
+    interpreter: Interpreter[Any],
+    schedule: Schedule,
+    within: float | None = None,
+    budget: Budget | None = None,
+) -> Any:
     """The program's value, or its last failure."""
-    checked_run(program, interpreter, Interpreter, schedule)
+    checked_run(program, interpreter, Interpreter, schedule, within, budget)
     mark = begin(program)
     try:
-        stream = unrolled(program, schedule, interpreter._in_place)
+        if within is None:
+            stream = unrolled(program, schedule, interpreter._in_place)
+            stream = stream if budget is None else budgeted(stream, budget)
+        else:  # each command has to be seen, to be given what is left of the time
+            stream = unroll(program, schedule, within=within, budget=budget)
         return answered(stream, interpreter._handlers)
     finally:
         end(mark)
 
 
-async def run_async(program: Ladder, interpreter: AnyInterpreter, schedule: Schedule) -> Any:
+async def run_async(
+    program: Ladder,
+    interpreter: AnyInterpreter,
+    schedule: Schedule,
+    within: float | None = None,
+    budget: Budget | None = None,
+) -> Any:
     """As `run`."""
-    checked_run(program, interpreter, Interpreter | AsyncInterpreter, schedule)
+    checked_run(program, interpreter, Interpreter | AsyncInterpreter, schedule, within, budget)
     mark = begin(program)
     try:
-        return await answered_async(unroll(program, schedule), awaitable(interpreter))
+        stream = unroll(program, schedule, within=within, budget=budget)
+        return await answered_async(stream, awaitable(interpreter))
     finally:
         end(mark)
 
 
 def checked_run(
-    program: Ladder, interpreter: AnyInterpreter, kinds: type | UnionType, schedule: Schedule
+    program: Ladder,
+    interpreter: AnyInterpreter,
+    kinds: type | UnionType,
+    schedule: Schedule,
+    within: float | None,
+    budget: Budget | None,
 ) -> None:
     """Refuse what would go wrong later, before anything has been done."""
     if program.end:
@@ -66,12 +91,19 @@ def checked_run(
         elif callable(interpreter):
             hint = "call it first"
         raise Misuse(f"{interpreter!r} is no Interpreter: {hint}.")
-    if not callable(schedule):
-        raise Misuse(
-            f"schedule={schedule!r} is no function from k to seconds: use Exponential(...)."
-        )
+    if not isinstance(schedule, Schedule):
+        hint = "such as Exponential(...)"
+        if isinstance(schedule, Timing):
+            hint += "; this one can shorten waits, and is for simulations"
+        elif callable(schedule):
+            hint = "of a function, Computed(function)"
+        raise Misuse(f"schedule={schedule!r} is no Schedule: give one, {hint}.")
     if program.waits:
         inherited(interpreter._handlers, Delay)
+    if budget is not None and not isinstance(budget, Budget):
+        raise Misuse(f"budget={budget!r} is no budget: give a Budget(...), or one of its presets.")
+    if checked_seconds("within", within) is not None or (budget is not None and budget.timed):
+        inherited(interpreter._handlers, Now)
 
 
 def answered(stream: Stream, handlers: Handlers) -> Any:
@@ -85,7 +117,7 @@ def answered(stream: Stream, handlers: Handlers) -> Any:
                 try:
                     handler = handlers[command.__class__]
                 except KeyError:
-                    handler = inherited(handlers, command.__class__)
+                    handler = found(handlers, command)
                 answer = handler(command)
                 if answer.__class__ is CoroutineType:
                     raise unawaited(answer, command)
@@ -111,7 +143,7 @@ async def answered_async(stream: Stream, handlers: Handlers) -> Any:
                 try:
                     awaits, handler = handlers[command.__class__]
                 except KeyError:
-                    awaits, handler = inherited(handlers, command.__class__)
+                    awaits, handler = found_async(handlers, command)
                 if not awaits:
                     answer = handler(command)
                     if answer.__class__ is CoroutineType:
@@ -121,7 +153,11 @@ async def answered_async(stream: Stream, handlers: Handlers) -> Any:
                         answer = await handler(command)
                 else:
                     stopping = False  # a program that goes on to wait has not stopped
-                    answer = await handler(command)
+                    limit = time_limit()
+                    if limit is None:
+                        answer = await handler(command)
+                    else:
+                        answer = await ended_after(limit, handler(command))
             except GeneratorExit:  # nothing can be awaited any more
                 stream.close()
                 raise
@@ -136,15 +172,23 @@ async def answered_async(stream: Stream, handlers: Handlers) -> Any:
         command = None  # a wait holds its failure, whose traceback holds this frame
 
 
-def shielded() -> AbstractContextManager[object]:
-    """Where a cancelled program's last commands run: cancelled once, they are not cancelled again.
+def found(handlers: Handlers, command: Command[Any]) -> Handler:
+    """Who answers a command that no handler is for by its very kind.
 
-    Plain asyncio cancels once; trio, and anyio on asyncio, cancel at every await until shielded.
+    Raises:
+        Misuse: nobody does.
     """
-    trio, anyio, asyncio = (sys.modules.get(name) for name in ("trio", "anyio", "asyncio"))
-    library = None
-    if trio is not None and trio.lowlevel.in_trio_run():
-        library = trio
-    elif anyio is not None and asyncio is not None and asyncio._get_running_loop() is not None:
-        library = anyio
-    return nullcontext() if library is None else library.CancelScope(shield=True)
+    if isinstance(command, Together) and Together not in handlers:
+        return lambda together: in_threads(together, lambda stream: answered(stream, handlers))
+    handler: Handler = inherited(handlers, command.__class__)
+    return handler
+
+
+def found_async(handlers: Handlers, command: Command[Any]) -> tuple[bool, Handler]:
+    """As `found`: (is it awaited?, the handler)."""
+    if isinstance(command, Together) and Together not in handlers:
+        return True, lambda together: in_tasks(
+            together, lambda stream: answered_async(stream, handlers)
+        )
+    entry: tuple[bool, Handler] = inherited(handlers, command.__class__)
+    return entry

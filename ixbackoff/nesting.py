@@ -9,11 +9,11 @@ from .commands import Misuse
 
 
 class Mark:
-    """A program that may wait is running here, in this thread and task, until it is over."""
+    """What may wait is running here, in this thread and task, until it is over."""
 
     __slots__ = ("over", "program")
 
-    def __init__(self, program: Ladder) -> None:
+    def __init__(self, program: object) -> None:
         self.program = program
         self.over = False
 
@@ -27,8 +27,15 @@ def begin(program: Ladder) -> Mark | None:
     Raises:
         Misuse: it is inside another one itself.
     """
-    if program.waits is False:
-        return None
+    return None if program.waits is False else begun(program)
+
+
+def begun(program: object) -> Mark:
+    """What may wait begins to run.
+
+    Raises:
+        Misuse: it is inside another one.
+    """
     outer = RUNNING.get()
     if outer is not None and not outer.over:
         raise multiplied()
@@ -58,6 +65,6 @@ def check_begun(program: Chain) -> None:
 
 def multiplied() -> Misuse:
     return Misuse(
-        "A program with waits cannot run inside another one, or their retries would multiply: let "
-        "the outer one issue the inner one's commands."
+        "What waits and tries again cannot run inside another one, or their retries would multiply: "
+        "let the outer one alone try again."
     )

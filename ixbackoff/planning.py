@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from .chains import Ladder, Step
 from .commands import Command, Misuse
-from .schedules import Schedule, powers_of_two, seconds_of
+from .schedules import Schedule, powers_of_two
 from .steps import Backoff, Bind, Do, Map, OrBind, OrElse, Retry, Then, Wait
 
 
@@ -179,7 +179,7 @@ class _Planner:
         """One wait more, if this place can be reached."""
         if before is None or not self.sure:
             return before
-        self.shortest = max(self.shortest, seconds_of(self.schedule, self.top - self.rung))
+        self.shortest = max(self.shortest, self.schedule.longest(self.top - self.rung))
         self.waits[self.rung] = (self.shortest, when)
         return before._replace(waits=before.waits + 1, seconds=before.seconds + self.shortest)
 

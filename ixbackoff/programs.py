@@ -7,27 +7,15 @@ from typing import Any, Generic, Never, final
 
 from typing_extensions import TypeVar
 
+from . import steps
 from .attempts import Effect
+from .budgets import Budget
 from .chains import Ladder, Step, counted, ladder, longer
 from .commands import AsyncInterpreter, Interpreter
 from .failures import WORTH_ANOTHER_TRY, On, predicate
 from .loops import run, run_async
 from .nat import Nat, Rung, Succ, Z, reflect
 from .schedules import Schedule, powers_of_two
-from .steps import (
-    Backoff,
-    Bind,
-    Do,
-    GiveUp,
-    Map,
-    OrBind,
-    OrElse,
-    Retry,
-    Skip,
-    Then,
-    Wait,
-    joined,
-)
 from .vocabulary import Delay, Standard
 
 A = TypeVar("A")
@@ -49,14 +37,11 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
     """Steps on a ladder, from the rung `I` down to the rung `O`; a value, that nothing has run yet.
 
     A running program is either well (it holds a value, an `A_co`) or failed (it holds the last
-    exception). Each step says what it does when the program is well and when it has failed. The
-    commands it can issue are those of the row `E_co`.
+    exception); each step says what it does in either. Its commands are those of the row `E_co`.
 
     >>> from ixbackoff import N2, Download, at
     >>> at(N2).retry(Download("http://localhost/a", "a"))
     <Program from N2 to N0, 1 step>
-
-    It begins with `at`, and runs when it has come down to `N0`.
     """
 
     __slots__ = ()
@@ -71,7 +56,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         >>> at(N1).do(Log("one")).do(Log("two"))
         <Program from N1 to N1, 2 steps>
         """
-        return extended(self, Do(effect))
+        return extended(self, steps.Do(effect))
 
     def then(self, function: Callable[[A_co], Effect[F, B]]) -> Program[I, O, B, E_co | F]:
         """Well: perform the effect that `function` makes of the value. Failed: passed over.
@@ -81,7 +66,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         >>> at(N0).do(call(len, "four")).then(lambda length: call(pow, length, 2)).run(live())
         16
         """
-        return extended(self, Then(function))
+        return extended(self, steps.Then(function))
 
     def map(self, function: Callable[[A_co], B]) -> Program[I, O, B, E_co]:
         """Well: the value becomes `function` of it. Failed: passed over.
@@ -91,7 +76,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         >>> at(N0).do(call(len, "four")).map(lambda length: length + 1).run(live())
         5
         """
-        return extended(self, Map(function))
+        return extended(self, steps.Map(function))
 
     def or_else(
         self, effect: Effect[F, B], on: On = WORTH_ANOTHER_TRY
@@ -103,21 +88,20 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         >>> at(N0).do(call(int, "four")).or_else(call(int, "4"), on=ValueError).run(live())
         4
         """
-        return extended(self, OrElse(effect, predicate(on)))
+        return extended(self, steps.OrElse(effect, predicate(on)))
 
     def bind(self, function: Callable[[A_co], Program[O, J, B, F]]) -> Program[I, J, B, E_co | F]:
         """Well: go on with the program that `function` makes of the value. Failed: passed over.
 
         The program starts where this one ends.
 
-        >>> from ixbackoff import N1, N2, Call, Program, Z, at, call
+        >>> from ixbackoff import N1, N2, at, call
         >>> from ixbackoff.live import live
-        >>> def below(length: int) -> Program[N1, Z, int, Call[int]]:
-        ...     return at(N1).retry(call(pow, length, 2))
-        >>> at(N2).do(call(len, "four")).skip().bind(below).run(live())
+        >>> squared = lambda length: at(N1).retry(call(pow, length, 2))
+        >>> at(N2).do(call(len, "four")).skip().bind(squared).run(live())
         16
         """
-        return extended(self, Bind(function))
+        return extended(self, steps.Bind(function))
 
     def or_bind(
         self,
@@ -128,13 +112,11 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
 
         >>> from ixbackoff import N0, Log, at, call
         >>> from ixbackoff.live import live
-        >>> told = at(N0).do(call(int, "four")).or_bind(
-        ...     lambda failure: at(N0).do(call(str, failure)), on=ValueError
-        ... )
-        >>> told.run(live())
+        >>> tell = lambda failure: at(N0).do(call(str, failure))
+        >>> at(N0).do(call(int, "four")).or_bind(tell, on=ValueError).run(live())
         "invalid literal for int() with base 10: 'four'"
         """
-        return extended(self, OrBind(function, predicate(on)))
+        return extended(self, steps.OrBind(function, predicate(on)))
 
     def __rshift__(self, following: Program[O, J, B, F]) -> Program[I, J, B, E_co | F]:
         """Well: go on with `following`. Failed: passed over.
@@ -143,7 +125,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         >>> at(N2).do(Log("first")).wait() >> at(N1).retry(Log("then"))
         <Program from N2 to N0, 3 steps>
         """
-        return extended(self, Bind(*joined(following, ">>", ".do(...)")))
+        return extended(self, steps.Bind(*steps.joined(following, ">>", ".do(...)")))
 
     def __or__(self, following: Program[O, J, B, F]) -> Program[I, J, A_co | B, E_co | F]:
         """Failed with what is worth another try: go on with `following`. Otherwise passed over.
@@ -152,8 +134,8 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         >>> at(N2).do(Log("first")).backoff() | at(N1).retry(Log("instead"))
         <Program from N2 to N0, 3 steps>
         """
-        function, known = joined(following, "|", ".or_else(...)")
-        return extended(self, OrBind(function, predicate(WORTH_ANOTHER_TRY), known))
+        function, known = steps.joined(following, "|", ".or_else(...)")
+        return extended(self, steps.OrBind(function, predicate(WORTH_ANOTHER_TRY), known))
 
     def backoff(
         self: Program[I, Succ[N], A, E], on: On = WORTH_ANOTHER_TRY
@@ -161,25 +143,20 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         """Failed with `on`: wait, and stay failed. One rung down in any case.
 
         >>> from ixbackoff import N1, Log, at, plan
-        >>> print(plan(at(N1).do(Log("try")).backoff().or_else(Log("try once more"))))
-        rung  tries    then waits  if
-        N1        1           1 s  failed
-        N0        1             -
-        at most 2 tries, 1 wait, 1 s
+        >>> once_more = at(N1).do(Log("try")).backoff().or_else(Log("try once more"))
+        >>> [(rung.waits, rung.when) for rung in plan(once_more).rungs]
+        [(1.0, 'failed'), (None, '')]
         """
-        return extended(self, Backoff(predicate(on)))
+        return extended(self, steps.Backoff(predicate(on)))
 
     def wait(self: Program[I, Succ[N], A, E]) -> Program[I, N, A, E | Delay]:
         """Well: wait, and go on. One rung down in any case.
 
         >>> from ixbackoff import N1, Log, at, plan
-        >>> print(plan(at(N1).do(Log("begin")).wait().do(Log("look"))))
-        rung  tries    then waits  if
-        N1        1           1 s  well
-        N0        1             -
-        at most 2 tries, 1 wait, 1 s
+        >>> [rung.when for rung in plan(at(N1).do(Log("begin")).wait().do(Log("look"))).rungs]
+        ['well', '']
         """
-        return extended(self, Wait())
+        return extended(self, steps.Wait())
 
     def skip(self: Program[I, Succ[N], A, E]) -> Program[I, N, A, E]:
         """One rung down, without waiting: the waits below are longer.
@@ -188,7 +165,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         >>> [rung.waits for rung in plan(at(N2).skip().retry(Log("try"))).rungs]
         [None, 2.0, None]
         """
-        return extended(self, Skip())
+        return extended(self, steps.Skip())
 
     def retry(
         self, effect: Effect[F, B], on: On = WORTH_ANOTHER_TRY
@@ -205,7 +182,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         >>> world.waits
         [1.0, 2.0]
         """
-        return extended(self, Retry(effect, predicate(on), resumes=False))
+        return extended(self, steps.Retry(effect, predicate(on), resumes=False))
 
     def resume(
         self, effect: Effect[F, B], on: On = WORTH_ANOTHER_TRY
@@ -216,17 +193,31 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         commands it may only compute; one that issues another command than it did fails with
         `Diverged`.
 
-        >>> from ixbackoff import N2, ServerError, Download, Upload, at, do
+        >>> from ixbackoff import N2, Call, NotReady, at, call, do
         >>> from ixbackoff.testing import Virtual, answers, waited
-        >>> get, put = Download("http://localhost/a", "a"), Upload("a", "memory:///a")
-        >>> world = Virtual(
-        ...     Download.handled_by(answers(None))
-        ...     | Upload.handled_by(answers(ServerError(503), None))
-        ... )
+        >>> get, put = call(print, "get"), call(print, "put")
+        >>> world = Virtual(Call.handled_by(answers(None, NotReady(), None)))
         >>> at(N2).resume(do(get).then(lambda _: put)).run(world.interpreter)
         >>> world.expect(get, put, waited(1), put)
         """
-        return extended(self, Retry(effect, predicate(on), resumes=True))
+        return extended(self, steps.Retry(effect, predicate(on), resumes=True))
+
+    def vary(
+        self, function: Callable[[int], Effect[F, B]], on: On = WORTH_ANOTHER_TRY
+    ) -> Program[I, Z, B, E_co | F | Delay]:
+        """As `retry`, with another effect on each rung: the one that `function` makes of it.
+
+        `function` is given how many waits are left there.
+
+        >>> from ixbackoff import N2, Call, NotReady, at, call
+        >>> from ixbackoff.testing import Virtual, answers
+        >>> world = Virtual(Call.handled_by(answers(NotReady(), NotReady(), "page")))
+        >>> at(N2).vary(lambda rung: call(print, rung)).run(world.interpreter)
+        'page'
+        >>> [command.arguments for command in world.commands if isinstance(command, Call)]
+        [(2,), (1,), (0,)]
+        """
+        return extended(self, steps.Retry(steps.Varying(function), predicate(on), resumes=False))
 
     def give_up(self) -> Program[I, Z, A_co, E_co]:
         """Down to the last rung, without waiting: what the program holds is its outcome.
@@ -235,13 +226,15 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         >>> at(N3).do(Log("once is enough")).give_up()
         <Program from N3 to N0, 2 steps>
         """
-        return extended(self, GiveUp())
+        return extended(self, steps.GiveUp())
 
     def run(
         self: Program[I, Z, A, E],
         interpreter: Interpreter[E],
         *,
         schedule: Schedule = powers_of_two,
+        within: float | None = None,
+        budget: Budget | None = None,
     ) -> A:
         """Its value: `interpreter` answers its commands, `schedule` has the seconds of its waits.
 
@@ -250,13 +243,18 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         >>> at(N3).retry(call(pow, 2, 5)).run(live(), schedule=Exponential(base=0.1))
         32
 
+        Args:
+            within: the seconds that it has in all. A wait that would leave no time for another try
+                is not begun: the program gives up at once, with the last failure. Handlers are told
+                what is left (`time_limit`); what is running at the deadline is ended.
+            budget: what its further tries are taken from; when it is empty, it gives up at once.
         Raises:
             Misuse: the program is open, it has not come down to `N0`; or a command has no
                 handler; or another program with waits is running around this one.
-            Exception: the last failure itself, with a note of how often was tried and how long was
-                waited.
+            ValueError: `within` is not above 0, or not finite.
+            Exception: the last failure itself, with a note of what was tried and waited.
         """
-        answer: A = run(self, interpreter, schedule)
+        answer: A = run(self, interpreter, schedule, within, budget)
         return answer
 
     async def run_async(
@@ -264,8 +262,12 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         interpreter: Interpreter[E] | AsyncInterpreter[E],
         *,
         schedule: Schedule = powers_of_two,
+        within: float | None = None,
+        budget: Budget | None = None,
     ) -> A:
         """As `run`, for handlers that may be awaited, under asyncio, trio or any other loop.
+
+        A handler that is awaited is cancelled at the deadline.
 
         >>> import asyncio
         >>> from ixbackoff import N3, at, call
@@ -273,7 +275,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         >>> asyncio.run(at(N3).retry(call(pow, 2, 5)).run_async(live_async()))
         32
         """
-        answer: A = await run_async(self, interpreter, schedule)
+        answer: A = await run_async(self, interpreter, schedule, within, budget)
         return answer
 
     def __repr__(self) -> str:

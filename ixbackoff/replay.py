@@ -6,8 +6,10 @@ from collections.abc import Generator
 from types import CellType
 from typing import Any, NamedTuple, TypeAlias
 
+from .calls import Calling
 from .commands import Command, Misuse
-from .vocabulary import Call
+from .failures import DeadlineExceeded
+from .vocabulary import CLOCK, Together
 
 Stream: TypeAlias = Generator[Command[Any], Any, Any]
 
@@ -55,6 +57,9 @@ def replay(stream: Stream, log: list[Entry]) -> Stream:
     try:
         command = next(stream)
         while True:
+            if command is CLOCK:  # a limit counts from where the attempt goes on
+                command = stream.send((yield command))
+                continue
             if position < len(log):
                 known, answer, failure = log[position]
                 if not _same(known, command):
@@ -96,19 +101,26 @@ def _failed_at(error: BaseException, log: list[Entry]) -> int:
             if log[place].failure is cause:
                 return place
         cause = cause.__cause__ or cause.__context__
+    if isinstance(error, DeadlineExceeded):  # before the next command was asked
+        return len(log)
     told = [place for place, entry in enumerate(log) if entry.answer is not None or entry.failure]
     return max(told, default=0)
 
 
 def _same(known: Command[Any], command: Command[Any]) -> bool:
     """Whether a replayed attempt issued the command that it had issued."""
-    if isinstance(known, Call) and isinstance(command, Call):
+    if known.__class__ is not command.__class__:
+        return False
+    if isinstance(known, Calling) and isinstance(command, Calling):
         # A function written inside the attempt is made anew by each run; what it is made of is not.
         return (_made_of(known.function), known.arguments, known.keywords) == (
             _made_of(command.function),
             command.arguments,
             command.keywords,
         )
+    if isinstance(known, Together) and isinstance(command, Together):
+        # Attempts cannot be compared, so a replay tells them apart by their number only.
+        return len(known.effects) == len(command.effects)
     return known == command
 
 

@@ -6,12 +6,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from .chains import Chain, Ladder, Step, continued, ladder
+from .chains import Chain, Ladder, Step, continued
 from .commands import Misuse
+from .deadlines import NOTE, Expired
 from .failures import Transient
 from .replay import Entry
-from .schedules import Schedule, seconds_of
+from .schedules import Schedule, Waits, usable
 from .steps import (
+    Again,
     Backoff,
     Bind,
     Do,
@@ -24,10 +26,11 @@ from .steps import (
     checked_effect,
     checked_task,
     performed,
+    tries,
 )
 from .vocabulary import Delay, delay
 
-NOTE = "ixbackoff:"
+TRIES = f"{NOTE} attempts made:"
 
 
 class Run:
@@ -51,6 +54,7 @@ class Run:
         "resumed",
         "rung",
         "schedule",
+        "seconds",
         "shortest",
         "sure",
         "top",
@@ -66,6 +70,7 @@ class Run:
         self.top = self.rung = program.start if isinstance(program, Ladder) else 0
         self.sure = True
         self.schedule = schedule
+        self.seconds: Waits | None = None
         self.resumed = resumed
         self.shortest = 0.0
         self.tries = 0
@@ -96,15 +101,22 @@ class Run:
     def failed(self, step: Any, failure: Exception) -> Any:
         """What a step has to perform when the program has failed."""
         kind = step.__class__
+        if kind is OrElse:
+            return performed(step.effect) if step.chosen(failure) else None
         rung, sure = self.rung, self.sure
+        if kind is Again:  # inside a retry it is sure, and a rung is left
+            self.rung = rung - 1
+            return self.delayed(rung, failure) if step.chosen(failure) else None
         self.descend(step)
-        if kind is OrElse and step.chosen(failure):
-            return performed(step.effect)
         if kind is OrBind and step.chosen(failure):
             return self.entered(step.function(failure), rung, sure)
         if kind is Backoff and step.chosen(failure):
             return self.delayed(rung, failure)
         return None
+
+    def end_retry(self) -> None:
+        """The rest of a retry is passed over."""
+        self.rung = 0
 
     def descend(self, step: Step) -> None:
         """Go down as far as the step does, whether it is taken or passed over."""
@@ -126,14 +138,12 @@ class Run:
         return program
 
     def tried(self, step: Retry) -> Ladder:
-        """`retry` in terms of the other steps: try, then wait and try on every rung below."""
-        effect = step.effect
-        if step.resumes:
-            log: list[Entry] = []
-            self.logs.append(log)
-            effect = self.resumed(effect, log)
-        again = (Backoff(step.chosen), OrElse(effect, step.chosen))
-        return ladder(Ladder, self.rung, 0, (Do(effect), *again * self.rung))
+        """`retry` in terms of other steps."""
+        if not step.resumes:
+            return step.from_rung(self.rung)
+        log: list[Entry] = []
+        self.logs.append(log)
+        return tries([self.resumed(step.effect, log)] * (self.rung + 1), step.chosen)
 
     def over(self, failure: Exception) -> bool:
         """Whether no step recovers: from a misuse, and from a wait that was not waited."""
@@ -146,24 +156,22 @@ class Run:
             ValueError: the schedule gave no usable number of seconds.
         """
         try:
-            seconds = seconds_of(self.schedule, self.top - rung)
+            if self.seconds is None:
+                self.seconds = self.schedule.begin()
+            k = self.top - rung
+            seconds = usable(self.seconds(k), k, self.schedule)
         except Exception as error:
             self.not_waited = error
             raise
         asked = failure.retry_after if isinstance(failure, Transient) else None
-        self.shortest = max(self.shortest, seconds, asked or 0.0)
+        self.shortest = max(self.shortest, float(seconds), float(asked or 0))
         return delay(self.shortest, rung, failure)
 
     def told(self, failure: BaseException) -> BaseException:
         """`failure`, with a note of what was done about it."""
-        if self.ladder and isinstance(failure, Exception):
-            with suppress(Exception):  # there are exceptions that take no note
-                earlier = getattr(failure, "__notes__", [])  # of a run before
-                earlier[:] = [note for note in earlier if not note.startswith(NOTE)]
-                failure.add_note(
-                    f"{NOTE} attempts made: {self.tries}, waits: {self.waits}, "
-                    f"{self.waited:g} s in all"
-                )
+        if self.ladder and isinstance(failure, Exception | Expired):
+            gave_up = failure is self.not_waited
+            return noted(failure, self.tries, self.waits, self.waited, gave_up)
         return failure
 
     def check_end(self) -> None:
@@ -173,3 +181,15 @@ class Run:
                 f"The program ended at N{self.rung}, not at N0: end it with .give_up(), or go down "
                 "with .retry(...)."
             )
+
+
+def noted(
+    failure: BaseException, tries: int, waits: int, waited: float, gave_up: bool = False
+) -> BaseException:
+    """`failure`, with a note of what was done about it, and without those of a run before."""
+    with suppress(Exception):  # there are exceptions that take no note
+        notes = getattr(failure, "__notes__", [])
+        stale = TRIES if gave_up else NOTE
+        notes[:] = [note for note in notes if not note.startswith(stale)]
+        failure.add_note(f"{TRIES} {tries}, waits: {waits}, {waited:g} s in all")
+    return failure

@@ -8,21 +8,30 @@ from operator import length_hint
 from types import CoroutineType
 from typing import Any
 
+from .budgets import Budget, budgeted
 from .chains import Chain, Ladder, Step, chain
 from .commands import Command, Handlers, Misuse, unawaited
+from .deadlines import limited
 from .nesting import check_begun
 from .replay import Entry, Stream, replay
 from .runs import Run
 from .schedules import Schedule, powers_of_two
-from .steps import Do, Map, Task
+from .steps import Again, Do, Map, Task
 from .vocabulary import Delay
 
 CLOSED = 100
 """How often an attempt may ask for something in its `finally` blocks when nobody answers."""
-StepsIterator = type(iter(()))
+NO_STEPS: Iterator[Any] = iter(())
+StepsIterator = type(NO_STEPS)
 
 
-def unroll(program: Chain, schedule: Schedule = powers_of_two) -> Stream:
+def unroll(
+    program: Chain,
+    schedule: Schedule = powers_of_two,
+    *,
+    within: float | None = None,
+    budget: Budget | None = None,
+) -> Stream:
     """Every command of a program, in order, `Delay`s included; it is sent every answer.
 
     A command's failure is thrown in. It returns the program's value, or raises its last failure.
@@ -36,8 +45,15 @@ def unroll(program: Chain, schedule: Schedule = powers_of_two) -> Stream:
     Args:
         program: the program, or an attempt.
         schedule: the seconds of its waits.
+        within: the seconds that it has in all; it then asks for the time, with `Now`.
+        budget: what its further tries are taken from.
     """
-    return unrolled(program, schedule, {})
+    stream = unrolled(program, schedule, {})
+    if within is not None:
+        stream = limited(stream, within)
+    if budget is not None:
+        stream = budgeted(stream, budget)
+    return stream
 
 
 def unrolled(program: Chain, schedule: Schedule, handlers: Handlers) -> Stream:
@@ -64,6 +80,10 @@ def unrolled(program: Chain, schedule: Schedule, handlers: Handlers) -> Stream:
                     if failure is None:
                         if step.__class__ is Map:
                             value = step.function(value)
+                        elif step.__class__ is Again:
+                            run.end_retry()
+                            steps = NO_STEPS
+                            break
                         else:
                             effect = run.well(step, value)
                     elif isinstance(failure, Exception) and not run.over(failure):
@@ -113,7 +133,7 @@ def unrolled(program: Chain, schedule: Schedule, handlers: Handlers) -> Stream:
                     continue
                 task = effect
             # An attempt's generator runs until it asks for another attempt, with None, or ends.
-            steps = iter(())
+            steps = NO_STEPS
             send, throw = task.send, task.throw
             try:
                 request = send(value) if failure is None else throw(failure)
@@ -169,6 +189,19 @@ class Resumed:
 
     def __iter__(self) -> Stream:
         return replay(unroll(self.chain), self.log)
+
+
+class Limited:
+    """An effect that has so many seconds."""
+
+    __slots__ = ("chain", "seconds")
+
+    def __init__(self, chain: Chain, seconds: float) -> None:
+        self.chain = chain
+        self.seconds = seconds
+
+    def __iter__(self) -> Stream:
+        return unroll(self.chain, within=self.seconds)
 
 
 def nested(task: Task) -> tuple[Step, ...]:

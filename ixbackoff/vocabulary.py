@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from typing import Any, Generic, Never, ParamSpec, Self, TypeAlias, final
-
-from typing_extensions import TypeVar
+from collections.abc import Generator
+from typing import Any, Never, Self, TypeAlias, final
 
 from .commands import Command, Misuse
-
-A = TypeVar("A")
-A_co = TypeVar("A_co", covariant=True)
-P = ParamSpec("P")
 
 INFO = 20  # logging.INFO; logging itself costs 16 ms to import
 
@@ -154,55 +148,51 @@ def delay(seconds: float, rung: int, failure: Exception | None) -> Delay:
     return made
 
 
-class Call(Command[A_co], Generic[A_co]):
-    """Call a plain function. Made by `call`, which keeps the function's types.
+class Now(Command[float]):
+    """What time it is: seconds on a clock that only goes forward, such as `time.monotonic`.
 
-    >>> call(pow, 2, 5).arguments
-    (2, 5)
+    The clock is the interpreter's, so that virtual time drives deadlines as it drives waits.
+
+    >>> from ixbackoff import N0, at
+    >>> at(N0).do(Now()).run(Now.handled_by(lambda command: 7.5))
+    7.5
     """
 
-    __slots__ = ("function", "arguments", "keywords")
-
-    def __init__(
-        self,
-        function: Callable[..., A_co],
-        arguments: tuple[Any, ...] = (),
-        keywords: tuple[tuple[str, Any], ...] = (),
-    ) -> None:
-        self.function = function
-        self.arguments = arguments
-        self.keywords = keywords
-
-    # A generic command needs its own: one checker loses the answer's type through Self otherwise.
-    def __iter__(self) -> Generator[Self, Any, A_co]:
-        answer: A_co = yield self
-        return answer
-
-    def __call__(self) -> A_co:
-        """Call the function; what a handler of `Call` does."""
-        return self.function(*self.arguments, **dict(self.keywords))
-
-    def __repr__(self) -> str:
-        name = getattr(self.function, "__qualname__", repr(self.function))
-        given = [repr(value) for value in self.arguments]
-        given += [f"{name}={value!r}" for name, value in self.keywords]
-        return f"call({', '.join([name, *given])})"
+    __slots__ = ()
 
 
-def call(function: Callable[P, A], /, *args: P.args, **kwargs: P.kwargs) -> Call[A]:
-    """A command that calls a plain function with these arguments.
+CLOCK = Now()
+"""The one that deadlines and budgets ask beside a program; no attempt is told of it."""
 
-    >>> call(pow, 2, 5)
-    call(pow, 2, 5)
-    >>> call(pow, 2, 5)()
-    32
 
-    Raises:
-        TypeError: `function` is not callable.
+class Pick(Command[int]):
+    """Chance: one of `range(count)`. As a command, so that a test decides and a replay repeats it.
+
+    >>> from ixbackoff import N0, at
+    >>> at(N0).do(Pick(6)).run(Pick.handled_by(lambda command: command.count - 1))
+    5
+
+    Args:
+        count: how many there are to pick from, 1 or more.
     """
-    if not callable(function):
-        raise TypeError(f"call({function!r}): give a function, and its arguments after it.")
-    return Call(function, args, tuple(kwargs.items()))
+
+    __slots__ = ("count",)
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+
+class Together(Command[list[Any]]):
+    """Perform effects at the same time; made by `all_of`. Every way of running has an answer to it.
+
+    Args:
+        effects: the commands and attempts.
+    """
+
+    __slots__ = ("effects",)
+
+    def __init__(self, effects: tuple[Any, ...]) -> None:
+        self.effects = effects
 
 
 Standard: TypeAlias = Download | Upload | Delay | Log | Throw

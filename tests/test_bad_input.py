@@ -36,6 +36,7 @@ from ixbackoff import (
     do,
 )
 from ixbackoff.nat import P_inner
+from ixbackoff.schedules import Computed
 from ixbackoff.testing import Virtual, always, answers
 
 from .observing import Ask
@@ -262,13 +263,13 @@ def test_a_schedule_that_cannot_be_is_refused(arguments: dict[str, Any], message
 def test_a_schedule_that_gives_no_seconds_is_told_so(seconds: Any) -> None:
     world = Virtual(Ask.handled_by(always(NotReady())))
     with pytest.raises(ValueError, match="has to give a finite number of seconds"):
-        at(N1).retry(Ask("a")).run(world.interpreter, schedule=lambda k: seconds)
+        at(N1).retry(Ask("a")).run(world.interpreter, schedule=Computed(lambda k: seconds))
 
 
-def test_a_schedule_that_is_no_function_is_refused_before_anything_is_done() -> None:
+def test_a_schedule_that_is_none_is_refused_before_anything_is_done() -> None:
     program: Any = at(N1).retry(Ask("a"))
     world = Virtual(Ask.handled_by(answers()))
-    with pytest.raises(TypeError, match="schedule=5 is no function from k to seconds"):
+    with pytest.raises(TypeError, match="schedule=5 is no Schedule"):
         program.run(world.interpreter, schedule=5)
 
 

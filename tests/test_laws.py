@@ -28,7 +28,7 @@ from ixbackoff import (
     plan,
     reflect,
 )
-from ixbackoff.schedules import powers_of_two
+from ixbackoff.schedules import Computed, powers_of_two
 from ixbackoff.testing import Virtual
 
 from .laws import Ladders, OrElse, Resume, Same, Then, failing, pure
@@ -159,7 +159,7 @@ def programs(draw: st.DrawFn) -> Any:
 
 
 schedules = st.builds(
-    lambda waits: lambda k: waits[k % len(waits)],
+    lambda waits: Computed(lambda k: waits[k % len(waits)]),
     st.lists(st.floats(0, 1e6), min_size=1, max_size=6),
 ) | st.builds(Exponential, st.floats(0.001, 100), st.floats(1, 4))
 

@@ -15,6 +15,7 @@ import pytest
 
 from ixbackoff import N0, N2, Download, Exponential, Log, Throw, Upload, at, call
 from ixbackoff.live.interpreters import LONGEST_SLEEP
+from ixbackoff.schedules import Listed
 from ixbackoff.squirrel.faults import Fault, Hang, Malformed, Redirect, Reset, Status, Truncated
 from ixbackoff.squirrel.origin import Origin
 
@@ -52,7 +53,7 @@ def test_delay_sleeps(way: Way) -> None:
 def test_no_delay_is_too_long_for_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     slept: list[float] = []
     monkeypatch.setattr("time.sleep", slept.append)
-    SYNC.run(at(N2).wait().wait(), schedule=lambda k: (5.0, 1e308)[k])
+    SYNC.run(at(N2).wait().wait(), schedule=Listed([5.0, 1e308]))
     assert slept == [5.0, LONGEST_SLEEP]
 
 

@@ -33,6 +33,7 @@ from ixbackoff import (
     do,
     unroll,
 )
+from ixbackoff.schedules import Computed
 from ixbackoff.testing import Virtual, VirtualAsync, always, answers, waited
 
 from .observing import Ask, calling
@@ -278,8 +279,8 @@ def test_an_exception_that_takes_no_note_is_raised_itself() -> None:
 
 
 SCHEDULES: dict[str, Any] = {
-    "no seconds": (lambda k: -1, ValueError),
-    "an error": (lambda k: [][k], IndexError),
+    "no seconds": (Computed(lambda k: -1), ValueError),
+    "an error": (Computed(lambda k: [0.0][k + 1]), IndexError),
 }
 
 

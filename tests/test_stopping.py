@@ -24,6 +24,7 @@ from ixbackoff import (
     attempt,
     unroll,
 )
+from ixbackoff.schedules import Constant
 from ixbackoff.testing import Virtual, answers
 
 from .observing import Ask
@@ -189,7 +190,7 @@ def test_a_program_that_outlives_a_cancellation_can_be_cancelled_in_its_waits() 
             await (
                 at(N1)
                 .retry(outliving())
-                .run_async(hanging([], trio.sleep), schedule=lambda k: 60.0)
+                .run_async(hanging([], trio.sleep), schedule=Constant(60))
             )
         assert scope.cancelled_caught
 

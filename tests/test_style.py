@@ -57,13 +57,16 @@ def test_no_module_has_grown_past_one_idea() -> None:
 
 
 HOUSE = (
-    ("nat", "commands"),
-    ("failures", "schedules", "vocabulary", "chains"),
-    ("steps", "replay", "nesting"),
-    ("runs",),
-    ("semantics",),
-    ("loops", "attempts"),
-    ("programs", "planning"),
+    ("nat", "commands", "timings"),
+    ("failures", "schedules", "vocabulary", "calls", "chains"),
+    ("steps", "replay", "nesting", "tokens"),
+    ("deadlines",),
+    ("runs", "budgets"),
+    ("semantics", "eventloops"),
+    ("together", "attempts"),
+    ("loops",),
+    ("programs", "planning", "plain", "blocks"),
+    ("retrying",),
     ("live", "testing"),
     ("squirrel",),
 )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
+import random
 import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Never
 
+from ..calls import Call, CallAsync
 from ..commands import AsyncInterpreter, Interpreter
-from ..vocabulary import Call, Delay, Download, Log, Standard, Throw, Upload
+from ..vocabulary import Delay, Download, Log, Now, Pick, Standard, Throw, Upload
 from .extras import needed
 from .limits import DEFAULT_LIMITS, Limits
 from .uploads import upload, upload_async
@@ -28,7 +30,7 @@ def live(
     stores: Mapping[str, ObjectStore] | None = None,
     progress: Progress | None = None,
     logger: logging.Logger | None = None,
-) -> Interpreter[Standard | Call[Any]]:
+) -> Interpreter[Standard | Call[Any] | Now | Pick]:
     """The interpreter that answers the standard commands in the real world.
 
     `Download` gets a file over HTTP: it stands at its path when it is whole, and nothing stands
@@ -81,7 +83,7 @@ def live_async(
     stores: Mapping[str, ObjectStore] | None = None,
     progress: Progress | None = None,
     logger: logging.Logger | None = None,
-) -> AsyncInterpreter[Standard | Call[Any]]:
+) -> AsyncInterpreter[Standard | Call[Any] | CallAsync[Any] | Now | Pick]:
     """As `live`, for `run_async`, under asyncio and trio.
 
     A command that is cancelled leaves nothing behind: no part of a file, no connection, no thread.
@@ -101,15 +103,18 @@ def live_async(
         log.info("%s", command)
         await anyio.sleep(min(command.seconds, LONGEST_SLEEP))
 
+    calls: type[CallAsync[Any]] = CallAsync
+
     return (
         Download.awaited_by(download)
         | Upload.awaited_by(lambda command: upload_async(command, kept, limits))
         | Delay.awaited_by(sleep)
+        | calls.awaited_by(lambda command: command())
         | at_once(log)
     )
 
 
-def at_once(logger: logging.Logger) -> Interpreter[Log | Throw | Call[Any]]:
+def at_once(logger: logging.Logger) -> Interpreter[Log | Throw | Call[Any] | Now | Pick]:
     """What needs no waiting."""
 
     def throw(command: Throw) -> Never:
@@ -124,4 +129,6 @@ def at_once(logger: logging.Logger) -> Interpreter[Log | Throw | Call[Any]]:
         Log.handled_by(lambda command: logger.log(command.level, "%s", command.message))
         | Throw.handled_by(throw)
         | calls.handled_by(lambda command: command())
+        | Now.handled_by(lambda _: time.monotonic())
+        | Pick.handled_by(lambda command: random.randrange(command.count))  # noqa: S311
     )

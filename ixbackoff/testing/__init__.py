@@ -1,6 +1,6 @@
 """Running programs in tests: scripted answers, virtual time, and a trace of what was performed."""
 
-from .scripts import Answers, Unscripted, always, answers, by_command, computed
+from .scripts import Answers, Unscripted, always, answers, by_command, computed, takes
 from .virtual import Performed, Virtual, VirtualAsync, waited
 
 __all__ = [
@@ -13,5 +13,6 @@ __all__ = [
     "answers",
     "by_command",
     "computed",
+    "takes",
     "waited",
 ]

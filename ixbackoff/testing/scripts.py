@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any, Generic, TypeVar
+from math import isfinite
+from typing import Any, Generic, TypeVar, overload
 
 from ..commands import Command
 
@@ -19,26 +20,74 @@ class Unscripted(BaseException):
     """
 
 
-class Computed(Generic[A]):
+class Computed:
     """An answer that is a function of the command; made by `computed`."""
 
     __slots__ = ("function",)
 
-    def __init__(self, function: Callable[[Any], A]) -> None:
+    def __init__(self, function: Callable[[Any], Any]) -> None:
         self.function = function
 
     def __repr__(self) -> str:
         return f"computed({getattr(self.function, '__name__', self.function)})"
 
 
-def computed(function: Callable[[C], A]) -> Computed[A]:
+def computed(function: Callable[[C], A]) -> A:
     """An answer that `function` makes of the command; it may raise, too.
 
-    >>> from ixbackoff import Call, call
-    >>> computed(lambda command: command()).function(call(len, "four"))
-    4
+    What it gives stands for that answer in a script, and only there.
+
+    >>> from ixbackoff import N0, Call, at, call
+    >>> from ixbackoff.testing import Virtual, answers
+    >>> world = Virtual(Call.handled_by(answers(computed(lambda command: len(command.arguments)))))
+    >>> at(N0).do(call(pow, 2, 5)).run(world.interpreter)
+    2
     """
-    return Computed(function)
+    stand_in: Any = Computed(function)
+    answer: A = stand_in
+    return answer
+
+
+class Taking:
+    """An answer that takes its time; made by `takes`."""
+
+    __slots__ = ("answer", "seconds")
+
+    def __init__(self, seconds: float, answer: Any) -> None:
+        self.seconds = seconds
+        self.answer = answer
+
+    def __repr__(self) -> str:
+        return f"takes({self.seconds:g}, {self.answer!r})"
+
+
+@overload
+def takes(seconds: float, answer: BaseException) -> BaseException: ...
+@overload
+def takes(seconds: float, answer: A) -> A: ...
+def takes(seconds: float, answer: A) -> A:
+    """An answer that comes after so many seconds of virtual time, or not, if they are too many.
+
+    What it gives stands for that answer in a script, and only there.
+
+    >>> from ixbackoff import N0, Call, at, call
+    >>> from ixbackoff.testing import Virtual, answers
+    >>> world = Virtual(Call.handled_by(answers(takes(2.5, "slow"))))
+    >>> at(N0).do(call(len, "abc")).run(world.interpreter), world.now
+    ('slow', 2.5)
+
+    Args:
+        seconds: how long it takes.
+        answer: a value, an exception, or a `computed` answer.
+
+    Raises:
+        ValueError: `seconds` is negative or not finite.
+    """
+    if not (seconds >= 0 and isfinite(seconds)):
+        raise ValueError(f"takes({seconds!r}, ...): give seconds, 0 or more.")
+    stand_in: Any = Taking(seconds, answer)
+    later: A = stand_in
+    return later
 
 
 class Answers(Generic[A]):
@@ -50,7 +99,7 @@ class Answers(Generic[A]):
 
     __slots__ = ("forever", "left")
 
-    def __init__(self, script: tuple[A | BaseException | Computed[A], ...], forever: bool) -> None:
+    def __init__(self, script: tuple[A | BaseException, ...], forever: bool) -> None:
         self.left: deque[Any] = deque(script)
         self.forever = forever
 
@@ -58,10 +107,7 @@ class Answers(Generic[A]):
         if not self.left:
             raise Unscripted(f"no answer is left for {command!r}")
         answer = self.left[0] if self.forever else self.left.popleft()
-        if _is_exception(answer):
-            raise answer
-        kind: type = answer.__class__
-        given: A = answer.function(command) if kind is Computed else answer
+        given: A = given_by(answer, command)
         return given
 
     def unused(self) -> list[str]:
@@ -69,9 +115,9 @@ class Answers(Generic[A]):
         return [] if self.forever else [repr(answer) for answer in self.left]
 
 
-def answers(*script: A | BaseException | Computed[A]) -> Answers[A]:
-    """A handler that gives these answers, one each time: a value; an exception, which it raises; or
-    a `computed` one.
+def answers(*script: A | BaseException) -> Answers[A]:
+    """A handler that gives these answers, one each time: a value; an exception, which it raises; a
+    `computed` one; or one that `takes` its time.
 
     >>> from ixbackoff import NotReady, call
     >>> handler = answers(NotReady(), 7)
@@ -84,7 +130,7 @@ def answers(*script: A | BaseException | Computed[A]) -> Answers[A]:
     return Answers(script, forever=False)
 
 
-def always(answer: A | BaseException | Computed[A]) -> Answers[A]:
+def always(answer: A | BaseException) -> Answers[A]:
     """A handler that gives this answer every time.
 
     >>> from ixbackoff import call
@@ -93,6 +139,14 @@ def always(answer: A | BaseException | Computed[A]) -> Answers[A]:
     (7, 7)
     """
     return Answers((answer,), forever=True)
+
+
+def given_by(answer: Any, command: Command[object]) -> Any:
+    """What a scripted answer comes to, for this command."""
+    if _is_exception(answer):
+        raise answer
+    kind: type = answer.__class__
+    return answer.function(command) if kind is Computed else answer
 
 
 def _is_exception(answer: object) -> bool:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Any, Generic, NamedTuple, Never, Self, TypeVar
+from typing import Any, Generic, NamedTuple, Never, Self, TypeAlias, TypeVar
 
 from ..commands import AsyncInterpreter, Command, Handler, Interpreter, Misuse, awaitable
-from ..vocabulary import Delay, Log, Throw
-from .scripts import Unscripted
+from ..deadlines import time_limit
+from ..loops import answered, answered_async
+from ..vocabulary import CLOCK, Delay, Log, Now, Pick, Throw, Together
+from .concurrency import interleaved
+from .scripts import Taking, Unscripted, given_by
 
 E = TypeVar("E")
+
+Known: TypeAlias = Delay | Log | Throw | Now | Pick
+"""What needs no script."""
 
 
 class Performed(NamedTuple):
@@ -144,10 +150,21 @@ class World(Generic[E]):
             | Delay.handled_by(self._wait)
             | Log.handled_by(lambda _: None)
             | Throw.handled_by(_throw)
+            | Now.handled_by(lambda _: self.now)
+            | Pick.handled_by(lambda _: 0)
         )
 
     def _wait(self, command: Delay) -> None:
         self.now += command.seconds
+
+    def _taken(self, answer: Taking, command: Command[Any]) -> Any:
+        """An answer that takes its time, if it may take so long."""
+        limit = time_limit()
+        if limit is not None and answer.seconds >= limit:
+            self.now += limit
+            raise TimeoutError(f"{answer!r}: it may take {limit:g} s")
+        self.now += answer.seconds
+        return given_by(answer.answer, command)
 
     def _performed(
         self, at: float, command: Command[Any], answer: Any, failure: BaseException | None = None
@@ -171,7 +188,8 @@ class World(Generic[E]):
 class Virtual(World[E]):
     """A world for tests: handlers that are scripted, a clock that waits move, and a trace.
 
-    Waits take no time, they only move `now`. `Log` and `Throw` need no script.
+    Waits take no time, they only move `now`. `Log`, `Throw`, `Now` and `Pick` need no script: it is
+    virtual time, and the first is picked.
 
     >>> from ixbackoff import N2, ServerError, at, Download
     >>> from ixbackoff.testing import Virtual, answers, waited
@@ -189,13 +207,18 @@ class Virtual(World[E]):
         super().__init__(scripts)
         if not isinstance(scripts, Interpreter):
             raise Misuse("Some of these handlers are awaited: use VirtualAsync.")
-        answering = self._standard() | scripts
-        self.interpreter: Interpreter[E | Delay | Log | Throw] = answering.around(self._answer)
+        answering = (self._standard() | scripts).around(self._answer)
+        everything = answering | Together.handled_by(self._together)
+        self.interpreter: Interpreter[E | Known] = everything
 
     def _answer(self, command: Command[Any], handler: Handler) -> Any:
+        if command is CLOCK:
+            return self.now
         at = self.now
         try:
             answer = handler(command)
+            if answer.__class__ is Taking:
+                answer = self._taken(answer, command)
         except Unscripted as missing:
             raise self._unscripted(missing) from None
         except BaseException as error:
@@ -203,6 +226,10 @@ class Virtual(World[E]):
             raise
         self._performed(at, command, answer)
         return answer
+
+    def _together(self, command: Together) -> list[Any]:
+        together: list[Any] = answered(interleaved(command, self), self.interpreter._handlers)
+        return together
 
 
 class VirtualAsync(World[E]):
@@ -224,13 +251,18 @@ class VirtualAsync(World[E]):
         super().__init__(scripts)
         if not isinstance(scripts, AsyncInterpreter):
             raise Misuse("None of these handlers is awaited: use Virtual.")
-        answering = self._standard() | scripts
-        self.interpreter: AsyncInterpreter[E | Delay | Log | Throw] = answering.around(self._answer)
+        answering = (self._standard() | scripts).around(self._answer)
+        everything = answering | Together.awaited_by(self._together)
+        self.interpreter: AsyncInterpreter[E | Known] = everything
 
     async def _answer(self, command: Command[Any], handler: Handler) -> Any:
+        if command is CLOCK:
+            return self.now
         at = self.now
         try:
             answer: Any = await handler(command)
+            if answer.__class__ is Taking:
+                answer = self._taken(answer, command)
         except Unscripted as missing:
             raise self._unscripted(missing) from None
         except BaseException as error:
@@ -238,6 +270,12 @@ class VirtualAsync(World[E]):
             raise
         self._performed(at, command, answer)
         return answer
+
+    async def _together(self, command: Together) -> list[Any]:
+        together: list[Any] = await answered_async(
+            interleaved(command, self), awaitable(self.interpreter)
+        )
+        return together
 
 
 def _missed(command: Command[Any]) -> Any:

@@ -1,0 +1,113 @@
+"""Functions as commands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Generator
+from typing import Any, Generic, ParamSpec, Self, TypeVar
+
+from .commands import Command
+
+A = TypeVar("A")
+A_co = TypeVar("A_co", covariant=True)
+P = ParamSpec("P")
+
+
+class Calling(Command[A_co], Generic[A_co]):
+    """A function and its arguments."""
+
+    __slots__ = ("function", "arguments", "keywords")
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        arguments: tuple[Any, ...] = (),
+        keywords: tuple[tuple[str, Any], ...] = (),
+    ) -> None:
+        self.function = function
+        self.arguments = arguments
+        self.keywords = keywords
+
+    # A generic command needs its own: one checker loses the answer's type through Self otherwise.
+    def __iter__(self) -> Generator[Self, Any, A_co]:
+        answer: A_co = yield self
+        return answer
+
+    def __repr__(self) -> str:
+        name = getattr(self.function, "__qualname__", repr(self.function))
+        given = [repr(value) for value in self.arguments]
+        given += [f"{name}={value!r}" for name, value in self.keywords]
+        return f"{_word(self)}({', '.join([name, *given])})"
+
+
+class Call(Calling[A_co], Generic[A_co]):
+    """Call a plain function. Made by `call`, which keeps the function's types.
+
+    >>> call(pow, 2, 5).arguments
+    (2, 5)
+    """
+
+    __slots__ = ()
+
+    def __call__(self) -> A_co:
+        """Call the function; what a handler of `Call` does."""
+        answer: A_co = self.function(*self.arguments, **dict(self.keywords))
+        return answer
+
+
+class CallAsync(Calling[A_co], Generic[A_co]):
+    """Call a coroutine function and await it. Made by `call_async`, which keeps its types.
+
+    >>> from asyncio import sleep
+    >>> call_async(sleep, 2).arguments
+    (2,)
+    """
+
+    __slots__ = ()
+
+    def __call__(self) -> Coroutine[Any, Any, A_co]:
+        """Call the function; what a handler of `CallAsync` does, and awaits."""
+        coroutine: Coroutine[Any, Any, A_co] = self.function(*self.arguments, **dict(self.keywords))
+        return coroutine
+
+
+def call(function: Callable[P, A], /, *args: P.args, **kwargs: P.kwargs) -> Call[A]:
+    """A command that calls a plain function with these arguments.
+
+    >>> call(pow, 2, 5)
+    call(pow, 2, 5)
+    >>> call(pow, 2, 5)()
+    32
+
+    Raises:
+        TypeError: `function` is not callable.
+    """
+    if not callable(function):
+        raise TypeError(f"call({function!r}): give a function, and its arguments after it.")
+    return Call(function, args, tuple(kwargs.items()))
+
+
+def call_async(
+    function: Callable[P, Coroutine[Any, Any, A]], /, *args: P.args, **kwargs: P.kwargs
+) -> CallAsync[A]:
+    """A command that calls a coroutine function with these arguments, and awaits it.
+
+    >>> import asyncio
+    >>> from ixbackoff import N3, at, call_async
+    >>> from ixbackoff.live import live_async
+    >>> async def double(number: int) -> int:
+    ...     return 2 * number
+    >>> asyncio.run(at(N3).retry(call_async(double, 4)).run_async(live_async()))
+    8
+
+    Raises:
+        TypeError: `function` is not callable.
+    """
+    if not callable(function):
+        raise TypeError(
+            f"call_async({function!r}): give a coroutine function, and its arguments after it."
+        )
+    return CallAsync(function, args, tuple(kwargs.items()))
+
+
+def _word(calling: Calling[Any]) -> str:
+    return "call_async" if isinstance(calling, CallAsync) else "call"

@@ -1,0 +1,52 @@
+"""Polling: what the status of an operation that goes on elsewhere means to a program."""
+
+from __future__ import annotations
+
+from .failures import NotReady, ServerError, Throttled
+
+
+class OperationFailed(Exception):
+    """The operation is over, and not as it should be: polling on does not help.
+
+    >>> str(OperationFailed("ACCESS_DENIED"))
+    'the operation ended with the status ACCESS_DENIED'
+    """
+
+    def __init__(self, status: str) -> None:
+        super().__init__(status)
+        self.status = status
+
+    def __str__(self) -> str:
+        return f"the operation ended with the status {self.status}"
+
+
+def succeeded(status: str) -> str:
+    """`status`, if it is `"SUCCESS"`; for `.map` behind the command that asks for the status.
+
+    The statuses are those of the polling loop in the AWS General Reference ("Error retries and
+    exponential backoff in AWS").
+
+    >>> from ixbackoff import N3, Call, at, call, do
+    >>> from ixbackoff.polling import succeeded
+    >>> from ixbackoff.testing import Virtual, answers
+    >>> world = Virtual(Call.handled_by(answers("NOT_READY", "THROTTLED", "SUCCESS")))
+    >>> at(N3).retry(do(call(str, "status")).map(succeeded)).run(world.interpreter)
+    'SUCCESS'
+    >>> world.waits
+    [1.0, 2.0]
+
+    Raises:
+        NotReady: `NOT_READY`: ask again later.
+        Throttled: `THROTTLED`: ask again later.
+        ServerError: `SERVER_ERROR`: ask again later.
+        OperationFailed: anything else, so that polling stops.
+    """
+    if status == "SUCCESS":
+        return status
+    if status == "NOT_READY":
+        raise NotReady("the operation goes on")
+    if status == "THROTTLED":
+        raise Throttled
+    if status == "SERVER_ERROR":
+        raise ServerError(500)
+    raise OperationFailed(status)

@@ -1,0 +1,78 @@
+"""Effects at the same time, in virtual time: one after the other, each with a clock of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import suppress
+from heapq import heappop, heappush
+from typing import Any, Protocol, TypeAlias
+
+from ..commands import Command
+from ..replay import Stream
+from ..together import Ended, branches
+from ..vocabulary import Together
+
+Outcome: TypeAlias = Generator[Command[Any], Any, tuple[Any, BaseException | None]]
+
+
+class Clock(Protocol):
+    """What has a time that commands move."""
+
+    now: float
+
+
+def interleaved(together: Together, world: Clock) -> Generator[Command[Any], Any, list[Any]]:
+    """The commands of all branches, in the order of virtual time.
+
+    The first failure, in that time, ends the rest: what they were doing then was in vain.
+    """
+    streams = branches(together)
+    answers: list[Any] = [None] * len(streams)
+    # What came of the present command of each branch, and when.
+    queue: list[tuple[float, int, Any, BaseException | None]]
+    queue = [(world.now, place, None, None) for place in range(len(streams))]
+    answer: Any = None
+    failure: BaseException | None = None
+    try:
+        while queue:
+            world.now, place, answer, failure = heappop(queue)
+            try:
+                command = advanced(streams[place], answer, failure)
+                answer, failure = yield from outcome(command)
+                heappush(queue, (world.now, place, answer, failure))
+            except StopIteration as end:
+                answers[place] = end.value
+    except BaseException:
+        for _, place, *_ in queue:
+            yield from ended(streams[place])
+        raise
+    finally:
+        queue.clear()
+        failure = None
+    return answers
+
+
+def advanced(stream: Stream, answer: Any, failure: BaseException | None) -> Command[Any]:
+    try:
+        return stream.send(answer) if failure is None else stream.throw(failure)
+    finally:
+        del failure
+
+
+def outcome(
+    command: Command[Any],
+) -> Generator[Command[Any], Any, tuple[Any, BaseException | None]]:
+    try:
+        return (yield command), None
+    except BaseException as error:
+        return None, error
+
+
+def ended(stream: Stream) -> Generator[Command[Any], Any, None]:
+    """End a branch: the commands of its `finally` blocks are still carried out."""
+    failure: BaseException | None = Ended()
+    answer: Any = None
+    with suppress(Exception, Ended, StopIteration):
+        while True:
+            command = advanced(stream, answer, failure)
+            answer, failure = yield from outcome(command)
