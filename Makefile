@@ -13,7 +13,7 @@ test: .venv/dev  ## everything: tests, laws, type checkers, style
 test-all: .venv/dev  ## the tests on each supported Python that is here
 	$(BIN)/nox
 
-bench: .venv/dev  ## speed, as ratios beside peers
+bench: .venv/bench  ## speed, as ratios beside peers
 	$(BIN)/python -m benchmarks
 
 clean:

@@ -1,21 +1,25 @@
-"""All measurements, as one table of ratios."""
+"""All measurements: one table of ratios, and that of `@backoff` and its peers behind it."""
 
 from __future__ import annotations
 
 import platform
 import sys
+from functools import partial
 
-from . import depth, importing, speed, typechecking
+from . import depth, importing, retrying, speed, typechecking
 
 
 def main() -> int:
     print(f"CPython {platform.python_version()}, {platform.machine()}\n")
     print(f"{'what':60} {'ratio':>6}  target   verdict")
     missed = 0
-    for module in (speed, importing, typechecking, depth):
-        for target in module.targets():
+    results = retrying.measured()
+    found = partial(retrying.targets, results)
+    for targets in (speed.targets, importing.targets, typechecking.targets, depth.targets, found):
+        for target in targets():
             print(target, flush=True)
             missed += not target.met
+    print(f"\n{retrying.tables(results)}")
     print(f"\n{missed} missed" if missed else "\nall met")
     return 0
 

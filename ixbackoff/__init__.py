@@ -44,7 +44,7 @@ from .planning import Plan, plan
 from .programs import Program, at
 from .replay import Diverged
 from .retrying import Backoff, backoff
-from .schedules import Exponential, Schedule
+from .schedules import Computed, Constant, Exponential, Fibonacci, Listed, Schedule
 from .semantics import unroll
 from .vocabulary import Delay, Download, Log, Now, Pick, Standard, Throw, Upload
 
@@ -57,6 +57,8 @@ __all__ = [
     "CallAsync",
     "ClientError",
     "Command",
+    "Computed",
+    "Constant",
     "DeadlineExceeded",
     "Delay",
     "Diverged",
@@ -64,8 +66,10 @@ __all__ = [
     "Download",
     "Effect",
     "Exponential",
+    "Fibonacci",
     "First",
     "Interpreter",
+    "Listed",
     "Log",
     "Misuse",
     "N0",

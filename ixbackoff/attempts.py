@@ -9,7 +9,7 @@ from typing import Any, Generic, NamedTuple, Never, ParamSpec, Protocol, TypeAli
 from typing_extensions import TypeVar
 
 from .chains import Chain, Step, chain, counted
-from .commands import is_coroutine_function
+from .commands import Misuse, is_coroutine_function
 from .deadlines import checked_seconds
 from .failures import WORTH_ANOTHER_TRY, NotReady, On, predicate
 from .semantics import Limited
@@ -221,7 +221,7 @@ def first_of(
     chosen = predicate(on)
     if not places:
         raise ValueError("first_of([]): give one effect at least.")
-    if start is not None and not 0 <= start < len(places):
+    if start is not None and start not in range(len(places)):
         raise ValueError(f"first_of(start={start!r}): give a place from 0 to {len(places) - 1}.")
 
     @attempt
@@ -234,7 +234,7 @@ def first_of(
             try:
                 answer: A = yield from places[place]
             except Exception as failure:
-                if not chosen(failure):
+                if isinstance(failure, Misuse) or not chosen(failure):
                     raise
             else:
                 return First(place, answer)

@@ -297,8 +297,8 @@ def code_flags(function: Any) -> int:
     """What kind of function it is, as the flags of its code; 0 if it has none."""
     inner = getattr(function, "func", function)  # of a functools.partial
     inner = getattr(inner, "__func__", inner)  # of a method
-    if not hasattr(inner, "__code__"):
-        inner = getattr(inner.__class__, "__call__", None)
+    if not hasattr(inner, "__code__"):  # an object that can be called
+        inner = vars(inner.__class__).get("__call__")
     flags: int = getattr(getattr(inner, "__code__", None), "co_flags", 0)
     return flags
 

@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from math import isfinite
 from typing import Any
 
-from .commands import Command
+from .commands import Command, Misuse
 from .failures import DeadlineExceeded
 from .replay import Stream
 from .vocabulary import CLOCK, Delay
@@ -21,7 +21,12 @@ class Expired(BaseException):
 
     It is no failure there, so that nothing recovers from it and goes on: the `finally` blocks run,
     with the commands in them, as they do when a program is cancelled.
+
+    Attributes:
+        where: where the stream was, for whoever reads of it.
     """
+
+    where = ""
 
 
 class Left:
@@ -73,15 +78,17 @@ def limited(stream: Stream, seconds: float) -> Stream:
 
     Before each of its commands the time is asked, and handlers are told what is left of it. A wait
     that would leave no time for what follows it is not begun. What is running at the deadline is
-    ended there.
+    ended there. Inside a handler that has less time itself, it has that.
 
     Raises:
         DeadlineExceeded: the stream was ended.
     """
+    given = time_limit()
+    seconds = seconds if given is None else min(seconds, given)
     deadline: float = (yield CLOCK) + seconds
     expired = Expired()
     over = False
-    running = ""
+    ending = False  # it was told to end, by this deadline or otherwise: now it cleans up
     answer: Any = None
     failure: BaseException | None = None
     command: Command[Any] = CLOCK
@@ -91,25 +98,34 @@ def limited(stream: Stream, seconds: float) -> Stream:
                 command = stream.send(answer)
             else:
                 over = over or failure is expired
+                ending = ending or not isinstance(failure, Exception)
                 command = stream.throw(failure)
             answer = failure = None
             try:
-                if command is CLOCK or over:
-                    answer = yield command
-                elif command.__class__ is Delay:
+                if command.__class__ is Delay:
+                    if over:
+                        raise expired
+                    ending = False  # what goes on to wait has not ended
                     check_wait(command, deadline - (yield CLOCK), seconds)
                     answer = yield command
+                elif ending or command is CLOCK:
+                    answer = yield command
                 else:
-                    running = f" ({command.__class__.__name__} was running)"
                     answer = yield from ended(command, deadline, expired)
             except BaseException as error:
                 failure = error
     except StopIteration as end:
+        if over:  # it held the end back, and so it is late
+            raise exceeded(seconds, expired, expired) from expired.__cause__
         return end.value
     except Expired as error:
         if error is not expired:
             raise
-        raise exceeded(seconds, running, expired) from expired.__cause__
+        raise exceeded(seconds, expired, expired) from expired.__cause__
+    except Exception as error:
+        if not over:
+            raise
+        raise exceeded(seconds, expired, error) from expired.__cause__ or error
     finally:  # an exception must not be kept alive by a frame in its own traceback
         failure = None
         del expired, command
@@ -117,9 +133,13 @@ def limited(stream: Stream, seconds: float) -> Stream:
 
 def ended(command: Command[Any], deadline: float, expired: Expired) -> Stream:
     """Issue `command`, which has to be answered by the deadline."""
-    left = deadline - (yield CLOCK)
+    kind = command.__class__.__name__
+    now: float = yield CLOCK
+    left = deadline - now
     if left <= 0:
+        expired.where = f" (before {kind})"
         raise expired
+    end = min(deadline, now + left)  # the sum may be rounded to a little less
     before = LEFT.get()
     if before is not None and not before.over:
         left = min(left, before.seconds)
@@ -129,12 +149,14 @@ def ended(command: Command[Any], deadline: float, expired: Expired) -> Stream:
         answer = yield command
     except Exception as error:
         mine.over = True
-        if (yield CLOCK) < deadline:
+        if isinstance(error, Misuse) or (yield CLOCK) < end:
             raise
+        expired.where = f" ({kind} was running)"
         raise expired from error
     finally:
         mine.over = True
-        LEFT.set(before)
+        if LEFT.get() is mine:  # what is closed by the collector is closed anywhere
+            LEFT.set(before)
         del expired
     return answer
 
@@ -155,11 +177,13 @@ def check_wait(wait: Any, left: float, seconds: float) -> None:
             failure.add_note(f"{NOTE} not tried again: {told}")
         raise failure
     finally:
-        del failure
+        del failure, wait
 
 
-def exceeded(seconds: float, running: str, expired: Expired) -> DeadlineExceeded:
-    made = DeadlineExceeded(f"not done within {seconds:g} s{running}")
-    for note in getattr(expired, "__notes__", ()):
-        made.add_note(note)
+def exceeded(seconds: float, expired: Expired, outcome: BaseException) -> DeadlineExceeded:
+    """The failure of what was ended, with the notes of what came of it."""
+    made = DeadlineExceeded(f"not done within {seconds:g} s{expired.where}")
+    with suppress(Exception):  # there are exceptions that take no note
+        for note in getattr(outcome, "__notes__", ()):
+            made.add_note(note)
     return made

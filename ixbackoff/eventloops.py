@@ -6,7 +6,7 @@ import sys
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from types import ModuleType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from .commands import Misuse
 
@@ -65,26 +65,91 @@ async def ended_after(seconds: float, answer: Awaitable[A]) -> A:
             return await answer
     if trio is None:
         return await answer
-    with trio.move_on_after(seconds) as scope:
+    with trio.move_on_after(seconds):
         return await answer
-    raise TimeoutError(f"not done within {scope.relative_deadline:g} s")
+    raise TimeoutError(f"not done within {seconds:g} s")
 
 
-async def all_tasks(work: Callable[[int, S], Awaitable[None]], items: Sequence[S]) -> None:
+async def all_tasks(
+    work: Callable[[int, S], Awaitable[None]], items: Sequence[S], failures: list[BaseException]
+) -> None:
     """Await `work(place, item)` for all items, each in a task of its own.
 
+    What one fails with goes into `failures`, and the others are cancelled. A cancellation from
+    outside reaches all of them, and is raised when they have ended.
+
     Raises:
-        BaseExceptionGroup: one failed, and the others were cancelled.
         Misuse: neither asyncio nor trio is running.
     """
     asyncio, trio = running()
     if asyncio is not None:
-        async with asyncio.TaskGroup() as group:
-            for place, item in enumerate(items):
-                group.create_task(work(place, item))
+        await asyncio_tasks(asyncio, work, items, failures)
     elif trio is not None:
-        async with trio.open_nursery() as nursery:
-            for place, item in enumerate(items):
-                nursery.start_soon(work, place, item)
+        await trio_tasks(trio, work, items, failures)
     else:
         raise Misuse("all_of in run_async needs asyncio or trio, and neither is running.")
+
+
+async def asyncio_tasks(
+    asyncio: ModuleType,
+    work: Callable[[int, S], Awaitable[None]],
+    items: Sequence[S],
+    failures: list[BaseException],
+) -> None:
+    # A TaskGroup drops a cancellation when a task fails while it is ended, takes a task that was
+    # cancelled by itself for one that has ended well, and leaves cycles.
+    async def one(place: int, item: S) -> None:
+        try:
+            await work(place, item)
+        except GeneratorExit:
+            raise
+        except BaseException as error:
+            if isinstance(error, asyncio.CancelledError) and asyncio.current_task().cancelling():
+                raise
+            failures.append(error)
+            end(but=place)
+
+    def end(but: int | None = None) -> None:
+        for place, task in enumerate(tasks):
+            if place != but:
+                task.cancel()
+
+    tasks: list[Any] = []
+    for place, item in enumerate(items):
+        tasks.append(asyncio.create_task(one(place, item)))
+    if failures:  # of one that was over at once
+        end()
+    cancellation: BaseException | None = None
+    try:
+        while not all(task.done() for task in tasks):
+            try:
+                await asyncio.wait(tasks)
+            except asyncio.CancelledError as error:
+                cancellation = error
+                end()
+        if cancellation is not None:
+            raise cancellation
+    finally:
+        end()
+        tasks.clear()
+        del cancellation  # an exception must not be kept alive by a frame in its own traceback
+
+
+async def trio_tasks(
+    trio: ModuleType,
+    work: Callable[[int, S], Awaitable[None]],
+    items: Sequence[S],
+    failures: list[BaseException],
+) -> None:
+    async def one(place: int, item: S) -> None:
+        try:
+            await work(place, item)
+        except trio.Cancelled:
+            raise
+        except BaseException as error:
+            failures.append(error)
+            nursery.cancel_scope.cancel()
+
+    async with trio.open_nursery() as nursery:
+        for place, item in enumerate(items):
+            nursery.start_soon(one, place, item)

@@ -22,7 +22,7 @@ from .deadlines import checked_seconds, time_limit
 from .eventloops import ended_after, shielded
 from .nesting import begin, end
 from .replay import Stream
-from .schedules import Schedule, Timing
+from .schedules import Schedule, check_schedule
 from .semantics import unroll, unrolled
 from .together import in_tasks, in_threads
 from .vocabulary import Delay, Now, Together
@@ -91,13 +91,7 @@ def checked_run(
         elif callable(interpreter):
             hint = "call it first"
         raise Misuse(f"{interpreter!r} is no Interpreter: {hint}.")
-    if not isinstance(schedule, Schedule):
-        hint = "such as Exponential(...)"
-        if isinstance(schedule, Timing):
-            hint += "; this one can shorten waits, and is for simulations"
-        elif callable(schedule):
-            hint = "of a function, Computed(function)"
-        raise Misuse(f"schedule={schedule!r} is no Schedule: give one, {hint}.")
+    check_schedule(schedule)
     if program.waits:
         inherited(interpreter._handlers, Delay)
     if budget is not None and not isinstance(budget, Budget):

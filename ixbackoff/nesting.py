@@ -65,6 +65,6 @@ def check_begun(program: Chain) -> None:
 
 def multiplied() -> Misuse:
     return Misuse(
-        "What waits and tries again cannot run inside another one, or their retries would multiply: "
-        "let the outer one alone try again."
+        "What waits and tries again cannot run inside another one, or their retries would "
+        "multiply: let the outer one alone try again."
     )

@@ -1,4 +1,4 @@
-"""Who answers for plain functions: the system's clock, and the functions themselves."""
+"""Plain functions: which they are, when they are tried again, and who answers for them."""
 
 from __future__ import annotations
 
@@ -7,12 +7,21 @@ import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Never, Protocol, TypeAlias
 
 from .calls import Call, CallAsync
-from .commands import AsyncInterpreter, Interpreter, Misuse
+from .commands import CO_COROUTINE, AsyncInterpreter, Interpreter, Misuse, code_flags
 from .eventloops import sleeping
-from .vocabulary import Delay, Now
+from .failures import On, Predicate, Transient, predicate
+from .runs import noted
+from .schedules import Schedule
+from .timings import usable
+from .vocabulary import Delay, Now, delay
+
+Kinds: TypeAlias = tuple[type[Exception], ...]
+Run: TypeAlias = Generator[float, Any, Never]
+
+GENERATORS = 0x20 | 0x200  # inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
 
 LONGEST_SLEEP = 1e9  # seconds, 31 years: no clock takes what a server's Retry-After may ask for
 INFO = 20  # logging.INFO; logging itself costs 16 ms to import
@@ -55,11 +64,107 @@ PLAIN_ASYNC = (
 )
 
 
+def kinds_and_predicate(on: On) -> tuple[Kinds, Predicate | None]:
+    """The kinds of failures that are chosen by their kind alone, and what else chooses one."""
+    chosen = predicate(on)
+    given: Any = on
+    kinds: Kinds = given if isinstance(on, tuple) else (given,) if isinstance(on, type) else ()
+    if not kinds or any(issubclass(Misuse, kind) or issubclass(kind, Misuse) for kind in kinds):
+        return (), lambda failure: not isinstance(failure, Misuse) and chosen(failure)
+    return kinds, None
+
+
+class Seconds(Protocol):
+    """What gives the seconds of the k-th wait of a run, asked for with growing k."""
+
+    def __getitem__(self, k: int, /) -> float: ...
+
+
+class Drawn:
+    """The waits of one run, drawn when they are waited."""
+
+    __slots__ = ("_schedule", "_waits")
+
+    def __init__(self, schedule: Schedule) -> None:
+        self._schedule = schedule
+        self._waits: Any = None
+
+    def __getitem__(self, k: int) -> float:
+        if self._waits is None:
+            self._waits = self._schedule.begin()
+        return usable(self._waits(k), k, self._schedule)
+
+
+def waits(kinds: Kinds, chosen: Predicate | None, seconds: Seconds, top: int) -> Run:
+    """The seconds to wait after each failure that it is sent, where another try is worth it.
+
+    It is what `retry` means, written out for a function alone, since that is many times as
+    fast; a law says that it is the same. A failure of a wait itself is thrown in.
+    """
+    wanted = logged()
+    shortest = waited = 0.0
+    k = 0
+    failure: Any = yield 0.0
+    try:
+        while k < top and (isinstance(failure, kinds) or (chosen and chosen(failure))):
+            wait = seconds[k]
+            if wait > shortest:
+                shortest = wait
+            if isinstance(failure, Transient) and failure.retry_after is not None:
+                shortest = max(shortest, failure.retry_after)
+            if wanted:
+                log(delay(shortest, top - k, failure))
+            failure = None  # what it holds need not be kept while it waits and tries again
+            failure = yield shortest if shortest < LONGEST_SLEEP else LONGEST_SLEEP
+            waited += shortest
+            k += 1
+    except Exception as error:
+        if failure is not None and error is not failure and error.__context__ is None:
+            error.__context__ = failure
+        failure = error
+    try:
+        raise noted(failure, tries=k + 1, waits=k, waited=waited)
+    finally:
+        failure = None  # an exception must not be kept alive by a frame in its own traceback
+
+
+def is_coroutine_function(function: Any) -> bool:
+    """Whether what it gives is awaited.
+
+    Raises:
+        TypeError: it is no function that can be tried again.
+    """
+    name = getattr(function, "__name__", repr(function))
+    kind = type(function).__name__
+    if kind in ("staticmethod", "classmethod", "property"):
+        raise TypeError(f"backoff on a {kind}: write it below @{kind}.")
+    if not callable(function):
+        raise TypeError(f"backoff on {function!r}: it is for functions and methods.")
+    flags = code_flags(function)
+    if flags & GENERATORS:
+        raise TypeError(
+            f"backoff on {name}: it is a generator function, and what it had given before it "
+            "failed would be given again: try again what it calls, or collect what it gives into "
+            "a list."
+        )
+    return bool(flags & CO_COROUTINE)
+
+
+def no_coroutine_function(function: Any, coroutine: Any) -> Misuse:
+    """The error of a function that gives a coroutine and does not say so."""
+    coroutine.close()
+    name = getattr(function, "__name__", repr(function))
+    return Misuse(
+        f"backoff on {name}: it is not written with `async def`, yet it gave a coroutine, of which "
+        "nothing would be tried again: put it on the `async def` itself."
+    )
+
+
 class Others(NamedTuple):
     """Who answers instead."""
 
     sync: Interpreter[Any] | None = None
-    awaited: AsyncInterpreter[Any] | None = None
+    awaited: Interpreter[Any] | AsyncInterpreter[Any] | None = None
 
 
 OTHERS: ContextVar[Others | None] = ContextVar("ixbackoff_others", default=None)
@@ -67,12 +172,17 @@ OTHERS: ContextVar[Others | None] = ContextVar("ixbackoff_others", default=None)
 
 @contextmanager
 def answered_by(
-    interpreter: Interpreter[Call[Any] | Delay] | AsyncInterpreter[CallAsync[Any] | Delay],
+    interpreter: (
+        Interpreter[Call[Any] | Delay]
+        | Interpreter[CallAsync[Any] | Delay]
+        | AsyncInterpreter[CallAsync[Any] | Delay]
+    ),
 ) -> Generator[None]:
     """In this block, `interpreter` runs what `backoff` has made: for tests.
 
-    It holds in this thread or task, and in tasks that the block starts. An `Interpreter` answers for
-    functions, an `AsyncInterpreter` for coroutine functions.
+    It holds in this thread or task, and in tasks that the block starts. An `Interpreter` answers
+    for functions (`Call`) and for coroutine functions (`CallAsync`), an `AsyncInterpreter` for
+    coroutine functions only. What it has no handler for fails; nothing is called for real instead.
 
     >>> from ixbackoff import N3, Call, NotReady, answered_by, backoff
     >>> from ixbackoff.testing import Virtual, answers
@@ -91,11 +201,13 @@ def answered_by(
     """
     before = OTHERS.get() or Others()
     if isinstance(interpreter, Interpreter):
-        now = before._replace(sync=interpreter)
+        now = Others(interpreter, interpreter)
     elif isinstance(interpreter, AsyncInterpreter):
         now = before._replace(awaited=interpreter)
     else:
-        raise Misuse(f"answered_by({interpreter!r}): give an interpreter, such as world.interpreter.")
+        raise Misuse(
+            f"answered_by({interpreter!r}): give an interpreter, such as world.interpreter."
+        )
     token = OTHERS.set(now)
     try:
         yield
@@ -109,7 +221,7 @@ def interpreter() -> Interpreter[Any]:
     return PLAIN if others is None or others.sync is None else others.sync
 
 
-def interpreter_async() -> AsyncInterpreter[Any]:
+def interpreter_async() -> Interpreter[Any] | AsyncInterpreter[Any]:
     """Who answers for coroutine functions here."""
     others = OTHERS.get()
     return PLAIN_ASYNC if others is None or others.awaited is None else others.awaited

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from .chains import Ladder, Step
 from .commands import Command, Misuse
-from .schedules import Schedule, powers_of_two
+from .schedules import Schedule, check_schedule, powers_of_two
 from .steps import Backoff, Bind, Do, Map, OrBind, OrElse, Retry, Then, Wait
 
 
@@ -90,10 +90,11 @@ def plan(program: Ladder, schedule: Schedule = powers_of_two) -> Plan:
     "perhaps" on every rung that is left to it.
 
     Raises:
-        Misuse: it is no program.
+        Misuse: it is no program, or `schedule` is no schedule.
     """
     if not isinstance(program, Ladder):
         raise Misuse(f"plan({program!r}): give a program, such as at(N3).retry(...).")
+    check_schedule(schedule)
     return _Planner(program, schedule).planned(program)
 
 

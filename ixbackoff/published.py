@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from math import inf
-from typing import final
+from typing import Final, final
 
+from .algebra import Changed, Schedule
 from .schedules import Constant, Exponential
-from .timings import Chance, Schedule, Waits, any_chance, is_finite, never_shorter
+from .timings import Chance, Waits, any_chance, begun, is_finite, never_shorter
 
 
 def aws_polling(max_wait_interval: float) -> Schedule:
@@ -46,35 +47,37 @@ def thain(timeout: float, maximum: float, factor: float = 2.0) -> Schedule:
 
 
 @final
-class WholeSeconds(Schedule):
+class WholeSeconds(Changed):
     """The waits of a schedule, without the fractions of their seconds.
 
+    >>> from ixbackoff import Exponential
     >>> WholeSeconds(Exponential(0.7)).preview(4)
     [0.0, 1.0, 2.0, 5.0]
+
+    Raises:
+        TypeError: it is given no schedule.
     """
 
-    __slots__ = ("schedule",)
-
-    def __init__(self, schedule: Schedule) -> None:
-        self.schedule = schedule
-
-    @property
-    def deterministic(self) -> bool:
-        return self.schedule.deterministic
+    __slots__ = ()
 
     def begin(self, chance: Chance | None = None) -> Waits:
-        waits = self.schedule.begin(chance)
-        return lambda k: float(int(waits(k)))
+        waits = begun(self.schedule, chance)
+        return lambda k: whole(waits(k))
 
     def longest(self, k: int) -> float:
-        longest = self.schedule.longest(k)
-        return longest if longest == inf else float(int(longest))
+        return whole(self.schedule.longest(k))
 
 
-fault_tolerant_shell: Schedule = WholeSeconds(Exponential(1.0, 2.0, cap=3600.0).jittered(2.0))
-"""The fault tolerant shell's: 1 s, doubled, at most an hour, and then spread, in whole seconds.
+def whole(seconds: float) -> float:
+    return seconds if seconds == inf else float(int(seconds))
 
-Since the spread comes after the cap, waits are spread there too, up to two hours.
+
+fault_tolerant_shell: Final[Schedule] = WholeSeconds(
+    Exponential(base=1.0, factor=2.0, cap=3600.0).jittered(2.0)
+)
+"""1 s, doubled, at most an hour, and then times U[1, 2], in whole seconds: the schedule of `try` in
+the fault tolerant shell (Douglas Thain). The spread comes after the cap, so it is kept there: waits
+of an hour to two. Where one would be shorter than the one before, it is as long.
 """
 
 
@@ -82,13 +85,20 @@ Since the spread comes after the cap, waits are spread there too, up to two hour
 class NormalJitter(Schedule):
     """Waits that grow by `factor` from `min_delay` to `max_delay`, with a normal jitter on top.
 
-    From the pseudo-code of "Exponential backoff or how not to crash a server": after each wait,
-    `delay = min(delay * factor, max_delay)`, then `delay += N(0, delay * jitter)`. The jitter is
-    carried over into the waits that follow, and it comes after the cap, so nothing bounds a wait.
-    Where one would be shorter than the one before, it is as long.
+    From the pseudo-code of "Exponential Backoff or how not to crash a server": the first wait is
+    `min_delay`; after each, `delay = min(delay * factor, max_delay)`, then
+    `delay += N(0, delay * jitter)`. The jitter is carried over into the waits that follow, and it
+    comes after the cap, so nothing bounds a wait. Where the pseudo-code would shorten one, it is as
+    long as the one before.
 
-    >>> NormalJitter(min_delay=0.1, factor=2.7, jitter=0.0, max_delay=600).preview(3)
-    [0.1, 0.27, 0.7290000000000001]
+    >>> NormalJitter(min_delay=0.1, factor=3, jitter=0, max_delay=2).preview(4)
+    [0.1, 0.30000000000000004, 0.9000000000000001, 2.0]
+
+    Args:
+        min_delay: seconds of the first wait.
+        factor: how much longer each is than the one before, but for the jitter.
+        jitter: the standard deviation, as a share of the wait.
+        max_delay: seconds of the longest wait, but for the jitter.
 
     Raises:
         ValueError: `min_delay` is not above 0, `factor` is less than 1, `jitter` is negative, or
@@ -98,37 +108,46 @@ class NormalJitter(Schedule):
     __slots__ = ("min_delay", "factor", "jitter", "max_delay")
 
     def __init__(self, min_delay: float, factor: float, jitter: float, max_delay: float) -> None:
+        for name, seconds in ("min_delay", min_delay), ("max_delay", max_delay):
+            if not (is_finite(seconds) and seconds >= min_delay > 0):
+                raise ValueError(
+                    f"{name}={seconds!r}: give seconds above 0, and a max_delay that is not "
+                    "below min_delay."
+                )
+        if not (is_finite(factor) and factor >= 1):
+            raise ValueError(f"factor={factor!r}: waits never shorten, so the factor is 1 or more.")
         if not (is_finite(jitter) and jitter >= 0):
             raise ValueError(f"jitter={jitter!r}: give a share of the wait, 0 or more.")
-        Exponential(min_delay, factor, max_delay)  # says what is wrong with them
-        self.min_delay = float(min_delay)
-        self.factor = float(factor)
-        self.jitter = float(jitter)
-        self.max_delay = float(max_delay)
+        self.min_delay: Final = float(min_delay)
+        self.factor: Final = float(factor)
+        self.jitter: Final = float(jitter)
+        self.max_delay: Final = float(max_delay)
 
     @property
     def deterministic(self) -> bool:
         return self.jitter == 0
 
     def begin(self, chance: Chance | None = None) -> Waits:
-        normal = (chance or any_chance()).normalvariate
-        delay, drawn = self.min_delay, 0
+        return never_shorter(self.delays(chance))
 
-        def waits(k: int) -> float:
-            nonlocal delay, drawn
-            while drawn < k:
+    def delays(self, chance: Chance | None) -> Waits:
+        """What the pseudo-code computes, shorter or not."""
+        normal = (chance or any_chance()).normalvariate if self.jitter else None
+        delay, at = self.min_delay, 0
+
+        def delays(k: int) -> float:
+            nonlocal delay, at
+            while at < k:  # each is made of the one before, whether that was asked for or not
                 delay = min(delay * self.factor, self.max_delay)
-                if self.jitter:
-                    delay += normal(0.0, abs(delay) * self.jitter)
-                drawn += 1
+                delay += normal(0.0, abs(delay) * self.jitter) if normal else 0.0
+                at += 1
             return delay
 
-        return never_shorter(waits)
-
-    def longest(self, k: int) -> float:
-        return self.begin()(k) if self.deterministic else inf
+        return delays
 
 
-post_blue = NormalJitter(min_delay=0.1, factor=2.7, jitter=0.1, max_delay=600.0)
-post_green = NormalJitter(min_delay=1.0, factor=1.5, jitter=0.1, max_delay=300.0)
-"""The two of the post's plots."""
+post_blue: Final = NormalJitter(min_delay=0.1, factor=2.7, jitter=0.1, max_delay=600.0)
+"""The blue graph of "Exponential Backoff or how not to crash a server"."""
+
+post_green: Final = NormalJitter(min_delay=1.0, factor=1.5, jitter=0.1, max_delay=300.0)
+"""Its green graph."""

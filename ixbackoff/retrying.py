@@ -3,36 +3,45 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from functools import wraps
 from types import CoroutineType
-from typing import Any, Generic, Never, ParamSpec, TypeAlias, TypeVar, final
+from typing import Any, Generic, Never, ParamSpec, TypeVar, final
 
-from .blocks import Block, Try, tries, tries_async
+from .attempts import Effect
+from .blocks import Block, Tries, TriesAsync, Try
 from .budgets import Budget
 from .calls import Call, CallAsync, call, call_async
-from .commands import CO_COROUTINE, Interpreter, Misuse, awaitable, code_flags, unawaited
+from .commands import Interpreter, awaitable
 from .eventloops import sleeping
-from .failures import WORTH_ANOTHER_TRY, On, Predicate, Transient, predicate
+from .failures import WORTH_ANOTHER_TRY, On, Predicate
 from .loops import checked_run
 from .nat import Nat, Rung, Z, reflect
 from .nesting import begun, end
-from .plain import LONGEST_SLEEP, OTHERS, PLAIN, interpreter, interpreter_async, log, logged
+from .plain import (
+    OTHERS,
+    PLAIN,
+    Drawn,
+    Kinds,
+    Run,
+    interpreter,
+    interpreter_async,
+    is_coroutine_function,
+    kinds_and_predicate,
+    no_coroutine_function,
+    waits,
+)
 from .programs import Program, at
-from .runs import noted
-from .schedules import Schedule, powers_of_two, usable
+from .schedules import Schedule, powers_of_two
 from .semantics import unroll
-from .vocabulary import Delay, delay
+from .timings import usable
+from .vocabulary import Delay
 
 P = ParamSpec("P")
 A = TypeVar("A")
+E = TypeVar("E")
 R = TypeVar("R")
 I = TypeVar("I", bound=Nat)  # noqa: E741
-
-Kinds: TypeAlias = tuple[type[Exception], ...]
-Waits: TypeAlias = Generator[float, Any, Never]
-
-GENERATORS = 0x20 | 0x200  # inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
 
 
 @final
@@ -82,6 +91,8 @@ class Backoff(Generic[I]):
         Raises:
             TypeError: it is a generator function, or no function.
         """
+        if isinstance(function, type):
+            raise TypeError(f"backoff on the class {function.__name__}: put it on its methods.")
         retried: Callable[P, R] = wraps(function)(self._retried(function))
         return retried
 
@@ -111,7 +122,9 @@ class Backoff(Generic[I]):
         N0        1             -
         at most 3 tries, 2 waits, 3 s
         """
-        return at(self._rung).retry(call(function, *args, **kwargs), self._on)
+        if is_coroutine_function(function):
+            raise TypeError(f"program({function!r}): of a coroutine function, it is program_async.")
+        return self._program(call(function, *args, **kwargs))
 
     def program_async(
         self, function: Callable[P, Coroutine[Any, Any, A]], /, *args: P.args, **kwargs: P.kwargs
@@ -123,7 +136,8 @@ class Backoff(Generic[I]):
         >>> backoff(N2).program_async(sleep, 1)
         <Program from N2 to N0, 1 step>
         """
-        return at(self._rung).retry(call_async(function, *args, **kwargs), self._on)
+        is_coroutine_function(function)
+        return self._program(call_async(function, *args, **kwargs))
 
     def __iter__(self) -> Iterator[Try]:
         """Try a block of code: `for one_try in backoff(N3): with one_try: ...`.
@@ -134,11 +148,11 @@ class Backoff(Generic[I]):
         ...         print("try", one_try.number)
         try 1
         """
-        return tries(self._block(), interpreter()._handlers)
+        return Tries(self._block(), interpreter()._handlers, waits=self._top > 0)
 
     def __aiter__(self) -> AsyncIterator[Try]:
         """As `for`, in a coroutine: `async for one_try in backoff(N3): with one_try: ...`."""
-        return tries_async(self._block(), awaitable(interpreter_async()))
+        return TriesAsync(self._block(), awaitable(interpreter_async()), waits=self._top > 0)
 
     def __repr__(self) -> str:
         return f"backoff(N{self._top}, schedule={self.schedule!r})"
@@ -150,99 +164,78 @@ class Backoff(Generic[I]):
         program = at(self._rung).retry(Block(), self._on)
         return unroll(program, self.schedule, within=self.within, budget=self.budget)
 
+    def _waits(self) -> Run:
+        table = Drawn(self.schedule) if self._table is None else self._table
+        return waits(self._kinds, self._chosen, table, self._top)
+
     def _retried(self, function: Any) -> Any:
         if is_coroutine_function(function):
             return self._retried_async(function)
-        waits, generic = self._waits, self._generic
+        begin, generic, top = self._waits, self._generic, self._top
 
         def retried(*args: Any, **kwargs: Any) -> Any:
             if generic or OTHERS.get() is not None:
-                program = self.program(function, *args, **kwargs)
+                program = self._program(call(function, *args, **kwargs))
                 return program.run(interpreter(), **self._how())
-            failure: Exception | None = None
-            mark = begun(self)
+            mark = begun(self) if top else None
+            failure = run = None
             try:
-                wait = None
                 while True:
                     try:
                         answer = function(*args, **kwargs)
-                        if answer.__class__ is CoroutineType:
-                            raise unawaited(answer, Call(function))
-                        return answer
+                        if answer.__class__ is not CoroutineType:
+                            return answer
+                        raise no_coroutine_function(function, answer)
                     except Exception as error:
                         failure = error
-                    if wait is None:
-                        wait = waits().send
-                        wait(None)
-                    time.sleep(wait(failure))
+                    if run is None:
+                        run = begin()
+                        run.send(None)
+                    seconds = run.send(failure)
+                    failure = None
+                    try:
+                        time.sleep(seconds)
+                    except Exception as error:  # a signal handler raises it
+                        run.throw(error)
             finally:
-                failure = wait = None  # a frame in an exception's traceback must not hold it
+                failure = run = None  # a frame in an exception's traceback must not hold it
                 end(mark)
 
         return retried
 
     def _retried_async(self, function: Any) -> Any:
-        waits, generic = self._waits, self._generic
+        begin, generic, top = self._waits, self._generic, self._top
 
         async def retried(*args: Any, **kwargs: Any) -> Any:
             if generic or OTHERS.get() is not None:
-                program = self.program_async(function, *args, **kwargs)
+                program = self._program(call_async(function, *args, **kwargs))
                 return await program.run_async(interpreter_async(), **self._how())
-            failure: Exception | None = None
-            mark = begun(self)
+            mark = begun(self) if top else None
+            failure = run = sleep = None
             try:
-                wait = sleep = None
                 while True:
                     try:
                         return await function(*args, **kwargs)
                     except Exception as error:
                         failure = error
-                    if wait is None or sleep is None:
-                        wait, sleep = waits().send, sleeping()
-                        wait(None)
-                    await sleep(wait(failure))
+                    if run is None:
+                        run = begin()
+                        run.send(None)
+                    seconds = run.send(failure)
+                    failure = None
+                    try:
+                        sleep = sleep or sleeping()
+                        await sleep(seconds)
+                    except Exception as error:
+                        run.throw(error)
             finally:
-                failure = wait = None  # as above
+                failure = run = None  # as above
                 end(mark)
 
         return retried
 
-    def _waits(self) -> Waits:
-        """The seconds to wait after each failure that it is sent, where another try is worth it.
-
-        It is what `retry` means, written out for a function alone, since that is many times as
-        fast; a law says that it is the same.
-        """
-        kinds, chosen = self._kinds, self._chosen
-        seconds_of_waits = self._drawn() if self._table is None else self._table
-        wanted = logged()
-        shortest = waited = 0.0
-        k = -1
-        failure = yield 0.0
-        try:
-            if isinstance(failure, kinds) or (chosen and chosen(failure)):
-                for k, seconds in enumerate(seconds_of_waits):
-                    if seconds > shortest:
-                        shortest = seconds
-                    if isinstance(failure, Transient) and failure.retry_after is not None:
-                        shortest = max(shortest, failure.retry_after)
-                    if wanted:
-                        log(delay(shortest, self._top - k, failure))
-                    waited += shortest
-                    failure = yield shortest if shortest < LONGEST_SLEEP else LONGEST_SLEEP
-                    if not isinstance(failure, kinds) and not (chosen and chosen(failure)):
-                        break
-        except Exception as error:
-            failure = error
-        try:
-            raise noted(failure, tries=k + 2, waits=k + 1, waited=waited)
-        finally:
-            failure = None  # as above
-
-
-    def _drawn(self) -> Iterator[float]:
-        waits = self.schedule.begin()
-        return (usable(waits(k), k, self.schedule) for k in range(self._top))
+    def _program(self, effect: Effect[E, A]) -> Program[I, Z, A, E | Delay]:
+        return at(self._rung).retry(effect, self._on)
 
 
 def backoff(
@@ -298,36 +291,3 @@ def backoff(
 
 
 UNTYPED: type[Backoff[Any]] = Backoff
-
-
-def kinds_and_predicate(on: On) -> tuple[Kinds, Predicate | None]:
-    """The kinds of failures that are chosen by their kind alone, and what else chooses one."""
-    chosen = predicate(on)
-    kinds: Kinds = ()
-    if isinstance(on, type):
-        kinds = (on,)
-    elif isinstance(on, tuple):
-        kinds = on
-    if not kinds or issubclass(Misuse, kinds):
-        return (), lambda failure: not isinstance(failure, Misuse) and chosen(failure)
-    return kinds, None
-
-
-def is_coroutine_function(function: Any) -> bool:
-    """Whether what it gives is awaited.
-
-    Raises:
-        TypeError: it is no function that can be tried again.
-    """
-    name = getattr(function, "__name__", repr(function))
-    if isinstance(function, staticmethod | classmethod):
-        raise TypeError(f"backoff on {name}: write it below @staticmethod or @classmethod.")
-    if not callable(function) or isinstance(function, type):
-        raise TypeError(f"backoff on {function!r}: it is for functions and methods.")
-    flags = code_flags(function)
-    if flags & GENERATORS:
-        raise TypeError(
-            f"backoff on {name}: it is a generator function, and what it had given before it failed "
-            "would be given again: try again what it calls, or collect what it gives into a list."
-        )
-    return bool(flags & CO_COROUTINE)

@@ -11,7 +11,7 @@ from .commands import Misuse
 from .deadlines import NOTE, Expired
 from .failures import Transient
 from .replay import Entry
-from .schedules import Schedule, Waits, usable
+from .schedules import Chance, Schedule, Timing, Waits, usable
 from .steps import (
     Again,
     Backoff,
@@ -48,15 +48,16 @@ class Run:
     """
 
     __slots__ = (
+        "chance",
         "ladder",
         "logs",
         "not_waited",
         "resumed",
         "rung",
-        "schedule",
         "seconds",
         "shortest",
         "sure",
+        "timing",
         "top",
         "tries",
         "waited",
@@ -64,12 +65,17 @@ class Run:
     )
 
     def __init__(
-        self, program: Chain, schedule: Schedule, resumed: Callable[[Any, list[Entry]], Any]
+        self,
+        program: Chain,
+        timing: Timing,
+        chance: Chance | None,
+        resumed: Callable[[Any, list[Entry]], Any],
     ) -> None:
         self.ladder = isinstance(program, Ladder)
         self.top = self.rung = program.start if isinstance(program, Ladder) else 0
         self.sure = True
-        self.schedule = schedule
+        self.timing = timing
+        self.chance = chance
         self.seconds: Waits | None = None
         self.resumed = resumed
         self.shortest = 0.0
@@ -157,12 +163,14 @@ class Run:
         """
         try:
             if self.seconds is None:
-                self.seconds = self.schedule.begin()
+                self.seconds = self.timing.begin(self.chance)
             k = self.top - rung
-            seconds = usable(self.seconds(k), k, self.schedule)
+            seconds = usable(self.seconds(k), k, self.timing)
         except Exception as error:
             self.not_waited = error
             raise
+        if not isinstance(self.timing, Schedule):
+            self.shortest = 0.0
         asked = failure.retry_after if isinstance(failure, Transient) else None
         self.shortest = max(self.shortest, float(seconds), float(asked or 0))
         return delay(self.shortest, rung, failure)

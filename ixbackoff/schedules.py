@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from math import inf
-from typing import final
+from typing import Final, final
 
+from .algebra import Schedule
+from .commands import Misuse
 from .nat import DEEPEST
-from .timings import Chance, Schedule, Timing, Waits, is_finite, never_shorter
+from .timings import Chance, Timing, Waits, is_finite, never_shorter, number, usable
 
 __all__ = [
     "Chance",
@@ -20,6 +23,7 @@ __all__ = [
     "Timing",
     "Waits",
     "powers_of_two",
+    "usable",
 ]
 
 
@@ -35,9 +39,9 @@ class Series(Schedule):
     def begin(self, chance: Chance | None = None) -> Waits:  # noqa: ARG002
         return self.seconds
 
+    @abstractmethod
     def seconds(self, k: int) -> float:
         """The seconds of the k-th wait."""
-        raise NotImplementedError
 
 
 @final
@@ -49,8 +53,8 @@ class Exponential(Series):
     >>> Exponential(base=0.1, factor=3, cap=0.5)
     Exponential(base=0.1, factor=3.0, cap=0.5)
 
-    The defaults are the powers of two of "Exponential backoff with indexed monads" (Mike Solomon,
-    2021): 2^(max - position) seconds.
+    The defaults are the powers of two of "Exponential backoff with indexed monads": 2 to the number
+    of waits before.
 
     Args:
         base: seconds of the first wait, more than 0.
@@ -73,21 +77,20 @@ class Exponential(Series):
             )
         if cap is not None and not (is_finite(cap) and cap >= base):
             raise ValueError(f"cap={cap!r}: the longest wait is at least the base, {base!r} s.")
-        self.base = float(base)
-        self.factor = float(factor)
-        self.cap = None if cap is None else float(cap)
-        try:
-            longest = self.seconds(DEEPEST)
-        except OverflowError:
-            longest = inf
-        if longest == inf:
+        self.base: Final = float(base)
+        self.factor: Final = float(factor)
+        self.cap: Final = None if cap is None else float(cap)
+        if self.seconds(DEEPEST) == inf:
             raise ValueError(
-                f"factor={factor!r}: the waits grow out of all bounds; give a cap "
-                "and a smaller factor."
+                f"factor={factor!r}: the waits grow out of all bounds; give a cap, or a smaller "
+                "factor."
             )
 
     def seconds(self, k: int) -> float:
-        seconds = self.base * self.factor**k
+        try:
+            seconds = self.base * self.factor**k
+        except OverflowError:
+            seconds = inf
         return seconds if self.cap is None or seconds < self.cap else self.cap
 
 
@@ -107,7 +110,7 @@ class Constant(Series):
     def __init__(self, every: float) -> None:
         if not (is_finite(every) and every >= 0):
             raise ValueError(f"Constant({every!r}): give seconds, 0 or more.")
-        self.every = float(every)
+        self.every: Final = float(every)
 
     def seconds(self, k: int) -> float:  # noqa: ARG002
         return self.every
@@ -129,10 +132,10 @@ class Fibonacci(Series):
     def __init__(self, base: float = 1.0) -> None:
         if not (is_finite(base) and base > 0 and is_finite(base * 20_000)):
             raise ValueError(f"Fibonacci({base!r}): the first wait takes seconds above 0.")
-        self.base = float(base)
+        self.base: Final = float(base)
 
     def seconds(self, k: int) -> float:
-        this, following = 1, 1
+        this, following = 1.0, 1.0
         for _ in range(k):
             this, following = following, this + following
         return self.base * this
@@ -146,18 +149,21 @@ class Listed(Series):
     [1.0, 5.0, 30.0, 30.0, 30.0]
 
     Raises:
+        TypeError: it is no list.
         ValueError: there are none, one is shorter than the one before, negative or not finite.
     """
 
     __slots__ = ("waits",)
 
     def __init__(self, waits: Iterable[float]) -> None:
+        if not isinstance(waits, Iterable):
+            raise TypeError(f"Listed({waits!r}): give a list of seconds.")
         given = tuple(waits)
         if not given or not all(is_finite(wait) and wait >= 0 for wait in given):
             raise ValueError(f"Listed({given!r}): give seconds, 0 or more, at least one number.")
         if list(given) != sorted(given):
             raise ValueError(f"Listed({given!r}): a wait is never shorter than the one before.")
-        self.waits = tuple(float(wait) for wait in given)
+        self.waits: Final = tuple(float(wait) for wait in given)
 
     def seconds(self, k: int) -> float:
         return self.waits[min(k, len(self.waits) - 1)]
@@ -171,7 +177,10 @@ class Computed(Schedule):
     """What a function of yours makes of k alone. Where it would shorten, it is as long as before.
 
     >>> Computed(lambda k: (k + 1) ** 2).preview(4)
-    [1, 4, 9, 16]
+    [1.0, 4.0, 9.0, 16.0]
+
+    The function gives the same each time that it is asked. For random numbers there is
+    `.jittered(...)`, and a `Schedule` of your own.
 
     Raises:
         TypeError: it is no function.
@@ -182,7 +191,7 @@ class Computed(Schedule):
     def __init__(self, function: Callable[[int], float]) -> None:
         if not callable(function):
             raise TypeError(f"Computed({function!r}): give a function from k to seconds.")
-        self.function = function
+        self.function: Final = function
 
     @property
     def deterministic(self) -> bool:
@@ -193,24 +202,24 @@ class Computed(Schedule):
         return max(waits(before) for before in range(k + 1))
 
     def begin(self, chance: Chance | None = None) -> Waits:  # noqa: ARG002
-        return never_shorter(lambda k: usable(self.function(k), k, self))
+        return never_shorter(lambda k: number(self.function(k), k, self))
 
 
-def usable(seconds: float, k: int, schedule: Timing) -> float:
-    """`seconds`, if one can wait so long.
+def check_schedule(schedule: object) -> None:
+    """Whether waits can be taken from it.
 
     Raises:
-        ValueError: the schedule gave no usable number.
+        Misuse: it is no `Schedule`.
     """
-    if (seconds.__class__ is float and 0.0 <= seconds < inf) or (
-        is_finite(seconds) and seconds >= 0
-    ):
-        return seconds
-    raise ValueError(
-        f"The schedule {schedule!r} gave {seconds!r} for wait {k}: it has to give a finite "
-        "number of seconds, 0 or more."
-    )
+    if isinstance(schedule, Schedule):
+        return
+    hint = "such as Exponential(...)"
+    if isinstance(schedule, Timing):
+        hint += "; this one can shorten waits, and is for simulations"
+    elif callable(schedule):
+        hint = "of a function, Computed(function)"
+    raise Misuse(f"schedule={schedule!r} is no Schedule: give one, {hint}.")
 
 
-powers_of_two = Exponential()
-"""The default schedule: 1, 2, 4, 8, ... seconds."""
+powers_of_two: Final = Exponential()
+"""The default schedule: 2**k seconds, as in "Exponential backoff with indexed monads"."""

@@ -11,16 +11,17 @@ from typing import Any
 from .budgets import Budget, budgeted
 from .chains import Chain, Ladder, Step, chain
 from .commands import Command, Handlers, Misuse, unawaited
-from .deadlines import limited
+from .deadlines import checked_seconds, limited
 from .nesting import check_begun
 from .replay import Entry, Stream, replay
 from .runs import Run
-from .schedules import Schedule, powers_of_two
+from .schedules import Chance, Schedule, Timing, powers_of_two
 from .steps import Again, Do, Map, Task
 from .vocabulary import Delay
 
 CLOSED = 100
 """How often an attempt may ask for something in its `finally` blocks when nobody answers."""
+NO_HANDLERS: Handlers = {}
 NO_STEPS: Iterator[Any] = iter(())
 StepsIterator = type(NO_STEPS)
 
@@ -48,7 +49,12 @@ def unroll(
         within: the seconds that it has in all; it then asks for the time, with `Now`.
         budget: what its further tries are taken from.
     """
-    stream = unrolled(program, schedule, {})
+    within = checked_seconds("within", within)
+    return bounded(unrolled(program, schedule), within, budget)
+
+
+def bounded(stream: Stream, within: float | None, budget: Budget | None) -> Stream:
+    """`stream`, which has so many seconds, and takes its further tries from `budget`."""
     if within is not None:
         stream = limited(stream, within)
     if budget is not None:
@@ -56,14 +62,18 @@ def unroll(
     return stream
 
 
-def unrolled(program: Chain, schedule: Schedule, handlers: Handlers) -> Stream:
+def unrolled(
+    program: Chain, timing: Timing, handlers: Handlers = NO_HANDLERS, chance: Chance | None = None
+) -> Stream:
     """`unroll`, where commands of attempts that `handlers` has are answered on the spot.
+
+    A `Timing` that can shorten waits is for simulations.
 
     The stack is explicit: `frames` holds what goes on when the present chain has ended, the rest of
     another chain or an attempt's generator. So depth costs no recursion.
     """
     check_begun(program)
-    run = Run(program, schedule, Resumed)
+    run = Run(program, timing, chance, Resumed)
     frames: list[Any] = []
     steps: Iterator[Any] = iter(program.steps())
     attempt_depth: int | None = None  # of the stack, where the running attempt began

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-from typing import final
+from typing import Final, final
 
+from .published import NormalJitter
 from .timings import Chance, Timing, Waits, any_chance, is_finite
 
 
 class Shortening(Timing):
-    """Waits that can be shorter than the one before. No `Schedule`, and not joined with one."""
+    """Waits that can be shorter than the one before. No `Schedule`, and not joined with one.
+
+    >>> from ixbackoff import Exponential
+    >>> Exponential() | FullJitter()
+    Traceback (most recent call last):
+    TypeError: unsupported operand type(s) for |: 'Exponential' and 'FullJitter'
+    """
 
     __slots__ = ()
 
 
 class Jitter(Shortening):
-    """What the kinds of jitter share: `expo(n) = min(cap, base * 2**n)`, n = 1 at the first wait.
+    """What the kinds of jitter share: `expo = min(cap, base * 2**n)`, n = 1 at the first wait.
 
-    They are those of "Exponential Backoff And Jitter" (Marc Brooker, AWS Architecture Blog, 2015),
-    where the first failure is n = 1.
+    They are those of "Exponential Backoff And Jitter" (Marc Brooker, AWS Architecture Blog, 2015)
+    as its simulation has them.
+
+    Args:
+        base: seconds.
+        cap: seconds that no wait is longer than.
 
     Raises:
         ValueError: `base` is not above 0, or `cap` is below it.
@@ -30,8 +41,8 @@ class Jitter(Shortening):
             raise ValueError(f"base={base!r}: give seconds, above 0.")
         if not (is_finite(cap) and cap >= base):
             raise ValueError(f"cap={cap!r}: the cap is at least the base, {base!r} s.")
-        self.base = float(base)
-        self.cap = float(cap)
+        self.base: Final = float(base)
+        self.cap: Final = float(cap)
 
     def expo(self, k: int) -> float:
         """The wait that is spread."""
@@ -93,10 +104,43 @@ class DecorrelatedJitter(Jitter):
 
 
 @final
-class Every(Shortening):
-    """One try every so many seconds, measured from the start of each: the shell's `every`.
+class RawNormalJitter(Shortening):
+    """The pseudo-code of "Exponential Backoff or how not to crash a server", as it stands.
 
-    The slower the tries get, the shorter are the waits between them.
+    >>> from ixbackoff.published import post_blue
+    >>> waits = RawNormalJitter(post_blue).preview(30, seed=1)
+    >>> sum(later < wait for wait, later in zip(waits, waits[1:])), max(waits) > 600
+    (11, True)
+
+    Args:
+        schedule: the same, where a wait that would be shorter is as long as the one before.
+
+    Raises:
+        TypeError: it is no `NormalJitter`.
+    """
+
+    __slots__ = ("schedule",)
+
+    def __init__(self, schedule: NormalJitter) -> None:
+        if not isinstance(schedule, NormalJitter):
+            raise TypeError(f"RawNormalJitter({schedule!r}): give a NormalJitter(...).")
+        self.schedule: Final = schedule
+
+    @property
+    def deterministic(self) -> bool:
+        return self.schedule.deterministic
+
+    def begin(self, chance: Chance | None = None) -> Waits:
+        delays = self.schedule.delays(chance)
+        return lambda k: max(0.0, delays(k))  # nobody waits less than no time
+
+
+@final
+class Every(Shortening):
+    """One try every so many seconds: the `every` of the fault tolerant shell.
+
+    They are counted from the start of a try, which `from_start` says; so the longer a try takes,
+    the shorter is the wait after it. Counted from its end, it is a `Constant`.
 
     >>> Every(10).preview(2), Every(10).from_start
     ([10.0, 10.0], True)
@@ -111,11 +155,11 @@ class Every(Shortening):
     def __init__(self, seconds: float) -> None:
         if not (is_finite(seconds) and seconds >= 0):
             raise ValueError(f"Every({seconds!r}): give seconds, 0 or more.")
-        self.seconds = float(seconds)
+        self.seconds: Final = float(seconds)
 
     @property
     def deterministic(self) -> bool:
         return True
 
     def begin(self, chance: Chance | None = None) -> Waits:  # noqa: ARG002
-        return lambda k: self.seconds  # noqa: ARG005
+        return lambda k: self.seconds

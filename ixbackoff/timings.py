@@ -1,33 +1,43 @@
-"""What turns k into the seconds of the k-th wait, and the algebra of what never shortens."""
+"""What turns k into the seconds of the k-th wait: the kinds of it, and where chance comes from."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from itertools import accumulate
 from math import inf, isfinite
-from operator import add
-from typing import Protocol, TypeAlias, final
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 Waits: TypeAlias = Callable[[int], float]
 """The waits of one run: from k to the seconds of the k-th wait, asked for with growing k."""
 
 
 class Chance(Protocol):
-    """Where random numbers come from: a `random.Random`, or the module `random` itself."""
+    """Where random numbers come from: a `random.Random`, or the module `random` itself.
+
+    >>> import random
+    >>> from ixbackoff import Exponential
+    >>> waits = Exponential().jittered().begin(random.Random(1))
+    >>> round(waits(0), 3), round(waits(1), 3)
+    (1.134, 3.695)
+    """
 
     def uniform(self, a: float, b: float, /) -> float: ...
 
     def normalvariate(self, mu: float, sigma: float, /) -> float: ...
 
 
-class Timing:
+class Timing(ABC):
     """Seconds of waits. A `Schedule` never shortens them; a `Shortening` may, in simulations.
 
     It is an immutable value, shared by any number of programs, threads and tasks; what belongs to
     one run is in what `begin` returns.
 
+    >>> from ixbackoff import Exponential
+    >>> Exponential(0.5) == Exponential(base=0.5, factor=2.0)
+    True
+
     Attributes:
-        deterministic: whether every run waits the same.
+        deterministic: whether no random number is drawn, so that the k-th wait is always the same.
         from_start: whether a wait is measured from the start of the try before it, not its end.
     """
 
@@ -38,9 +48,15 @@ class Timing:
     def deterministic(self) -> bool:
         return False
 
+    @abstractmethod
     def begin(self, chance: Chance | None = None) -> Waits:
-        """The waits of one run, with random numbers from `chance`, by default Python's own."""
-        raise NotImplementedError(f"{self.__class__.__name__} has no begin().")
+        """The waits of one run, with random numbers from `chance`, by default Python's own.
+
+        >>> from ixbackoff import Exponential
+        >>> waits = Exponential().begin()
+        >>> waits(0), waits(3)
+        (1.0, 8.0)
+        """
 
     def preview(self, waits: int, *, seed: int | None = None) -> list[float]:
         """The seconds of the first waits of one run; with the same `seed`, the same run.
@@ -49,7 +65,7 @@ class Timing:
         >>> Exponential(base=0.5).preview(4)
         [0.5, 1.0, 2.0, 4.0]
         """
-        run = self.begin(None if self.deterministic else seeded(seed))
+        run = self.begin(None if self.deterministic else chance_of(seed))
         return [run(k) for k in range(waits)]
 
     def __eq__(self, other: object) -> bool:
@@ -65,205 +81,26 @@ class Timing:
         return f"{self.__class__.__name__}({fields})"
 
     def _fields(self) -> dict[str, object]:
-        names = [name for base in self.__class__.__mro__ for name in getattr(base, "__slots__", ())]
-        return {name: getattr(self, name) for name in names}
+        slots = [vars(base).get("__slots__", ()) for base in reversed(self.__class__.__mro__)]
+        names = [name for some in slots for name in ((some,) if isinstance(some, str) else some)]
+        fields = {name: getattr(self, name) for name in names if hasattr(self, name)}
+        return fields | getattr(self, "__dict__", {})
+
+    if not TYPE_CHECKING:  # or a checker would let any attribute be set
+
+        def __setattr__(self, name, value):
+            if name in self._fields():
+                raise AttributeError(f"{self!r} is a value, it does not change: make another one.")
+            super().__setattr__(name, value)
+
+        def __delattr__(self, name):
+            raise AttributeError(f"{self!r} is a value, it does not change: make another one.")
 
 
-class Schedule(Timing):
-    """Waits that never shorten: what `run` takes.
-
-    `a | b` is the longer of two, `a & b` the shorter (so a cap is written: `a & Constant(30)`),
-    `a + b` their sum, `2 * a` twice as long, and `a.jittered()` spreads clients that failed
-    together.
-
-    >>> from ixbackoff import Exponential
-    >>> from ixbackoff.schedules import Constant
-    >>> (Exponential() & Constant(5)).preview(5)
-    [1.0, 2.0, 4.0, 5.0, 5.0]
-
-    Derive your own from it with a `begin`. Should one shorten nevertheless, a run does not.
-    """
-
-    __slots__ = ()
-
-    def longest(self, k: int) -> float:
-        """The most seconds that the k-th wait can take; `inf` if nothing bounds it."""
-        return self.begin()(k) if self.deterministic else inf
-
-    def preview(self, waits: int, *, seed: int | None = None) -> list[float]:
-        return list(accumulate(super().preview(waits, seed=seed), max))
-
-    def __or__(self, other: Schedule) -> Schedule:
-        if not isinstance(other, Schedule):
-            return NotImplemented
-        return Longer(self, other)
-
-    def __and__(self, other: Schedule) -> Schedule:
-        if not isinstance(other, Schedule):
-            return NotImplemented
-        return Shorter(self, other)
-
-    def __add__(self, other: Schedule) -> Schedule:
-        if not isinstance(other, Schedule):
-            return NotImplemented
-        return Sum(self, other)
-
-    def __mul__(self, times: float) -> Schedule:
-        return Scaled(self, times)
-
-    def __rmul__(self, times: float) -> Schedule:
-        return Scaled(self, times)
-
-    def jittered(self, spread: float = 2.0) -> Schedule:
-        """Each wait times a random number between 1 and `spread`, evenly distributed.
-
-        Where the waits grow by `spread` or more, none can come out shorter than the one before;
-        where they grow by less, one that would is as long as the one before.
-
-        >>> from ixbackoff import Exponential
-        >>> [round(seconds, 1) for seconds in Exponential().jittered().preview(4, seed=1)]
-        [1.1, 3.7, 7.1, 10.0]
-
-        Raises:
-            ValueError: `spread` is less than 1, or not finite.
-        """
-        return Jittered(self, spread)
-
-    def seeded(self, seed: int) -> Schedule:
-        """The same, with the same random numbers in every run: for tests.
-
-        >>> from ixbackoff import Exponential
-        >>> schedule = Exponential().jittered().seeded(7)
-        >>> schedule.preview(3) == schedule.preview(3)
-        True
-        """
-        return Seeded(self, seed)
-
-
-class Pair(Schedule):
-    """Two schedules, wait by wait."""
-
-    __slots__ = ("left", "right")
-    sign: str
-    of: Callable[[float, float], float]
-
-    def __init__(self, left: Schedule, right: Schedule) -> None:
-        self.left = left
-        self.right = right
-
-    @property
-    def deterministic(self) -> bool:
-        return self.left.deterministic and self.right.deterministic
-
-    def begin(self, chance: Chance | None = None) -> Waits:
-        left, right, of = self.left.begin(chance), self.right.begin(chance), self.of
-        return lambda k: of(left(k), right(k))
-
-    def longest(self, k: int) -> float:
-        return self.of(self.left.longest(k), self.right.longest(k))
-
-    def __repr__(self) -> str:
-        return f"({self.left!r} {self.sign} {self.right!r})"
-
-
-@final
-class Longer(Pair):
-    """The longer of two waits."""
-
-    __slots__ = ()
-    sign = "|"
-    of = staticmethod(max)
-
-
-@final
-class Shorter(Pair):
-    """The shorter of two waits."""
-
-    __slots__ = ()
-    sign = "&"
-    of = staticmethod(min)
-
-
-@final
-class Sum(Pair):
-    """Two waits, one after the other."""
-
-    __slots__ = ()
-    sign = "+"
-    of = staticmethod(add)
-
-
-@final
-class Scaled(Schedule):
-    """Waits so many times as long."""
-
-    __slots__ = ("schedule", "times")
-
-    def __init__(self, schedule: Schedule, times: float) -> None:
-        if not is_finite(times) or times < 0:
-            raise ValueError(f"{times!r} times a schedule: give a finite number, 0 or more.")
-        self.schedule = schedule
-        self.times = float(times)
-
-    @property
-    def deterministic(self) -> bool:
-        return self.schedule.deterministic
-
-    def begin(self, chance: Chance | None = None) -> Waits:
-        waits, times = self.schedule.begin(chance), self.times
-        return lambda k: waits(k) * times
-
-    def longest(self, k: int) -> float:
-        return self.schedule.longest(k) * self.times if self.times else 0.0
-
-    def __repr__(self) -> str:
-        return f"{self.times!r} * {self.schedule!r}"
-
-
-@final
-class Jittered(Schedule):
-    """Waits times a random number between 1 and `spread`."""
-
-    __slots__ = ("schedule", "spread")
-
-    def __init__(self, schedule: Schedule, spread: float) -> None:
-        if not is_finite(spread) or spread < 1:
-            raise ValueError(
-                f"jittered({spread!r}): the spread is 1 or more, since less would shorten waits."
-            )
-        self.schedule = schedule
-        self.spread = float(spread)
-
-    def begin(self, chance: Chance | None = None) -> Waits:
-        chance = chance or any_chance()
-        waits, spread, uniform = self.schedule.begin(chance), self.spread, chance.uniform
-        return never_shorter(lambda k: waits(k) * uniform(1.0, spread))
-
-    def longest(self, k: int) -> float:
-        return self.schedule.longest(k) * self.spread
-
-    def __repr__(self) -> str:
-        return f"{self.schedule!r}.jittered({self.spread!r})"
-
-
-@final
-class Seeded(Schedule):
-    """The same random numbers in every run."""
-
-    __slots__ = ("schedule", "seed")
-
-    def __init__(self, schedule: Schedule, seed: int) -> None:
-        self.schedule = schedule
-        self.seed = seed
-
-    def begin(self, chance: Chance | None = None) -> Waits:  # noqa: ARG002
-        return self.schedule.begin(seeded(self.seed))
-
-    def longest(self, k: int) -> float:
-        return self.schedule.longest(k)
-
-    def __repr__(self) -> str:
-        return f"{self.schedule!r}.seeded({self.seed!r})"
+def begun(timing: Timing, chance: Chance | None) -> Waits:
+    """The waits of a part of a schedule: numbers, none of them shorter than the one before."""
+    waits = timing.begin(chance)
+    return never_shorter(lambda k: number(waits(k), k, timing))
 
 
 def never_shorter(waits: Waits) -> Waits:
@@ -278,20 +115,59 @@ def never_shorter(waits: Waits) -> Waits:
     return longer
 
 
-def seeded(seed: int | None) -> Chance:
+def usable(seconds: float, k: int, timing: Timing) -> float:
+    """`seconds`, if one can wait so long.
+
+    >>> from ixbackoff import Exponential
+    >>> usable(3.5, 0, Exponential())
+    3.5
+
+    Raises:
+        ValueError: the schedule gave no usable number.
+    """
+    if (seconds.__class__ is float and 0.0 <= seconds < inf) or (
+        is_finite(seconds) and seconds >= 0
+    ):
+        return seconds
+    raise ValueError(
+        f"The schedule {timing!r} gave {seconds!r} for wait {k}: it has to give a finite "
+        "number of seconds, 0 or more."
+    )
+
+
+def number(seconds: float, k: int, timing: Timing) -> float:
+    """As `usable`, as a float, and inf is well too: there may be a cap above it."""
+    return inf if seconds == inf else float(usable(seconds, k, timing))
+
+
+def chance_of(seed: int | None) -> Chance:
+    """Random numbers of their own; with the same `seed`, the same ones.
+
+    >>> chance_of(1).uniform(0, 1) == chance_of(1).uniform(0, 1)
+    True
+    """
     from random import Random
 
     return Random(seed)  # noqa: S311
 
 
 def any_chance() -> Chance:
-    """Python's own random numbers: shared by threads, and others after a fork."""
+    """Python's own random numbers: shared by threads, and others after a fork.
+
+    >>> 0 <= any_chance().uniform(0, 1) <= 1
+    True
+    """
     import random
 
     return random
 
 
 def is_finite(number: object) -> bool:
+    """Whether it is a number, and a float can hold it.
+
+    >>> is_finite(1), is_finite("1"), is_finite(float("inf")), is_finite(10**999)
+    (True, False, False, False)
+    """
     try:
         return isinstance(number, float | int) and isfinite(number)
     except OverflowError:  # an int beyond all floats

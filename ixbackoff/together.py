@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from contextvars import copy_context
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .chains import Chain, chain
-from .deadlines import time_limit
+from .commands import Misuse
+from .deadlines import limited, time_limit
 from .eventloops import all_tasks
 from .replay import Stream
 from .semantics import unroll
 from .steps import Do
-from .vocabulary import Together
+from .vocabulary import CLOCK, Together
+
+if TYPE_CHECKING:
+    from threading import Event, Thread
 
 Answer: TypeAlias = Callable[[Stream], Any]
 AnswerAsync: TypeAlias = Callable[[Stream], Awaitable[Any]]
@@ -24,8 +28,21 @@ class Ended(BaseException):
 
 def branches(together: Together) -> list[Stream]:
     """The streams of its effects, each of which has what is left of its time."""
+    streams = [unroll(chain(Chain, None, Do(effect))) for effect in together.effects]
     within = time_limit()
-    return [unroll(chain(Chain, None, Do(effect)), within=within) for effect in together.effects]
+    return streams if within is None else [timed(stream, within) for stream in streams]
+
+
+def timed(stream: Stream, within: float) -> Stream:
+    """`stream`, limited if its interpreter has a clock.
+
+    It need not have one where the limit is that of a program around this one.
+    """
+    try:
+        yield CLOCK
+    except Misuse:
+        return (yield from stream)
+    return (yield from limited(stream, within))
 
 
 def in_threads(together: Together, answer: Answer) -> list[Any]:
@@ -34,17 +51,20 @@ def in_threads(together: Together, answer: Answer) -> list[Any]:
     When one fails, the others are told at their next command, and all have ended when this returns:
     a thread cannot be ended from outside.
     """
-    from threading import Thread
+    from threading import Event, Thread
 
     streams = branches(together)
     answers: list[Any] = [None] * len(streams)
     failures: list[BaseException] = []
+    over = [Event() for _ in streams]
 
     def work(place: int, stream: Stream) -> None:
         try:
             answers[place] = answer(until(stream, failures))
         except BaseException as error:
             failures.append(error)
+        finally:
+            over[place].set()
 
     threads = [
         Thread(target=copy_context().run, args=(work, place, stream), daemon=True)
@@ -53,21 +73,26 @@ def in_threads(together: Together, answer: Answer) -> list[Any]:
     try:
         for thread in threads:
             thread.start()
-        for thread in threads:
-            thread.join()
+        wait_for(threads, over)
     except BaseException as error:  # such as Ctrl-C
         failures.insert(0, error)
-        for thread in threads:
-            if thread.ident is not None:
-                thread.join()
-    if not failures:
-        return answers
-    failure = failures[0]
-    failures.clear()
+        wait_for(threads, over)
     try:
-        raise failure
+        check_none(failures)
     finally:
-        del failure  # an exception must not be kept alive by a frame in its own traceback
+        failures.clear()
+    return answers
+
+
+def wait_for(threads: list[Thread], over: list[Event]) -> None:
+    """Wait until all that have begun are over.
+
+    `join` alone will not do: when Ctrl-C breaks it off, it takes the thread for ended from then on.
+    """
+    for thread, event in zip(threads, over, strict=True):
+        if thread.ident is not None:
+            event.wait()
+            thread.join()
 
 
 def until(stream: Stream, failures: list[BaseException]) -> Stream:
@@ -99,19 +124,23 @@ async def in_tasks(together: Together, answer: AnswerAsync) -> list[Any]:
     failures: list[BaseException] = []
 
     async def work(place: int, stream: Stream) -> None:
-        try:
-            answers[place] = await answer(stream)
-        except Exception as error:
-            failures.append(error)
-            raise
+        answers[place] = await answer(stream)
 
     try:
-        await all_tasks(work, streams)
-    except BaseExceptionGroup as group:
-        failure = failures[0] if failures else group.exceptions[0]
+        await all_tasks(work, streams, failures)
+        check_none(failures)
+    finally:
         failures.clear()
-        try:
-            raise failure from None
-        finally:
-            del failure, group  # as above
     return answers
+
+
+def check_none(failures: list[BaseException]) -> None:
+    """Raise the first failure, if there is one; what is no `Exception` comes before all others."""
+    no_stop = (Exception, BaseExceptionGroup, Ended)
+    stops = [failure for failure in failures if not isinstance(failure, no_stop)]
+    for failure in stops or failures:
+        stops.clear()
+        try:
+            raise failure
+        finally:
+            del failure  # an exception must not be kept alive by a frame in its own traceback

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+import os
+import socket
+import time
+from collections.abc import Callable, Generator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
+from threading import Thread
+from threading import enumerate as enumerate_threads
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import pytest
@@ -16,6 +23,7 @@ from ixbackoff import (
     Call,
     Download,
     Nat,
+    Now,
     Program,
     Schedule,
     Standard,
@@ -25,6 +33,8 @@ from ixbackoff import (
 )
 from ixbackoff.live import Limits, live, live_async, response_headers, response_headers_async
 from ixbackoff.schedules import powers_of_two
+from ixbackoff.squirrel.faults import Fault, Malformed
+from ixbackoff.squirrel.origin import Connection
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
@@ -33,9 +43,13 @@ if TYPE_CHECKING:
 
 A = TypeVar("A")
 I = TypeVar("I", bound=Nat)  # noqa: E741
-Row: TypeAlias = Standard | Call[Any]
+Row: TypeAlias = Standard | Call[Any] | Now
 
+SECONDS = 0.2
+MARGIN = 0.25  # of them, 0.1 are for removing the parts of an upload
 QUICK = Limits(connect_timeout=2.0, read_timeout=0.2, part_timeout=2.0)
+PATIENT = Limits(connect_timeout=20.0, read_timeout=20.0, part_timeout=20.0)
+IN_ALL = Limits(connect_timeout=20.0, read_timeout=20.0, part_timeout=20.0, total_timeout=SECONDS)
 
 
 @dataclass(frozen=True)
@@ -53,15 +67,16 @@ class Way:
         progress: Progress | None = None,
         logger: logging.Logger | None = None,
         schedule: Schedule = powers_of_two,
+        within: float | None = None,
     ) -> A:
         """Run a program by the live interpreter."""
         if self.name == "sync":
             world = live(limits=limits, stores=stores, progress=progress, logger=logger)
-            return program.run(world, schedule=schedule)
+            return program.run(world, schedule=schedule, within=within)
 
         async def running() -> A:
             world = live_async(limits=limits, stores=stores, progress=progress, logger=logger)
-            return await program.run_async(world, schedule=schedule)
+            return await program.run_async(world, schedule=schedule, within=within)
 
         return asyncio.run(running()) if self.name == "asyncio" else trio.run(running)
 
@@ -122,3 +137,115 @@ def with_secrets(url: str, path: str) -> str:
 
 
 SECRETS = ("sesame", "opensaysme", "token", "hush", "whisper", "c2VzYW1l")
+
+
+@contextmanager
+def peer(*said: bytes, scheme: str = "http") -> Generator[str]:
+    """A server that says so to every client, piece by piece, and then nothing more; its URL.
+
+    At the end of the block all its clients have gone, or that is a failure.
+    """
+    talks: list[Thread] = []
+
+    def talk(client: socket.socket) -> None:
+        with client, suppress(OSError):
+            for piece in said:
+                client.sendall(piece)
+                time.sleep(0.02)
+            while client.recv(2**16):
+                pass
+
+    def listen() -> None:
+        with suppress(OSError):
+            while True:
+                talks.append(Thread(target=talk, args=(listener.accept()[0],), daemon=True))
+                talks[-1].start()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listening = Thread(target=listen)
+        listening.start()
+        try:
+            yield f"{scheme}://127.0.0.1:{listener.getsockname()[1]}/a"
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)
+            listening.join()
+    for talking in talks:
+        talking.join(2.0)
+        assert not talking.is_alive(), "a connection was left open"
+
+
+@contextmanager
+def full(host: str = "127.0.0.1", port: int = 0) -> Generator[str]:
+    """A server that takes no connection any more, so that opening one takes forever; its URL."""
+    with ExitStack() as opened:
+        listener = opened.enter_context(socket.socket())
+        listener.bind((host, port))
+        listener.listen(0)
+        for _ in range(4):
+            client = opened.enter_context(socket.socket())
+            client.setblocking(False)
+            client.connect_ex(listener.getsockname())
+        yield f"http://{host}:{listener.getsockname()[1]}/a"
+
+
+@contextmanager
+def nothing_left(folder: Path) -> Generator[None]:
+    """When the block ends, there are no more files, descriptors and threads than before."""
+    before, descriptors, files = threads(), open_descriptors(), sorted(folder.iterdir())
+    yield
+    end = time.monotonic() + 2.0
+    while threads() > before or open_descriptors() > descriptors:
+        assert time.monotonic() < end, (threads(), open_descriptors(), descriptors)
+        time.sleep(0.01)
+    assert sorted(folder.iterdir()) == files
+
+
+def open_descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+def threads() -> int:
+    """Those that do something: trio keeps a thread for its next work, for some seconds."""
+    return sum(not thread.name.startswith("Trio") for thread in enumerate_threads())
+
+
+@contextmanager
+def taking(seconds: float) -> Generator[None]:
+    """The block ends after so many seconds, and hardly later."""
+    begin = time.monotonic()
+    yield
+    assert seconds - 0.01 <= time.monotonic() - begin < seconds + MARGIN
+
+
+def one_by_one(text: bytes) -> list[bytes]:
+    return [text[place : place + 1] for place in range(len(text))]
+
+
+def answered(body: bytes = b"") -> Malformed:
+    """As a store answers that is well."""
+    head = b'HTTP/1.1 200 OK\r\nETag: "a"\r\nConnection: close\r\nContent-Length: %d\r\n\r\n'
+    return Malformed(head % len(body) + body)
+
+
+@dataclass(frozen=True)
+class Slowly:
+    """Answers as another fault does, after so many seconds."""
+
+    seconds: float
+    fault: Fault
+
+    def answer(self, connection: Connection) -> None:
+        connection.origin.stopped.wait(self.seconds)
+        self.fault.answer(connection)
+
+
+@dataclass(frozen=True)
+class Drip:
+    """Sends a text, and byte by byte a header that never ends."""
+
+    text: bytes = b"HTTP/1.1 200 OK\r\nX: "
+
+    def answer(self, connection: Connection) -> None:
+        connection.send(self.text)
+        while not connection.origin.stopped.wait(0.02):
+            connection.send(b"x")

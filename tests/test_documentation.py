@@ -65,7 +65,9 @@ def mypy(text: str, name: str, folder: Path) -> list[str]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_its_programs_pass_the_type_checker(page: Path, tmp_path: Path) -> None:
     right = [
-        block.text for block in blocks(page) if block.language == "python" and block.words != "wrong"
+        block.text
+        for block in blocks(page)
+        if block.language == "python" and block.words != "wrong"
     ]
     assert mypy("\n".join(right), "right.py", tmp_path) == []
 

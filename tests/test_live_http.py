@@ -270,6 +270,34 @@ def test_credentials_are_used_and_never_shown(
 
 
 @each_way
+def test_the_proxies_of_the_usual_variables_are_used(
+    way: Way, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    with Origin({"http://nuts.example/a": ACORN, "/b": b"b"}) as proxy:
+        for address in (proxy.url, proxy.url.removeprefix("http://")):
+            monkeypatch.setenv("http_proxy", address.replace("127", "sesame:opensaysme@127"))
+            way.perform(Download("http://nuts.example/a", str(tmp_path / "a")))
+            way.perform(Download(f"{proxy.url}/b", str(tmp_path / "b")))
+    assert (tmp_path / "a").read_bytes() == ACORN
+    basic = "Basic " + b64encode(b"sesame:opensaysme").decode()
+    given = [request.headers.get("proxy-authorization") for request in proxy.requests]
+    assert given == [basic, None] * 2
+
+
+@each_way
+def test_a_proxy_that_refuses_is_told_without_its_password(
+    way: Way, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Origin({}, {("CONNECT", "nuts.example:443"): [Status(407)]}) as proxy:
+        monkeypatch.setenv("https_proxy", proxy.url.replace("127", "sesame:opensaysme@127"))
+        with pytest.raises(ConnectionError, match="the proxy refuses") as caught:
+            way.perform(Download("https://nuts.example/a", str(tmp_path / "a")))
+    shown = "".join(traceback.format_exception(caught.value))
+    assert not [secret for secret in SECRETS if secret in shown]
+
+
+@each_way
 def test_headers_are_asked_for_without_the_body(way: Way) -> None:
     resources: dict[str, bytes | Resource] = {
         "/a": ACORN,

@@ -16,7 +16,6 @@ from contextlib import ExitStack
 from dataclasses import replace
 from itertools import repeat
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import httpx2
@@ -28,6 +27,7 @@ from ixbackoff import N0, ClientError, ServerError, Throttled, Upload, at
 from ixbackoff.failures import WORTH_ANOTHER_TRY
 from ixbackoff.live import StoreError, live, s3_store, store_of, uploads
 from ixbackoff.live.folders import swept
+from ixbackoff.live.times import Deadline
 from ixbackoff.squirrel.faults import Dropped, Fault, Hang, Malformed, Reset, Status
 from ixbackoff.squirrel.origin import Origin
 
@@ -260,14 +260,9 @@ except OSError as error:
 
 SLOW_CLOCK = """
 import time
-from types import SimpleNamespace
-from ixbackoff.live import uploads
+from ixbackoff.live.times import Deadline
 
-def monotonic():
-    time.sleep(0.02)
-    return time.monotonic()
-
-uploads.time = SimpleNamespace(monotonic=monotonic)
+Deadline.check = lambda deadline: time.sleep(0.02)
 """
 
 
@@ -319,11 +314,7 @@ def test_what_another_is_writing_is_not_swept(tmp_path: Path) -> None:
 def test_a_cancelled_upload_leaves_nothing(
     way: Way, large: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def slow() -> float:
-        time.sleep(0.02)
-        return time.monotonic()
-
-    monkeypatch.setattr(uploads, "time", SimpleNamespace(monotonic=slow))
+    monkeypatch.setattr("ixbackoff.live.times.Deadline.check", lambda _: time.sleep(0.02))
     folder = tmp_path / "store"
     way.cancelled(
         Upload(str(large), (folder / "key").as_uri()),
@@ -332,11 +323,20 @@ def test_a_cancelled_upload_leaves_nothing(
     assert os.listdir(folder) == []
 
 
-def test_an_upload_keeps_to_its_time(large: Path, aws: pytest.MonkeyPatch, moto: str) -> None:
+def test_an_upload_keeps_to_its_time_and_removes_its_parts(
+    large: Path, aws: pytest.MonkeyPatch, moto: str
+) -> None:
     aws.setenv("AWS_ENDPOINT_URL", moto)
     bucket = made(moto, "timed")
-    with pytest.raises(TimeoutError, match=r"s3://timed/key: not done within 0\.001 s"):
+    check = Deadline.check
+
+    def slow(deadline: Deadline) -> None:
+        time.sleep(0.1)
+        check(deadline)
+
+    aws.setattr(Deadline, "check", slow)
+    with pytest.raises(TimeoutError, match=r"s3://timed/key: not done within 0\.8 s"):
         SYNC.perform(
-            Upload(str(large), f"s3://{bucket}/key"), limits=replace(QUICK, total_timeout=0.001)
+            Upload(str(large), f"s3://{bucket}/key"), limits=replace(QUICK, total_timeout=0.8)
         )
     assert keys_of(moto, bucket) == []

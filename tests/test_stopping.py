@@ -188,9 +188,7 @@ def test_a_program_that_outlives_a_cancellation_can_be_cancelled_in_its_waits() 
     async def main() -> None:
         with trio.move_on_after(0.01) as scope:
             await (
-                at(N1)
-                .retry(outliving())
-                .run_async(hanging([], trio.sleep), schedule=Constant(60))
+                at(N1).retry(outliving()).run_async(hanging([], trio.sleep), schedule=Constant(60))
             )
         assert scope.cancelled_caught
 

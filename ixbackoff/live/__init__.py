@@ -9,6 +9,7 @@ from .interpreters import live, live_async
 from .limits import DEFAULT_LIMITS, Limits
 from .refusals import RedirectError, StoreError, TooLarge
 from .stores import s3_store, store_of
+from .times import Deadline
 
 __all__ = [
     "Limits",
@@ -37,13 +38,15 @@ def response_headers(url: str, *, limits: Limits = DEFAULT_LIMITS) -> Mapping[st
     Raises:
         Exception: what `Download` raises, in the same cases.
     """
+    deadline = Deadline(limits)
     with needed("response_headers"):
         from . import http
-    return http.head(url, limits)
+    return http.head(url, limits, deadline)
 
 
 async def response_headers_async(url: str, *, limits: Limits = DEFAULT_LIMITS) -> Mapping[str, str]:
     """As `response_headers`, under asyncio and trio."""
+    deadline = Deadline(limits)
     with needed("response_headers_async"):
         from . import http
-    return await http.head_async(url, limits)
+    return await http.head_async(url, limits, deadline)

@@ -6,7 +6,6 @@ import os
 import socket
 import ssl
 import sys
-import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from typing import TypeAlias
@@ -17,6 +16,7 @@ from ..vocabulary import Download, without_secrets
 from .answers import failure_of_status
 from .limits import Limits
 from .refusals import RedirectError, TooLarge
+from .times import Deadline
 
 Progress: TypeAlias = Callable[[Download, int, int | None], None]
 """Told of a download, the bytes that it has got, and those that it will get, where it is known."""
@@ -41,13 +41,14 @@ class Exchange:
     # one that comes nevertheless is part of what it keeps.
     headers = {"Accept-Encoding": "identity"}  # noqa: RUF012
 
-    def __init__(self, method: str, url: str, limits: Limits) -> None:
+    def __init__(self, method: str, url: str, limits: Limits, deadline: Deadline) -> None:
         self.method = method
         self.asked = f"{method} {without_secrets(url)}"
         self.limits = limits
         self.redirects = 0
         self.before = sys.exception()
-        self.deadline = time.monotonic() + limits.total_timeout
+        self.deadline = deadline
+        deadline.what = self.asked
         self.timeout = httpx2.Timeout(limits.read_timeout, connect=limits.connect_timeout)
         try:
             self.url = httpx2.URL(url)
@@ -56,9 +57,12 @@ class Exchange:
             raise ValueError(f"{method}: the URL cannot be read, give {ADDRESS}.") from None
         self.check_scheme(self.url)
 
-    def first(self, client: httpx2.Client | httpx2.AsyncClient) -> httpx2.Request:
-        """The request to begin with."""
-        return hidden(client.build_request(self.method, self.url))
+    def first(
+        self, client: httpx2.Client | httpx2.AsyncClient, trace: object = None
+    ) -> httpx2.Request:
+        """The request to begin with; `trace` is told of what happens to it."""
+        extensions = {} if trace is None else {"trace": trace}
+        return hidden(client.build_request(self.method, self.url, extensions=extensions))
 
     def following(self, response: httpx2.Response) -> httpx2.Request | None:
         """The request to go on with, or `None` if this is the answer.
@@ -66,7 +70,7 @@ class Exchange:
         Raises:
             Exception: the failure that the answer is.
         """
-        self.check_time()
+        self.deadline.check()
         following = response.next_request
         if following is None:
             failure = failure_of_status(response.status_code, response.headers, self.asked)
@@ -86,10 +90,6 @@ class Exchange:
         what = f"a URL of the scheme {url.scheme!r}" if url.host else "a URL without a host"
         raise ValueError(f"{is_to} {what}, give {ADDRESS}.")
 
-    def check_time(self) -> None:
-        if time.monotonic() > self.deadline:
-            raise TimeoutError(f"{self.asked}: not done within {self.limits.total_timeout:g} s")
-
     @contextmanager
     def translated(self) -> Generator[None]:
         """Errors of the HTTP library come out as failures, without what a URL must not tell."""
@@ -105,6 +105,8 @@ class Exchange:
                 return ssl.SSLCertVerificationError(
                     f"{self.asked}: its certificate is not trusted: {cause.verify_message}"
                 )
+        if isinstance(error, httpx2.TimeoutException) and not self.deadline.left:
+            return self.deadline.exceeded()
         if isinstance(error, httpx2.ConnectTimeout | httpx2.PoolTimeout):
             return TimeoutError(f"{self.asked}: no connection in {self.limits.connect_timeout:g} s")
         if isinstance(error, httpx2.TimeoutException):
@@ -146,11 +148,11 @@ class Body:
 
         Raises:
             TooLarge: the body is larger than `Limits.max_size`.
-            TimeoutError: the download takes longer than `Limits.total_timeout`.
+            TimeoutError: the download is not done by its deadline.
         """
         self.received += len(chunk)
         self.check_size(self.received)
-        self.exchange.check_time()
+        self.exchange.deadline.check()
         self.tell()
         return chunk
 

@@ -16,6 +16,8 @@ from .exchanges import Body, Exchange, Progress
 from .files import PartFile
 from .limits import Limits
 from .threads import in_thread
+from .times import Deadline
+from .transports import Opened, TimedTransport
 
 # Below INFO it shows headers as they come, and a redirect's may hold what no log may show.
 WIRE = logging.getLogger("httpcore2")
@@ -23,8 +25,10 @@ if WIRE.level == logging.NOTSET:
     WIRE.setLevel(logging.INFO)
 
 
-def download(command: Download, limits: Limits, progress: Progress | None) -> None:
-    exchange = Exchange("GET", command.url, limits)
+def download(
+    command: Download, limits: Limits, deadline: Deadline, progress: Progress | None
+) -> None:
+    exchange = Exchange("GET", command.url, limits, deadline)
     with PartFile(command.path) as part:
         with answer(exchange) as response:
             body = Body(command, exchange, response, progress)
@@ -34,8 +38,10 @@ def download(command: Download, limits: Limits, progress: Progress | None) -> No
         part.commit()
 
 
-async def download_async(command: Download, limits: Limits, progress: Progress | None) -> None:
-    exchange = Exchange("GET", command.url, limits)
+async def download_async(
+    command: Download, limits: Limits, deadline: Deadline, progress: Progress | None
+) -> None:
+    exchange = Exchange("GET", command.url, limits, deadline)
     with PartFile(command.path) as part:
         async with answer_async(exchange) as response:
             body = Body(command, exchange, response, progress)
@@ -46,13 +52,13 @@ async def download_async(command: Download, limits: Limits, progress: Progress |
         await in_thread(part.commit)
 
 
-def head(url: str, limits: Limits) -> Mapping[str, str]:
-    with answer(Exchange("HEAD", url, limits)) as response:
+def head(url: str, limits: Limits, deadline: Deadline) -> Mapping[str, str]:
+    with answer(Exchange("HEAD", url, limits, deadline)) as response:
         return response.headers
 
 
-async def head_async(url: str, limits: Limits) -> Mapping[str, str]:
-    async with answer_async(Exchange("HEAD", url, limits)) as response:
+async def head_async(url: str, limits: Limits, deadline: Deadline) -> Mapping[str, str]:
+    async with answer_async(Exchange("HEAD", url, limits, deadline)) as response:
         return response.headers
 
 
@@ -62,7 +68,9 @@ def answer(exchange: Exchange) -> Generator[httpx2.Response]:
     with (
         exchange.translated(),
         httpx2.Client(
-            verify=trusted(), timeout=exchange.timeout, headers=exchange.headers
+            transport=TimedTransport(trusted(), exchange.deadline),
+            timeout=exchange.timeout,
+            headers=exchange.headers,
         ) as client,
     ):
         request: httpx2.Request | None = exchange.first(client)
@@ -76,11 +84,14 @@ def answer(exchange: Exchange) -> Generator[httpx2.Response]:
 @asynccontextmanager
 async def answer_async(exchange: Exchange) -> AsyncGenerator[httpx2.Response]:
     """As `answer`."""
-    with exchange.translated():
-        async with httpx2.AsyncClient(
-            verify=trusted(), timeout=exchange.timeout, headers=exchange.headers
-        ) as client:
-            request: httpx2.Request | None = exchange.first(client)
+    with exchange.translated(), exchange.deadline.kept():
+        async with (
+            aclosing(Opened()) as opened,
+            httpx2.AsyncClient(
+                verify=trusted(), timeout=exchange.timeout, headers=exchange.headers
+            ) as client,
+        ):
+            request: httpx2.Request | None = exchange.first(client, opened)
             while request is not None:
                 async with aclosing(await client.send(request, stream=True)) as response:
                     request = exchange.following(response)

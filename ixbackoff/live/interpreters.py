@@ -13,6 +13,7 @@ from ..commands import AsyncInterpreter, Interpreter
 from ..vocabulary import Delay, Download, Log, Now, Pick, Standard, Throw, Upload
 from .extras import needed
 from .limits import DEFAULT_LIMITS, Limits
+from .times import Deadline
 from .uploads import upload, upload_async
 
 if TYPE_CHECKING:
@@ -46,6 +47,13 @@ def live(
     `ValueError` (a URL of the wrong kind). No text of any of them holds the user name, password,
     query or fragment of a URL. A store's `Retry-After` is not carried: its client drops it.
 
+    A download or an upload ends, with `TimeoutError`, when its limits or the program's time
+    (`within`, `.limit`) are over, a quarter of a second later at most on a busy machine, whatever
+    the other side does. What cannot be ended is left to end by itself: looking up the address of a
+    host, importing what the first command needs, waiting for a disk, and the function of a `Call`.
+    Parts of a large file that a store did not take in time are removed if it answers at once; a
+    bucket should have a rule that removes the others.
+
     >>> from ixbackoff import N0, Log, at
     >>> at(N0).do(Log("ready")).run(live())
 
@@ -65,9 +73,10 @@ def live(
         time.sleep(min(command.seconds, LONGEST_SLEEP))
 
     def download(command: Download) -> None:
+        deadline = Deadline(limits)
         with needed("Download"):
             from . import http
-        http.download(command, limits, progress)
+        http.download(command, limits, deadline, progress)
 
     return (
         Download.handled_by(download)
@@ -86,16 +95,18 @@ def live_async(
 ) -> AsyncInterpreter[Standard | Call[Any] | CallAsync[Any] | Now | Pick]:
     """As `live`, for `run_async`, under asyncio and trio.
 
-    A command that is cancelled leaves nothing behind: no part of a file, no connection, no thread.
+    A command that is cancelled, as it is when its time is over, leaves nothing behind: no part of a
+    file, no connection, no thread but one that looks up the address of a host.
     `Call` calls its function where it is, so a function that takes long holds up the event loop.
     """
     kept = dict(stores or {})
     log = logger or LOGGER
 
     async def download(command: Download) -> None:
+        deadline = Deadline(limits)
         with needed("Download"):
             from . import http
-        await http.download_async(command, limits, progress)
+        await http.download_async(command, limits, deadline, progress)
 
     async def sleep(command: Delay) -> None:
         with needed("Delay"):

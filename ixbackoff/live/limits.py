@@ -14,10 +14,11 @@ class Limits:
     10.0
 
     Attributes:
-        connect_timeout: seconds for opening a connection.
+        connect_timeout: seconds for opening a connection to one address of a host.
         read_timeout: seconds in which something has to arrive from a web server.
         part_timeout: seconds for one request to an object store, which carries at most 5 MiB.
-        total_timeout: seconds for a whole download or upload.
+        total_timeout: seconds for a whole download or upload, or for headers; a program that has
+            less time (`within`, `.limit`) shortens it.
         max_size: bytes of a download.
         max_redirects: how many redirects are followed.
 

@@ -6,10 +6,11 @@ import errno
 import math
 import os
 import stat
-import time
 from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import AbstractContextManager, nullcontext
-from typing import IO, TYPE_CHECKING
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, TypedDict
 
 from ..vocabulary import Upload, without_secrets
 from .complaints import failure_of
@@ -17,6 +18,7 @@ from .extras import needed
 from .folders import swept
 from .limits import Limits
 from .stores import store_of
+from .times import Deadline
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
@@ -25,6 +27,12 @@ PIECE = 2**20
 PART = 5 * PIECE  # the smallest part that S3 takes
 PARTS = 10_000  # the most that S3 takes
 PARTS_AT_ONCE = 4
+GRACE = 0.1  # seconds after the deadline, in which the parts of a large file are removed
+
+
+class Options(TypedDict):
+    chunk_size: int
+    max_concurrency: int
 
 
 def upload(
@@ -39,38 +47,47 @@ def upload(
         command: which file, and where to.
         stores: stores by the beginning of their URLs.
         limits: its time-outs.
-        checkpoint: called before each piece of a large file; what it raises ends the upload.
+        checkpoint: called again and again; what it raises ends the upload.
     """
+    deadline = Deadline(limits)
     with needed("Upload"):
         import obstore
         from obstore.exceptions import BaseError
-    shown = without_secrets(command.url)
-    deadline = time.monotonic() + limits.total_timeout
-
-    def pieces(file: IO[bytes]) -> Iterator[bytes]:
-        while piece := file.read(PIECE):
-            checkpoint()
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"{shown}: not done within {limits.total_timeout:g} s")
-            yield piece
-
+        from obstore.store import LocalStore, MemoryStore
+    shown = deadline.what = without_secrets(command.url)
     status = os.stat(command.path)
     if stat.S_ISFIFO(status.st_mode):  # opening it would wait for a writer
         raise OSError(errno.EINVAL, "Not a regular file", command.path)
     with open(command.path, "rb") as file:
-        store, key = store_of(command.url, stores, limits)
+        store, key = store_of(command.url, stores, shortened(limits, deadline))
+        near = isinstance(store, LocalStore | MemoryStore)
         small = status.st_size <= PART
+
+        def pieces() -> Iterator[bytes]:
+            while piece := file.read(PIECE):
+                if near:
+                    checkpoint()
+                deadline.check()
+                yield piece
+
+        content = file.read() if small else pieces()
+        options = Options(
+            chunk_size=max(PART, math.ceil(status.st_size / PARTS)), max_concurrency=PARTS_AT_ONCE
+        )
         with kept_clean(store, key):
             try:
-                obstore.put(
-                    store,
-                    key,
-                    file.read() if small else pieces(file),
-                    chunk_size=max(PART, math.ceil(status.st_size / PARTS)),
-                    max_concurrency=PARTS_AT_ONCE,
-                )
+                if near:
+                    obstore.put(store, key, content, **options)
+                else:  # only what is awaited can be ended while a server says nothing
+                    with needed("Upload"):
+                        from .threads import awaited
+                    putting = partial(obstore.put_async, store, key, content, **options)
+                    awaited(putting, deadline, checkpoint, GRACE)
             except BaseError as error:
-                raise failure_of(error, shown) from None
+                failure = failure_of(error, shown)
+                if isinstance(failure, TimeoutError) and not deadline.left:
+                    failure = deadline.exceeded()
+                raise failure from None
             except (FileNotFoundError, ValueError) as error:
                 if getattr(error, "errno", None) is not None:
                     raise
@@ -80,12 +97,25 @@ def upload(
 async def upload_async(
     command: Upload, stores: MutableMapping[str, ObjectStore], limits: Limits
 ) -> None:
-    """As `upload`; cancelled, it ends before the next piece, and nothing is put."""
+    """As `upload`; cancelled, it ends, and nothing is put."""
     with needed("Upload"):
         import anyio.from_thread
 
         from .threads import in_thread
     await in_thread(lambda: upload(command, stores, limits, anyio.from_thread.check_cancelled))
+
+
+def shortened(limits: Limits, deadline: Deadline) -> Limits:
+    """The limits for the requests of a store, so that one of them ends when time is up.
+
+    The store's client then still removes the parts of a large file.
+    """
+    deadline.check()
+    return replace(
+        limits,
+        connect_timeout=deadline.of(limits.connect_timeout),
+        part_timeout=deadline.of(limits.part_timeout),
+    )
 
 
 def kept_clean(store: ObjectStore, key: str) -> AbstractContextManager[None]:

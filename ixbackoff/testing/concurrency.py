@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import suppress
+from contextvars import Context, copy_context
 from heapq import heappop, heappush
 from typing import Any, Protocol, TypeAlias
 
 from ..commands import Command
+from ..deadlines import LEFT
 from ..replay import Stream
 from ..together import Ended, branches
 from ..vocabulary import Together
@@ -27,6 +29,7 @@ def interleaved(together: Together, world: Clock) -> Generator[Command[Any], Any
     The first failure, in that time, ends the rest: what they were doing then was in vain.
     """
     streams = branches(together)
+    contexts = [copy_context() for _ in streams]  # each has limits of its own
     answers: list[Any] = [None] * len(streams)
     # What came of the present command of each branch, and when.
     queue: list[tuple[float, int, Any, BaseException | None]]
@@ -37,14 +40,18 @@ def interleaved(together: Together, world: Clock) -> Generator[Command[Any], Any
         while queue:
             world.now, place, answer, failure = heappop(queue)
             try:
-                command = advanced(streams[place], answer, failure)
-                answer, failure = yield from outcome(command)
+                command = contexts[place].run(advanced, streams[place], answer, failure)
+                answer, failure = yield from outcome(command, contexts[place])
                 heappush(queue, (world.now, place, answer, failure))
             except StopIteration as end:
                 answers[place] = end.value
+    except GeneratorExit:  # nobody answers any more
+        for stream in streams:
+            stream.close()
+        raise
     except BaseException:
         for _, place, *_ in queue:
-            yield from ended(streams[place])
+            yield from ended(streams[place], contexts[place])
         raise
     finally:
         queue.clear()
@@ -60,19 +67,29 @@ def advanced(stream: Stream, answer: Any, failure: BaseException | None) -> Comm
 
 
 def outcome(
-    command: Command[Any],
+    command: Command[Any], context: Context
 ) -> Generator[Command[Any], Any, tuple[Any, BaseException | None]]:
+    """What comes of a command of the branch that has this context."""
+    before = LEFT.get()
+    LEFT.set(context.get(LEFT))
     try:
         return (yield command), None
+    except GeneratorExit:
+        raise
     except BaseException as error:
         return None, error
+    finally:
+        LEFT.set(before)
 
 
-def ended(stream: Stream) -> Generator[Command[Any], Any, None]:
+def ended(stream: Stream, context: Context) -> Generator[Command[Any], Any, None]:
     """End a branch: the commands of its `finally` blocks are still carried out."""
     failure: BaseException | None = Ended()
     answer: Any = None
-    with suppress(Exception, Ended, StopIteration):
-        while True:
-            command = advanced(stream, answer, failure)
-            answer, failure = yield from outcome(command)
+    try:
+        with suppress(Exception, Ended, StopIteration):
+            while True:
+                command = context.run(advanced, stream, answer, failure)
+                answer, failure = yield from outcome(command, context)
+    finally:
+        failure = None

@@ -2,7 +2,7 @@
 
 from typing import assert_type
 
-from ixbackoff import N0, N3, Command, Delay, Exponential, Interpreter, Log, at
+from ixbackoff import N0, N3, Command, Computed, Constant, Delay, Exponential, Interpreter, Log, at
 
 
 class GetETag(Command[str]):
@@ -17,16 +17,16 @@ def pause(delay: Delay) -> None:
     print(delay.seconds, delay.rung, delay.failure)
 
 
-def fixed(k: int) -> float:
-    return 5.0
+def squares(k: int) -> float:
+    return (k + 1) ** 2
 
 
 def run(interpreter: Interpreter[GetETag | Delay | Log]) -> None:
     program = at(N3).retry(GetETag())
     assert_type(program.run(interpreter), str)
     assert_type(program.run(interpreter, schedule=Exponential(base=0.1, factor=3, cap=5)), str)
-    assert_type(program.run(interpreter, schedule=lambda k: 0.5 * k), str)
-    assert_type(program.run(interpreter, schedule=fixed), str)
+    assert_type(program.run(interpreter, schedule=Constant(5).jittered()), str)
+    assert_type(program.run(interpreter, schedule=Computed(squares)), str)
     assert_type(program.map(len).run(interpreter), int)
     assert_type(at(N3).give_up().run(interpreter), None)
     assert_type(at(N0).do(GetETag()).run(interpreter), str)

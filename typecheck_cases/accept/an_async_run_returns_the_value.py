@@ -2,7 +2,7 @@
 
 from typing import assert_type
 
-from ixbackoff import N3, AsyncInterpreter, Command, Delay, Exponential, Interpreter, at
+from ixbackoff import N3, AsyncInterpreter, Command, Computed, Delay, Exponential, Interpreter, at
 
 
 class GetETag(Command[str]):
@@ -28,7 +28,7 @@ async def run(
     assert_type(await program.run_async(awaited), str)
     assert_type(await program.run_async(plain), str)
     assert_type(await program.run_async(awaited, schedule=Exponential(base=0.1)), str)
-    assert_type(await program.run_async(awaited, schedule=lambda _: 1.0), str)
+    assert_type(await program.run_async(awaited, schedule=Computed(lambda _: 1.0)), str)
     assert_type(
         await program.run_async(GetETag.awaited_by(get_etag) | Delay.awaited_by(pause)), str
     )

@@ -1,6 +1,10 @@
-"""A schedule is a function from the number of the wait to seconds."""
+"""A schedule is a `Schedule`; a function from the number of the wait to seconds makes one."""
 
-from ixbackoff import N3, Exponential, Interpreter, Standard, at
+from ixbackoff import N3, Computed, Exponential, Interpreter, Standard, at
+
+
+def seconds(k: int) -> float:
+    return 1.0
 
 
 def of_text(k: str) -> float:
@@ -14,11 +18,14 @@ def text(k: int) -> str:
 async def run(interpreter: Interpreter[Standard]) -> None:
     at(N3).give_up().run(interpreter, schedule=1.0)  # E: [arg-type]
     at(N3).give_up().run(interpreter, schedule=[1.0, 2.0])  # E: [arg-type]
-    at(N3).give_up().run(interpreter, schedule=of_text)  # E: [arg-type]
-    at(N3).give_up().run(interpreter, schedule=text)  # E: [arg-type]
+    at(N3).give_up().run(interpreter, schedule=seconds)  # E: [arg-type]
+    at(N3).give_up().run(interpreter, schedule=lambda k: 1.0)  # E: [arg-type]
+    at(N3).give_up().run(interpreter, schedule=Computed(seconds))
+    at(N3).give_up().run(interpreter, schedule=Computed(of_text))  # E: [arg-type]
+    at(N3).give_up().run(interpreter, schedule=Computed(text))  # E: [arg-type]
     at(N3).give_up().run(interpreter, schedule=Exponential)  # E: [arg-type]
     at(N3).give_up().run(interpreter, Exponential())  # E: [call-arg]
-    await at(N3).give_up().run_async(interpreter, schedule=text)  # E: [arg-type]
+    await at(N3).give_up().run_async(interpreter, schedule=seconds)  # E: [arg-type]
 
 
 Exponential("1")  # E: [arg-type]

@@ -1,0 +1,119 @@
+"""The command line: `python -m ixbackoff.plotting [MODULE:NAME ...]`."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Never
+
+from ..schedules import Timing
+from .pictures import draw
+
+POST = ("ixbackoff.published:post_blue", "ixbackoff.published:post_green")
+WRONG = 2
+MOST = 1000
+
+
+class Parser(ArgumentParser):
+    """One that says in one line what is wrong."""
+
+    def error(self, message: str) -> Never:
+        self.exit(WRONG, f"{message}; --help tells more.\n")
+
+
+def named(text: str) -> tuple[str, Timing]:
+    """The name, and the schedule that is called so in its module.
+
+    >>> named("ixbackoff.schedules:powers_of_two")
+    ('ixbackoff.schedules:powers_of_two', Exponential(base=1.0, factor=2.0, cap=None))
+
+    Raises:
+        ArgumentTypeError: there is none.
+    """
+    module, _, name = text.partition(":")
+    if not module or not name:
+        raise ArgumentTypeError(f"{text}: write MODULE:NAME, such as {POST[0]}")
+    try:
+        found: object = vars(import_module(module))[name]
+    except ImportError as error:
+        raise ArgumentTypeError(f"{text}: {error}") from None
+    except KeyError:
+        raise ArgumentTypeError(f"{text}: the module has no {name}") from None
+    if not isinstance(found, Timing):
+        raise ArgumentTypeError(f"{text} is no schedule, but {found!r}")
+    return text, found
+
+
+def labelled(timings: dict[str, Timing]) -> dict[str, Timing]:
+    """By their names without their modules, unless two are called so."""
+    names = [text.partition(":")[2] for text in timings]
+    return {
+        text if names.count(name) > 1 else name: timing
+        for name, (text, timing) in zip(names, timings.items(), strict=True)
+    }
+
+
+def whole(least: int, most: int | None = None) -> Callable[[str], int]:
+    """What reads a whole number between these bounds."""
+
+    def read(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            number = least - 1
+        if number < least or (most is not None and number > most):
+            bounds = f"{least} to {most}" if most is not None else f"{least} or more"
+            raise ArgumentTypeError(f"{text}: give a whole number, {bounds}")
+        return number
+
+    return read
+
+
+def parsed(arguments: list[str] | None) -> Namespace:
+    """The command line's words."""
+    parser = Parser(
+        prog="python -m ixbackoff.plotting",
+        description="Draw the waits of schedules over the number of the attempt, on a linear and a "
+        "logarithmic axis, as PNG and SVG. Without names it draws the two graphs of the post "
+        '"Exponential Backoff or how not to crash a server".',
+    )
+    parser.add_argument(
+        "timings",
+        nargs="*",
+        type=named,
+        metavar="MODULE:NAME",
+        help="a schedule, by its name in a module that can be imported",
+    )
+    parser.add_argument(
+        "--waits", type=whole(1, MOST), default=20, help="how many (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--seed", type=whole(0), default=1, help="of the random numbers (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--folder", type=Path, default=Path(), help="where the files go (default: here)"
+    )
+    return parser.parse_args(arguments)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Draw what the command line names; the exit status."""
+    words = parsed(arguments)
+    timings = dict(words.timings or map(named, POST))
+    try:
+        files = draw(labelled(timings), words.folder, waits=words.waits, seed=words.seed)
+    except OSError as error:
+        print(f"{error.filename} cannot be used: {error.strerror}.", file=sys.stderr)
+        return WRONG
+    except (ImportError, ValueError) as error:
+        print(f"{error}", file=sys.stderr)
+        return WRONG
+    print(*files, sep="\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,29 @@
+"""What can shorten waits is for simulations: no program runs with it, and no schedule contains it."""
+
+from ixbackoff import N3, Constant, Exponential, Interpreter, Standard, at, plan, published, shortening
+
+full = shortening.FullJitter(base=0.1, cap=20)
+every = shortening.Every(30)
+raw = shortening.RawNormalJitter(published.post_green)
+
+
+async def run(interpreter: Interpreter[Standard]) -> None:
+    at(N3).give_up().run(interpreter, schedule=full)  # E: [arg-type]
+    at(N3).give_up().run(interpreter, schedule=shortening.EqualJitter())  # E: [arg-type]
+    at(N3).give_up().run(interpreter, schedule=shortening.DecorrelatedJitter())  # E: [arg-type]
+    at(N3).give_up().run(interpreter, schedule=every)  # E: [arg-type]
+    at(N3).give_up().run(interpreter, schedule=raw)  # E: [arg-type]
+    await at(N3).give_up().run_async(interpreter, schedule=full)  # E: [arg-type]
+
+
+plan(at(N3).give_up(), full)  # E: [arg-type]
+Exponential() | full  # E: [operator]
+full | Exponential()  # E: [operator]
+every & Constant(5)  # E: [operator]
+Constant(5) & every  # E: [operator]
+raw + Constant(5)  # E: [operator]
+full + full  # E: [operator]
+2 * full  # E: [operator]
+full.jittered()  # E: [attr-defined]
+published.WholeSeconds(full)  # E: [arg-type]
+shortening.RawNormalJitter(Exponential())  # E: [arg-type]
