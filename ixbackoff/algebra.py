@@ -50,7 +50,10 @@ class Schedule(Timing):
         >>> Exponential().jittered(1.5).longest(3)
         12.0
         """
-        return self.begin()(k) if self.deterministic else inf
+        if not self.deterministic:
+            return inf
+        waits = begun(self, None)
+        return [waits(before) for before in range(k + 1)][-1]  # it may have been longer before
 
     def preview(self, waits: int, *, seed: int | None = None) -> list[float]:
         return list(accumulate(super().preview(waits, seed=seed), max))
@@ -109,6 +112,7 @@ class Pair(Schedule):
     """Two schedules, wait by wait: what can be made of them is longer when one of them is."""
 
     __slots__ = ("left", "right")
+    sound = True
     sign: str
     of: Callable[[float, float], float]
 
@@ -162,6 +166,7 @@ class Changed(Schedule):
     """Another schedule, changed."""
 
     __slots__ = ("schedule",)
+    sound = True
 
     def __init__(self, schedule: Schedule) -> None:
         if not isinstance(schedule, Schedule):
@@ -187,7 +192,7 @@ class Scaled(Changed):
 
     def begin(self, chance: Chance | None = None) -> Waits:
         waits, times = begun(self.schedule, chance), self.times
-        return lambda k: waits(k) * times
+        return (lambda k: waits(k) * times) if times else lambda k: 0.0
 
     def longest(self, k: int) -> float:
         return self.schedule.longest(k) * self.times if self.times else 0.0

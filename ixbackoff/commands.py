@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Generator, Iterable
+from functools import partial
 from types import CoroutineType
 from typing import Any, Generic, Never, Self, TypeAlias, final
 
@@ -295,7 +296,7 @@ def is_coroutine_function(function: Callable[..., object]) -> bool:
 
 def code_flags(function: Any) -> int:
     """What kind of function it is, as the flags of its code; 0 if it has none."""
-    inner = getattr(function, "func", function)  # of a functools.partial
+    inner = function.func if isinstance(function, partial) else function
     inner = getattr(inner, "__func__", inner)  # of a method
     if not hasattr(inner, "__code__"):  # an object that can be called
         inner = vars(inner.__class__).get("__call__")

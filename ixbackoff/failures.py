@@ -23,7 +23,7 @@ class Transient(Exception):
         ValueError: `retry_after` is no number, negative or not finite.
     """
 
-    retry_after: float | None
+    retry_after: float | None = None
 
     def __init__(self, *args: object, retry_after: float | None = None) -> None:
         super().__init__(*args)

@@ -43,7 +43,8 @@ def thain(timeout: float, maximum: float, factor: float = 2.0) -> Schedule:
     Raises:
         ValueError: `timeout` is not above 0, `factor` is less than 1, or `maximum` is negative.
     """
-    return Exponential(timeout, factor).jittered(2.0) & Constant(maximum)
+    most = Constant(maximum)
+    return Exponential(timeout, factor, cap=max(timeout, most.every)).jittered(2.0) & most
 
 
 @final
@@ -106,6 +107,7 @@ class NormalJitter(Schedule):
     """
 
     __slots__ = ("min_delay", "factor", "jitter", "max_delay")
+    sound = True
 
     def __init__(self, min_delay: float, factor: float, jitter: float, max_delay: float) -> None:
         for name, seconds in ("min_delay", min_delay), ("max_delay", max_delay):

@@ -28,9 +28,10 @@ __all__ = [
 
 
 class Series(Schedule):
-    """A schedule that is a plain function of k."""
+    """A schedule that is a plain function of k, and grows with it."""
 
     __slots__ = ()
+    sound = True
 
     @property
     def deterministic(self) -> bool:
@@ -38,6 +39,9 @@ class Series(Schedule):
 
     def begin(self, chance: Chance | None = None) -> Waits:  # noqa: ARG002
         return self.seconds
+
+    def longest(self, k: int) -> float:
+        return self.seconds(k)
 
     @abstractmethod
     def seconds(self, k: int) -> float:
@@ -187,6 +191,7 @@ class Computed(Schedule):
     """
 
     __slots__ = ("function",)
+    sound = True
 
     def __init__(self, function: Callable[[int], float]) -> None:
         if not callable(function):
@@ -196,10 +201,6 @@ class Computed(Schedule):
     @property
     def deterministic(self) -> bool:
         return True
-
-    def longest(self, k: int) -> float:
-        waits = self.begin()
-        return max(waits(before) for before in range(k + 1))
 
     def begin(self, chance: Chance | None = None) -> Waits:  # noqa: ARG002
         return never_shorter(lambda k: number(self.function(k), k, self))

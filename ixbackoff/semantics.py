@@ -90,17 +90,17 @@ def unrolled(
                     if failure is None:
                         if step.__class__ is Map:
                             value = step.function(value)
-                        elif step.__class__ is Again:
-                            run.end_retry()
-                            steps = NO_STEPS
-                            break
-                        else:
+                        elif step.__class__ is not Again:
                             effect = run.well(step, value)
                     elif isinstance(failure, Exception) and not run.over(failure):
                         effect = run.failed(step, failure)
                 except BaseException as error:
                     failure = error
                 if effect is not None:
+                    break
+                if step.__class__ is Again:
+                    run.end_retry()
+                    steps = NO_STEPS
                     break
             if effect is None:
                 if not frames:

@@ -195,9 +195,13 @@ class Retry(Step):
 
 
 class Again(Backoff):
-    """A `Backoff` inside a `Retry`, which is over when the program is well."""
+    """A `Backoff` inside a `Retry`, which is over unless this waits."""
 
     __slots__ = ()
+
+
+def always(_: object) -> bool:
+    return True
 
 
 def tries(effects: list[Any], chosen: Predicate) -> Ladder:
@@ -205,7 +209,7 @@ def tries(effects: list[Any], chosen: Predicate) -> Ladder:
     first, *others = effects
     steps: list[Step] = [Do(first)]
     for effect in others:
-        steps += (Again(chosen), OrElse(effect, chosen))
+        steps += (Again(chosen), OrElse(effect, always))
     return ladder(Ladder, len(others), 0, tuple(steps))
 
 

@@ -39,10 +39,13 @@ class Timing(ABC):
     Attributes:
         deterministic: whether no random number is drawn, so that the k-th wait is always the same.
         from_start: whether a wait is measured from the start of the try before it, not its end.
+        sound: whether it needs no check that waits are numbers, and none shorter than the one
+            before.
     """
 
     __slots__ = ()
     from_start = False
+    sound = False
 
     @property
     def deterministic(self) -> bool:
@@ -64,9 +67,14 @@ class Timing(ABC):
         >>> from ixbackoff import Exponential
         >>> Exponential(base=0.5).preview(4)
         [0.5, 1.0, 2.0, 4.0]
+
+        Raises:
+            ValueError: `waits` is negative, or one of them is no usable number.
         """
+        if waits < 0:
+            raise ValueError(f"preview({waits!r}): give a number of waits, 0 or more.")
         run = self.begin(None if self.deterministic else chance_of(seed))
-        return [run(k) for k in range(waits)]
+        return [number(run(k), k, self) for k in range(waits)]
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Timing):
@@ -81,8 +89,7 @@ class Timing(ABC):
         return f"{self.__class__.__name__}({fields})"
 
     def _fields(self) -> dict[str, object]:
-        slots = [vars(base).get("__slots__", ()) for base in reversed(self.__class__.__mro__)]
-        names = [name for some in slots for name in ((some,) if isinstance(some, str) else some)]
+        names = [name for kind in reversed(self.__class__.__mro__) for name in slots(kind)]
         fields = {name: getattr(self, name) for name in names if hasattr(self, name)}
         return fields | getattr(self, "__dict__", {})
 
@@ -97,9 +104,22 @@ class Timing(ABC):
             raise AttributeError(f"{self!r} is a value, it does not change: make another one.")
 
 
+def slots(kind: type) -> list[str]:
+    """The attributes that have a slot of their own, as they are called from outside."""
+    names = vars(kind).get("__slots__", ())
+    owner = kind.__name__.lstrip("_")
+    return [
+        f"_{owner}{name}" if name.startswith("__") else name
+        for name in ((names,) if isinstance(names, str) else names)
+        if not name.endswith("__")
+    ]
+
+
 def begun(timing: Timing, chance: Chance | None) -> Waits:
     """The waits of a part of a schedule: numbers, none of them shorter than the one before."""
     waits = timing.begin(chance)
+    if timing.sound:
+        return waits
     return never_shorter(lambda k: number(waits(k), k, timing))
 
 

@@ -254,7 +254,7 @@ def test_the_first_failure_ends_the_rest_and_is_that_of_all() -> None:
         return 0
 
     with pytest.raises(ServerError) as raised:
-        at(N0).do(all_of([guarded(a), b, guarded(long())])).run(world.interpreter)
+        at(N0).do(all_of([guarded(a), do(b), guarded(long())])).run(world.interpreter)
     assert raised.value.status == 501
     assert world.now == 2
     world.expect(a, b, c, c, clean_up, clean_up)
@@ -354,7 +354,7 @@ def test_effects_at_once_are_traced_in_the_order_of_their_times(
 
 
 def test_no_effects_at_once_answer_nothing() -> None:
-    program = at(N0).do(all_of([]))
+    program: Any = at(N0).do(all_of([]))
     assert program.run(Virtual(Ask.handled_by(answers())).interpreter) == []
     assert program.run(live()) == []
     assert asyncio.run(program.run_async(live_async())) == []
@@ -371,7 +371,8 @@ def test_effects_at_once_may_be_awaited_in_virtual_time() -> None:
         return takes(ord(command.name) - ord("a") + 1, 0)
 
     world = VirtualAsync(Ask.awaited_by(answer))
-    program = at(N0).do(all_of([a, b, all_of([c, a])]))  # type: ignore[list-item]
+    effects: list[Any] = [a, b, all_of([c, a])]
+    program = at(N0).do(all_of(effects))
     assert asyncio.run(program.run_async(world.interpreter, within=5)) == [0, 0, [0, 0]]
     assert world.now == 3
 

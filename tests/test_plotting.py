@@ -10,12 +10,12 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from math import log10
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pytest
 
 from ixbackoff import Constant, Exponential, Listed
-from ixbackoff.plotting import draw
+from ixbackoff.plotting import plot
 from ixbackoff.plotting.__main__ import main
 from ixbackoff.published import post_blue, post_green
 from ixbackoff.schedules import Timing
@@ -125,10 +125,37 @@ def test_any_schedules_are_drawn_also_those_of_ones_own(tmp_path: Path) -> None:
         assert {"short", "full", "powers_of_two"} <= {*words(svg)}
 
 
+def band(svg: Path, number: int) -> Points:
+    """The corners of the band around a curve, as far as it is in the picture."""
+    for text in svg.read_text().split(f'id="band-{number}"')[1:]:
+        [corners] = re.findall(r' d="([^"]+)"', text.split("</defs>")[0])
+        [down] = re.findall(r' y="(\S+)"', text.split("</g>")[0])
+        found = re.findall(r"[ML] (\S+) (\S+)", corners)
+        return [(float(x), float(y) + float(down)) for x, y in found]
+    return []
+
+
+def test_the_spread_of_what_is_random_is_a_band(tmp_path: Path) -> None:
+    spread = {"even": Constant(1).jittered(3), "bare": Constant(4), "one": post_blue.seeded(2)}
+    files = plot(spread, tmp_path, waits=2, name="spread")
+    assert [file.name for file in files] == [name.replace("waits", "spread") for name in FILES]
+    svg = tmp_path / "spread-linear.svg"
+    assert band(svg, 2) == band(svg, 3) == []  # each run of these is the same
+    runs = [Constant(1).jittered(3).preview(2, seed=seed) for seed in range(1, 101)]
+    ends = [{round(end(run[k] for run in runs), 9) for end in (min, max)} for k in (0, 1)]
+    (x1, y1), (_, y2) = curve(svg, 1)
+    first, second = runs[0]
+    corners = [(x == x1, first + (y - y1) / (y2 - y1) * (second - first)) for x, y in band(svg, 1)]
+    for is_first, among in ((True, ends[0]), (False, ends[1])):
+        seconds = [seconds for at_first, seconds in corners if at_first is is_first]
+        for end in (min, max):
+            assert end(seconds) == pytest.approx(end(among), abs=1e-3)
+
+
 def test_the_same_pictures_are_the_same_files(tmp_path: Path) -> None:
     one, other, seeded = tmp_path / "one", tmp_path / "other", tmp_path / "seeded"
     first, second, third = (
-        [file.read_bytes() for file in draw({"blue": post_blue}, folder, seed=seed)]
+        [file.read_bytes() for file in plot({"blue": post_blue}, folder, seed=seed)]
         for folder, seed in ((one, 3), (other, 3), (seeded, 4))
     )
     assert first == second
@@ -137,7 +164,7 @@ def test_the_same_pictures_are_the_same_files(tmp_path: Path) -> None:
 
 def test_what_has_no_place_on_an_axis_is_left_out(tmp_path: Path) -> None:
     timings = {"a": Listed([0, 0, 1, 2]), "b": Constant(0), "c": 1e300 * Exponential(1, 1e9, 1e9)}
-    draw(timings, tmp_path, waits=4)
+    plot(timings, tmp_path, waits=4)
     assert len(curve(tmp_path / "waits-linear.svg", 1)) == 4
     assert len(curve(tmp_path / "waits-logarithmic.svg", 1)) == 2
     for svg in (tmp_path / "waits-linear.svg", tmp_path / "waits-logarithmic.svg"):
@@ -159,6 +186,8 @@ def test_two_of_the_same_name_are_told_apart(tmp_path: Path) -> None:
         (["nothing"], "nothing: write MODULE:NAME, such as ixbackoff.published:post_blue"),
         (["ixbackoff.published:"], "write MODULE:NAME"),
         (["no.such:thing"], "No module named 'no'"),
+        (["..above:thing"], "relative import"),
+        (["--name", "a/b"], "'a/b': give a name, and the folder with --folder"),
         (["ixbackoff.published:post_red"], "the module has no post_red"),
         (["ixbackoff.published:thain"], "is no schedule, but <function thain"),
         (["--waits", "0"], "0: give a whole number, 1 to 1000"),
@@ -187,11 +216,22 @@ def test_a_folder_that_is_none_is_told_so(
     assert line.endswith("file cannot be used: File exists.")
 
 
+def test_a_module_with_a_fault_is_told_so(tmp_path: Path) -> None:
+    (tmp_path / "faulty.py").write_text("raise RuntimeError('one\\ntwo')")
+    done = command(tmp_path, "faulty:schedule")
+    assert (done.returncode, done.stdout) == (2, "")
+    [line] = done.stderr.splitlines()
+    assert "faulty:schedule: one two" in line
+
+
 def test_nothing_to_draw_is_refused(tmp_path: Path) -> None:
+    untyped: Any = plot
+    with pytest.raises(TypeError, match="5 is no schedule"):
+        untyped({"a": 5}, tmp_path)
     with pytest.raises(ValueError, match="give one of each at least"):
-        draw({}, tmp_path)
+        plot({}, tmp_path)
     with pytest.raises(ValueError, match="waits=0"):
-        draw({"a": Constant(1)}, tmp_path, waits=0)
+        plot({"a": Constant(1)}, tmp_path, waits=0)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -200,7 +240,7 @@ def test_without_matplotlib_it_says_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r"pip install 'ixbackoff\[plot\]'"):
-        draw({"a": Constant(1)}, tmp_path)
+        plot({"a": Constant(1)}, tmp_path)
     assert main(["--folder", str(tmp_path)]) == 2
     assert "drawing needs matplotlib" in capsys.readouterr().err
 

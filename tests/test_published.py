@@ -85,6 +85,13 @@ def test_thain_loses_its_spread_at_the_cap() -> None:
     assert set(drawn(thain(timeout=0.01, maximum=1), 7)) == {1.0}
 
 
+def test_thain_may_start_or_grow_past_its_maximum() -> None:
+    assert thain(timeout=5, maximum=1).preview(2) == [1, 1]
+    first, *later = thain(timeout=1, maximum=10, factor=1e20).preview(30, seed=1)
+    assert 1 <= first <= 2
+    assert later == [10] * 29
+
+
 def test_thain_never_shortens_by_itself_where_it_grows_by_two() -> None:
     chance = Random(1)  # noqa: S311
     for _ in range(2000):

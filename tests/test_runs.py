@@ -16,6 +16,7 @@ from ixbackoff import (
     N1,
     N2,
     N3,
+    N5,
     Call,
     Command,
     Delay,
@@ -391,3 +392,28 @@ def test_commands_are_compared_by_their_slots(kind: Any) -> None:
     assert kind("a") == kind("a")
     assert kind("a") != kind("b")
     assert hash(kind("a")) == hash(kind("a"))
+
+
+def test_a_predicate_is_asked_once_for_each_further_try() -> None:
+    asked: list[Exception] = []
+
+    def only_first(failure: Exception) -> bool:
+        asked.append(failure)
+        return len(asked) == 1
+
+    world = Virtual(Ask.handled_by(always(NotReady())))
+    with pytest.raises(NotReady):
+        at(N5).retry(Ask("a"), on=only_first).run(world.interpreter)
+    assert (len(asked), world.waits) == (2, [1.0])
+
+
+def test_a_predicate_that_raises_ends_the_retry() -> None:
+    def broken(failure: Exception) -> bool:
+        if isinstance(failure, LookupError):
+            return True
+        raise LookupError("predicate")
+
+    world = Virtual(Ask.handled_by(always(NotReady())))
+    with pytest.raises(LookupError, match="predicate"):
+        at(N5).retry(Ask("a"), on=broken).run(world.interpreter)
+    assert (len(world.commands), world.waits) == (1, [])

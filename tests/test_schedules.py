@@ -193,6 +193,50 @@ def test_a_schedule_of_ones_own() -> None:
         untyped.Schedule()
 
 
+class Private(Schedule):
+    """A user's own, whose one attribute is private to its class."""
+
+    __slots__ = ("__every",)
+
+    def __init__(self, every: float) -> None:
+        self.__every = every
+
+    def begin(self, chance: Chance | None = None) -> Waits:  # noqa: ARG002
+        return lambda k: self.__every
+
+    def change(self) -> None:
+        self.__every = 0.0
+
+
+def test_what_is_private_belongs_to_the_value_too() -> None:
+    assert Private(1) == Private(1) != Private(2)
+    with pytest.raises(AttributeError, match="is a value, it does not change"):
+        Private(1).change()
+
+
+class Certain(Shrinking):
+    """A user's own, that breaks the promise without chance."""
+
+    @property
+    def deterministic(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    "schedule", [Certain(9), Certain(9) + Listed([1, 5]), Certain(9) & Listed([4, 5])], ids=repr
+)
+def test_what_breaks_the_promise_is_planned_as_it_is_waited(schedule: Schedule) -> None:
+    world = Virtual(Ask.handled_by(always(NotReady())))
+    with pytest.raises(NotReady):
+        at(N3).retry(ask).run(world.interpreter, schedule=schedule)
+    assert world.waits == schedule.preview(3) == [schedule.longest(k) for k in range(3)]
+    assert sum(world.waits) == plan(at(N3).retry(ask), schedule).seconds
+
+
+def test_no_wait_at_all_is_so_also_of_what_has_no_end() -> None:
+    assert (0 * Computed(lambda k: inf)).preview(2) == [0, 0]
+
+
 def test_a_plan_of_what_nothing_bounds_says_so() -> None:
     assert str(plan(at(N2).retry(ask), post_blue)).splitlines() == [
         "rung  tries    then waits  if",
@@ -343,6 +387,8 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "half a spread": (lambda: two.jittered(0.5), ValueError, r"jittered\(0.5\): the spread is 1"),
     "a text as a spread": (lambda: two.jittered("2"), ValueError, r"jittered\('2'\)"),
     "a seed from outside": (lambda: two.seeded(None), ValueError, r"seeded\(None\): give a whole"),
+    "fewer than no waits": (lambda: two.preview(-1), ValueError, r"preview\(-1\): give a number"),
+    "texts for seconds": (lambda: Broken("x").preview(1), ValueError, "gave 'x' for wait 0"),
     "a number": (lambda: two | 5, TypeError, "unsupported operand"),
     "a function": (lambda: two & squares, TypeError, "unsupported operand"),
     "a program": (lambda: two + at(N3), TypeError, "unsupported operand"),
@@ -351,6 +397,7 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "no time-out": (lambda: thain(0, 1), ValueError, "base=0: the first wait"),
     "a falling factor": (lambda: thain(1, 1, 0.5), ValueError, "factor=0.5: a wait is never"),
     "a negative maximum": (lambda: thain(1, -1), ValueError, "-1"),
+    "no maximum": (lambda: thain(1, inf), ValueError, "give seconds"),
     "no first wait": (lambda: NormalJitter(0, 2, 0.1, 5), ValueError, "min_delay=0: give seconds"),
     "a first text": (lambda: untyped.published.NormalJitter("1", 2, 0, 5), ValueError, "min_delay"),
     "a normal fall": (lambda: NormalJitter(1, 0.5, 0.1, 5), ValueError, "factor=0.5: waits never"),

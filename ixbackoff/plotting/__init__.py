@@ -1,5 +1,5 @@
 """Pictures of schedules; the extra `plot`. On the command line: `python -m ixbackoff.plotting`."""
 
-from .pictures import draw
+from .pictures import plot
 
-__all__ = ["draw"]
+__all__ = ["plot"]

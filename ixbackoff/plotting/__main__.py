@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Never
 
 from ..schedules import Timing
-from .pictures import draw
+from .pictures import plot
 
 POST = ("ixbackoff.published:post_blue", "ixbackoff.published:post_green")
 WRONG = 2
@@ -37,9 +37,11 @@ def named(text: str) -> tuple[str, Timing]:
     if not module or not name:
         raise ArgumentTypeError(f"{text}: write MODULE:NAME, such as {POST[0]}")
     try:
-        found: object = vars(import_module(module))[name]
-    except ImportError as error:
-        raise ArgumentTypeError(f"{text}: {error}") from None
+        names: dict[str, object] = vars(import_module(module))
+    except Exception as error:  # it may be a module with any fault
+        raise ArgumentTypeError(f"{text}: {' '.join(str(error).split())}") from None
+    try:
+        found = names[name]
     except KeyError:
         raise ArgumentTypeError(f"{text}: the module has no {name}") from None
     if not isinstance(found, Timing):
@@ -72,6 +74,20 @@ def whole(least: int, most: int | None = None) -> Callable[[str], int]:
     return read
 
 
+def file_name(text: str) -> str:
+    """The beginning of a file's name.
+
+    >>> file_name("jitter")
+    'jitter'
+
+    Raises:
+        ArgumentTypeError: it is none.
+    """
+    if not text or Path(text).name != text or not text.isprintable():
+        raise ArgumentTypeError(f"{text!r}: give a name, and the folder with --folder")
+    return text
+
+
 def parsed(arguments: list[str] | None) -> Namespace:
     """The command line's words."""
     parser = Parser(
@@ -96,6 +112,12 @@ def parsed(arguments: list[str] | None) -> Namespace:
     parser.add_argument(
         "--folder", type=Path, default=Path(), help="where the files go (default: here)"
     )
+    parser.add_argument(
+        "--name",
+        type=file_name,
+        default="waits",
+        help="how the names of the files begin (default: %(default)s)",
+    )
     return parser.parse_args(arguments)
 
 
@@ -104,9 +126,12 @@ def main(arguments: list[str] | None = None) -> int:
     words = parsed(arguments)
     timings = dict(words.timings or map(named, POST))
     try:
-        files = draw(labelled(timings), words.folder, waits=words.waits, seed=words.seed)
+        files = plot(
+            labelled(timings), words.folder, waits=words.waits, seed=words.seed, name=words.name
+        )
     except OSError as error:
-        print(f"{error.filename} cannot be used: {error.strerror}.", file=sys.stderr)
+        place = error.filename or words.folder
+        print(f"{place} cannot be used: {error.strerror}.", file=sys.stderr)
         return WRONG
     except (ImportError, ValueError) as error:
         print(f"{error}", file=sys.stderr)

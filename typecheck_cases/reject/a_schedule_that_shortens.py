@@ -1,6 +1,20 @@
 """What can shorten waits is for simulations: no program runs with it, and no schedule contains it."""
 
-from ixbackoff import N3, Constant, Exponential, Interpreter, Standard, at, plan, published, shortening
+from ixbackoff import (
+    N3,
+    Constant,
+    Exponential,
+    Interpreter,
+    Schedule,
+    Standard,
+    at,
+    backoff,
+    plan,
+    published,
+    schedules,
+    shortening,
+    unroll,
+)
 
 full = shortening.FullJitter(base=0.1, cap=20)
 every = shortening.Every(30)
@@ -16,7 +30,14 @@ async def run(interpreter: Interpreter[Standard]) -> None:
     await at(N3).give_up().run_async(interpreter, schedule=full)  # E: [arg-type]
 
 
+def undecided(timing: Schedule | shortening.Shortening, other: schedules.Timing) -> None:
+    plan(at(N3).give_up(), timing)  # E: [arg-type]
+    plan(at(N3).give_up(), other)  # E: [arg-type]
+
+
 plan(at(N3).give_up(), full)  # E: [arg-type]
+unroll(at(N3).give_up(), full)  # E: [arg-type]
+backoff(N3, schedule=full)  # E: [arg-type]
 Exponential() | full  # E: [operator]
 full | Exponential()  # E: [operator]
 every & Constant(5)  # E: [operator]

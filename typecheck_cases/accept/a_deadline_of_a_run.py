@@ -1,0 +1,22 @@
+"""`within` is a number of seconds, or `None`; the row stays as it is."""
+
+from typing import assert_type
+
+from ixbackoff import N3, Command, Delay, Exponential, Interpreter, Now, at, unroll
+
+
+class GetETag(Command[str]):
+    __slots__ = ()
+
+
+program = at(N3).retry(GetETag())
+half = 0.5
+
+
+async def run(interpreter: Interpreter[GetETag | Delay | Now], seconds: float | None) -> None:
+    assert_type(program.run(interpreter, within=10), str)
+    assert_type(program.run(interpreter, within=half, schedule=Exponential()), str)
+    assert_type(program.run(interpreter, within=seconds), str)
+    assert_type(program.run(interpreter, within=None), str)
+    assert_type(await program.run_async(interpreter, within=10), str)
+    unroll(program, within=10)

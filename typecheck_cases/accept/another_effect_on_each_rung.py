@@ -1,0 +1,26 @@
+"""`vary` takes a function from the number of waits that are left to an effect."""
+
+from typing import assert_type
+
+from ixbackoff import N0, N3, Attempt, Command, Delay, Interpreter, Now, Program, Z, at, do
+
+
+class GetPage(Command[str]):
+    __slots__ = ("seconds",)
+
+    def __init__(self, seconds: int) -> None:
+        self.seconds = seconds
+
+
+def patient(rung: int) -> Attempt[GetPage | Now, str]:
+    return do(GetPage(10 - rung)).limit(10 - rung)
+
+
+assert_type(at(N3).vary(lambda rung: GetPage(rung)), Program[N3, Z, str, GetPage | Delay])
+assert_type(at(N3).vary(GetPage, on=ValueError), Program[N3, Z, str, GetPage | Delay])
+assert_type(at(N3).vary(patient), Program[N3, Z, str, GetPage | Now | Delay])
+assert_type(at(N0).vary(patient).map(len), Program[Z, Z, int, GetPage | Now | Delay])
+
+
+def run(interpreter: Interpreter[GetPage | Now | Delay]) -> str:
+    return at(N3).vary(patient).run(interpreter)

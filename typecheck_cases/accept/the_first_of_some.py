@@ -1,0 +1,51 @@
+"""`first_of` answers which one won, and what; it asks for a start, with `Pick`, unless it is told."""
+
+from typing import assert_type
+
+from ixbackoff import (
+    N3,
+    Attempt,
+    Command,
+    Delay,
+    Do,
+    First,
+    Interpreter,
+    Log,
+    Pick,
+    at,
+    attempt,
+    do,
+    first_of,
+)
+
+
+class GetETag(Command[str]):
+    __slots__ = ("server",)
+
+    def __init__(self, server: str) -> None:
+        self.server = server
+
+
+@attempt
+def careful(server: str) -> Do[GetETag | Log, str]:
+    yield from do(Log(server))
+    return (yield from do(GetETag(server)))
+
+
+servers = ["a", "b", "c"]
+
+assert_type(first_of([GetETag("a"), GetETag("b")]), Attempt[GetETag | Pick, First[str]])
+assert_type(first_of(GetETag(server) for server in servers), Attempt[GetETag | Pick, First[str]])
+assert_type(
+    first_of([careful(server) for server in servers], start=1, on=ValueError),
+    Attempt[GetETag | Log | Pick, First[str]],
+)
+won = at(N3).retry(first_of([do(GetETag("a")), careful("b")]))
+
+
+def run(interpreter: Interpreter[GetETag | Log | Pick | Delay]) -> None:
+    place, answer = won.run(interpreter)
+    assert_type(place, int)
+    assert_type(answer, str)
+    assert_type(won.run(interpreter), First[str])
+    assert_type(won.run(interpreter).place, int)
