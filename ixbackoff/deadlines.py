@@ -27,6 +27,7 @@ class Expired(BaseException):
     """
 
     where = ""
+    refused: float | None = None
 
 
 class Left:
@@ -138,6 +139,7 @@ def ended(command: Command[Any], deadline: float, expired: Expired) -> Stream:
     left = deadline - now
     if left <= 0:
         expired.where = f" (before {kind})"
+        expired.refused = now
         raise expired
     end = min(deadline, now + left)  # the sum may be rounded to a little less
     before = LEFT.get()
@@ -183,6 +185,7 @@ def check_wait(wait: Any, left: float, seconds: float) -> None:
 def exceeded(seconds: float, expired: Expired, outcome: BaseException) -> DeadlineExceeded:
     """The failure of what was ended, with the notes of what came of it."""
     made = DeadlineExceeded(f"not done within {seconds:g} s{expired.where}")
+    made.refused = expired.refused
     with suppress(Exception):  # there are exceptions that take no note
         for note in getattr(outcome, "__notes__", ()):
             made.add_note(note)

@@ -112,6 +112,9 @@ class DeadlineExceeded(TimeoutError):
     8.0
     """
 
+    refused: float | None = None
+    """The time when it was too late for the next command, if none was running."""
+
 
 On: TypeAlias = type[Exception] | tuple[type[Exception], ...] | Callable[[Exception], bool]
 """Which failures a step is for: an exception class, a tuple of them, or a predicate."""

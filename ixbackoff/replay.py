@@ -53,14 +53,24 @@ def replay(stream: Stream, log: list[Entry]) -> Stream:
         Diverged: `stream` does not issue the commands of `log`.
     """
     position = 0
+    now: Any = None
+    places: dict[float, int] = {}  # where in `log` each time was told first
+    answer: Any = None
     failure: BaseException | None = None
     try:
         command = next(stream)
         while True:
             if command is CLOCK:  # a limit counts from where the attempt goes on
-                command = stream.send((yield command))
-                continue
-            if position < len(log):
+                answer = failure = None
+                try:
+                    if now is None or position >= len(log):
+                        now = yield command
+                        places.setdefault(now, position)
+                    answer = now
+                except BaseException as error:
+                    failure = error
+                position -= 1
+            elif position < len(log):
                 known, answer, failure = log[position]
                 if not _same(known, command):
                     failure = Diverged(
@@ -81,14 +91,14 @@ def replay(stream: Stream, log: list[Entry]) -> Stream:
     except StopIteration as end:
         return end.value
     except Exception as error:
-        del log[_failed_at(error, log) :]
+        del log[_failed_at(error, log, places) :]
         raise
     finally:
         del log, failure  # an exception must not be kept alive by a frame in its own traceback
 
 
-def _failed_at(error: BaseException, log: list[Entry]) -> int:
-    """The place in `log` of the command whose failure became `error`.
+def _failed_at(error: BaseException, log: list[Entry], places: dict[float, int]) -> int:
+    """The place in `log` of the command whose failure became `error`, or that came too late to ask.
 
     If none did, the attempt itself judged what it was answered: it is that of the last command that
     was answered anything, since `None` tells nothing to judge by.
@@ -100,9 +110,9 @@ def _failed_at(error: BaseException, log: list[Entry]) -> int:
         for place in range(len(log) - 1, -1, -1):
             if log[place].failure is cause:
                 return place
+        if isinstance(cause, DeadlineExceeded) and cause.refused in places:
+            return places[cause.refused]
         cause = cause.__cause__ or cause.__context__
-    if isinstance(error, DeadlineExceeded):  # before the next command was asked
-        return len(log)
     told = [place for place, entry in enumerate(log) if entry.answer is not None or entry.failure]
     return max(told, default=0)
 

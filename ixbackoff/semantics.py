@@ -11,11 +11,11 @@ from typing import Any
 from .budgets import Budget, budgeted
 from .chains import Chain, Ladder, Step, chain
 from .commands import Command, Handlers, Misuse, unawaited
-from .deadlines import checked_seconds, limited
+from .deadlines import Expired, checked_seconds, limited
 from .nesting import check_begun
 from .replay import Entry, Stream, replay
 from .runs import Run
-from .schedules import Chance, Schedule, Timing, powers_of_two
+from .schedules import Chance, Schedule, Timing, check_schedule, powers_of_two
 from .steps import Again, Do, Map, Task
 from .vocabulary import Delay
 
@@ -50,6 +50,7 @@ def unroll(
         budget: what its further tries are taken from.
     """
     within = checked_seconds("within", within)
+    check_schedule(schedule)
     return bounded(unrolled(program, schedule), within, budget)
 
 
@@ -80,6 +81,7 @@ def unrolled(
     closing = 0  # how often the stream was told to end
     value: Any = None
     failure: BaseException | None = None
+    expired: Expired | None = None
     effect: Any = None
     request: Any = None
     try:
@@ -108,6 +110,8 @@ def unrolled(
                 frame = frames.pop()
                 if len(frames) == attempt_depth:
                     attempt_depth = None
+                    if expired is not None and (failure is None or isinstance(failure, Exception)):
+                        failure = expired  # the attempt held it back
                 if frame.__class__ is StepsIterator:
                     steps = frame
                     continue
@@ -163,6 +167,7 @@ def unrolled(
                                 raise unawaited(value, request)
                     except BaseException as error:
                         closing += isinstance(error, GeneratorExit)
+                        expired = error if isinstance(error, Expired) else expired
                         if closing > CLOSED:
                             raise RuntimeError(
                                 "An attempt goes on although it is closed."
@@ -183,7 +188,7 @@ def unrolled(
         raise run.told(failure)
     finally:
         # An exception must not be kept alive by a frame in its own traceback.
-        failure = effect = request = run.not_waited = None
+        failure = expired = effect = request = run.not_waited = None
         for log in run.logs:
             log.clear()
 

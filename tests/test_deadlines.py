@@ -910,3 +910,57 @@ def test_a_retry_after_that_is_too_long_ends_the_program_at_once() -> None:
     with suppress(Throttled):
         at(N3).retry(work).run(world.interpreter, within=60)
     assert world.now == 0
+
+
+@pytest.mark.parametrize("then", [None, NotReady()])
+def test_after_the_deadline_no_step_goes_on_whatever_the_attempt_caught(then: Any) -> None:
+    world = Virtual(Ask.handled_by(answers(takes(60, 1), 2)))
+    program = at(N0).do(holding(BaseException, then)).or_else(Ask("instead")).do(Ask("next"))
+    with pytest.raises(DeadlineExceeded):
+        program.run(world.interpreter, within=5)
+    world.expect(work)
+
+
+def test_resume_after_a_deadline_before_a_command_with_cleaning_up() -> None:
+    @attempt
+    def cleaning() -> Do[Ask, int]:
+        try:
+            first = yield from Ask("first")
+            return first + (yield from Ask("second"))
+        finally:
+            yield from clean_up
+
+    given: list[Any] = [1, 0, 2, 0]
+
+    def answer(command: Ask) -> int:
+        if len(given) == 4:
+            late(world, 1)
+        return given.pop(0)
+
+    world = Virtual(Ask.handled_by(answer))
+    assert at(N1).resume(do(cleaning()).limit(5)).run(world.interpreter) == 3
+    world.expect(Ask("first"), clean_up, waited(1), Ask("second"), clean_up)
+
+
+def test_resume_gives_a_caught_failure_again_after_a_deadline_in_its_handler() -> None:
+    asked: list[str] = []
+
+    @attempt
+    def rescued() -> Do[Ask, int]:
+        try:
+            return (yield from Ask("first"))
+        except ServerError:
+            yield from Ask("slow")
+            return (yield from Ask("rescue"))
+
+    def answer(command: Ask) -> int:
+        asked.append(command.name)
+        if command.name == "first":
+            raise ServerError(503)
+        if command.name == "slow":
+            late(world, 1)
+        return 7
+
+    world = Virtual(Ask.handled_by(answer))
+    assert at(N1).resume(do(rescued()).limit(5)).run(world.interpreter) == 7
+    assert asked == ["first", "slow", "rescue"]

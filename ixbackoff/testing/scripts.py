@@ -106,8 +106,7 @@ class Answers(Generic[A]):
     def __call__(self, command: Command[object]) -> A:
         if not self.left:
             raise Unscripted(f"no answer is left for {command!r}")
-        answer = self.left[0] if self.forever else self.left.popleft()
-        given: A = given_by(answer, command)
+        given: A = given_by(self.left[0] if self.forever else self.left.popleft(), command)
         return given
 
     def unused(self) -> list[str]:
@@ -144,7 +143,10 @@ def always(answer: A | BaseException) -> Answers[A]:
 def given_by(answer: Any, command: Command[object]) -> Any:
     """What a scripted answer comes to, for this command."""
     if _is_exception(answer):
-        raise answer
+        try:
+            raise answer
+        finally:
+            del answer  # an exception must not be kept alive by a frame in its own traceback
     kind: type = answer.__class__
     return answer.function(command) if kind is Computed else answer
 
