@@ -930,7 +930,7 @@ def test_resume_after_a_deadline_before_a_command_with_cleaning_up() -> None:
         finally:
             yield from clean_up
 
-    given: list[Any] = [1, 0, 2, 0]
+    given = [1, 0, 2, 0]
 
     def answer(command: Ask) -> int:
         if len(given) == 4:
