@@ -1,0 +1,249 @@
+"""Experiment: a server is stopped for a while, and its clients wait in three ways.
+
+The simulation of "Exponential Backoff or how not to crash a server": a thousand clients, a server
+that gets slower the more it has to do, and an outage. What decides the outcome, beside the waits,
+is how many connections the kernel keeps for a server that does not serve.
+"""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from ..attempts import do
+from ..nat import N20, Z
+from ..programs import Program, at
+from ..schedules import Timing
+from ..vocabulary import Delay, Now
+from .outcomes import Outcome
+from .post import PostServer
+from .post_client import CLIENTS, THINK, TIMEOUT, Ask, asking, backoffs
+from .post_shipped import PostShipped
+from .post_verdicts import last_rate, recovers
+from .simulation import Outage, simulate
+from .words import WRONG, Parser, whole
+
+BACKLOGS = (128, 4096)
+"""The accept queues of Linux until version 5.3, and since."""
+STEADY = 15
+OUTAGE = 20
+WATCH = 40
+WARM = 5  # seconds until a thousand clients are in their stride
+AT_ONCE = 1e-9  # seconds; who thinks in the first wait of the program does not think before it
+
+
+class Way(NamedTuple):
+    """One way to wait.
+
+    Attributes:
+        name: of it.
+        program: what each client runs, again and again.
+        schedule: its waits.
+        think: mean seconds before each run of the program.
+    """
+
+    name: str
+    program: Program[N20, Z, None, Ask | Now | Delay]
+    schedule: Timing
+    think: float
+
+
+def ways() -> list[Way]:
+    """Those of the post: 100 ms each time; as its text has it; and as its program has it.
+
+    >>> [way.name for way in ways()]
+    ['fixed', 'exponential', 'as shipped']
+    """
+    program = asking()
+    named = [Way(name, program, schedule, THINK) for name, schedule in backoffs().items()]
+    thinking = at(N20).wait().retry(do(Ask()).limit(TIMEOUT))
+    return [*named, Way("as shipped", thinking, PostShipped(), AT_ONCE)]
+
+
+class Crash(NamedTuple):
+    """What one way to wait comes to, with one accept queue.
+
+    Attributes:
+        way: its name.
+        backlog: the length of the accept queue.
+        steady: requests that were answered per second, before the outage.
+        rate: requests that took too long per second, in the last five seconds of the outage.
+        after: requests at once, one second after the outage.
+        most: the most there were at once, afterwards.
+        last: requests that were answered per second, in the last quarter of the time after it.
+        recovers: whether nearly all that was asked then was answered.
+        outcome: the whole simulation.
+    """
+
+    way: str
+    backlog: int
+    steady: float
+    rate: float
+    after: int
+    most: int
+    last: float
+    recovers: bool
+    outcome: Outcome
+
+
+def crash(
+    outage: int = OUTAGE,
+    *,
+    backlogs: Iterable[int] = BACKLOGS,
+    clients: int = CLIENTS,
+    steady: int = STEADY,
+    watch: int = WATCH,
+    server: PostServer | None = None,
+    seed: int = 0,
+) -> list[Crash]:
+    """Every way to wait, with every accept queue.
+
+    >>> [(one.way, one.recovers) for one in crash(5, backlogs=[128], clients=50, watch=20)]
+    [('fixed', True), ('exponential', True), ('as shipped', True)]
+
+    Args:
+        outage: its whole seconds.
+        backlogs: lengths of accept queues.
+        clients: how many.
+        steady: whole seconds before the outage.
+        watch: whole seconds after it.
+        server: with another formula; its accept queue is that of `backlogs`.
+        seed: of the random numbers.
+
+    Raises:
+        ValueError: there are no clients, or no seconds.
+    """
+    model = server or PostServer()
+    return [
+        crashed(way, replace(model, backlog=backlog), clients, steady, outage, watch, seed)
+        for backlog in backlogs
+        for way in ways()
+    ]
+
+
+def crashed(
+    way: Way, server: PostServer, clients: int, steady: int, outage: int, watch: int, seed: int
+) -> Crash:
+    """One way with one server."""
+    end = steady + outage
+    outcome = simulate(
+        way.program,
+        server.serves(Ask),
+        clients=clients,
+        seconds=end + watch,
+        schedule=way.schedule,
+        think=way.think,
+        persistent=True,
+        outages=[Outage(steady, outage)],
+        seed=seed,
+    )
+    before = outcome.rate(lambda second: second.well, WARM if steady > 2 * WARM else 0, steady)
+    watched = outcome.seconds[end:]
+    well = [second.answered for second in watched]
+    return Crash(
+        way=way.name,
+        backlog=server.backlog,
+        steady=before,
+        rate=outcome.rate(lambda second: second.late, max(steady, end - 5), end),
+        after=int(watched[0].load),
+        most=int(max(second.load for second in watched)),
+        last=last_rate(well),
+        recovers=recovers(well, [second.failed for second in watched]),
+        outcome=outcome,
+    )
+
+
+HEAD = "queue  backoff      steady/s  timeouts/s  after 1 s    most   end/s  recovers"
+
+
+def table(crashes: Sequence[Crash]) -> str:
+    """What `crash` came to, as text.
+
+    >>> print(table([]))
+    queue  backoff      steady/s  timeouts/s  after 1 s    most   end/s  recovers
+    """
+    return "\n".join([HEAD, *map(row, crashes)])
+
+
+def row(one: Crash) -> str:
+    """One line of the table."""
+    return (
+        f"{one.backlog:5}  {one.way:11}  {one.steady:8.1f}  {one.rate:10.1f}  {one.after:9}  "
+        f"{one.most:6}  {one.last:6.1f}  {'yes' if one.recovers else 'no'}"
+    )
+
+
+def parsed(arguments: list[str] | None) -> Namespace:
+    """The command line's words."""
+    parser = Parser(
+        prog="python -m ixbackoff.fleet crash",
+        description='The simulation of "Exponential Backoff or how not to crash a server": a '
+        "server stops for a while; clients wait 100 ms, or exponentially, as the post's text has "
+        "it and as its program has it; and connections wait in accept queues of two lengths.",
+        epilog="Exit status: 0, or 2 if the command is wrong.",
+    )
+    for name, seconds, most, what in (
+        ("--steady", STEADY, 3600, "before the outage"),
+        ("--outage", OUTAGE, 86_400, "of the outage"),
+        ("--watch", WATCH, 86_400, "after it"),
+    ):
+        parser.add_argument(
+            name,
+            type=whole(1, most),
+            default=seconds,
+            metavar="SECONDS",
+            help=f"whole seconds {what} (default: %(default)s)",
+        )
+    parser.add_argument(
+        "--clients", type=whole(1, 100_000), default=CLIENTS, help="(default: %(default)s)"
+    )
+    parser.add_argument(
+        "--backlog",
+        type=whole(0, 65_535),
+        action="append",
+        help="length of an accept queue; can be given more than once (default: 128 and 4096)",
+    )
+    parser.add_argument(
+        "--seed", type=whole(0, 2**32), default=0, help="of the random numbers (default: 0)"
+    )
+    parser.add_argument(
+        "--picture", type=Path, metavar="FOLDER", help="draw it there, too; needs matplotlib"
+    )
+    return parser.parse_args(arguments)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Print the table, and draw the picture if one is wanted; the exit status."""
+    words = parsed(arguments)
+    crashes = crash(
+        words.outage,
+        backlogs=words.backlog or BACKLOGS,
+        clients=words.clients,
+        steady=words.steady,
+        watch=words.watch,
+        seed=words.seed,
+    )
+    print(table(crashes))
+    if words.picture is not None:
+        from .crash_pictures import draw
+
+        try:
+            print(*draw(crashes, words.picture, words.steady, words.outage), sep="\n")
+        except OSError as error:
+            print(
+                f"{error.filename or words.picture} cannot be used: {error.strerror}.",
+                file=sys.stderr,
+            )
+            return WRONG
+        except ImportError as error:
+            print(f"{error}", file=sys.stderr)
+            return WRONG
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

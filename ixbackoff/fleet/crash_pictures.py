@@ -1,0 +1,70 @@
+"""The crash in pictures: what is answered and what is in its place, second by second."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from ..plotting.pictures import FORMATS, SAME, needed
+from .crash import Crash
+
+INCHES = (10.0, 6.0)
+COLORS = {"fixed": "tab:red", "exponential": "tab:blue", "as shipped": "tab:green"}
+
+
+def draw(crashes: Sequence[Crash], folder: Path, steady: int, outage: int) -> list[Path]:
+    """Draw every way to wait, a column for each accept queue: files, whose paths it returns.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from ixbackoff.fleet.crash import crash
+    >>> with TemporaryDirectory() as folder:
+    ...     files = draw(crash(3, clients=20, steady=3, watch=4), Path(folder), 3, 3)
+    >>> [file.name for file in files]
+    ['crash.png', 'crash.svg']
+
+    Args:
+        crashes: what `crash` came to.
+        folder: where the files go; it is made if there is none.
+        steady: when the outage began, seconds.
+        outage: how long it was, seconds.
+
+    Raises:
+        ImportError: matplotlib is missing; with what to install.
+        OSError: the folder cannot be written to.
+    """
+    with needed():  # what its stubs leave out is Any
+        matplotlib: Any = import_module("matplotlib")
+        figures: Any = import_module("matplotlib.figure")
+    folder.mkdir(parents=True, exist_ok=True)
+    backlogs = list(dict.fromkeys(one.backlog for one in crashes))
+    files = [folder / f"crash.{form}" for form in FORMATS]
+    with matplotlib.rc_context(SAME):
+        figure: Any = figures.Figure(figsize=INCHES, layout="constrained")
+        axes: Any = figure.subplots(2, len(backlogs), sharex=True, sharey="row", squeeze=False)
+        for column, backlog in enumerate(backlogs):
+            answered, places = axes[0][column], axes[1][column]
+            answered.set_title(f"accept queue: {backlog}")
+            for one in crashes:
+                if one.backlog == backlog:
+                    drawn(one, answered, places)
+            for plot in answered, places:
+                plot.axvspan(steady, steady + outage, color="0.9", label="stopped")
+                plot.grid(visible=True, alpha=0.3)
+            places.set_yscale("symlog", linthresh=10)
+            places.set_xlabel("seconds")
+        axes[0][0].set_ylabel("answered per second")
+        axes[1][0].set_ylabel("requests at once")
+        axes[0][0].legend()
+        for file in files:
+            figure.savefig(file, metadata={"Date": None} if file.suffix == ".svg" else None)
+    return files
+
+
+def drawn(one: Crash, answered: Any, places: Any) -> None:
+    """One way to wait, on both axes."""
+    times = [number + 1 for number in range(len(one.outcome.seconds))]
+    style = {"color": COLORS.get(one.way), "label": one.way}
+    answered.plot(times, [second.well for second in one.outcome.seconds], **style)
+    places.plot(times, [second.load for second in one.outcome.seconds], **style)

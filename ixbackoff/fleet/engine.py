@@ -1,0 +1,238 @@
+"""The engine of `simulate`: it has the clients, and lets time go by."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from math import ceil, log
+from typing import Any
+
+from ..budgets import Budget
+from ..chains import Ladder
+from ..commands import Handlers, Interpreter, Misuse
+from ..deadlines import LEFT
+from ..nesting import RUNNING
+from ..replay import Stream
+from ..schedules import Timing
+from ..semantics import bounded, unrolled
+from ..vocabulary import Log, Now, Pick, Throw
+from .clients import Client
+from .events import Events
+from .outcomes import Outcome, Second
+from .retries import Retrier, Retries, tried
+from .services import Served, Service, Serving
+from .traces import Happened
+from .worlds import Running, World
+
+SELDOM = (100_000, 50, 100)
+"""Thresholds of the collector: the engine makes no cycles, and many objects that live for long."""
+
+
+class Engine:
+    """One simulation."""
+
+    def __init__(
+        self,
+        services: Served[Any],
+        timing: Timing,
+        within: float | None,
+        think: float | None,
+        persistent: bool,
+        seed: int,
+        trace: bool,
+    ) -> None:
+        self.timing = timing
+        self.within = within
+        self.rate = None if think is None else 1.0 / think
+        self.persistent = persistent
+        self.events = Events(seed)
+        self.random = self.events.random.random
+        self.ended = 0.0
+        self.retries: dict[int, tuple[Ladder, Retries | None]] = {}
+        begun: dict[int, Serving] = {}
+        serving: dict[type, Serving] = {}
+        handlers = standard(self.events)
+        for kind, service in services.services.items():
+            if isinstance(service, Service):
+                if id(service) not in begun:
+                    begun[id(service)] = service.begin(self.events)
+                serving[kind] = begun[id(service)]
+            else:
+                handlers[kind] = service
+        self.serving = tuple(begun.values())
+        happened: list[Happened] = []
+        self.world = World(
+            self.events, serving, handlers, timing.from_start, happened if trace else None
+        )
+
+    def simulated(
+        self,
+        program: Any,
+        budget: Callable[[int], Budget] | None,
+        clients: int,
+        seconds: float,
+        stops: tuple[tuple[float, float], ...],
+        watch: Callable[[int, Second], None] | None,
+    ) -> Outcome:
+        """What comes of it."""
+        LEFT.set(None)
+        RUNNING.set(None)
+        running: list[Running] = []
+        try:
+            with seldom_collected():
+                self.stop_at(stops)
+                for number in range(clients):
+                    mine = None if budget is None else checked_budget(budget(number))
+                    running.append(self.client(number, program, mine))
+                self.run(running, seconds, watch)
+        finally:
+            for client in running:
+                client.close()
+        return Outcome(
+            tuple(self.world.tally.seconds),
+            clients,
+            self.events.count,
+            self.ended,
+            tuple(self.world.trace or ()),
+        )
+
+    def run(
+        self,
+        clients: list[Running],
+        seconds: float,
+        watch: Callable[[int, Second], None] | None,
+    ) -> None:
+        """From the beginning to the end."""
+        events, tally = self.events, self.world.tally
+        for client in clients:
+            events.after(self.pause(), client.__class__.begin, client)
+        for second in range(ceil(seconds)):
+            events.run(until=min(second + 1.0, seconds))
+            load = sum([serving.load() for serving in self.serving])
+            tally.end(load)
+            if watch is not None:
+                watch(second, tally.seconds[-1])
+            elif events.empty:
+                tally.rest(ceil(seconds) - second - 1, load)
+                break
+
+    def stop_at(self, stops: tuple[tuple[float, float], ...]) -> None:
+        """Stop the services from when to when."""
+        for start, end in stops:
+            for serving in self.serving:
+                if serving.__class__.stop is Serving.stop:
+                    serving.stop()  # which says that it cannot
+                self.events.at(start, _stop, serving)
+                self.events.at(end, _resume, serving)
+        if stops and not self.serving:
+            raise Misuse("There are outages, and no service that could stop.")
+
+    def client(self, number: int, program: Any, budget: Budget | None) -> Running:
+        """A client, with its program and its budget."""
+        given: object = program
+        if not isinstance(given, Ladder) and callable(given):
+            given = program(number)
+        mine = checked(given)
+        if budget is None and self.within is None:
+            _, retries = self.retries.get(id(mine)) or self.known(mine)
+            if retries is not None:
+                return Retrier(retries, number)
+
+        def stream() -> Stream:
+            unlimited = unrolled(mine, self.timing, chance=self.events.random)
+            return bounded(unlimited, self.within, budget)
+
+        return Client(self.world, number, stream, self.done)
+
+    def known(self, program: Ladder) -> tuple[Ladder, Retries | None]:
+        """`program` itself, whose id is then its own, and what is shared by clients that run it."""
+        known = self.retries[id(program)] = (program, self.retried(program))
+        return known
+
+    def retried(self, program: Ladder) -> Retries | None:
+        """What clients share that only try one command again and again, if that is the program."""
+        command = tried(program)
+        if command is None or self.world.find(command.command.__class__) is None:
+            return None
+        return Retries(self.world, program, command, self.timing, self.done)
+
+    def pause(self) -> float:
+        return 0.0 if self.rate is None else -log(1.0 - self.random()) / self.rate
+
+    def done(self, client: Running, answer: object, failure: BaseException | None) -> None:  # noqa: ARG002
+        """The program of a client has ended."""
+        events, tally = self.events, self.world.tally
+        self.ended = events.now
+        if failure is None:
+            tally.well += 1
+        else:
+            tally.gave_up += 1
+            if self.persistent:
+                events.after(0.0, client.__class__.begin, client)
+                return
+        if self.rate is not None:
+            events.after(-log(1.0 - self.random()) / self.rate, client.__class__.begin, client)
+
+
+def checked(program: Any) -> Ladder:
+    """`program`, if it can run.
+
+    Raises:
+        Misuse: it cannot.
+    """
+    if not isinstance(program, Ladder):
+        raise Misuse(f"{program!r} is no program: give at(...)..., or a function that makes one.")
+    if program.end:
+        raise Misuse(
+            f"The program is open, it ends at N{program.end}: end it with .give_up(), or go down "
+            "with .retry(...)."
+        )
+    return program
+
+
+def checked_budget(budget: object) -> Budget:
+    """`budget`, if it is one.
+
+    Raises:
+        Misuse: it is none.
+    """
+    if not isinstance(budget, Budget):
+        raise Misuse(f"budget gave {budget!r}, which is no budget: give a function that makes one.")
+    return budget
+
+
+def standard(events: Events) -> Handlers:
+    """Who answers what needs no service."""
+
+    def throw(command: Throw) -> None:
+        try:
+            raise command.error
+        finally:
+            del command  # or the error would be kept alive by a frame in its own traceback
+
+    known: Interpreter[Any] = (
+        Log.handled_by(lambda _: None)
+        | Now.handled_by(lambda _: events.now)
+        | Pick.handled_by(lambda command: events.random.randrange(command.count))
+    )
+    return {**known._handlers, Throw: throw}
+
+
+@contextmanager
+def seldom_collected() -> Generator[None]:
+    """In this block, the garbage collector looks seldom."""
+    before = gc.get_threshold()
+    gc.set_threshold(*SELDOM)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
+def _stop(serving: Serving) -> None:
+    serving.stop()
+
+
+def _resume(serving: Serving) -> None:
+    serving.resume()

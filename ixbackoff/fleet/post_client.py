@@ -1,0 +1,52 @@
+"""The client of "Exponential Backoff or how not to crash a server", as a program."""
+
+from __future__ import annotations
+
+from ..attempts import do
+from ..commands import Command
+from ..nat import N20, Z
+from ..programs import Program, at
+from ..published import NormalJitter
+from ..schedules import Constant, Schedule
+from ..vocabulary import Delay, Now
+
+CLIENTS = 1000
+THINK = 10.0
+TIMEOUT = 2.0
+WAIT = 0.1
+FACTOR = 2.71828
+JITTER = 0.1
+LONGEST = 300.0
+
+
+class Ask(Command[None]):
+    """One request, over a connection of its own."""
+
+    __slots__ = ()
+
+
+def asking(timeout: float = TIMEOUT) -> Program[N20, Z, None, Ask | Now | Delay]:
+    """Ask until there is an answer; each try has so many seconds.
+
+    >>> asking()
+    <Program from N20 to N0, 1 step>
+
+    Raises:
+        ValueError: `timeout` is not above 0.
+    """
+    return at(N20).retry(do(Ask()).limit(timeout))
+
+
+def backoffs(wait: float = WAIT) -> dict[str, Schedule]:
+    """The two modes of the post, by their names: `wait` seconds each time, or at first.
+
+    >>> [schedule.longest(1) for schedule in backoffs().values()]
+    [0.1, inf]
+
+    Raises:
+        ValueError: `wait` is not above 0.
+    """
+    return {
+        "fixed": Constant(wait),
+        "exponential": NormalJitter(wait, FACTOR, JITTER, max(LONGEST, wait)),
+    }

@@ -1,0 +1,1 @@
+"""The post's server and client for real: processes, sockets and signals, on loopback."""

@@ -1,0 +1,168 @@
+"""The post's clients on sockets: `python -m ixbackoff.fleet client`."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import sys
+from argparse import Namespace
+from typing import NamedTuple
+
+from ...failures import ServerError, Transient
+from ...schedules import Schedule
+from ...vocabulary import Delay, Now
+from ..post_client import Ask, asking, backoffs
+from ..words import INTERRUPTED, Parser
+from .descriptors import connections
+from .flags import PATH, STATUS, add_client, add_duration, add_host, add_port, checked_host
+
+EVERY = 5.0
+MOST_BYTES = 8192
+
+
+class Counts(NamedTuple):
+    """What came of requests: how many were answered, failed, and took too long.
+
+    >>> Counts(5, 1, 0).since(Counts(2, 1, 0)).line(1.5)
+    'OK: 2.00 req/sec, errors: 0.00 req/sec, timedout: 0.00 req/sec'
+    """
+
+    ok: int
+    errors: int
+    timed_out: int
+
+    def since(self, before: Counts) -> Counts:
+        """The difference."""
+        return Counts(*(now - then for now, then in zip(self, before, strict=True)))
+
+    def line(self, seconds: float) -> str:
+        """In words, per second."""
+        ok, errors, timed_out = (count / seconds for count in self)
+        return (
+            f"OK: {ok:.2f} req/sec, errors: {errors:.2f} req/sec, timedout: {timed_out:.2f} req/sec"
+        )
+
+
+class Clients:
+    """Many clients of one server; each request is a try of a program that is run async."""
+
+    def __init__(self, words: Namespace, port: int) -> None:
+        self.host: str = words.host
+        self.port = port
+        self.number: int = words.clients
+        self.think: float = words.think
+        self.program = asking(words.timeout)
+        self.schedule: Schedule = backoffs(words.wait)[words.backoff]
+        self.request = (
+            f"GET {PATH} HTTP/1.1\r\nHost: {self.host}:{port}\r\nConnection: close\r\n\r\n"
+        ).encode("ascii")
+        self.ok = self.errors = self.timed_out = 0
+
+    @property
+    def counts(self) -> Counts:
+        """Until now."""
+        return Counts(self.ok, self.errors, self.timed_out)
+
+    async def run(self) -> None:
+        """Let them ask, until this is cancelled."""
+        async with asyncio.TaskGroup() as group:
+            for _ in range(self.number):
+                group.create_task(self.one())
+
+    async def one(self) -> None:
+        """One client: it thinks, and asks until it is answered."""
+        loop = asyncio.get_running_loop()
+        interpreter = (
+            Ask.awaited_by(self.ask)
+            | Delay.awaited_by(lambda wait: asyncio.sleep(wait.seconds))
+            | Now.handled_by(lambda _: loop.time())
+        )
+        while True:
+            await asyncio.sleep(random.expovariate(1.0 / self.think))
+            while True:
+                try:
+                    await self.program.run_async(interpreter, schedule=self.schedule)
+                except (OSError, Transient):  # the ladder was too short
+                    continue
+                break
+
+    async def ask(self, _: Ask) -> None:
+        """One request over a connection of its own."""
+        writer: asyncio.StreamWriter | None = None
+        try:
+            reader, writer = await asyncio.open_connection(self.host, self.port)
+            writer.write(self.request)
+            words = (await reader.read(MOST_BYTES)).split(None, 2)
+            status = int(words[1]) if len(words) > 1 else 0
+        except asyncio.CancelledError:
+            self.timed_out += 1
+            raise
+        except (OSError, ValueError) as error:
+            self.errors += 1
+            raise ConnectionError(f"no answer: {error}") from error
+        finally:
+            if writer is not None:
+                writer.close()
+        if status != 200:
+            self.errors += 1
+            raise ServerError(status) if status else ConnectionError("the server hung up")
+        self.ok += 1
+
+
+async def ask_for(words: Namespace) -> None:
+    """Let the clients ask for the time that the command line says."""
+    clients = Clients(words, words.port)
+    asking = asyncio.create_task(clients.run())
+    loop = asyncio.get_running_loop()
+    end = loop.time() + words.seconds
+    try:
+        while (left := end - loop.time()) > 0 and not asking.done():
+            before, start = clients.counts, loop.time()
+            await asyncio.wait([asking], timeout=min(EVERY, left))
+            print(clients.counts.since(before).line(loop.time() - start), flush=True)
+        if asking.done():
+            await asking
+    finally:
+        asking.cancel()
+        await asyncio.wait([asking])
+
+
+def checked_clients(parser: Parser, words: Namespace) -> None:
+    """Whether the system lets them have so many connections."""
+    most = connections()
+    if words.clients > most:
+        parser.error(f"--clients {words.clients}: this process may have {most} connections")
+
+
+def parsed(arguments: list[str] | None) -> Namespace:
+    """The command line's words."""
+    parser = Parser(
+        prog="python -m ixbackoff.fleet client",
+        description="Many clients of one server. Each thinks for a while and asks, over a new "
+        "connection, until it is answered, with a wait after each failure. Every 5 seconds it "
+        "prints how many requests were answered, failed and took too long, per second.",
+        epilog=STATUS,
+    )
+    add_host(parser)
+    add_port(parser)
+    add_duration(parser)
+    add_client(parser)
+    words = parser.parse_args(arguments)
+    checked_host(parser, words)
+    checked_clients(parser, words)
+    return words
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Ask; the exit status."""
+    try:
+        asyncio.run(ask_for(parsed(arguments)))
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:  # nobody reads what it prints
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

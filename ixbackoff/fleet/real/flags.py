@@ -1,0 +1,133 @@
+"""What the three command lines share: their flags, and how they read numbers."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from ipaddress import ip_address
+
+from ..post import PostServer
+from ..post_client import CLIENTS, THINK, TIMEOUT, WAIT, backoffs
+from ..words import Parser, number, whole
+
+HOST = "127.0.0.1"
+PORT = 8070
+PATH = "/api"
+DAY = 86_400
+MOST_CLIENTS = 10_000
+SOMAXCONN = 65_535
+STATUS = "Exit status: 0 if it came to its end, 1 if not, 2 if the command is wrong."
+
+
+def add_port(parser: ArgumentParser) -> None:
+    """Where the server listens."""
+    parser.add_argument(
+        "--port", type=whole(0, 65_535), default=PORT, help="(default: %(default)s)"
+    )
+
+
+def add_host(parser: ArgumentParser) -> None:
+    """On which machine: this one, unless told otherwise twice."""
+    parser.add_argument("--host", default=HOST, help="(default: %(default)s)")
+    parser.add_argument(
+        "--beyond-loopback", action="store_true", help="the host may be another than loopback"
+    )
+
+
+def checked_host(parser: Parser, words: Namespace) -> None:
+    """Refuse a host that is not this machine, unless that is meant."""
+    host: str = words.host
+    try:
+        loopback = host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        loopback = False
+    if not (loopback or words.beyond_loopback):
+        parser.error(f"--host {host}: it is not loopback; add --beyond-loopback if it is yours")
+
+
+def add_duration(parser: ArgumentParser) -> None:
+    """When it ends by itself."""
+    parser.add_argument(
+        "--seconds",
+        type=number(0.1, DAY),
+        default=600.0,
+        help="how long, a day at most (default: %(default)s)",
+    )
+
+
+def add_server(parser: ArgumentParser) -> None:
+    """The flags of the post's server."""
+    model = PostServer()
+    server = parser.add_argument_group("the server")
+    server.add_argument(
+        "--limit",
+        type=whole(0, 1_000_000),
+        default=model.limit,
+        help="so many requests at once take --base (default: %(default)s)",
+    )
+    server.add_argument(
+        "--factor",
+        type=number(1.0, 1000.0),
+        default=model.factor,
+        help="what each 15 more multiply it by (default: %(default)s)",
+    )
+    server.add_argument(
+        "--base",
+        type=number(0.001, 3600.0),
+        default=model.base,
+        metavar="SECONDS",
+        help="of a request (default: %(default)s)",
+    )
+    server.add_argument(
+        "--backlog",
+        type=whole(0, SOMAXCONN),
+        default=model.backlog,
+        help="length of the accept queue; the kernel has a bound, net.core.somaxconn "
+        "(default: %(default)s)",
+    )
+    server.add_argument(
+        "--places",
+        type=whole(1, 1_000_000),
+        default=100_000,
+        help="so many requests at once, clients that have gone included; one more is answered with "
+        "503 (default: %(default)s)",
+    )
+
+
+def add_client(parser: ArgumentParser) -> None:
+    """The flags of the post's client."""
+    client = parser.add_argument_group("the clients")
+    client.add_argument(
+        "--clients",
+        type=whole(1, MOST_CLIENTS),
+        default=CLIENTS,
+        help="how many (default: %(default)s)",
+    )
+    client.add_argument(
+        "--think",
+        type=number(0.001, 3600.0),
+        default=THINK,
+        metavar="SECONDS",
+        help="mean time after an answer (default: %(default)s)",
+    )
+    client.add_argument(
+        "--timeout",
+        type=number(0.001, 3600.0),
+        default=TIMEOUT,
+        metavar="SECONDS",
+        help="for one request (default: %(default)s)",
+    )
+    client.add_argument(
+        "--backoff",
+        choices=tuple(backoffs()),
+        default="fixed",
+        help="how they wait after a failure: --wait each time, or as the post's pseudo-code: "
+        "--wait at first, times 2.71828 each time, jitter 0.1, at most 300 s "
+        "(default: %(default)s)",
+    )
+    client.add_argument(
+        "--wait",
+        type=number(0.001, 3600.0),
+        default=WAIT,
+        metavar="SECONDS",
+        help="(default: %(default)s)",
+    )

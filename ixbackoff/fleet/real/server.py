@@ -1,0 +1,236 @@
+"""The post's server on a socket: `python -m ixbackoff.fleet server`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from argparse import SUPPRESS, Namespace
+from datetime import datetime
+from math import inf
+from pathlib import Path
+
+from ..post import PostServer
+from ..post_sleepers import Sleepers
+from ..words import FAILED, INTERRUPTED, WRONG, Parser
+from .descriptors import connections, end_with
+from .flags import PATH, STATUS, add_duration, add_host, add_port, add_server, checked_host
+
+HEAD_END = b"\r\n\r\n"
+MOST_BYTES = 8192  # of a request
+SILENT = 10.0  # seconds until a connection has to have said what it wants
+
+
+def response(status: str, body: bytes) -> bytes:
+    """A whole answer.
+
+    >>> response("200 OK", b"ok").splitlines()[0]
+    b'HTTP/1.1 200 OK'
+    """
+    head = f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    return head.encode("ascii") + body
+
+
+WELL = response("200 OK", b"ok\n")
+NOT_FOUND = response("404 Not Found", b"there is /api only\n")
+BUSY = response("503 Service Unavailable", b"no place is left\n")
+
+
+class Connection(asyncio.Protocol):
+    """One request and its answer."""
+
+    __slots__ = ("head", "server", "since", "transport")
+
+    def __init__(self, server: RealServer) -> None:
+        self.server = server
+        self.head: bytes | None = b""
+        self.transport: asyncio.Transport | None = None
+        self.since = 0.0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        if isinstance(transport, asyncio.Transport):
+            self.transport = transport
+        self.server.connected(self)
+
+    def data_received(self, data: bytes) -> None:
+        if self.head is None:  # it has asked already
+            return
+        self.head += data
+        if HEAD_END in self.head:
+            words, self.head = self.head.split(None, 2), None
+            self.server.asked(self, well=len(words) > 1 and words[1] == PATH.encode("ascii"))
+        elif len(self.head) > MOST_BYTES:
+            self.cut()
+
+    def eof_received(self) -> None:
+        """The client has gone: the connection is closed, and its request keeps its place."""
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
+        self.transport = None
+        self.server.lost(self)
+
+    def answer(self, whole: bytes) -> None:
+        """Answer, if anyone is there."""
+        if self.transport is not None and not self.transport.is_closing():
+            self.transport.write(whole)
+            self.transport.close()
+
+    def cut(self) -> None:
+        """End it without an answer."""
+        if self.transport is not None:
+            self.transport.abort()
+
+
+class RealServer:
+    """What its connections share: the places, who sleeps in them, and one alarm for all."""
+
+    def __init__(self, model: PostServer, places: int, most: int) -> None:
+        self.sleepers = Sleepers[Connection](model.delay, model.tick)
+        self.tick = model.tick
+        self.places = places
+        self.most = most
+        self.loop = asyncio.get_running_loop()
+        self.silent: dict[Connection, None] = {}
+        self.connections = 0
+        self.any = False
+        self.alarm = inf
+        self.handle: asyncio.TimerHandle | None = None
+
+    def connected(self, connection: Connection) -> None:
+        """Somebody has come."""
+        self.connections += 1
+        connection.since = self.loop.time()
+        self.silent[connection] = None
+        if self.connections > self.most:
+            connection.cut()
+
+    def lost(self, connection: Connection) -> None:
+        """A connection is over."""
+        self.connections -= 1
+        self.silent.pop(connection, None)
+
+    def asked(self, connection: Connection, well: bool) -> None:
+        """A connection has said what it wants."""
+        self.silent.pop(connection, None)
+        self.any = True
+        now = self.loop.time()
+        self.end(now)
+        if not well:
+            connection.answer(NOT_FOUND)
+        elif len(self.sleepers) >= self.places:
+            connection.answer(BUSY)
+        else:
+            self.sleepers.admit(connection, now)
+        self.look_later()
+
+    def end(self, now: float) -> None:
+        """Answer what is older than the delay."""
+        if now > self.alarm + self.tick:  # the process was stopped, or had no time
+            self.sleepers.overslept(self.alarm, now)
+        for connection in self.sleepers.ended(now):
+            connection.answer(WELL)
+
+    def look_later(self) -> None:
+        """Set the alarm to when the next one may end."""
+        when = self.sleepers.next()
+        if when == self.alarm:
+            return
+        if self.handle is not None:
+            self.handle.cancel()
+        self.alarm = when
+        self.handle = None if when == inf else self.loop.call_at(when, self.look)
+
+    def look(self) -> None:
+        """The alarm."""
+        self.end(self.loop.time())
+        self.look_later()
+
+    def line(self) -> str:
+        """What is printed once a second."""
+        now = datetime.now()
+        delay = f"{self.sleepers.delay:.9f} s" if self.any else "0"
+        time = f"{now:%b %d %H:%M:%S}.{now.microsecond // 1000:03d}"
+        return f"{time}: concurrency: {len(self.sleepers):4d}, last delay: {delay}"
+
+    async def tell(self) -> None:
+        """Print the line once a second, and end connections that say nothing."""
+        while True:
+            print(self.line(), flush=True)
+            await asyncio.sleep(1.0)
+            late = self.loop.time() - SILENT
+            for connection in [one for one in self.silent if one.since < late]:
+                connection.cut()
+
+
+async def serve(words: Namespace) -> None:
+    """Serve for the time that the command line says."""
+    loop = asyncio.get_running_loop()
+    model = PostServer(words.limit, words.base, words.factor, backlog=words.backlog)
+    real = RealServer(model, words.places, connections())
+    listening = await loop.create_server(
+        lambda: Connection(real), words.host, words.port, backlog=words.backlog
+    )
+    host, port = listening.sockets[0].getsockname()[:2]
+    queue = min(words.backlog, somaxconn()) + 1
+    telling = asyncio.create_task(real.tell())
+    for number in signal.SIGTERM, signal.SIGINT:
+        loop.add_signal_handler(number, telling.cancel)
+    print(f"listening on {host}:{port}{PATH}, accept queue: {queue}", flush=True)
+    async with listening:
+        await asyncio.wait([telling], timeout=words.seconds)
+    telling.cancel()
+
+
+def somaxconn() -> int:
+    """The longest accept queue that this kernel gives.
+
+    >>> somaxconn() > 0
+    True
+    """
+    try:
+        return int(Path("/proc/sys/net/core/somaxconn").read_text())
+    except (OSError, ValueError):
+        return 128
+
+
+def parsed(arguments: list[str] | None) -> Namespace:
+    """The command line's words."""
+    parser = Parser(
+        prog="python -m ixbackoff.fleet server",
+        description="A server that gets slower the more it has to do: up to --limit requests at "
+        "once take --base seconds, and each 15 more take --factor times as long. A request whose "
+        "client has gone keeps its place. Once a second it prints how many there are.",
+        epilog=STATUS,
+    )
+    add_host(parser)
+    add_port(parser)
+    add_duration(parser)
+    add_server(parser)
+    parser.add_argument("--parent", type=int, help=SUPPRESS)
+    words = parser.parse_args(arguments)
+    checked_host(parser, words)
+    return words
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Serve; the exit status."""
+    words = parsed(arguments)
+    if words.parent is not None and not end_with(words.parent):
+        return FAILED
+    try:
+        asyncio.run(serve(words))
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:  # nobody reads what it prints
+        return FAILED
+    except OSError as error:
+        code = error.errno or 0  # the words of asyncio and of a look-up of names are longer
+        told = os.strerror(code) if code > 0 else error.strerror
+        print(f"Cannot listen on {words.host}:{words.port}: {told}.", file=sys.stderr)
+        return WRONG
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,206 @@
+"""The post's crash for real, from start to verdict: `python -m ixbackoff.fleet storm`."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from argparse import Namespace
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ..crash import OUTAGE, STEADY, WARM, WATCH
+from ..post_verdicts import recovers
+from ..words import FAILED, INTERRUPTED, Parser, whole
+from .client import Clients, Counts, checked_clients
+from .flags import DAY, HOST, STATUS, add_client, add_port, add_server
+from .processes import Died, NotStarted, ServerProcess, Told
+
+
+class Storm(NamedTuple):
+    """What was measured.
+
+    Attributes:
+        steady: requests that were answered per second, before the outage.
+        rate: requests that took too long per second, in the last seconds of the outage.
+        after: what the server told one second after SIGCONT.
+        offset: how long after SIGCONT it really was.
+        most: the largest concurrency that it told after SIGCONT.
+        well: requests that were answered in each second after SIGCONT.
+        recovers: whether nearly all requests were answered at the end.
+    """
+
+    steady: float
+    rate: float
+    after: Told
+    offset: float
+    most: int
+    well: tuple[int, ...]
+    recovers: bool
+
+    def lines(self) -> list[str]:
+        """In words."""
+        verdict = "it recovers" if self.recovers else "it does not recover"
+        return [
+            f"steady: {self.steady:.1f} req/sec",
+            f"end of the outage: {self.rate:.1f} timeouts/sec",
+            f"{self.offset:.2f} s after SIGCONT: concurrency {self.after.concurrency}, "
+            f"delay {self.after.delay:.3f} s; at most {self.most}",
+            f"answered per second after SIGCONT: {' '.join(map(str, self.well))}",
+            f"verdict: {verdict}",
+        ]
+
+
+class Scenario:
+    """The scenario, while it runs."""
+
+    def __init__(self, words: Namespace, server: ServerProcess) -> None:
+        self.words = words
+        self.server = server
+        self.clients = Clients(words, server.port)
+        self.loop = asyncio.get_running_loop()
+        self.asking = asyncio.create_task(self.clients.run())
+
+    async def run(self) -> Storm:
+        """Steady state, stop, go on, watch."""
+        words, server = self.words, self.server
+        try:
+            print(f"server: process {server.number}; steady for {words.steady} s", flush=True)
+            steady = await self.seconds(words.steady)
+            print(f"SIGSTOP, for {words.outage} s", flush=True)
+            server.signal(signal.SIGSTOP)
+            outage = await self.seconds(words.outage)
+            print(f"SIGCONT, and watch for {words.watch} s", flush=True)
+            resumed = self.loop.time()
+            server.signal(signal.SIGCONT)
+            watched = await self.seconds(words.watch)
+        finally:
+            self.asking.cancel()
+            await asyncio.wait([self.asking])
+        return measured(steady, outage, watched, server.told_since(resumed), resumed)
+
+    async def seconds(self, length: int) -> list[Counts]:
+        """What comes of the requests, second by second; the client's line every 5 s.
+
+        Raises:
+            Died: the server has ended.
+        """
+        start = self.loop.time()
+        before = last = self.clients.counts
+        counts: list[Counts] = []
+        for second in range(1, length + 1):
+            await self.server.lives(start + second - self.loop.time())
+            if self.asking.done():  # it goes on for ever, unless it fails
+                await self.asking
+            now = self.clients.counts
+            counts.append(now.since(before))
+            before = now
+            if second % 5 == 0:
+                print(now.since(last).line(5.0), flush=True)
+                last = now
+        return counts
+
+
+def measured(
+    steady: Sequence[Counts],
+    outage: Sequence[Counts],
+    watched: Sequence[Counts],
+    told: Sequence[Told],
+    resumed: float,
+) -> Storm:
+    """What the seconds and the server's lines come to.
+
+    Raises:
+        Died: the server told nothing after it was to go on.
+    """
+    if not told:
+        raise Died("The server printed nothing after SIGCONT.")
+    warm = WARM if len(steady) > 2 * WARM else 0
+    before = mean([second.ok for second in steady[warm:]])
+    after = min(told, key=lambda line: abs(line.when - resumed - 1.0))
+    well = tuple(second.ok for second in watched)
+    return Storm(
+        steady=before,
+        rate=mean([second.timed_out for second in outage[-5:]]),
+        after=after,
+        offset=after.when - resumed,
+        most=max(line.concurrency for line in told),
+        well=well,
+        recovers=recovers(well, [second.errors + second.timed_out for second in watched]),
+    )
+
+
+def mean(numbers: Sequence[int]) -> float:
+    """0 without any.
+
+    >>> mean([1, 2])
+    1.5
+    """
+    return sum(numbers) / max(1, len(numbers))
+
+
+async def stormed(words: Namespace) -> Storm:
+    """The whole scenario; the server's process is ended in any case."""
+    task = asyncio.current_task()
+    if task is not None:
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    server = await ServerProcess.started(words, loud=words.verbose)
+    try:
+        return await Scenario(words, server).run()
+    finally:
+        await server.end()
+
+
+def parsed(arguments: list[str] | None) -> Namespace:
+    """The command line's words."""
+    parser = Parser(
+        prog="python -m ixbackoff.fleet storm",
+        description="The crash of the post, for real: a server process and many clients on "
+        "loopback; the server is stopped with SIGSTOP, goes on with SIGCONT, and is watched.",
+        epilog=STATUS + " Whether the server recovers is printed, it is no part of the status.",
+    )
+    add_port(parser)
+    for name, seconds, what in (
+        ("--steady", STEADY, "before SIGSTOP"),
+        ("--outage", OUTAGE, "between SIGSTOP and SIGCONT"),
+        ("--watch", WATCH, "after SIGCONT"),
+    ):
+        parser.add_argument(
+            name,
+            type=whole(1, DAY),
+            default=seconds,
+            metavar="SECONDS",
+            help=f"whole seconds {what} (default: %(default)s)",
+        )
+    parser.add_argument("--verbose", action="store_true", help="show the server's lines, too")
+    add_client(parser)
+    add_server(parser)
+    words = parser.parse_args(arguments)
+    words.host = HOST
+    checked_clients(parser, words)
+    return words
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The whole scenario; the exit status."""
+    words = parsed(arguments)
+    try:
+        storm = asyncio.run(stormed(words))
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        print("Interrupted; the server's process is ended.", file=sys.stderr)
+        return INTERRUPTED
+    except NotStarted as error:
+        print(error, file=sys.stderr)
+        return error.status
+    except Died as error:
+        print(error, file=sys.stderr)
+        return FAILED
+    except OSError as error:
+        print(f"The storm has ended early: {error}.", file=sys.stderr)
+        return FAILED
+    print(*storm.lines(), sep="\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,61 @@
+"""Load and latency over time, as PNG and SVG."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from ..plotting.pictures import FORMATS, SAME, needed
+from .outcomes import Outcome
+from .simulation import Outage
+
+INCHES = (9.0, 7.0)
+
+
+def draw(outcome: Outcome, stopped: Outage, folder: Path) -> list[Path]:
+    """Draw what was asked and answered, what the service had to do, and how long answers took.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     files = draw(Outcome((), 1, 0, 0.0, ()), Outage(0, 1), Path(folder))
+    >>> [file.name for file in files]
+    ['simulation.png', 'simulation.svg']
+
+    Raises:
+        ImportError: matplotlib is missing; with what to install.
+        OSError: the folder cannot be written to.
+    """
+    with needed():  # what its stubs leave out is Any
+        matplotlib: Any = import_module("matplotlib")
+        figures: Any = import_module("matplotlib.figure")
+    folder.mkdir(parents=True, exist_ok=True)
+    seconds = outcome.seconds
+    times = [number + 1 for number in range(len(seconds))]
+    curves: list[tuple[str, dict[str, list[float]]]] = [
+        (
+            "per second",
+            {
+                "requests": [second.asked for second in seconds],
+                "runs that ended well": [second.well for second in seconds],
+                "runs that gave up": [second.gave_up for second in seconds],
+            },
+        ),
+        ("in the service", {"": [second.load for second in seconds]}),
+        ("latency, s", {"": [second.latency for second in seconds]}),
+    ]
+    files = [folder / f"simulation.{form}" for form in FORMATS]
+    with matplotlib.rc_context(SAME):
+        figure: Any = figures.Figure(figsize=INCHES, layout="constrained")
+        axes: Any = figure.subplots(len(curves), 1, sharex=True)
+        for plot, (label, lines) in zip(axes, curves, strict=True):
+            for name, values in lines.items():
+                plot.plot(times, values, label=name or None)
+            plot.axvspan(stopped.start, stopped.start + stopped.length, color="0.9")
+            plot.set_ylabel(label)
+            plot.grid(visible=True, alpha=0.3)
+        axes[0].legend()
+        axes[-1].set_xlabel("seconds")
+        for file in files:
+            figure.savefig(file, metadata={"Date": None} if file.suffix == ".svg" else None)
+    return files

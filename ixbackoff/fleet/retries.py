@@ -1,0 +1,229 @@
+"""The commonest program, `at(rung).retry(command)`, without a stream: many times as fast.
+
+A law says that what it does is what its stream of commands does, event by event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import accumulate
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from ..algebra import Jittered
+from ..chains import Chain, Ladder
+from ..commands import Command, Misuse
+from ..failures import Predicate, Transient
+from ..nesting import check_begun
+from ..runs import noted
+from ..schedules import Schedule, Timing, Waits
+from ..steps import Do, Retry
+from ..timings import usable
+from ..vocabulary import Together, delay
+from .services import Request
+from .traces import Happened
+from .worlds import World
+
+Done: TypeAlias = Callable[["Retrier", Any, BaseException | None], None]
+
+
+class Tried(NamedTuple):
+    """What is tried again: a command, and after which failures."""
+
+    command: Command[Any]
+    chosen: Predicate
+
+
+def tried(program: Ladder) -> Tried | None:
+    """What `program` tries again, if that is all that it does and it is a command."""
+    steps = program.steps()
+    step = steps[0] if len(steps) == 1 else None
+    if not isinstance(step, Retry) or step.resumes:
+        return None
+    effect = step.effect
+    while isinstance(effect, Chain):  # an attempt at one command
+        inner = effect.steps()
+        if len(inner) != 1 or not isinstance(inner[0], Do):
+            return None
+        effect = inner[0].effect
+    if isinstance(effect, Command) and not isinstance(effect, Together):
+        return Tried(effect, step.chosen)
+    return None
+
+
+class Retries:
+    """What the clients of one such program share.
+
+    Attributes:
+        top: how often it waits at most.
+        ask: asks for the command.
+        seconds: of its waits, where they are always the same, or always the same but for `spread`.
+        spread: what each wait is multiplied by at most.
+        shortens: whether a wait may be shorter than the one before.
+        done: called with a client and the failure that its program ended with.
+    """
+
+    __slots__ = (
+        "ask",
+        "chosen",
+        "command",
+        "done",
+        "seconds",
+        "shortens",
+        "spread",
+        "timing",
+        "top",
+        "world",
+    )
+
+    def __init__(
+        self, world: World, program: Ladder, tried: Tried, timing: Timing, done: Done
+    ) -> None:
+        check_begun(program)
+        self.world: Final = world
+        self.top: Final = program.start
+        self.command: Final = tried.command
+        self.chosen: Final = tried.chosen
+        self.ask: Final = world.services[tried.command.__class__].ask
+        self.done: Final = done
+        self.timing: Final = timing
+        self.shortens: Final = not isinstance(timing, Schedule)
+        self.seconds, self.spread = known(timing, self.top)
+
+
+class Retrier:
+    """A client that runs such a program.
+
+    Attributes:
+        number: which client it is.
+    """
+
+    __slots__ = (
+        "_asked",
+        "_came",
+        "_held",
+        "_k",
+        "_retries",
+        "_shortest",
+        "_wait",
+        "_waited",
+        "_waits",
+        "number",
+    )
+
+    def __init__(self, retries: Retries, number: int) -> None:
+        self._retries = retries
+        self._k = 0  # waits so far
+        self._shortest = self._waited = self._asked = 0.0
+        self._waits: Waits | None = None
+        self._wait: Happened | None = None  # for the trace, when it is over
+        self._held = False  # whether what comes of a try is kept until `ask` has returned
+        self._came: tuple[Any, Exception | None] = (None, None)
+        self.number = number
+
+    def begin(self) -> None:
+        """Try: for the first time, or after a wait."""
+        retries = self._retries
+        world = retries.world
+        if self._wait is not None:
+            self._waited_for(self._wait)
+        world.tally.asked += 1
+        self._asked = now = world.events.now
+        self._held = True
+        retries.ask(Request(retries.command, self.number, now, None, self))
+        if self._held:
+            self._held = False
+        else:
+            (value, failure), self._came = self._came, (None, None)
+            self._go_on(value, failure)
+
+    def close(self) -> None:
+        """Nothing is left open."""
+
+    def settled(self, request: Request, value: Any, failure: Exception | None) -> None:
+        """A try has ended."""
+        world = self._retries.world
+        tally = world.tally
+        if failure is None:
+            tally.answered += 1
+            tally.latency += world.events.now - request.begun
+        else:
+            tally.failed += 1
+            if isinstance(failure, TimeoutError):
+                tally.late += 1
+        if self._held:
+            self._held = False
+            self._came = value, failure
+        else:
+            self._go_on(value, failure)
+
+    def _go_on(self, value: Any, failure: Exception | None) -> None:
+        retries = self._retries
+        trace = retries.world.trace
+        if trace is not None:
+            trace.append(Happened(self._asked, self.number, retries.command, value, failure))
+        if failure is not None:
+            try:
+                if self._k < retries.top and self._chosen(failure):
+                    self._begin_wait(failure)
+                    return
+            except Exception as error:
+                failure = error
+            if isinstance(failure, Misuse):
+                raise failure
+            if trace is not None:  # without, nobody sees it
+                noted(failure, self._k + 1, self._k, self._waited)
+        self._k = 0
+        self._shortest = self._waited = 0.0
+        self._waits = None
+        retries.done(self, value, failure)
+
+    def _chosen(self, failure: Exception) -> bool:
+        return not isinstance(failure, Misuse) and self._retries.chosen(failure)
+
+    def _begin_wait(self, failure: Exception) -> None:
+        retries, k = self._retries, self._k
+        events, timing = retries.world.events, retries.timing
+        if retries.seconds is None:
+            if self._waits is None:
+                self._waits = timing.begin(events.random)
+            seconds = float(usable(self._waits(k), k, timing))
+        else:
+            seconds = retries.seconds[k]
+            if retries.spread != 1.0:
+                seconds *= events.random.uniform(1.0, retries.spread)
+        if seconds < self._shortest and not retries.shortens:
+            seconds = self._shortest
+        if isinstance(failure, Transient) and failure.retry_after is not None:
+            seconds = max(seconds, float(failure.retry_after))
+        if retries.world.trace is not None:
+            wait = delay(seconds, retries.top - k, failure)
+            self._wait = Happened(events.now, self.number, wait, None, None)
+        self._k = k + 1
+        self._shortest = seconds
+        self._waited += seconds
+        if timing.from_start:
+            events.at(max(events.now, self._asked + seconds), Retrier.begin, self)
+        else:
+            events.after(seconds, Retrier.begin, self)
+
+    def _waited_for(self, wait: Happened) -> None:
+        if self._retries.world.trace is not None:
+            self._retries.world.trace.append(wait)
+        self._wait = None
+
+
+def known(timing: Timing, top: int) -> tuple[list[float] | None, float]:
+    """The seconds of the waits of every run, and what each is multiplied by at most.
+
+    `None`, if they have to be asked for one by one.
+    """
+    if not timing.deterministic:
+        if not isinstance(timing, Jittered) or not timing.schedule.deterministic:
+            return None, 1.0
+        seconds, _ = known(timing.schedule, top)
+        return seconds and [*accumulate(seconds, max)], timing.spread
+    waits = timing.begin()
+    try:
+        return [float(usable(waits(k), k, timing)) for k in range(top)], 1.0
+    except Exception:  # the run that comes to that wait fails with it
+        return None, 1.0

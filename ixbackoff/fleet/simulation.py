@@ -1,0 +1,127 @@
+"""`simulate`: one program, many clients, modelled services, virtual time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextvars import copy_context
+from typing import NamedTuple, TypeVar
+
+from ..budgets import Budget
+from ..commands import Misuse
+from ..deadlines import checked_seconds
+from ..nat import Nat, Z
+from ..programs import Program
+from ..schedules import Timing, powers_of_two
+from ..vocabulary import Delay, Log, Now, Pick, Throw
+from .engine import Engine
+from .outcomes import Outcome, Second
+from .services import Served
+
+A = TypeVar("A")
+E = TypeVar("E")
+I = TypeVar("I", bound=Nat)  # noqa: E741
+
+
+class Outage(NamedTuple):
+    """When the services stop, and for how long, in seconds."""
+
+    start: float
+    length: float
+
+
+def simulate(
+    program: Program[I, Z, A, E | Delay | Log | Now | Pick | Throw]
+    | Callable[[int], Program[I, Z, A, E | Delay | Log | Now | Pick | Throw]],
+    services: Served[E],
+    *,
+    clients: int,
+    seconds: float,
+    schedule: Timing = powers_of_two,
+    within: float | None = None,
+    budget: Callable[[int], Budget] | None = None,
+    think: float | None = None,
+    persistent: bool = False,
+    outages: Iterable[Outage] = (),
+    seed: int = 0,
+    trace: bool = False,
+    watch: Callable[[int, Second], None] | None = None,
+) -> Outcome:
+    """Let many clients run `program` against `services`, in virtual time.
+
+    >>> from ixbackoff import N3, Command, at
+    >>> from ixbackoff.fleet import BoundedQueue, simulate
+    >>> class Ask(Command[None]):
+    ...     __slots__ = ()
+    >>> queue = BoundedQueue(length=10, service=0.1).serves(Ask)
+    >>> outcome = simulate(at(N3).retry(Ask()), queue, clients=5, seconds=10)
+    >>> outcome.total(lambda second: second.well)
+    5
+
+    The garbage collector, which finds next to nothing here, looks seldom while it runs.
+
+    Args:
+        program: the program, or a function that makes one of the number of the client.
+        services: who serves its commands; `Delay`, `Log`, `Now`, `Pick` and `Throw` need nobody.
+        clients: how many.
+        seconds: how long, in virtual time; what is due at the very end does not happen any more.
+        schedule: the seconds of the waits; those that can shorten are allowed here.
+        within: the seconds that each run of the program has in all.
+        budget: the budget of a client, by its number: one for each, or one for all.
+        think: mean seconds between the end of a program and the next run of it, exponentially
+            distributed, and before the first; `None`: each client runs it once, from the beginning.
+        persistent: whether a client whose program failed runs it again at once.
+        outages: when all services stop; they do not overlap.
+        seed: the same seed, the same events.
+        trace: whether to keep every command and what came of it.
+        watch: called at the end of each second, with its number and what was counted in it.
+
+    Raises:
+        ValueError: there are no clients or no seconds, or an outage is not within them.
+        Misuse: the program issues a command that nothing serves, it is no program that can run, or
+            a service cannot stop and there is an outage.
+    """
+    given: object = clients
+    if not isinstance(given, int) or given < 1:
+        raise ValueError(f"clients={clients!r}: give a number, 1 or more.")
+    if checked_seconds("seconds", seconds) is None:
+        raise ValueError("seconds=None: give a finite number of seconds, above 0.")
+    checked_seconds("think", think)
+    checked_seconds("within", within)
+    if not isinstance(schedule, Timing):
+        raise Misuse(f"schedule={schedule!r} is no Timing: give one, such as Exponential(...).")
+    if budget is not None and not callable(budget):
+        raise Misuse(f"budget={budget!r}: give a function from the number of a client to a Budget.")
+    if not isinstance(services, Served):
+        raise Misuse(
+            f"services={services!r}: say what they serve, with service.serves(Kind) or "
+            "instantly(interpreter)."
+        )
+    stops = checked_outages(outages, seconds)
+
+    def simulated() -> Outcome:
+        engine = Engine(services, schedule, within, think, persistent, seed, trace)
+        return engine.simulated(program, budget, clients, seconds, stops, watch)
+
+    return copy_context().run(simulated)  # time limits and such are those of the clients
+
+
+def checked_outages(outages: Iterable[Outage], seconds: float) -> tuple[tuple[float, float], ...]:
+    """From when to when they last, one after the other.
+
+    Raises:
+        ValueError: one is not within the simulation, or overlaps another.
+    """
+    over = 0.0
+    stops: list[tuple[float, float]] = []
+    for outage in sorted(outages):
+        end = outage.start + outage.length
+        if not 0 <= outage.start < end <= seconds:
+            raise ValueError(
+                f"{outage!r} is not within the {seconds:g} s of the simulation: give a start and a "
+                "length that are."
+            )
+        if outage.start < over:
+            raise ValueError(f"{outage!r} begins before the one before it is over: join the two.")
+        over = end
+        stops.append((outage.start, end))
+    return tuple(stops)

@@ -1,0 +1,27 @@
+"""What happened in a simulation, line by line."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ..commands import Command
+
+
+class Happened(NamedTuple):
+    """One line of a trace, as `ixbackoff.testing.Performed`, with the number of the client.
+
+    Lines come in the order in which the commands ended.
+
+    Attributes:
+        at: when the command was issued, seconds of virtual time.
+        client: whose it was.
+        command: what was issued.
+        answer: what came of it, `None` if it failed.
+        failure: the exception that came of it, `None` if it was answered.
+    """
+
+    at: float
+    client: int
+    command: Command[Any]
+    answer: Any
+    failure: BaseException | None
