@@ -205,9 +205,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
     def vary(
         self, function: Callable[[int], Effect[F, B]], on: On = WORTH_ANOTHER_TRY
     ) -> Program[I, Z, B, E_co | F | Delay]:
-        """As `retry`, with another effect on each rung: the one that `function` makes of it.
-
-        `function` is given how many waits are left there.
+        """As `retry`, with the effect that `function` makes of how many waits are left.
 
         >>> from ixbackoff import N2, Call, NotReady, at, call
         >>> from ixbackoff.testing import Virtual, answers
@@ -248,6 +246,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
                 is not begun: the program gives up at once, with the last failure. Handlers are told
                 what is left (`time_limit`); what is running at the deadline is ended.
             budget: what its further tries are taken from; when it is empty, it gives up at once.
+
         Raises:
             Misuse: the program is open, it has not come down to `N0`; or a command has no
                 handler; or another program with waits is running around this one.
