@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from ixbackoff import time_limit
+from ixbackoff.nesting import RUNNING
 
 settings.register_profile(
     "same",
@@ -27,3 +31,12 @@ def aws(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "opensaysme")
     monkeypatch.setenv("AWS_REGION", "us-east-1")
     return monkeypatch
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left_in_the_context() -> Iterator[None]:
+    """No run leaves its time limit, or that it runs, to what comes after it."""
+    yield
+    assert time_limit() is None
+    running = RUNNING.get()
+    assert running is None or running.over

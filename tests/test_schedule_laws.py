@@ -290,7 +290,7 @@ def test_what_nothing_bounds_is_said_to_be_so() -> None:
 
 def test_what_shortens_has_no_algebra() -> None:
     leaves = [kind for kind in kinds(Shortening) if not kind.__subclasses__()]
-    assert len(leaves) == 5
+    assert len(leaves) >= 5
     for kind in leaves:
         named = {name for base in kind.__mro__ for name in vars(base)}
         assert not {"__or__", "__and__", "__add__", "__mul__", "jittered", "longest"} & named
