@@ -251,3 +251,12 @@ class Seeded(Changed):
 
     def __repr__(self) -> str:
         return f"{self.schedule!r}.seeded({self.seed!r})"
+
+
+def spread_of(timing: Timing) -> tuple[Timing, float] | None:
+    """The timing that draws nothing and what its waits are multiplied by at most, if it is that."""
+    if timing.deterministic:
+        return timing, 1.0
+    if isinstance(timing, Jittered) and timing.schedule.deterministic:
+        return timing.schedule, timing.spread
+    return None

@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 from contextvars import ContextVar
+from typing import TypeAlias
 
 from .chains import Chain, Ladder
 from .commands import Misuse
 
-
-class Mark:
-    """What may wait is running here, in this thread and task, until it is over."""
-
-    __slots__ = ("over", "program")
-
-    def __init__(self, program: object) -> None:
-        self.program = program
-        self.over = False
-
+Mark: TypeAlias = list[object]
+"""The program that runs, in this thread and task; it is taken out when it is over."""
 
 RUNNING: ContextVar[Mark | None] = ContextVar("ixbackoff_running", default=None)
 
@@ -36,10 +29,9 @@ def begun(program: object) -> Mark:
     Raises:
         Misuse: it is inside another one.
     """
-    outer = RUNNING.get()
-    if outer is not None and not outer.over:
+    if RUNNING.get():
         raise multiplied()
-    mark = Mark(program)
+    mark = [program]
     RUNNING.set(mark)
     return mark
 
@@ -47,7 +39,7 @@ def begun(program: object) -> Mark:
 def end(mark: Mark | None) -> None:
     """The program has ended, also for those that have a copy of its context."""
     if mark is not None:
-        mark.over = True
+        mark.clear()
         if RUNNING.get() is mark:  # it may end elsewhere, when a generator is closed there
             RUNNING.set(None)
 
@@ -59,7 +51,7 @@ def check_begun(program: Chain) -> None:
         Misuse: it would be.
     """
     outer = RUNNING.get()
-    inside = outer is not None and not outer.over and outer.program is not program
+    inside = outer and outer[0] is not program
     if inside and isinstance(program, Ladder) and program.waits is not False:
         raise multiplied()
 

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, NamedTuple, Never, Protocol, TypeAlias
+from functools import cache
+from math import isfinite
+from typing import Any, NamedTuple, TypeAlias
 
+from .algebra import spread_of
 from .calls import Call, CallAsync
 from .commands import CO_COROUTINE, AsyncInterpreter, Interpreter, Misuse, code_flags
 from .eventloops import sleeping
-from .failures import On, Predicate, Transient, predicate
-from .runs import noted
+from .failures import On, Predicate, predicate
 from .schedules import Schedule
-from .timings import usable
-from .vocabulary import Delay, Now, delay
+from .timings import Waits, begun, usable
+from .vocabulary import Delay, Now
 
 Kinds: TypeAlias = tuple[type[Exception], ...]
-Run: TypeAlias = Generator[float, Any, Never]
 
 GENERATORS = 0x20 | 0x200  # inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
 
@@ -30,13 +31,17 @@ INFO = 20  # logging.INFO; logging itself costs 16 ms to import
 def log(wait: Delay) -> None:
     """Say that it waits, at the level INFO, to the logger `"ixbackoff"`, if there is logging."""
     if logged():
-        sys.modules["logging"].getLogger("ixbackoff").log(INFO, "%s", wait)
+        logger().log(INFO, "%s", wait)
 
 
 def logged() -> bool:
     """Whether anyone wants to know of waits."""
-    logging = sys.modules.get("logging")
-    return logging is not None and logging.getLogger("ixbackoff").isEnabledFor(INFO)
+    return "logging" in sys.modules and logger().isEnabledFor(INFO)
+
+
+@cache
+def logger() -> Any:
+    return sys.modules["logging"].getLogger("ixbackoff")
 
 
 def sleep(wait: Delay) -> None:
@@ -64,68 +69,44 @@ PLAIN_ASYNC = (
 )
 
 
-def kinds_and_predicate(on: On) -> tuple[Kinds, Predicate | None]:
+def kinds_and_predicate(on: On) -> tuple[Kinds, Predicate]:
     """The kinds of failures that are chosen by their kind alone, and what else chooses one."""
     chosen = predicate(on)
     given: Any = on
     kinds: Kinds = given if isinstance(on, tuple) else (given,) if isinstance(on, type) else ()
     if not kinds or any(issubclass(Misuse, kind) or issubclass(kind, Misuse) for kind in kinds):
         return (), lambda failure: not isinstance(failure, Misuse) and chosen(failure)
-    return kinds, None
+    return kinds, lambda _: False
 
 
-class Seconds(Protocol):
-    """What gives the seconds of the k-th wait of a run, asked for with growing k."""
+def begins(schedule: Schedule, top: int) -> Callable[[], Waits]:
+    """What begins the waits of one call, at most `top` of them; `retried` has the floor.
 
-    def __getitem__(self, k: int, /) -> float: ...
+    Those that are always the same, or so but for a random factor, are asked for once and for all.
 
-
-class Drawn:
-    """The waits of one run, drawn when they are waited."""
-
-    __slots__ = ("_schedule", "_waits")
-
-    def __init__(self, schedule: Schedule) -> None:
-        self._schedule = schedule
-        self._waits: Any = None
-
-    def __getitem__(self, k: int) -> float:
-        if self._waits is None:
-            self._waits = self._schedule.begin()
-        return usable(self._waits(k), k, self._schedule)
-
-
-def waits(kinds: Kinds, chosen: Predicate | None, seconds: Seconds, top: int) -> Run:
-    """The seconds to wait after each failure that it is sent, where another try is worth it.
-
-    It is what `retry` means, written out for a function alone, since that is many times as
-    fast; a law says that it is the same. A failure of a wait itself is thrown in.
+    Raises:
+        ValueError: they are, and one of them is no usable number.
     """
-    wanted = logged()
-    shortest = waited = 0.0
-    k = 0
-    failure: Any = yield 0.0
-    try:
-        while k < top and (isinstance(failure, kinds) or (chosen and chosen(failure))):
-            wait = seconds[k]
-            if wait > shortest:
-                shortest = wait
-            if isinstance(failure, Transient) and failure.retry_after is not None:
-                shortest = max(shortest, failure.retry_after)
-            if wanted:
-                log(delay(shortest, top - k, failure))
-            failure = None  # what it holds need not be kept while it waits and tries again
-            failure = yield shortest if shortest < LONGEST_SLEEP else LONGEST_SLEEP
-            waited += shortest
-            k += 1
-    except Exception as error:
-        if failure is not None and error is not failure and error.__context__ is None:
-            error.__context__ = failure
-        failure = error
-    try:
-        raise noted(failure, tries=k + 1, waits=k, waited=waited)
-    finally:
-        failure = None  # an exception must not be kept alive by a frame in its own traceback
+    parts = spread_of(schedule)
+    if parts is None:
+        return lambda: drawn(schedule)
+    steady, spread = parts
+    waits = begun(steady, None) if spread > 1 else steady.begin()
+    table = [usable(waits(k), k, steady) for k in range(top)]
+    if steady is schedule:
+        return lambda: table.__getitem__
+    if not all(isfinite(seconds * spread) for seconds in table):
+        return lambda: drawn(schedule)
+    from random import random  # it takes some milliseconds to import
+
+    more = spread - 1.0
+    return lambda: lambda k: table[k] * (1.0 + more * random())  # noqa: S311
+
+
+def drawn(schedule: Schedule) -> Waits:
+    """The waits of one call, asked for one by one."""
+    waits = schedule.begin()
+    return lambda k: usable(waits(k), k, schedule)
 
 
 def is_coroutine_function(function: Any) -> bool:

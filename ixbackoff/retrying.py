@@ -14,28 +14,30 @@ from .budgets import Budget
 from .calls import Call, CallAsync, call, call_async
 from .commands import Interpreter, awaitable
 from .eventloops import sleeping
-from .failures import WORTH_ANOTHER_TRY, On, Predicate
+from .failures import WORTH_ANOTHER_TRY, On, Predicate, Transient
 from .loops import checked_run
 from .nat import Nat, Rung, Z, reflect
 from .nesting import begun, end
 from .plain import (
+    LONGEST_SLEEP,
     OTHERS,
     PLAIN,
-    Drawn,
     Kinds,
-    Run,
+    begins,
     interpreter,
     interpreter_async,
     is_coroutine_function,
     kinds_and_predicate,
+    log,
+    logged,
     no_coroutine_function,
-    waits,
 )
 from .programs import Program, at
+from .runs import noted
 from .schedules import Schedule, powers_of_two
 from .semantics import unroll
-from .timings import usable
-from .vocabulary import Delay
+from .timings import Waits
+from .vocabulary import Delay, delay
 
 P = ParamSpec("P")
 A = TypeVar("A")
@@ -53,12 +55,12 @@ class Backoff(Generic[I]):
     """
 
     __slots__ = (
+        "_begin",
         "_chosen",
         "_generic",
         "_kinds",
         "_on",
         "_rung",
-        "_table",
         "_top",
         "budget",
         "schedule",
@@ -68,9 +70,9 @@ class Backoff(Generic[I]):
     _top: int
     _on: On
     _kinds: Kinds
-    _chosen: Predicate | None
+    _chosen: Predicate
     _generic: bool
-    _table: tuple[float, ...] | None
+    _begin: Callable[[], Waits]
     schedule: Schedule
     within: float | None
     budget: Budget | None
@@ -164,21 +166,23 @@ class Backoff(Generic[I]):
         program = at(self._rung).retry(Block(), self._on)
         return unroll(program, self.schedule, within=self.within, budget=self.budget)
 
-    def _waits(self) -> Run:
-        table = Drawn(self.schedule) if self._table is None else self._table
-        return waits(self._kinds, self._chosen, table, self._top)
-
     def _retried(self, function: Any) -> Any:
+        """What calls `function`, and is what the program of such a call is, many times as fast.
+
+        A law says so; with a deadline, a budget or another interpreter it is that program.
+        """
         if is_coroutine_function(function):
             return self._retried_async(function)
-        begin, generic, top = self._waits, self._generic, self._top
+        begin, generic, top = self._begin, self._generic, self._top
+        kinds, chosen = self._kinds, self._chosen
 
         def retried(*args: Any, **kwargs: Any) -> Any:
             if generic or OTHERS.get() is not None:
                 program = self._program(call(function, *args, **kwargs))
                 return program.run(interpreter(), **self._how())
             mark = begun(self) if top else None
-            failure = run = None
+            k, shortest, waited = 0, 0.0, 0.0
+            waits, wanted = None, False
             try:
                 while True:
                     try:
@@ -186,50 +190,64 @@ class Backoff(Generic[I]):
                         if answer.__class__ is not CoroutineType:
                             return answer
                         raise no_coroutine_function(function, answer)
-                    except Exception as error:
-                        failure = error
-                    if run is None:
-                        run = begin()
-                        run.send(None)
-                    seconds = run.send(failure)
-                    failure = None
-                    try:
-                        time.sleep(seconds)
-                    except Exception as error:  # a signal handler raises it
-                        run.throw(error)
+                    except Exception as failure:
+                        if k == top or not (isinstance(failure, kinds) or chosen(failure)):
+                            raise
+                        if waits is None:
+                            waits, wanted = begin(), logged()
+                        seconds = waits(k)
+                        if seconds > shortest:
+                            shortest = seconds
+                        if isinstance(failure, Transient):
+                            shortest = max(shortest, failure.retry_after or 0.0)
+                        if wanted:
+                            log(delay(shortest, top - k, failure))
+                    time.sleep(shortest if shortest < LONGEST_SLEEP else LONGEST_SLEEP)
+                    waited += shortest
+                    k += 1
+            except Exception as failure:
+                noted(failure, tries=k + 1, waits=k, waited=waited)
+                raise
             finally:
-                failure = run = None  # a frame in an exception's traceback must not hold it
                 end(mark)
 
         return retried
 
     def _retried_async(self, function: Any) -> Any:
-        begin, generic, top = self._waits, self._generic, self._top
+        begin, generic, top = self._begin, self._generic, self._top
+        kinds, chosen = self._kinds, self._chosen
 
         async def retried(*args: Any, **kwargs: Any) -> Any:
             if generic or OTHERS.get() is not None:
                 program = self._program(call_async(function, *args, **kwargs))
                 return await program.run_async(interpreter_async(), **self._how())
             mark = begun(self) if top else None
-            failure = run = sleep = None
+            k, shortest, waited = 0, 0.0, 0.0
+            waits, wanted, sleep = None, False, None
             try:
                 while True:
                     try:
                         return await function(*args, **kwargs)
-                    except Exception as error:
-                        failure = error
-                    if run is None:
-                        run = begin()
-                        run.send(None)
-                    seconds = run.send(failure)
-                    failure = None
-                    try:
-                        sleep = sleep or sleeping()
-                        await sleep(seconds)
-                    except Exception as error:
-                        run.throw(error)
+                    except Exception as failure:  # as above: what both share would cost a call
+                        if k == top or not (isinstance(failure, kinds) or chosen(failure)):
+                            raise
+                        if waits is None:
+                            waits, wanted = begin(), logged()
+                        seconds = waits(k)
+                        if seconds > shortest:
+                            shortest = seconds
+                        if isinstance(failure, Transient):
+                            shortest = max(shortest, failure.retry_after or 0.0)
+                        if wanted:
+                            log(delay(shortest, top - k, failure))
+                    sleep = sleep or sleeping()
+                    await sleep(shortest if shortest < LONGEST_SLEEP else LONGEST_SLEEP)
+                    waited += shortest
+                    k += 1
+            except Exception as failure:
+                noted(failure, tries=k + 1, waits=k, waited=waited)
+                raise
             finally:
-                failure = run = None  # as above
                 end(mark)
 
         return retried
@@ -283,10 +301,7 @@ def backoff(
     made.budget = budget
     made._generic = within is not None or budget is not None
     checked_run(at(rung).give_up(), PLAIN, Interpreter, schedule, within, budget)
-    made._table = None
-    if schedule.deterministic:
-        waits = schedule.begin()
-        made._table = tuple(usable(waits(k), k, schedule) for k in range(made._top))
+    made._begin = begins(schedule, made._top)
     return made
 
 

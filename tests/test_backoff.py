@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import random
 from itertools import product
 from typing import Any
 
@@ -34,6 +35,7 @@ from ixbackoff.schedules import Chance, Computed, Constant, Fibonacci, Listed, W
 from .plainly import (
     WAYS,
     Outcome,
+    Seen,
     Way,
     decorated,
     decorated_async,
@@ -187,6 +189,23 @@ def test_every_choice_of_failures_is_that_of_the_program(way: Way) -> None:
     for on, failure in product(ON, FAILURES):
         made = backoff(N1, on=on)
         assert seen(way, made, [failure]) == seen(program, made, [failure])
+
+
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+@given(
+    st.sampled_from([Exponential(0.5), Constant(3), Listed([1, 5]), Constant(1e300)]),
+    st.sampled_from([1.0, 1.5, 2.0, 1e9]),
+    scripts,
+    st.integers(0, 99),
+)
+def test_jitter_draws_what_the_program_draws(
+    way: Way, schedule: Schedule, spread: float, script: list[Outcome], seed: int
+) -> None:
+    def drawn(way: Way) -> Seen:
+        random.seed(seed)
+        return seen(way, backoff(N5, schedule=schedule.jittered(spread)), script)
+
+    assert drawn(way) == drawn(program)
 
 
 @given(st.sampled_from(RUNGS), schedules, scripts)
