@@ -6,7 +6,7 @@ import platform
 import sys
 from functools import partial
 
-from . import depth, importing, retrying, speed, typechecking
+from . import depth, fleet, importing, retrying, speed, typechecking
 
 
 def main() -> int:
@@ -15,7 +15,8 @@ def main() -> int:
     missed = 0
     results = retrying.measured()
     found = partial(retrying.targets, results)
-    for targets in (speed.targets, importing.targets, typechecking.targets, depth.targets, found):
+    parts = speed.targets, importing.targets, typechecking.targets, depth.targets, fleet.targets
+    for targets in (*parts, found):
         for target in targets():
             print(target, flush=True)
             missed += not target.met

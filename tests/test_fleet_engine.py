@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import gc
+import re
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from itertools import cycle, pairwise
+from random import Random
 from typing import Any
 from unittest.mock import patch
 
@@ -16,11 +19,15 @@ from hypothesis import strategies as st
 from ixbackoff import (
     N0,
     N1,
+    N2,
     N3,
     N5,
+    N20,
     Budget,
     Command,
+    Computed,
     Constant,
+    Delay,
     Do,
     Exponential,
     Log,
@@ -37,7 +44,7 @@ from ixbackoff import (
     do,
     first_of,
 )
-from ixbackoff.deadlines import LEFT, time_limit
+from ixbackoff.deadlines import time_limit
 from ixbackoff.fleet import (
     BoundedQueue,
     Outage,
@@ -56,6 +63,7 @@ from ixbackoff.shortening import DecorrelatedJitter, EqualJitter, Every, FullJit
 from ixbackoff.testing import Performed, Virtual, takes
 
 from .observing import Ask
+from .random_schedules import random_schedule
 from .test_laws import RUNGS, effects, failures, programs, schedules, transient
 
 LONG = 20_000.0
@@ -360,9 +368,9 @@ ON: list[Any] = [
 ]
 
 
-def seen(outcome: Outcome) -> Any:
+def seen(outcome: Outcome, noted: bool = True) -> Any:
     told = [
-        (*line(happened), happened.client, repr(getattr(happened.failure, "__notes__", None)))
+        (*line(happened), happened.client, noted and getattr(happened.failure, "__notes__", None))
         for happened in outcome.trace
     ]
     return told, outcome.seconds, outcome.ended, outcome.events
@@ -395,8 +403,222 @@ def test_a_retry_of_a_command_is_what_its_stream_is(
     lean = fleet(program, *scripts, persistent=persistent, **how)
     with patch("ixbackoff.fleet.engine.tried", lambda _: None):
         generic = fleet(program, *scripts, persistent=persistent, **how)
-    assert seen(lean) == seen(generic)
+    assert seen(lean, not persistent) == seen(generic, not persistent)
     assert seen(fleet(program, *scripts, persistent=persistent, **how)) == seen(lean)
+
+
+# A persistent client: a ladder without an end.
+
+any_timing: st.SearchStrategy[Timing] = timings | st.builds(
+    lambda seed: random_schedule(Random(seed), depth=2),  # noqa: S311
+    st.integers(0, 10**6),
+)
+passing = st.tuples(seconds, st.integers(0, 5) | transient | throttled)
+shallow: st.SearchStrategy[Any] = st.sampled_from([N0, N1, N3])
+
+
+def without_rungs(outcome: Outcome) -> Any:
+    told, *counted = seen(outcome, noted=False)
+    return [tuple(re.sub("rung=.*", "", str(each)) for each in line) for line in told], counted
+
+
+def without_the_short_cut(lean: bool) -> Any:
+    return nullcontext() if lean else patch("ixbackoff.fleet.engine.tried", lambda _: None)
+
+
+@given(
+    rung=shallow,
+    timing=any_timing,
+    some=st.lists(st.lists(passing, max_size=18), min_size=1, max_size=3),
+    names=st.lists(st.sampled_from("abc"), min_size=1, max_size=3),
+    lean=st.booleans(),
+    budget=st.none() | st.sampled_from([Budget.grpc, Budget.finagle, lambda: Budget(2)]),
+    at_once=st.booleans(),
+)
+def test_a_persistent_client_has_a_ladder_without_an_end(
+    rung: Any,
+    timing: Timing,
+    some: list[Script],
+    names: list[str],
+    lean: bool,
+    budget: Callable[[], Budget] | None,
+    at_once: bool,
+) -> None:
+    effect: Any = Ask("a") if lean else in_a_row(names)
+    scripts = [script + [(0.5, 1)] * 20 for script in some]  # fewer failures than N20 has waits
+    how = {"schedule": timing, "clients": 3, "seconds": 1e6, "at_once": at_once}
+
+    def outcome(rung: Any, **more: Any) -> Any:
+        mine = [] if budget is None else [budget(), budget(), budget()]
+        found = fleet(
+            at(rung).retry(effect),
+            *scripts,
+            budget=mine.__getitem__ if mine else None,
+            **how,
+            **more,
+        )
+        return without_rungs(found), [each.left for each in mine]
+
+    assert outcome(rung, persistent=True) == outcome(N20)
+
+
+@given(
+    rung=shallow,
+    timing=any_timing,
+    some=st.lists(st.lists(passing, max_size=60), min_size=1, max_size=3),
+    lean=st.booleans(),
+)
+def test_it_is_the_same_on_every_ladder(
+    rung: Any, timing: Timing, some: list[Script], lean: bool
+) -> None:
+    scripts = [[*script, (0.5, 1)] for script in some]
+    how = {"schedule": timing, "clients": 3, "seconds": 500, "think": 5.0, "persistent": True}
+    with without_the_short_cut(lean):
+        one = fleet(at(rung).retry(Ask("a")), *scripts, **how)
+        other = fleet(at(N20).retry(Ask("a")), *scripts, **how)
+    assert without_rungs(one) == without_rungs(other)
+
+
+def persistently(program: Any, script: Script, **how: Any) -> list[tuple[float, str]]:
+    outcome = fleet(program, script, persistent=True, **how)
+    return [(happened.at, str(happened.command)) for happened in outcome.trace]
+
+
+def begins(program: Any, script: Script, **how: Any) -> list[float]:
+    """When the command was asked."""
+    outcome = fleet(program, script, persistent=True, **how)
+    return [happened.at for happened in outcome.trace if isinstance(happened.command, Ask)]
+
+
+FAILS: Script = [(0.0, NotReady())]
+
+
+@pytest.mark.parametrize("lean", [True, False])
+def test_its_waits_grow_over_ladders(lean: bool) -> None:
+    with without_the_short_cut(lean):
+        found = begins(at(N1).retry(Ask("a")), FAILS, seconds=1023)
+        assert found == [2.0**k - 1 for k in range(10)]
+        outcome = fleet(at(N1).retry(Ask("a")), FAILS, seconds=1000, persistent=True)
+        rungs = [
+            happened.command.rung
+            for happened in outcome.trace
+            if isinstance(happened.command, Delay)
+        ]
+        assert rungs == [1, 0, 1, 0, 1, 0, 1, 0, 1]
+        assert outcome.total(lambda second: second.gave_up) == 0
+
+
+@pytest.mark.parametrize("lean", [True, False])
+def test_what_the_service_asked_for_is_a_floor_over_ladders(lean: bool) -> None:
+    script: Script = [(0.0, NotReady()), (0.0, Throttled(30.0)), *FAILS * 20]
+    with without_the_short_cut(lean):
+        found = begins(at(N1).retry(Ask("a")), script, seconds=200, schedule=Constant(5))
+    assert found == [0.0, 5.0, *(35.0 + 30 * turn for turn in range(6))]
+
+
+@pytest.mark.parametrize("lean", [True, False])
+def test_it_waits_also_after_a_failure_that_is_not_tried_again(lean: bool) -> None:
+    with without_the_short_cut(lean):
+        script: Script = [(0.0, KeyError("bug")), (0.0, NotReady())]
+        found = begins(at(N3).retry(Ask("a")), script, seconds=64)
+    assert found == [0.0, 1.0, 3.0, 7.0, 15.0, 31.0, 63.0]
+
+
+@pytest.mark.parametrize("lean", [True, False])
+def test_a_program_that_ended_well_begins_with_short_waits(lean: bool) -> None:
+    script: Script = [*FAILS * 4, (0.0, 1)]
+    with without_the_short_cut(lean):
+        outcome = fleet(at(N1).retry(Ask("a")), script, seconds=200, think=0.001, persistent=True)
+    waits = [
+        happened.command.seconds
+        for happened in outcome.trace
+        if isinstance(happened.command, Delay)
+    ]
+    assert waits[:12] == [1.0, 2.0, 4.0, 8.0] * 3
+
+
+@pytest.mark.parametrize("lean", [True, False])
+def test_a_misuse_ends_the_simulation(lean: bool) -> None:
+    with without_the_short_cut(lean), pytest.raises(Misuse, match="wrong"):
+        fleet(at(N1).retry(Ask("a")), [(1.0, Misuse("wrong"))], persistent=True)
+
+
+def test_a_wait_that_cannot_be_told_ends_a_persistent_program() -> None:
+    schedule = Computed(lambda k: [1.0, 2.0, 3.0][k])
+    for lean in True, False:
+        with without_the_short_cut(lean):
+            outcome = fleet(at(N1).retry(Ask("a")), FAILS, schedule=schedule, persistent=True)
+        assert (outcome.ended, outcome.total(lambda second: second.gave_up)) == (6.0, 1)
+
+
+def test_each_run_of_a_persistent_client_has_its_deadline() -> None:
+    # The wait of 4 s is not begun, since it would leave no time: it is that between two runs.
+    program = at(N5).retry(Ask("a"))
+    assert begins(program, [(1.0, NotReady())], within=6.0, seconds=150) == [
+        0.0, 2.0, 5.0, 10.0, 19.0, 36.0, 69.0, 134.0,
+    ]  # fmt: skip
+    slow = begins(program, [(9.0, 1), (9.0, 1), (2.0, 1)], within=6.0, seconds=150)
+    assert slow == [0.0, 7.0, 15.0]
+
+
+@pytest.mark.parametrize("rung", [N1, N2, N3])
+def test_an_empty_budget_ends_a_persistent_program(rung: Any) -> None:
+    outcome = fleet(
+        at(rung).retry(Ask("a")),
+        FAILS,
+        budget=lambda _: Budget(3, returned=0),
+        clients=2,
+        persistent=True,
+    )
+    assert [told[0] for told in lines(outcome, 1)] == [0, 0, 1, 1, 3, 3, 7]
+    assert outcome.total(lambda second: second.gave_up) == 2
+
+
+@pytest.mark.parametrize("lean", [True, False])
+@pytest.mark.parametrize("every", [0.0, 1e-300])
+def test_time_that_does_not_go_by_is_a_misuse(lean: bool, every: float) -> None:
+    script: Script = [(1.0, NotReady()), *FAILS * 2000]
+    how = {"clients": 2, "seconds": 10, "schedule": Constant(every), "trace": False}
+    with (
+        without_the_short_cut(lean),
+        patch("ixbackoff.fleet.events.MOST", 1000),
+        pytest.raises(Misuse, match="At 1 s 1200 events went by, and no time: give waits"),
+    ):
+        fleet(at(N1).retry(Ask("a")), script, persistent=True, **how)
+    fleet(at(N20).retry(Ask("a")), script, **how)  # which has an end
+
+
+def test_many_clients_at_the_same_time_are_well() -> None:
+    with patch("ixbackoff.fleet.events.MOST", 0):
+        outcome = fleet(at(N20).retry(Ask("a")), FAILS, clients=500, schedule=Constant(0))
+    assert outcome.events == 21 * 500
+
+
+@pytest.mark.parametrize("rung", [N0, N1, N3])
+@pytest.mark.parametrize("made", [Budget.grpc, lambda: Budget(3, throttled_cost=2)])
+def test_an_empty_budget_is_paid_once(rung: Any, made: Callable[[], Budget]) -> None:
+    one, other = made(), made()
+    schedule = Exponential().jittered()
+    program = at(rung).retry(Ask("a"))
+    how = {"clients": 3, "schedule": schedule}
+    persistent = fleet(program, FAILS, budget=lambda _: one, persistent=True, **how)
+    plain = fleet(at(N20).retry(Ask("a")), FAILS, budget=lambda _: other, **how)
+    assert without_rungs(persistent) == without_rungs(plain)
+    assert one.left == other.left
+
+
+def test_what_a_persistent_client_holds_is_let_go_at_the_end() -> None:
+    ended: list[float] = []
+
+    @attempt
+    def careful() -> Do[Ask, int]:
+        try:
+            return (yield from Ask("a"))
+        finally:
+            ended.append(1)
+
+    fleet(at(N1).retry(careful()), [(1.0, NotReady()), (50.0, 1)], seconds=10, persistent=True)
+    assert ended == [1, 1]
 
 
 # One seed, one course of events.
@@ -461,7 +683,7 @@ def test_a_time_limit_is_that_of_one_client() -> None:
     assert all((limit is None) == (client % 2 == 0) for client, limit in model.limits)
     assert {round(limit, 6) for client, limit in model.limits if client == 3 and limit} == {6.0}
     assert set(seen_limits) == {None}
-    assert LEFT.get() is None
+    assert time_limit() is None
 
 
 def test_a_request_is_given_up_when_its_time_is_over() -> None:
@@ -655,6 +877,23 @@ def test_events_come_in_the_order_of_time_and_then_of_asking(
     assert events.empty
 
 
+def test_events_at_the_same_time_are_not_without_end() -> None:
+    events = Events(0)
+    events.most = 10
+    happened = 0
+
+    def happen(_: None) -> None:
+        nonlocal happened
+        happened += 1
+        assert happened < 1000
+        events.after(1e-4 if happened <= 100 else 0.0, happen)  # time goes by, and then does not
+
+    events.at(0.5, happen)
+    with pytest.raises(Misuse, match=r"At 0\.51 s 10 events went by, and no time"):
+        events.run(1.0)
+    assert 100 < happened <= 121
+
+
 @pytest.mark.parametrize("when", [-1.0, 4.9, float("nan"), float("inf"), -float("inf")])
 def test_an_event_is_yet_to_come(when: float) -> None:
     events = Events(0)
@@ -762,6 +1001,9 @@ BAD: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "for ever": ({"seconds": float("inf")}, ValueError, "seconds=inf"),
     "no thinking": ({"think": 0}, ValueError, "think=0"),
     "negative within": ({"within": -2}, ValueError, "within=-2"),
+    "a seed of chance": ({"seed": None}, ValueError, "seed=None: give a whole number"),
+    "outages of pairs": ({"outages": [(1, 2)]}, Misuse, r"give a list of Outage\(start, length\)"),
+    "one outage": ({"outages": Outage(1, 2)}, Misuse, r"outages=\[1, 2\]: give a list"),
     "an outage that is too long": (
         {"outages": [Outage(5, 6)]}, ValueError, r"Outage\(start=5, length=6\) is not within"),
     "an outage before": ({"outages": [Outage(-1, 6)]}, ValueError, "is not within the 10 s"),
@@ -796,6 +1038,20 @@ def test_bad_input(how: dict[str, Any], error: type[Exception], words: str) -> N
     given_all = {"program": RETRY, "services": QUEUE, "clients": 2, "seconds": 10, **how}
     with pytest.raises(error, match=words):
         simulate(given_all.pop("program"), given_all.pop("services"), **given_all)
+
+
+@pytest.mark.parametrize("lean", [True, False])
+def test_a_bug_of_a_service_is_no_failure_of_a_program(lean: bool) -> None:
+    script: Script = [(0.5, 1), (-3.0, 1)]
+    with without_the_short_cut(lean), pytest.raises(ValueError, match="give a time to come"):
+        fleet(at(N3).retry(Ask("a")), script, think=1.0)
+
+
+@pytest.mark.parametrize("lean", [True, False])
+def test_a_wait_that_is_longer_than_all_times(lean: bool) -> None:
+    with without_the_short_cut(lean):
+        outcome = fleet(at(N3).retry(Ask("a")), FAILS, schedule=Constant(1.5e308))
+    assert (outcome.events, outcome.total(lambda second: second.asked)) == (1, 1)
 
 
 def test_a_kind_is_served_once() -> None:

@@ -86,53 +86,55 @@ class Client:
         if stream is None:
             return
         events, traced = world.events, world.trace is not None
-        try:
-            while True:
-                if traced:
-                    self._happened(answer, failure)
+        while True:
+            if traced:
+                self._happened(answer, failure)
+            try:
                 command = stream.send(answer) if failure is None else stream.throw(failure)
-                answer = failure = None
-                kind = command.__class__
-                if command is CLOCK:
-                    answer = events.now
-                    continue
-                if traced:
-                    self._command, self._since = command, events.now
-                if kind is Delay:
-                    self._wait(command)
-                    return
-                left = LEFT.get()
-                if left is not None:  # the next client's is its own
-                    LEFT.set(None)
-                serving = world.services.get(kind)
-                if serving is None and kind not in world.handlers and kind is not Together:
-                    serving = world.find(kind)
-                if isinstance(command, Together):
-                    LEFT.set(left)
-                    streams = branches(command)
-                    LEFT.set(None)
-                    self._join = Join(self, world, streams)
-                    self._held = True
-                    self._join.begin()
-                elif serving is not None:
-                    self._held = True
-                    self._ask(serving, command, None if left is None else left.seconds)
-                else:
-                    try:
-                        answer = world.handlers[kind](command)
-                    except Exception as error:
-                        failure = error
-                    continue
-                if self._held:
-                    self._held = False
-                    return
-                (answer, failure), self._at_once = self._at_once, (None, None)
-        except StopIteration as end:
-            answer = end.value
-        except Misuse:
-            raise
-        except (Exception, Ended) as error:
-            answer, failure = None, error
+            except StopIteration as end:
+                answer, failure = end.value, None
+                break
+            except Misuse:
+                raise
+            except (Exception, Ended) as error:
+                answer, failure = None, error
+                break
+            answer = failure = None
+            kind = command.__class__
+            if command is CLOCK:
+                answer = events.now
+                continue
+            if traced:
+                self._command, self._since = command, events.now
+            if kind is Delay:
+                self._wait(command)
+                return
+            left = LEFT.get()
+            if left is not None:  # the next client's is its own
+                LEFT.set(None)
+            serving = world.services.get(kind)
+            if serving is None and kind not in world.handlers and kind is not Together:
+                serving = world.find(kind)
+            if isinstance(command, Together):
+                LEFT.set(left)
+                streams = branches(command)
+                LEFT.set(None)
+                self._join = Join(self, world, streams)
+                self._held = True
+                self._join.begin()
+            elif serving is not None:
+                self._held = True
+                self._ask(serving, command, None if left is None else left.seconds)
+            else:
+                try:
+                    answer = world.handlers[kind](command)
+                except Exception as error:
+                    failure = error
+                continue
+            if self._held:
+                self._held = False
+                return
+            (answer, failure), self._at_once = self._at_once, (None, None)
         try:
             self._stream = None
             self._done(self, answer, failure)

@@ -18,6 +18,7 @@ from ..schedules import Timing
 from ..semantics import bounded, unrolled
 from ..vocabulary import Log, Now, Pick, Throw
 from .clients import Client
+from .endless import endless
 from .events import Events
 from .outcomes import Outcome, Second
 from .retries import Retrier, Retries, tried
@@ -27,6 +28,9 @@ from .worlds import Running, World
 
 SELDOM = (100_000, 50, 100)
 """Thresholds of the collector: the engine makes no cycles, and many objects that live for long."""
+
+TRIES = 100
+"""Events of a client at the same time: more than a ladder has."""
 
 
 class Engine:
@@ -49,6 +53,7 @@ class Engine:
         self.events = Events(seed)
         self.random = self.events.random.random
         self.ended = 0.0
+        self.gave_up: set[int] = set()
         self.retries: dict[int, tuple[Ladder, Retries | None]] = {}
         begun: dict[int, Serving] = {}
         serving: dict[type, Serving] = {}
@@ -79,6 +84,7 @@ class Engine:
         LEFT.set(None)
         RUNNING.set(None)
         running: list[Running] = []
+        self.events.most += TRIES * clients
         try:
             with seldom_collected():
                 self.stop_at(stops)
@@ -95,6 +101,7 @@ class Engine:
             self.events.count,
             self.ended,
             tuple(self.world.trace or ()),
+            len(self.gave_up),
         )
 
     def run(
@@ -140,8 +147,10 @@ class Engine:
                 return Retrier(retries, number)
 
         def stream() -> Stream:
-            unlimited = unrolled(mine, self.timing, chance=self.events.random)
-            return bounded(unlimited, self.within, budget)
+            chance = self.events.random
+            if self.persistent:
+                return bounded(endless(mine, self.timing, chance, self.within), None, budget)
+            return bounded(unrolled(mine, self.timing, chance=chance), self.within, budget)
 
         return Client(self.world, number, stream, self.done)
 
@@ -155,7 +164,7 @@ class Engine:
         command = tried(program)
         if command is None or self.world.find(command.command.__class__) is None:
             return None
-        return Retries(self.world, program, command, self.timing, self.done)
+        return Retries(self.world, program, command, self.timing, self.persistent, self.done)
 
     def pause(self) -> float:
         return 0.0 if self.rate is None else -log(1.0 - self.random()) / self.rate
@@ -168,9 +177,7 @@ class Engine:
             tally.well += 1
         else:
             tally.gave_up += 1
-            if self.persistent:
-                events.after(0.0, client.__class__.begin, client)
-                return
+            self.gave_up.add(client.number)
         if self.rate is not None:
             events.after(-log(1.0 - self.random()) / self.rate, client.__class__.begin, client)
 

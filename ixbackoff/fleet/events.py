@@ -10,11 +10,17 @@ from operator import itemgetter
 from random import Random
 from typing import Any, TypeAlias
 
+from ..commands import Misuse
+
 Action: TypeAlias = Callable[[Any], object]
 
 SLICES = 16
 """Of a second. A power of two, so that `when * SLICES` is exact."""
+FAR = 1e300
+"""Seconds; what is later is in no slice."""
 WHEN = itemgetter(0)
+MOST = 1_000_000
+"""So many events at the same time are those of something that never ends."""
 
 
 class Events:
@@ -37,15 +43,17 @@ class Events:
 
     Attributes:
         now: seconds since the beginning.
+        most: how many events there can be at the same time.
         random: where all chance comes from.
         count: how many have happened.
     """
 
-    __slots__ = ("_later", "_near", "_next", "_slice", "_slices", "count", "now", "random")
+    __slots__ = ("_later", "_near", "_next", "_slice", "_slices", "count", "most", "now", "random")
 
     def __init__(self, seed: int) -> None:
         self.now = 0.0
         self.count = 0
+        self.most = MOST
         self.random = Random(seed)  # noqa: S311
         self._next = count().__next__
         self._slice = -1  # the present one
@@ -64,7 +72,7 @@ class Events:
         Raises:
             ValueError: it is over, or it is no number.
         """
-        place = int(when * SLICES) if 0.0 <= when < inf else -1
+        place = int(when * SLICES) if 0.0 <= when < FAR else -1
         due = self._later.get(place)
         if due is None:
             self._begin(place, when, action, argument)
@@ -78,7 +86,7 @@ class Events:
             ValueError: they are negative, or no finite number.
         """
         when = self.now + seconds
-        place = int(when * SLICES) if 0.0 <= when < inf else -1
+        place = int(when * SLICES) if 0.0 <= when < FAR else -1
         due = self._later.get(place)
         if due is None:
             self._begin(place, when, action, argument)
@@ -96,7 +104,11 @@ class Events:
             heappush(self._slices, place)
 
     def run(self, until: float) -> None:
-        """Let happen what is due before the time `until`, which is then `now`."""
+        """Let happen what is due before the time `until`, which is then `now`.
+
+        Raises:
+            Misuse: time does not go by.
+        """
         near, slices = self._near, self._slices
         self._run_near(until)
         while slices and slices[0] < until * SLICES:
@@ -117,11 +129,18 @@ class Events:
 
     def _run_near(self, until: float) -> None:
         near = self._near
-        happened = 0
+        happened, looked, before = 0, self.most, self.now
         while near and near[0][0] < until:
             self.now, _, action, argument = heappop(near)
             action(argument)
             happened += 1
+            if happened == looked:
+                if self.now == before:
+                    raise Misuse(
+                        f"At {before:g} s {self.most} events went by, and no time: give waits, or "
+                        "a service, that take some, or a ladder that has an end."
+                    )
+                looked, before = happened + self.most, self.now
         self.count += happened
 
     def _split(

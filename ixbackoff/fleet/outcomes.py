@@ -42,6 +42,7 @@ class Outcome(NamedTuple):
         events: how many events there were.
         ended: when the last program ended, seconds of virtual time.
         trace: every command in order, if it was asked for.
+        gave_up: how many of the clients had a program that ended with a failure, at least once.
     """
 
     seconds: tuple[Second, ...]
@@ -49,6 +50,7 @@ class Outcome(NamedTuple):
     events: int
     ended: float
     trace: tuple[Happened, ...]
+    gave_up: int = 0
 
     def total(self, of: Callable[[Second], float]) -> float:
         """The sum over all seconds.

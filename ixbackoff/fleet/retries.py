@@ -6,7 +6,7 @@ A law says that what it does is what its stream of commands does, event by event
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import accumulate
+from math import inf
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..algebra import Jittered
@@ -17,7 +17,7 @@ from ..nesting import check_begun
 from ..runs import noted
 from ..schedules import Schedule, Timing, Waits
 from ..steps import Do, Retry
-from ..timings import usable
+from ..timings import begun, usable
 from ..vocabulary import Together, delay
 from .services import Request
 from .traces import Happened
@@ -56,9 +56,11 @@ class Retries:
     Attributes:
         top: how often it waits at most.
         ask: asks for the command.
-        seconds: of its waits, where they are always the same, or always the same but for `spread`.
+        persistent: whether its ladder has no end.
+        known: its waits, where they are always the same, or always the same but for `spread`.
         spread: what each wait is multiplied by at most.
         shortens: whether a wait may be shorter than the one before.
+        from_start: whether a wait is measured from the start of the try before it.
         done: called with a client and the failure that its program ended with.
     """
 
@@ -67,27 +69,43 @@ class Retries:
         "chosen",
         "command",
         "done",
-        "seconds",
+        "events",
+        "from_start",
+        "known",
+        "persistent",
+        "random",
         "shortens",
         "spread",
+        "tally",
         "timing",
         "top",
-        "world",
+        "trace",
     )
 
     def __init__(
-        self, world: World, program: Ladder, tried: Tried, timing: Timing, done: Done
+        self,
+        world: World,
+        program: Ladder,
+        tried: Tried,
+        timing: Timing,
+        persistent: bool,
+        done: Done,
     ) -> None:
         check_begun(program)
-        self.world: Final = world
+        self.events: Final = world.events
+        self.random: Final = world.events.random.random
+        self.tally: Final = world.tally
+        self.trace: Final = world.trace
         self.top: Final = program.start
         self.command: Final = tried.command
         self.chosen: Final = tried.chosen
         self.ask: Final = world.services[tried.command.__class__].ask
         self.done: Final = done
         self.timing: Final = timing
+        self.from_start: Final = timing.from_start
+        self.persistent: Final = persistent
         self.shortens: Final = not isinstance(timing, Schedule)
-        self.seconds, self.spread = known(timing, self.top)
+        self.known, self.spread = known(timing)
 
 
 class Retrier:
@@ -102,6 +120,7 @@ class Retrier:
         "_came",
         "_held",
         "_k",
+        "_left",
         "_retries",
         "_shortest",
         "_wait",
@@ -113,27 +132,26 @@ class Retrier:
     def __init__(self, retries: Retries, number: int) -> None:
         self._retries = retries
         self._k = 0  # waits so far
+        self._left = retries.top  # rungs
         self._shortest = self._waited = self._asked = 0.0
         self._waits: Waits | None = None
         self._wait: Happened | None = None  # for the trace, when it is over
         self._held = False  # whether what comes of a try is kept until `ask` has returned
-        self._came: tuple[Any, Exception | None] = (None, None)
+        self._came: tuple[Any, Exception | None] | None = None
         self.number = number
 
     def begin(self) -> None:
         """Try: for the first time, or after a wait."""
         retries = self._retries
-        world = retries.world
         if self._wait is not None:
             self._waited_for(self._wait)
-        world.tally.asked += 1
-        self._asked = now = world.events.now
+        retries.tally.asked += 1
+        self._asked = now = retries.events.now
         self._held = True
         retries.ask(Request(retries.command, self.number, now, None, self))
-        if self._held:
-            self._held = False
-        else:
-            (value, failure), self._came = self._came, (None, None)
+        self._held = False
+        if self._came is not None:
+            (value, failure), self._came = self._came, None
             self._go_on(value, failure)
 
     def close(self) -> None:
@@ -141,89 +159,116 @@ class Retrier:
 
     def settled(self, request: Request, value: Any, failure: Exception | None) -> None:
         """A try has ended."""
-        world = self._retries.world
-        tally = world.tally
+        retries = self._retries
+        tally = retries.tally
         if failure is None:
             tally.answered += 1
-            tally.latency += world.events.now - request.begun
+            tally.latency += retries.events.now - request.begun
         else:
             tally.failed += 1
             if isinstance(failure, TimeoutError):
                 tally.late += 1
         if self._held:
-            self._held = False
             self._came = value, failure
         else:
             self._go_on(value, failure)
 
     def _go_on(self, value: Any, failure: Exception | None) -> None:
         retries = self._retries
-        trace = retries.world.trace
+        trace = retries.trace
         if trace is not None:
             trace.append(Happened(self._asked, self.number, retries.command, value, failure))
         if failure is not None:
             try:
-                if self._k < retries.top and self._chosen(failure):
+                if self._left and not isinstance(failure, Misuse) and retries.chosen(failure):
                     self._begin_wait(failure)
                     return
             except Exception as error:
                 failure = error
             if isinstance(failure, Misuse):
                 raise failure
+            if retries.persistent:
+                self._left = 0
+                try:
+                    self._begin_wait(failure)
+                except Exception as error:
+                    failure = error
+                else:
+                    return
             if trace is not None:  # without, nobody sees it
                 noted(failure, self._k + 1, self._k, self._waited)
         self._k = 0
+        self._left = retries.top
         self._shortest = self._waited = 0.0
         self._waits = None
         retries.done(self, value, failure)
 
-    def _chosen(self, failure: Exception) -> bool:
-        return not isinstance(failure, Misuse) and self._retries.chosen(failure)
-
     def _begin_wait(self, failure: Exception) -> None:
         retries, k = self._retries, self._k
-        events, timing = retries.world.events, retries.timing
-        if retries.seconds is None:
+        known = retries.known
+        if known is None:
             if self._waits is None:
-                self._waits = timing.begin(events.random)
-            seconds = float(usable(self._waits(k), k, timing))
+                self._waits = retries.timing.begin(retries.events.random)
+            seconds = self._waits(k)
         else:
-            seconds = retries.seconds[k]
+            seconds = known.seconds[k] if k < len(known.seconds) else known.more(k)
             if retries.spread != 1.0:
-                seconds *= events.random.uniform(1.0, retries.spread)
+                seconds *= 1.0 + (retries.spread - 1.0) * retries.random()  # as random.uniform
+        if seconds.__class__ is not float or not 0.0 <= seconds < inf:
+            seconds = float(usable(seconds, k, retries.timing))
         if seconds < self._shortest and not retries.shortens:
             seconds = self._shortest
         if isinstance(failure, Transient) and failure.retry_after is not None:
             seconds = max(seconds, float(failure.retry_after))
-        if retries.world.trace is not None:
-            wait = delay(seconds, retries.top - k, failure)
-            self._wait = Happened(events.now, self.number, wait, None, None)
+        if retries.trace is not None:
+            wait = delay(seconds, self._left, failure)
+            self._wait = Happened(retries.events.now, self.number, wait, None, None)
         self._k = k + 1
+        self._left = self._left - 1 if self._left else retries.top
         self._shortest = seconds
         self._waited += seconds
-        if timing.from_start:
+        events = retries.events
+        if retries.from_start:
             events.at(max(events.now, self._asked + seconds), Retrier.begin, self)
         else:
             events.after(seconds, Retrier.begin, self)
 
     def _waited_for(self, wait: Happened) -> None:
-        if self._retries.world.trace is not None:
-            self._retries.world.trace.append(wait)
+        if self._retries.trace is not None:
+            self._retries.trace.append(wait)
         self._wait = None
 
 
-def known(timing: Timing, top: int) -> tuple[list[float] | None, float]:
-    """The seconds of the waits of every run, and what each is multiplied by at most.
+def known(timing: Timing) -> tuple[Known | None, float]:
+    """The waits of every run, and what each is multiplied by at most.
 
-    `None`, if they have to be asked for one by one.
+    `None`, if each run has its own.
     """
-    if not timing.deterministic:
-        if not isinstance(timing, Jittered) or not timing.schedule.deterministic:
-            return None, 1.0
-        seconds, _ = known(timing.schedule, top)
-        return seconds and [*accumulate(seconds, max)], timing.spread
-    waits = timing.begin()
     try:
-        return [float(usable(waits(k), k, timing)) for k in range(top)], 1.0
-    except Exception:  # the run that comes to that wait fails with it
+        if timing.deterministic:
+            return Known(timing.begin()), 1.0
+        if isinstance(timing, Jittered) and timing.schedule.deterministic:
+            return Known(begun(timing.schedule, None)), timing.spread
+    except Exception:  # the run that comes to a wait fails with it
         return None, 1.0
+    return None, 1.0
+
+
+class Known:
+    """Waits that are asked for once, each of them, and then known.
+
+    Attributes:
+        seconds: of those that are known.
+    """
+
+    __slots__ = ("_waits", "seconds")
+
+    def __init__(self, waits: Waits) -> None:
+        self._waits = waits
+        self.seconds: list[float] = []
+
+    def more(self, k: int) -> float:
+        """The k-th, which is known from now on."""
+        while k >= len(self.seconds):
+            self.seconds.append(self._waits(len(self.seconds)))
+        return self.seconds[k]

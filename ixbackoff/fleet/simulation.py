@@ -57,6 +57,20 @@ def simulate(
     >>> outcome.total(lambda second: second.well)
     5
 
+    A persistent client goes on when its ladder is at an end, as if it had none: whatever the
+    program failed with, it waits what `schedule` says next, never less than what the service asked
+    for, and runs the program again. Waits are counted over ladders, and begin anew when the program
+    has ended well. With fewer than 20 failures, all that it does is what it would do at N20.
+
+    >>> down = BoundedQueue(length=0, service=3600).serves(Ask)
+    >>> asked = simulate(at(N3).retry(Ask()), down, clients=2, seconds=1024, persistent=True)
+    >>> asked.total(lambda second: second.asked)
+    12
+
+    Each run of a persistent client's program has its own deadline, and the client goes on after it,
+    too. An empty budget does end it: the wait between two runs is paid for as others are, so it
+    gives up, as at N20, until it has thought.
+
     The garbage collector, which finds next to nothing here, looks seldom while it runs.
 
     Args:
@@ -69,22 +83,27 @@ def simulate(
         budget: the budget of a client, by its number: one for each, or one for all.
         think: mean seconds between the end of a program and the next run of it, exponentially
             distributed, and before the first; `None`: each client runs it once, from the beginning.
-        persistent: whether a client whose program failed runs it again at once.
+        persistent: whether a client goes on as if its ladder had no end.
         outages: when all services stop; they do not overlap.
         seed: the same seed, the same events.
         trace: whether to keep every command and what came of it.
         watch: called at the end of each second, with its number and what was counted in it.
 
     Raises:
-        ValueError: there are no clients or no seconds, or an outage is not within them.
-        Misuse: the program issues a command that nothing serves, it is no program that can run, or
-            a service cannot stop and there is an outage.
+        ValueError: there are no clients or no seconds, the seed is no whole number, or an outage is
+            not within the seconds.
+        Misuse: the program issues a command that nothing serves, it is no program that can run, a
+            service cannot stop and there is an outage, or time does not go by: a persistent client
+            that waits 0 s asks a service that fails at once.
     """
     given: object = clients
     if not isinstance(given, int) or given < 1:
         raise ValueError(f"clients={clients!r}: give a number, 1 or more.")
     if checked_seconds("seconds", seconds) is None:
         raise ValueError("seconds=None: give a finite number of seconds, above 0.")
+    number: object = seed
+    if not isinstance(number, int):
+        raise ValueError(f"seed={seed!r}: give a whole number.")  # noqa: TRY004
     checked_seconds("think", think)
     checked_seconds("within", within)
     if not isinstance(schedule, Timing):
@@ -109,11 +128,15 @@ def checked_outages(outages: Iterable[Outage], seconds: float) -> tuple[tuple[fl
     """From when to when they last, one after the other.
 
     Raises:
+        Misuse: one of them is none.
         ValueError: one is not within the simulation, or overlaps another.
     """
     over = 0.0
     stops: list[tuple[float, float]] = []
-    for outage in sorted(outages):
+    given: list[Outage] = [*outages]
+    if not all(isinstance(outage, Outage) for outage in given):
+        raise Misuse(f"outages={given!r}: give a list of Outage(start, length).")
+    for outage in sorted(given):
         end = outage.start + outage.length
         if not 0 <= outage.start < end <= seconds:
             raise ValueError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from math import ceil, inf, log
+from math import ceil, log
 from typing import NamedTuple
 
 from ..commands import Command
@@ -19,6 +19,11 @@ from .simulation import simulate
 from .words import FAILED, Parser, number, whole
 
 FACTOR = 2.0
+GROWN = 4
+"""After so many times M + T all waits have grown: R may double each wait below M."""
+WATCHED = 10
+ROUNDED = 1 + 1e-9
+BOUNDS = {"p99": (1e-6, 3600), "clients": (1, 10**6), "rate": (1e-3, 1e9), "outage": (1e-3, 1e9)}
 
 
 class Tuned(NamedTuple):
@@ -61,11 +66,13 @@ def tuned(p99: float, clients: int, rate: float, outage: float) -> Tuned:
         outage: seconds that a ladder is to outlast.
 
     Raises:
-        ValueError: one of them is not above 0.
+        ValueError: one of them is out of `BOUNDS`.
     """
-    for name, given in (("p99", p99), ("clients", clients), ("rate", rate), ("outage", outage)):
-        if not 0 < given < inf:
-            raise ValueError(f"{name}={given!r}: give a finite number above 0.")
+    numbers: dict[str, object] = {"p99": p99, "clients": clients, "rate": rate, "outage": outage}
+    for name, given in numbers.items():
+        least, most = BOUNDS[name]
+        if not isinstance(given, int | float) or not least <= given <= most:
+            raise ValueError(f"{name}={given!r}: give a number, {least:g} to {most:g}.")
     maximum = max(clients / rate, p99)
     growing = max(ceil(log(maximum / p99, FACTOR)), 0)
     grown = p99 * (FACTOR**growing - 1) / (FACTOR - 1)  # what the waits below M come to at least
@@ -108,27 +115,28 @@ def failing_rate(tuning: Tuned, clients: int, seed: int = 0) -> float:
     """Failed requests per second, once all waits have grown: in a simulation.
 
     >>> parameters = tuned(p99=0.1, clients=100, rate=50.0, outage=30.0)
-    >>> 45 < failing_rate(parameters, clients=100) <= 50
+    >>> round(failing_rate(parameters, clients=100), 3) == round(100 / (2.0 + 0.1), 3)
     True
+
+    Its unit of time is M + T, from one failure to the next, so that whole ones are watched.
 
     Args:
         tuning: the parameters.
         clients: how many.
         seed: of the random numbers.
     """
-    longest = tuning.maximum + tuning.timeout
-    grown = ceil(4 * longest)  # R may double each wait below M, whose sum is less than 2 M
-    watched = ceil(10 * longest)
+    unit = tuning.maximum + tuning.timeout
+    timeout, maximum = tuning.timeout / unit, tuning.maximum / unit
     outcome = simulate(
         at(N20).retry(Ask()),
-        Down(tuning.timeout).serves(Ask),
+        Down(timeout).serves(Ask),
         clients=clients,
-        seconds=grown + watched,
-        schedule=tuning.schedule,
+        seconds=GROWN + WATCHED,
+        schedule=thain(timeout, maximum, FACTOR),
         persistent=True,
         seed=seed,
     )
-    return outcome.rate(lambda second: second.failed, grown, grown + watched)
+    return outcome.rate(lambda second: second.failed, GROWN, GROWN + WATCHED) / unit
 
 
 def parsed(arguments: list[str] | None) -> Namespace:
@@ -141,21 +149,21 @@ def parsed(arguments: list[str] | None) -> Namespace:
     )
     parser.add_argument(
         "--p99",
-        type=number(1e-6, 3600),
+        type=number(*BOUNDS["p99"]),
         required=True,
         metavar="SECONDS",
         help="the 99th percentile of the response time",
     )
-    parser.add_argument("--clients", type=whole(1, 1_000_000), required=True, help="how many")
+    parser.add_argument("--clients", type=whole(1, 10**6), required=True, help="how many")
     parser.add_argument(
         "--rate",
-        type=number(1e-3, 1e9),
+        type=number(*BOUNDS["rate"]),
         required=True,
         help="failed requests per second that the service can hold for long",
     )
     parser.add_argument(
         "--outage",
-        type=number(1e-3, 1e9),
+        type=number(*BOUNDS["outage"]),
         default=30.0,
         metavar="SECONDS",
         help="how long a ladder is to outlast (default: %(default)g)",
@@ -180,7 +188,7 @@ def main(arguments: list[str] | None = None) -> int:
         )
     print(f"schedule  thain(timeout={tuning.timeout:g}, maximum={tuning.maximum:g})")
     measured = failing_rate(tuning, words.clients, words.seed)
-    holds = measured <= words.rate * 1.001  # a second more or less at the edges
+    holds = measured <= words.rate * ROUNDED
     print(
         f"check     {measured:.1f} failed requests/s while the service is down, of "
         f"{words.rate:g} that it holds: {'it holds' if holds else 'it does not hold'}"

@@ -14,6 +14,8 @@ from .traces import Happened
 class Running(Protocol):
     """What runs a program for one client."""
 
+    number: int
+
     def begin(self) -> None:
         """Run the program, from its beginning."""
 

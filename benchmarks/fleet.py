@@ -1,0 +1,193 @@
+"""Events per CPU second of a simulated fleet, beside SimPy, and what a client takes in memory.
+
+Both simulate the same: clients that think, ask, and, as long as that fails, wait and ask again; a
+service that takes its time and fails as often as not. Ours run real Programs; SimPy's processes are
+the least that does it, with timeouts only. An event is what happens at its time: a client has
+thought, a request has ended, a wait is over; those of both are counted.
+"""
+
+from __future__ import annotations
+
+import sys
+import tracemalloc
+from collections.abc import Callable, Generator, Iterator
+from functools import partial
+from random import Random
+from statistics import median
+from subprocess import run
+from time import process_time
+from typing import Any
+
+import simpy
+
+from ixbackoff import N20, Command, Do, Exponential, at, attempt
+from ixbackoff.fleet import Outage, Outcome, Request, Service, Serving, simulate
+from ixbackoff.fleet.engine import seldom_collected
+from ixbackoff.fleet.events import Events
+
+from .measuring import Target, interleaved
+
+SIZES = ((1_000, 300.0, 9), (10_000, 60.0, 7), (100_000, 20.0, 3))
+"""Clients, seconds of virtual time, and rounds."""
+THINK, TAKES, SHARE = 10.0, 0.1, 0.5
+TRIES = 21
+WAITS = Exponential(1.0, 2.0, cap=30.0)
+SPREAD = 2.0
+
+
+class Ask(Command[None]):
+    __slots__ = ()
+
+
+class Flaky(Service):
+    """Each request takes the same time; some fail, and all while it is stopped."""
+
+    def begin(self, events: Events) -> Serving:
+        return FlakyServing(events)
+
+
+class FlakyServing(Serving):
+    def __init__(self, events: Events) -> None:
+        self.events = events
+        self.share = SHARE
+
+    def ask(self, request: Request) -> None:
+        self.events.after(TAKES, self.end, request)
+
+    def end(self, request: Request) -> None:
+        if self.events.random.random() < self.share:
+            request.fail(ConnectionError())
+        else:
+            request.answer()
+
+    def stop(self) -> None:
+        self.share = 1.0
+
+    def resume(self) -> None:
+        self.share = SHARE
+
+
+@attempt
+def asking() -> Do[Ask, None]:
+    yield from Ask()
+
+
+RETRY = at(N20).retry(Ask())
+GENERAL = at(N20).retry(asking())
+
+
+def ours(program: Any, clients: int, seconds: float, **how: Any) -> Outcome:
+    return simulate(
+        program,
+        Flaky().serves(Ask),
+        clients=clients,
+        seconds=seconds,
+        schedule=WAITS.jittered(SPREAD),
+        think=THINK,
+        **how,
+    )
+
+
+def theirs(clients: int, seconds: float) -> simpy.Environment:
+    """The same for SimPy, which is given the same rare looks of the garbage collector."""
+    environment, random = simpy.Environment(), Random(0)  # noqa: S311
+    with seldom_collected():
+        for _ in range(clients):
+            environment.process(client(environment, random))
+        environment.run(until=seconds)
+    return environment
+
+
+def client(environment: simpy.Environment, random: Random) -> Generator[simpy.Event]:
+    while True:
+        yield environment.timeout(random.expovariate(1 / THINK))
+        for k in range(TRIES):
+            yield environment.timeout(TAKES)
+            if random.random() >= SHARE or k == TRIES - 1:
+                break
+            yield environment.timeout(WAITS.seconds(k) * random.uniform(1.0, SPREAD))
+
+
+def their_events(clients: int, seconds: float) -> int:
+    """How many there are, without those that begin the processes."""
+    environment, random = simpy.Environment(), Random(0)  # noqa: S311
+    for _ in range(clients):
+        environment.process(client(environment, random))
+    steps = 0
+    while environment.peek() < seconds:
+        environment.step()
+        steps += 1
+    return steps - clients
+
+
+def speed(clients: int, seconds: float, rounds: int) -> Target:
+    """At one size. Programs that are more than a retry of a command are slower: one is told of."""
+    events, peer_events = ours(RETRY, clients, seconds).events, their_events(clients, seconds)
+    functions: list[Callable[[], object]] = [
+        partial(ours, RETRY, clients, seconds),
+        partial(ours, GENERAL, clients, seconds),  # the same events, by a law
+        partial(theirs, clients, seconds),
+    ]
+    taken = [interleaved(functions, 1) for _ in range(rounds)]
+    retry, general, peer = (median(column) for column in zip(*taken, strict=True))
+    own, other, its = events / retry / 1e3, events / general / 1e3, peer_events / peer / 1e3
+    return Target(
+        f"fleet of {clients}, events/CPU s beside SimPy 4.1.1",
+        median(events / peer_events * each[2] / each[0] for each in taken),
+        1.0,
+        True,
+        f"{own:.0f} k/s and {its:.0f} k/s; {events} and {peer_events} events; "
+        f"with a do-notation attempt {other:.0f} k/s",
+    )
+
+
+def taken_by(name: str) -> int:
+    """Bytes for each client at the peak, by tracemalloc, in a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.fleet", name]
+    return int(run(command, check=True, capture_output=True).stdout)  # noqa: S603
+
+
+def take(name: str) -> int:
+    """The same, in this process."""
+    simulations: dict[str, Callable[[int, float], object]] = {
+        "ours": partial(ours, RETRY),
+        "general": partial(ours, GENERAL),
+        "theirs": theirs,
+    }
+    clients, seconds, _ = SIZES[1]
+    tracemalloc.start()
+    simulations[name](clients, seconds)
+    return tracemalloc.get_traced_memory()[1] // clients
+
+
+def memory() -> Target:
+    """What a client takes."""
+    own, general, peer = taken_by("ours"), taken_by("general"), taken_by("theirs")
+    detail = f"{own} B and {peer} B; with a do-notation attempt {general} B"
+    return Target("fleet, memory per client beside SimPy 4.1.1", own / peer, 1.0, False, detail)
+
+
+def outage() -> Target:
+    """Ten minutes of it, on one core."""
+    clients, _, _ = SIZES[-1]
+    begun = process_time()
+    outcome = ours(RETRY, clients, 660.0, outages=[Outage(30.0, 600.0)])
+    taken = process_time() - begun
+    return Target(
+        f"fleet of {clients}, an outage of 10 min, beside real time",
+        660 / taken,
+        1.0,
+        True,
+        f"660 s in {taken:.0f} CPU s; {outcome.events} events",
+    )
+
+
+def targets() -> Iterator[Target]:
+    for size in SIZES:
+        yield speed(*size)
+    yield memory()
+    yield outage()
+
+
+if __name__ == "__main__":
+    print(take(sys.argv[1]))

@@ -1,0 +1,121 @@
+"""A ladder without an end: what a persistent client runs."""
+
+from __future__ import annotations
+
+from ..chains import Ladder
+from ..commands import Misuse
+from ..failures import Transient
+from ..replay import Stream
+from ..schedules import Chance, Schedule, Timing, Waits, usable
+from ..semantics import bounded, unrolled
+from ..vocabulary import Delay, delay
+
+
+def endless(program: Ladder, timing: Timing, chance: Chance, within: float | None) -> Stream:
+    """`program`, again and again until it ends well, as if its ladder had no end.
+
+    After each failure of it comes the wait that its schedule says next, and no wait begins anew.
+    Only a wait that was refused, or could not be told, ends it.
+
+    >>> from random import Random
+    >>> from ixbackoff import N1, Exponential, Log, NotReady, at
+    >>> stream = endless(at(N1).retry(Log("try")), Exponential(), Random(1), within=None)
+    >>> command = next(stream)
+    >>> for _ in range(4):
+    ...     command = stream.throw(NotReady())
+    ...     print(repr(command))
+    ...     command = next(stream)
+    Delay(seconds=1.0, rung=1)
+    Delay(seconds=2.0, rung=0)
+    Delay(seconds=4.0, rung=1)
+    Delay(seconds=8.0, rung=0)
+    """
+    waits = Endless(timing, chance)
+    while True:
+        run = bounded(unrolled(program, Rest(waits)), within, None)
+        try:
+            return (yield from waits.counted(run))
+        except Misuse:
+            raise
+        except Exception as error:
+            if waits.refused:
+                raise
+            wait = waits.next(error)
+        yield wait
+        waits.waited(wait)
+
+
+class Endless:
+    """The waits of all ladders, and how many there were.
+
+    Attributes:
+        refused: whether what runs the program had none begun.
+    """
+
+    __slots__ = ("_asked", "_chance", "_count", "_shortest", "_timing", "_waits", "refused")
+
+    def __init__(self, timing: Timing, chance: Chance) -> None:
+        self._timing = timing
+        self._chance = chance
+        self._waits: Waits | None = None
+        self._count = 0
+        self._asked = 0  # for which of them
+        self._shortest = 0.0
+        self.refused = False
+
+    def begin(self) -> Waits:
+        """Those of one more ladder."""
+        before = self._count
+        return lambda k: self.seconds(before + k)
+
+    def seconds(self, k: int) -> float:
+        """Those of the k-th wait in all."""
+        if self._waits is None:
+            self._waits = self._timing.begin(self._chance)
+        self._asked = k
+        seconds = float(usable(self._waits(k), k, self._timing))
+        return max(self._shortest, seconds) if isinstance(self._timing, Schedule) else seconds
+
+    def next(self, failure: Exception) -> Delay:
+        """The wait between two ladders."""
+        seconds = self.seconds(self._count)
+        asked = failure.retry_after if isinstance(failure, Transient) else None
+        return delay(max(seconds, float(asked or 0)), 0, failure)
+
+    def waited(self, wait: Delay) -> None:
+        """One of them is over."""
+        self._count = self._asked + 1
+        self._shortest = wait.seconds
+
+    def counted(self, run: Stream) -> Stream:
+        """`run`, the waits of which are counted."""
+        failure: BaseException | None = None
+        try:
+            command = next(run)
+            while True:
+                answer = None
+                try:
+                    answer = yield command
+                    if isinstance(command, Delay):
+                        self.waited(command)
+                except BaseException as error:
+                    failure = error
+                    self.refused = isinstance(command, Delay)
+                command = run.send(answer) if failure is None else run.throw(failure)
+                failure = None
+        except StopIteration as end:
+            return end.value
+        finally:  # an exception must not be kept alive by a frame in its own traceback
+            failure = None
+
+
+class Rest(Timing):
+    """What a ladder, which begins at 0 again, has of them."""
+
+    __slots__ = ("waits",)
+
+    def __init__(self, waits: Endless) -> None:
+        self.waits = waits
+
+    def begin(self, chance: Chance | None = None) -> Waits:  # noqa: ARG002
+        return self.waits.begin()

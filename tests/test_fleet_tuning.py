@@ -1,0 +1,134 @@
+"""`tune`: the parameters of Thain's formula, and what a simulation says of them."""
+
+from __future__ import annotations
+
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ixbackoff.fleet import tuning
+from ixbackoff.fleet.__main__ import main as fleet
+from ixbackoff.fleet.tuning import Tuned, failing_rate, main, tuned
+from ixbackoff.published import thain
+
+
+def test_a_thousand_clients_that_try_each_second_are_a_thousand_a_second() -> None:
+    found = tuned(p99=0.01, clients=1000, rate=1000.0, outage=30.0)
+    assert (found.timeout, found.maximum, found.rate) == (0.01, 1.0, 1000.0)
+    assert found.schedule == thain(0.01, 1.0)
+    assert failing_rate(found, clients=1000) == pytest.approx(1000 / 1.01)
+
+
+@pytest.mark.parametrize(
+    ("p99", "clients", "rate", "maximum"),
+    [
+        (0.01, 1000, 1000.0, 1.0),
+        (0.1, 1000, 50.0, 20.0),
+        (1.0, 1000, 1000.0, 1.0),
+        (2.5, 1000, 1000.0, 2.5),  # no shorter than T
+        (0.3, 333, 7.0, 333 / 7),
+        (0.25, 1, 0.001, 1000.0),
+        (0.001, 10_000, 1e6, 0.01),
+    ],
+)
+def test_the_simulation_is_the_closed_form(
+    p99: float, clients: int, rate: float, maximum: float
+) -> None:
+    found = tuned(p99, clients, rate, outage=30.0)
+    assert found.maximum == maximum
+    assert found.rate <= rate
+    assert found.rate == clients / maximum
+    for seed in range(3):
+        measured = failing_rate(found, clients, seed)
+        assert measured == pytest.approx(clients / (maximum + p99), rel=1e-9)
+        assert measured < found.rate
+
+
+def test_a_longest_wait_that_is_too_short_is_seen() -> None:
+    short = Tuned(timeout=0.01, maximum=0.5, rungs=36, rate=1000.0)
+    assert failing_rate(short, clients=1000) > 1900
+
+
+seconds = st.floats(1e-3, 100)
+
+
+@settings(max_examples=200)
+@given(p99=seconds, maximum=seconds, outage=seconds)
+def test_no_ladder_is_shorter_than_the_outage_and_none_longer_than_it_has_to_be(
+    p99: float, maximum: float, outage: float
+) -> None:
+    found = tuned(p99, clients=1000, rate=1000 / maximum, outage=outage)
+    waits = [min(p99 * 2.0**k, found.maximum) for k in range(min(found.rungs, 1000))]
+    if found.rungs <= 1000:
+        assert sum(waits) >= outage * (1 - 1e-9)
+        assert sum(waits[:-1]) < outage * (1 + 1e-9)
+
+
+GOOD: dict[str, Any] = {"p99": 0.1, "clients": 10, "rate": 5.0, "outage": 30.0}
+
+
+@pytest.mark.parametrize("name", GOOD)
+@pytest.mark.parametrize(
+    "bad", [0, -1.0, 1e300, 5e-324, float("nan"), float("inf"), "3", None, 10**400]
+)
+def test_bad_input(name: str, bad: Any) -> None:
+    with pytest.raises(ValueError, match=f"{name}=.*: give a number, "):
+        tuned(**{**GOOD, name: bad})
+
+
+# The command line.
+
+SOURCES = ["--p99", "0.01", "--clients", "1000", "--rate", "1000"]
+
+
+def test_it_prints_the_parameters(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--p99", "0.1", "--clients", "1000", "--rate", "500", "--outage", "20"]) == 0
+    assert capsys.readouterr() == (
+        "ladder    at(N14): it waits for 20 s at least\n"
+        "schedule  thain(timeout=0.1, maximum=2)\n"
+        "check     476.2 failed requests/s while the service is down, of 500 that it holds: "
+        "it holds\n",
+        "",
+    )
+
+
+def test_it_says_that_no_ladder_is_so_long(capsys: pytest.CaptureFixture[str]) -> None:
+    assert fleet(["tune", *SOURCES, "--seed", "3"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith(
+        "ladder    36 waits would be needed for 30 s, and the deepest is N20"
+    )
+    assert lines[1] == "schedule  thain(timeout=0.01, maximum=1)"
+    assert "990.1 failed requests/s" in lines[2]
+
+
+def test_it_fails_if_the_service_would_not_hold_it(capsys: pytest.CaptureFixture[str]) -> None:
+    with patch.object(
+        tuning, "thain", lambda timeout, maximum, factor: thain(timeout, maximum / 2)
+    ):
+        assert main(SOURCES) == 1
+    assert capsys.readouterr().out.endswith("of 1000 that it holds: it does not hold\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ([], "the following arguments are required: --p99, --clients, --rate"),
+        (["--p99", "0", *SOURCES[2:]], "argument --p99: 0: give a number, 1e-06 to 3600"),
+        ([*SOURCES, "--clients", "1.5"], "give a whole number, 1 to 1000000"),
+        ([*SOURCES, "--rate", "nan"], "argument --rate: nan: give a number, 0.001 to 1e+09"),
+        ([*SOURCES, "--outage", "soon"], "argument --outage: soon: give a number"),
+        ([*SOURCES, "--seed", "-1"], "argument --seed: -1: give a whole number"),
+        ([*SOURCES, "--storm"], "unrecognized arguments: --storm"),
+    ],
+)
+def test_bad_words(words: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert ended.value.code == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert told in err
