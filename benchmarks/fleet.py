@@ -12,13 +12,12 @@ import sys
 import tracemalloc
 from collections.abc import Callable, Generator, Iterator
 from functools import partial
+from importlib import import_module
 from random import Random
 from statistics import median
 from subprocess import run
 from time import process_time
 from typing import Any
-
-import simpy
 
 from ixbackoff import N20, Command, Do, Exponential, at, attempt
 from ixbackoff.fleet import Outage, Outcome, Request, Service, Serving, simulate
@@ -88,9 +87,9 @@ def ours(program: Any, clients: int, seconds: float, **how: Any) -> Outcome:
     )
 
 
-def theirs(clients: int, seconds: float) -> simpy.Environment:
+def theirs(clients: int, seconds: float) -> object:
     """The same for SimPy, which is given the same rare looks of the garbage collector."""
-    environment, random = simpy.Environment(), Random(0)  # noqa: S311
+    environment, random = import_module("simpy").Environment(), Random(0)  # noqa: S311
     with seldom_collected():
         for _ in range(clients):
             environment.process(client(environment, random))
@@ -98,7 +97,7 @@ def theirs(clients: int, seconds: float) -> simpy.Environment:
     return environment
 
 
-def client(environment: simpy.Environment, random: Random) -> Generator[simpy.Event]:
+def client(environment: Any, random: Random) -> Generator[Any]:
     while True:
         yield environment.timeout(random.expovariate(1 / THINK))
         for k in range(TRIES):
@@ -110,7 +109,7 @@ def client(environment: simpy.Environment, random: Random) -> Generator[simpy.Ev
 
 def their_events(clients: int, seconds: float) -> int:
     """How many there are, without those that begin the processes."""
-    environment, random = simpy.Environment(), Random(0)  # noqa: S311
+    environment, random = import_module("simpy").Environment(), Random(0)  # noqa: S311
     for _ in range(clients):
         environment.process(client(environment, random))
     steps = 0
