@@ -253,10 +253,18 @@ class Seeded(Changed):
         return f"{self.schedule!r}.seeded({self.seed!r})"
 
 
-def spread_of(timing: Timing) -> tuple[Timing, float] | None:
-    """The timing that draws nothing and what its waits are multiplied by at most, if it is that."""
+def steady(timing: Timing) -> tuple[Waits, float] | None:
+    """What every run has in common: its waits, and the `spread` that is drawn for each, or 1.
+
+    `None`, if there is no such thing.
+
+    >>> from ixbackoff import Exponential
+    >>> waits, spread = steady(Exponential().jittered(1.5))
+    >>> waits(3), spread
+    (8.0, 1.5)
+    """
     if timing.deterministic:
-        return timing, 1.0
+        return timing.begin(), 1.0
     if isinstance(timing, Jittered) and timing.schedule.deterministic:
-        return timing.schedule, timing.spread
+        return begun(timing.schedule, None), timing.spread
     return None

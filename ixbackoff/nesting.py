@@ -40,8 +40,6 @@ def end(mark: Mark | None) -> None:
     """The program has ended, also for those that have a copy of its context."""
     if mark is not None:
         mark.clear()
-        if RUNNING.get() is mark:  # it may end elsewhere, when a generator is closed there
-            RUNNING.set(None)
 
 
 def check_begun(program: Chain) -> None:

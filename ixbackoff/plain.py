@@ -11,16 +11,17 @@ from functools import cache
 from math import isfinite
 from typing import Any, NamedTuple, TypeAlias
 
-from .algebra import spread_of
+from .algebra import steady
 from .calls import Call, CallAsync
 from .commands import CO_COROUTINE, AsyncInterpreter, Interpreter, Misuse, code_flags
 from .eventloops import sleeping
 from .failures import On, Predicate, predicate
 from .schedules import Schedule
-from .timings import Waits, begun, usable
+from .timings import Waits, usable
 from .vocabulary import Delay, Now
 
-Kinds: TypeAlias = tuple[type[Exception], ...]
+Kinds: TypeAlias = type[Exception] | tuple[type[Exception], ...]
+"""As `isinstance` takes them; it is faster with a class than with a tuple of one."""
 
 GENERATORS = 0x20 | 0x200  # inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
 
@@ -30,13 +31,21 @@ INFO = 20  # logging.INFO; logging itself costs 16 ms to import
 
 def log(wait: Delay) -> None:
     """Say that it waits, at the level INFO, to the logger `"ixbackoff"`, if there is logging."""
-    if logged():
+    if listener()(INFO):
         logger().log(INFO, "%s", wait)
 
 
-def logged() -> bool:
-    """Whether anyone wants to know of waits."""
-    return "logging" in sys.modules and logger().isEnabledFor(INFO)
+def listener() -> Callable[[int], bool]:
+    """What says whether anyone wants to know of a wait: ask before each, since levels change."""
+    listens: Callable[[int], bool] = unheard
+    if "logging" in sys.modules:
+        listens = logger().isEnabledFor
+    return listens
+
+
+def unheard(_level: int, /) -> bool:
+    """There is no logging."""
+    return False
 
 
 @cache
@@ -73,10 +82,12 @@ def kinds_and_predicate(on: On) -> tuple[Kinds, Predicate]:
     """The kinds of failures that are chosen by their kind alone, and what else chooses one."""
     chosen = predicate(on)
     given: Any = on
-    kinds: Kinds = given if isinstance(on, tuple) else (given,) if isinstance(on, type) else ()
+    kinds: tuple[type, ...] = (
+        given if isinstance(on, tuple) else (given,) if isinstance(on, type) else ()
+    )
     if not kinds or any(issubclass(Misuse, kind) or issubclass(kind, Misuse) for kind in kinds):
         return (), lambda failure: not isinstance(failure, Misuse) and chosen(failure)
-    return kinds, lambda _: False
+    return given, lambda _: False
 
 
 def begins(schedule: Schedule, top: int) -> Callable[[], Waits]:
@@ -87,26 +98,29 @@ def begins(schedule: Schedule, top: int) -> Callable[[], Waits]:
     Raises:
         ValueError: they are, and one of them is no usable number.
     """
-    parts = spread_of(schedule)
-    if parts is None:
+    common = steady(schedule)
+    if common is None:
         return lambda: drawn(schedule)
-    steady, spread = parts
-    waits = begun(steady, None) if spread > 1 else steady.begin()
-    table = [usable(waits(k), k, steady) for k in range(top)]
-    if steady is schedule:
+    waits, spread = common
+    table = [float(usable(waits(k), k, schedule)) for k in range(top)]
+    if schedule.deterministic:
         return lambda: table.__getitem__
     if not all(isfinite(seconds * spread) for seconds in table):
         return lambda: drawn(schedule)
-    from random import random  # it takes some milliseconds to import
 
-    more = spread - 1.0
-    return lambda: lambda k: table[k] * (1.0 + more * random())  # noqa: S311
+    def spread_out() -> Waits:
+        import random  # now, since what is decorated may never be called
+
+        more, unit = spread - 1.0, random.random
+        return lambda k: table[k] * (1.0 + more * unit())  # as random.uniform(1, spread)
+
+    return spread_out
 
 
 def drawn(schedule: Schedule) -> Waits:
     """The waits of one call, asked for one by one."""
     waits = schedule.begin()
-    return lambda k: usable(waits(k), k, schedule)
+    return lambda k: float(usable(waits(k), k, schedule))
 
 
 def is_coroutine_function(function: Any) -> bool:

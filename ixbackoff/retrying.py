@@ -19,6 +19,7 @@ from .loops import checked_run
 from .nat import Nat, Rung, Z, reflect
 from .nesting import begun, end
 from .plain import (
+    INFO,
     LONGEST_SLEEP,
     OTHERS,
     PLAIN,
@@ -28,9 +29,10 @@ from .plain import (
     interpreter_async,
     is_coroutine_function,
     kinds_and_predicate,
+    listener,
     log,
-    logged,
     no_coroutine_function,
+    unheard,
 )
 from .programs import Program, at
 from .runs import noted
@@ -182,11 +184,11 @@ class Backoff(Generic[I]):
                 return program.run(interpreter(), **self._how())
             mark = begun(self) if top else None
             k, shortest, waited = 0, 0.0, 0.0
-            waits, wanted = None, False
+            waits, wanted = None, unheard
             try:
                 while True:
                     try:
-                        answer = function(*args, **kwargs)
+                        answer = function(*args, **kwargs) if kwargs else function(*args)  # faster
                         if answer.__class__ is not CoroutineType:
                             return answer
                         raise no_coroutine_function(function, answer)
@@ -194,13 +196,13 @@ class Backoff(Generic[I]):
                         if k == top or not (isinstance(failure, kinds) or chosen(failure)):
                             raise
                         if waits is None:
-                            waits, wanted = begin(), logged()
+                            waits, wanted = begin(), listener()
                         seconds = waits(k)
                         if seconds > shortest:
                             shortest = seconds
                         if isinstance(failure, Transient):
-                            shortest = max(shortest, failure.retry_after or 0.0)
-                        if wanted:
+                            shortest = max(shortest, float(failure.retry_after or 0))
+                        if wanted(INFO):
                             log(delay(shortest, top - k, failure))
                     time.sleep(shortest if shortest < LONGEST_SLEEP else LONGEST_SLEEP)
                     waited += shortest
@@ -223,22 +225,22 @@ class Backoff(Generic[I]):
                 return await program.run_async(interpreter_async(), **self._how())
             mark = begun(self) if top else None
             k, shortest, waited = 0, 0.0, 0.0
-            waits, wanted, sleep = None, False, None
+            waits, wanted, sleep = None, unheard, None
             try:
                 while True:
                     try:
-                        return await function(*args, **kwargs)
+                        return await (function(*args, **kwargs) if kwargs else function(*args))
                     except Exception as failure:  # as above: what both share would cost a call
                         if k == top or not (isinstance(failure, kinds) or chosen(failure)):
                             raise
                         if waits is None:
-                            waits, wanted = begin(), logged()
+                            waits, wanted = begin(), listener()
                         seconds = waits(k)
                         if seconds > shortest:
                             shortest = seconds
                         if isinstance(failure, Transient):
-                            shortest = max(shortest, failure.retry_after or 0.0)
-                        if wanted:
+                            shortest = max(shortest, float(failure.retry_after or 0))
+                        if wanted(INFO):
                             log(delay(shortest, top - k, failure))
                     sleep = sleep or sleeping()
                     await sleep(shortest if shortest < LONGEST_SLEEP else LONGEST_SLEEP)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import random
+import subprocess
+import sys
 from itertools import product
 from typing import Any
 
@@ -30,6 +32,7 @@ from ixbackoff import (
     reflect,
 )
 from ixbackoff.failures import On
+from ixbackoff.plain import LONGEST_SLEEP
 from ixbackoff.schedules import Chance, Computed, Constant, Fibonacci, Listed, Waits
 
 from .plainly import (
@@ -208,6 +211,37 @@ def test_jitter_draws_what_the_program_draws(
     assert drawn(way) == drawn(program)
 
 
+@pytest.mark.parametrize("way", [decorated, in_asyncio(decorated_async)], ids=["sync", "async"])
+@given(deterministic, st.floats(1, 3), st.integers())
+def test_a_call_waits_as_previewed(way: Way, schedule: Schedule, spread: float, seed: int) -> None:
+    spread_out = schedule.jittered(spread)
+    for one in (schedule, spread_out.seeded(seed)):
+        waits = [min(seconds, LONGEST_SLEEP) for seconds in one.preview(5)]
+        assert seen(way, backoff(N5, schedule=one), [NotReady]).waits == waits
+    random.seed(seed)
+    waits = seen(way, backoff(N5, schedule=spread_out), [NotReady]).waits
+    assert waits == [min(seconds, LONGEST_SLEEP) for seconds in spread_out.preview(5, seed=seed)]
+
+
+@given(
+    st.lists(seconds, min_size=1).map(lambda waits: Careless(waits, known=True)),
+    st.floats(1, 3),
+    st.integers(0, 4),
+)
+def test_jitter_is_never_below_the_wait_before_nor_what_the_service_asks(
+    schedule: Schedule, spread: float, place: int
+) -> None:
+    """Also where the schedule itself falls, and where the service asks for it midway."""
+    script: list[Outcome] = [NotReady] * 5
+    script[place] = lambda: Throttled(120)
+    waits = seen(decorated, backoff(N5, schedule=schedule.jittered(spread)), script).waits
+    assert waits == sorted(waits)
+    assert all(120 <= wait <= 300 for wait in waits[place:])
+    plain = schedule.preview(5)
+    longest = [spread * wait * (1 + 1e-12) for wait in plain]
+    assert all(a <= b <= c for a, b, c in zip(plain[:place], waits, longest, strict=False))
+
+
 @given(st.sampled_from(RUNGS), schedules, scripts)
 def test_waits_are_never_shorter_than_the_one_before_and_no_more_than_rungs(
     rung: Any, schedule: Schedule, script: list[Outcome]
@@ -277,6 +311,61 @@ def test_waits_are_logged_where_anyone_listens(caplog: pytest.LogCaptureFixture)
     for way in (program, *WAYS.values()):
         assert [line for line in logged(way, logging.INFO) if "waiting" in line] == told
         assert [line for line in logged(way, logging.WARNING) if "waiting" in line] == []
+
+
+@pytest.mark.parametrize("way", [program, *WAYS.values()], ids=["program", *WAYS])
+def test_the_level_of_the_log_may_change_between_calls_and_between_waits(
+    way: Way, caplog: pytest.LogCaptureFixture
+) -> None:
+    logger = logging.getLogger("ixbackoff")
+
+    def fails(level: int) -> Outcome:
+        """What fails, and sets the level before it does."""
+
+        def failure() -> BaseException:
+            logger.setLevel(level)
+            return NotReady()
+
+        return failure
+
+    made = backoff(N3)
+    with caplog.at_level(logging.INFO, logger="ixbackoff"):
+        script = [fails(logging.WARNING), fails(logging.INFO), fails(logging.WARNING), 1]
+        for _ in range(2):
+            caplog.clear()
+            assert seen(way, made, script).value == 1
+            told = [record.getMessage() for record in caplog.records]
+            assert [line for line in told if "waiting" in line] == [
+                "NotReady: ; on N2, waiting 2 s"
+            ]
+
+
+def test_logging_may_be_imported_after_the_first_calls() -> None:
+    code = """
+import sys, time
+from ixbackoff import N1, NotReady, backoff
+time.sleep = lambda seconds: None
+
+@backoff(N1)
+def fail():
+    raise NotReady
+
+def call():
+    try:
+        fail()
+    except NotReady:
+        pass
+
+call()
+assert "logging" not in sys.modules
+import logging
+logging.basicConfig(level=logging.INFO)
+call()
+"""
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    )
+    assert done.stderr == "INFO:ixbackoff:NotReady: ; on N1, waiting 1 s\n"
 
 
 @pytest.mark.parametrize("way", [program, *WAYS.values()], ids=["program", *WAYS])

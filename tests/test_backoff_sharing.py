@@ -149,6 +149,25 @@ def test_chance_belongs_to_a_call_and_not_to_the_decorator() -> None:
     assert first.waits == sorted(first.waits)
 
 
+def test_one_function_waits_in_whatever_runs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    slept: list[str] = []
+
+    def sleep_of(library: str) -> Callable[[float], Coroutine[Any, Any, None]]:
+        async def sleep(_: float) -> None:
+            slept.append(library)
+
+        return sleep
+
+    script = Script([NotReady, NotReady, 1])
+    function = backoff(N5)(script.ask_async)
+    monkeypatch.setattr(asyncio, "sleep", sleep_of("asyncio"))
+    monkeypatch.setattr(trio, "sleep", sleep_of("trio"))
+    for _ in range(2):
+        assert asyncio.run(function()) == 1
+        assert trio.run(function) == 1
+    assert slept == ["asyncio", "asyncio", "trio", "trio"] * 2
+
+
 def trio_run(coroutine: Coroutine[Any, Any, None]) -> None:
     async def main() -> None:
         await coroutine

@@ -183,7 +183,7 @@ def test_two_of_the_same_name_are_told_apart(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["nothing"], "nothing: write MODULE:NAME, such as ixbackoff.published:post_blue"),
+        (["nothing"], "nothing: write MODULE:NAME, such as ixbackoff.published:aws_polling"),
         (["ixbackoff.published:"], "write MODULE:NAME"),
         (["no.such:thing"], "No module named 'no'"),
         (["..above:thing"], "relative import"),
@@ -221,7 +221,7 @@ def test_a_module_with_a_fault_is_told_so(tmp_path: Path) -> None:
     done = command(tmp_path, "faulty:schedule")
     assert (done.returncode, done.stdout) == (2, "")
     [line] = done.stderr.splitlines()
-    assert "faulty:schedule: one two" in line
+    assert "faulty:schedule: cannot be imported: RuntimeError: one two" in line
 
 
 def test_nothing_to_draw_is_refused(tmp_path: Path) -> None:

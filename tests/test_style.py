@@ -66,7 +66,7 @@ HOUSE = (
     ("together", "attempts"),
     ("loops",),
     ("programs", "planning", "plain", "blocks"),
-    ("retrying",),
+    ("retrying", "commandline"),
     ("live", "testing", "plotting"),
     ("squirrel", "fleet"),
 )

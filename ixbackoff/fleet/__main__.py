@@ -19,7 +19,9 @@ COMMANDS = {
     "client": ("real.client", "for real: its clients"),
     "storm": ("real.storm", "for real: the whole crash, from steady state to verdict"),
 }
+FAILED = 1
 WRONG = 2
+INTERRUPTED = 130
 
 
 def usage() -> str:
@@ -36,7 +38,20 @@ def usage() -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; the exit status."""
-    words = sys.argv[1:] if arguments is None else arguments
+    try:
+        status = commanded(sys.argv[1:] if arguments is None else arguments)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        print("Interrupted.", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:  # nobody reads what it prints
+        sys.stdout = None  # so nothing is left to be written at the end
+        return FAILED
+    return status
+
+
+def commanded(words: list[str]) -> int:
+    """Run the command that the words say; its exit status."""
     if words and words[0] in ("-h", "--help"):
         print(usage())
         return 0

@@ -8,35 +8,49 @@ the last one needs.
 
 from __future__ import annotations
 
+import sys
+from argparse import Namespace
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
-from ..attempts import Attempt, Do, attempt
+from ..attempts import Do, attempt
+from ..commandline import Parser, whole
 from ..nat import N20
 from ..programs import at
 from ..schedules import Constant, Exponential, Timing
 from ..shortening import DecorrelatedJitter, EqualJitter, FullJitter
+from .drawing import add_picture, pictured
 from .rows import Read, Row, Write
 from .simulation import simulate
 
+CLIENTS = (20, 40, 60, 80, 100)
+TRIALS = 100
+LONG_ENOUGH = 86_400.0  # seconds; it is over when all clients are done
+BASE, CAP = 0.005, 2.0
 TIMINGS: dict[str, Timing] = {
     "none": Constant(0.0),
-    "exponential": Exponential(0.010, 2.0, cap=2.0),
-    "decorrelated": DecorrelatedJitter(base=0.005, cap=2.0),
-    "equal": EqualJitter(base=0.005, cap=2.0),
-    "full": FullJitter(base=0.005, cap=2.0),
+    "exponential": Exponential(2 * BASE, 2.0, cap=CAP),
+    "decorrelated": DecorrelatedJitter(BASE, CAP),
+    "equal": EqualJitter(BASE, CAP),
+    "full": FullJitter(BASE, CAP),
 }
-"""The variants: base 5 ms, cap 2 s; only the first two never shorten a wait."""
+"""The variants: base 5 ms, cap 2 s, and n = 1 at the first wait, so that `exponential` begins with
+10 ms; only the first two never shorten a wait.
+"""
 
 
 class Contention(NamedTuple):
     """What one variant comes to, in the mean of some trials.
 
     Attributes:
+        clients: how many.
         name: of the variant.
         calls: how many writes there were.
         seconds: when the last client was done.
     """
 
+    clients: int
     name: str
     calls: float
     seconds: float
@@ -49,24 +63,49 @@ def update() -> Do[Read | Write, None]:
     yield from Write(version)
 
 
-def contention(clients: int, trials: int = 100, seed: int = 0) -> list[Contention]:
-    """Every variant with so many clients.
+def contention(
+    clients: Iterable[int] = CLIENTS,
+    *,
+    timings: Mapping[str, Timing] = TIMINGS,
+    trials: int = TRIALS,
+    row: Row | None = None,
+    seed: int = 0,
+) -> list[Contention]:
+    """Every variant, with so many clients.
 
-    >>> [variant.name for variant in contention(clients=2, trials=1)]
+    >>> [variant.name for variant in contention([2], trials=1)]
     ['none', 'exponential', 'decorrelated', 'equal', 'full']
+
+    Args:
+        clients: how many.
+        timings: the variants, by their names.
+        trials: how often, each with other random numbers.
+        row: with another network.
+        seed: of the random numbers.
+
+    Raises:
+        ValueError: there are no clients, or no trials.
     """
-    return [measured(name, timing, clients, trials, seed) for name, timing in TIMINGS.items()]
+    if trials < 1:
+        raise ValueError(f"trials={trials!r}: give a number, 1 or more.")
+    model = row or Row()
+    return [
+        measured(name, timing, many, trials, model, seed)
+        for many in clients
+        for name, timing in timings.items()
+    ]
 
 
-def measured(name: str, timing: Timing, clients: int, trials: int, seed: int) -> Contention:
+def measured(
+    name: str, timing: Timing, clients: int, trials: int, row: Row, seed: int
+) -> Contention:
     """The mean of some trials of one variant."""
     writes, last = 0, 0.0
-    row = Row()
     services = row.serves(Read) | row.serves(Write)
-    tried: Attempt[Read | Write, None] = update()
+    updating = at(N20).retry(update())
     for trial in range(trials):
         outcome = simulate(
-            at(N20).retry(tried),
+            updating,
             services,
             clients=clients,
             seconds=LONG_ENOUGH,
@@ -74,10 +113,72 @@ def measured(name: str, timing: Timing, clients: int, trials: int, seed: int) ->
             persistent=True,
             seed=seed + trial,
         )
-        # Each try reads and writes once.
-        writes += int(outcome.total(lambda second: second.asked)) // 2
+        writes += int(outcome.total(lambda second: second.asked)) // 2  # a try reads and writes
         last += outcome.ended
-    return Contention(name, writes / trials, last / trials)
+    return Contention(clients, name, writes / trials, last / trials)
 
 
-LONG_ENOUGH = 3600.0
+def table(results: Sequence[Contention]) -> str:
+    """What `contention` came to, as text.
+
+    >>> row = Row(latency=0.01, deviation=0.0)
+    >>> print(table(contention([1], trials=1, row=row)[:2]))
+    clients                    1
+    waits           calls     ms
+    none                1     40
+    exponential         1     40
+    """
+    cells = {
+        (one.name, one.clients): f"{one.calls:9.0f}{one.seconds * 1000:7.0f}" for one in results
+    }
+    clients = list(dict.fromkeys(one.clients for one in results))
+    heads = [
+        f"{'clients':12}" + "".join(f"{many:16}" for many in clients),
+        f"{'waits':12}" + "    calls     ms" * len(clients),
+    ]
+    lines = [
+        f"{name:12}" + "".join(cells[name, many] for many in clients)
+        for name in dict.fromkeys(one.name for one in results)
+    ]
+    return "\n".join([*heads, *lines])
+
+
+def parsed(arguments: list[str] | None) -> Namespace:
+    """The command line's words."""
+    parser = Parser(
+        prog="python -m ixbackoff.fleet contention",
+        description='The simulation of "Exponential Backoff And Jitter": many clients update one '
+        "row, once each, with optimistic concurrency, and with five ways to wait after a conflict.",
+        epilog="Exit status: 0, or 2 if the command is wrong.",
+    )
+    parser.add_argument(
+        "--clients",
+        type=whole(1, 1000),
+        action="append",
+        metavar="NUMBER",
+        help="how many; can be given more than once (default: five numbers, 20 to 100)",
+    )
+    parser.add_argument(
+        "--trials", type=whole(1, 10_000), default=TRIALS, help="(default: %(default)s)"
+    )
+    parser.add_argument(
+        "--seed", type=whole(0, 2**32), default=0, help="of the random numbers (default: 0)"
+    )
+    add_picture(parser)
+    return parser.parse_args(arguments)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Print the table, and draw the picture if one is wanted; the exit status."""
+    words = parsed(arguments)
+    results = contention(words.clients or CLIENTS, trials=words.trials, seed=words.seed)
+    print(table(results))
+    if words.picture is None:
+        return 0
+    from .contention_pictures import draw
+
+    return pictured(partial(draw, results), words.picture)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

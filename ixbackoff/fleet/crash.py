@@ -11,21 +11,22 @@ import sys
 from argparse import Namespace
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from pathlib import Path
+from functools import partial
 from typing import NamedTuple
 
 from ..attempts import do
+from ..commandline import Parser, whole
 from ..nat import N20, Z
 from ..programs import Program, at
 from ..schedules import Timing
 from ..vocabulary import Delay, Now
+from .drawing import add_picture, pictured
 from .outcomes import Outcome
 from .post import PostServer
 from .post_client import CLIENTS, THINK, TIMEOUT, Ask, asking, backoffs
 from .post_shipped import PostShipped
 from .post_verdicts import last_rate, recovers
 from .simulation import Outage, simulate
-from .words import WRONG, Parser, whole
 
 BACKLOGS = (128, 4096)
 """The accept queues of Linux until version 5.3, and since."""
@@ -210,9 +211,7 @@ def parsed(arguments: list[str] | None) -> Namespace:
     parser.add_argument(
         "--seed", type=whole(0, 2**32), default=0, help="of the random numbers (default: 0)"
     )
-    parser.add_argument(
-        "--picture", type=Path, metavar="FOLDER", help="draw it there, too; needs matplotlib"
-    )
+    add_picture(parser)
     return parser.parse_args(arguments)
 
 
@@ -228,21 +227,12 @@ def main(arguments: list[str] | None = None) -> int:
         seed=words.seed,
     )
     print(table(crashes))
-    if words.picture is not None:
-        from .crash_pictures import draw
+    if words.picture is None:
+        return 0
+    from .crash_pictures import draw
 
-        try:
-            print(*draw(crashes, words.picture, words.steady, words.outage), sep="\n")
-        except OSError as error:
-            print(
-                f"{error.filename or words.picture} cannot be used: {error.strerror}.",
-                file=sys.stderr,
-            )
-            return WRONG
-        except ImportError as error:
-            print(f"{error}", file=sys.stderr)
-            return WRONG
-    return 0
+    picture = partial(draw, crashes, steady=words.steady, outage=words.outage)
+    return pictured(picture, words.picture)
 
 
 if __name__ == "__main__":

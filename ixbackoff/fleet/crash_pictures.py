@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ..plotting.pictures import FORMATS, SAME, needed
 from .crash import Crash
+from .drawing import drawing
 
 INCHES = (10.0, 6.0)
 COLORS = {"fixed": "tab:red", "exponential": "tab:blue", "as shipped": "tab:green"}
@@ -34,15 +33,9 @@ def draw(crashes: Sequence[Crash], folder: Path, steady: int, outage: int) -> li
         ImportError: matplotlib is missing; with what to install.
         OSError: the folder cannot be written to.
     """
-    with needed():  # what its stubs leave out is Any
-        matplotlib: Any = import_module("matplotlib")
-        figures: Any = import_module("matplotlib.figure")
-    folder.mkdir(parents=True, exist_ok=True)
     backlogs = list(dict.fromkeys(one.backlog for one in crashes))
-    files = [folder / f"crash.{form}" for form in FORMATS]
-    with matplotlib.rc_context(SAME):
-        figure: Any = figures.Figure(figsize=INCHES, layout="constrained")
-        axes: Any = figure.subplots(2, len(backlogs), sharex=True, sharey="row", squeeze=False)
+    with drawing(folder, "crash", INCHES) as (figure, files):
+        axes = figure.subplots(2, len(backlogs), sharex=True, sharey="row", squeeze=False)
         for column, backlog in enumerate(backlogs):
             answered, places = axes[0][column], axes[1][column]
             answered.set_title(f"accept queue: {backlog}")
@@ -57,8 +50,6 @@ def draw(crashes: Sequence[Crash], folder: Path, steady: int, outage: int) -> li
         axes[0][0].set_ylabel("answered per second")
         axes[1][0].set_ylabel("requests at once")
         axes[0][0].legend()
-        for file in files:
-            figure.savefig(file, metadata={"Date": None} if file.suffix == ".svg" else None)
     return files
 
 

@@ -4,66 +4,33 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentTypeError, Namespace
-from collections.abc import Callable
-from importlib import import_module
-from pathlib import Path
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from functools import partial
+from math import inf
+from shutil import get_terminal_size
+from time import monotonic
 from typing import Any
 
 from ..budgets import Budget
 from ..chains import Ladder
+from ..commandline import FAILED, WRONG, Parser, number, told, whole
 from ..commands import Command, Misuse
-from ..schedules import Timing, powers_of_two
+from ..schedules import powers_of_two
+from .answers import Answering
+from .drawing import add_picture, pictured
+from .named import interpreter, program, timing
 from .outcomes import Outcome, Second
 from .post import PostServer
 from .queues import BoundedQueue
 from .services import Served, Service
 from .simulation import Outage, simulate
-from .words import FAILED, WRONG, Parser, number, whole
 
 BUDGETS: dict[str, Callable[[], Budget]] = {
     "botocore": Budget.botocore,
     "grpc": Budget.grpc,
     "finagle": Budget.finagle,
 }
-
-
-def found(text: str) -> Any:
-    """What `module:name` names.
-
-    >>> found("ixbackoff.schedules:powers_of_two")
-    Exponential(base=1.0, factor=2.0, cap=None)
-
-    Raises:
-        ArgumentTypeError: there is no such module, or no such name in it.
-    """
-    module, _, name = text.partition(":")
-    if not module or not name:
-        raise ArgumentTypeError(f"{text}: write MODULE:NAME")
-    if "" not in sys.path:
-        sys.path.insert(0, "")  # as `python -m` does: what stands in this folder
-    try:
-        names: dict[str, object] = vars(import_module(module))
-    except Exception as error:  # it may be a module with any fault
-        raise ArgumentTypeError(f"{text}: {' '.join(str(error).split())}") from None
-    if name not in names:
-        raise ArgumentTypeError(f"{text}: the module has no {name}")
-    return names[name]
-
-
-def program(text: str) -> Any:
-    """A program, or a function that makes one of the number of a client."""
-    named = found(text)
-    if not isinstance(named, Ladder) and not callable(named):
-        raise ArgumentTypeError(f"{text} is no program, but {named!r}")
-    return named
-
-
-def timing(text: str) -> Timing:
-    """A schedule, or one that shortens."""
-    named = found(text)
-    if not isinstance(named, Timing):
-        raise ArgumentTypeError(f"{text} is no schedule, but {named!r}")
-    return named
 
 
 def outage(text: str) -> Outage:
@@ -98,8 +65,15 @@ def parsed(arguments: list[str] | None) -> Namespace:
         "program",
         type=program,
         metavar="MODULE:NAME",
-        help="a program, or a function from the number of a client to one; every command of it "
-        "that nobody else answers is asked of the service",
+        help="a program, or a function from the number of a client to one; its commands are asked "
+        "of the service, but Log, Now, Pick and Throw, which need none",
+    )
+    parser.add_argument(
+        "--answers",
+        type=interpreter,
+        metavar="MODULE:NAME",
+        help="an interpreter that makes the answers; the service has the time and the failures. "
+        "Commands whose type says that their answer is None need none",
     )
     parser.add_argument("--clients", type=whole(1, 1_000_000), default=1000, help="(default: 1000)")
     parser.add_argument(
@@ -144,28 +118,41 @@ def parsed(arguments: list[str] | None) -> Namespace:
     parser.add_argument(
         "--within", type=number(1e-6, 1e9), metavar="SECONDS", help="that each run has in all"
     )
-    parser.add_argument("--budget", choices=BUDGETS, help="of each client")
+    parser.add_argument("--budget", choices=BUDGETS, help="of each client, for all of its runs")
+    parser.add_argument(
+        "--shared", action="store_true", help="one budget for all clients, as in one process"
+    )
     parser.add_argument(
         "--seed", type=whole(0, 2**32), default=0, help="of the random numbers (default: 0)"
     )
-    parser.add_argument(
-        "--picture", type=Path, metavar="FOLDER", help="draw it there, too; needs matplotlib"
-    )
+    add_picture(parser)
     return parser.parse_args(arguments)
 
 
 def rehearsed(words: Namespace, watch: Callable[[int, Second], None] | None = None) -> Outcome:
     """The simulation that the command line describes."""
-    services: Served[Any] = service(words).serves(Command)
+    services: Served[Any] = Answering(service(words), words.answers).serves(Command)
+    given: Any = words.program
     budgets: dict[int, Budget] = {}
 
+    def made(client: int) -> Any:
+        try:
+            return given(client)
+        except Exception as error:
+            raise Misuse(
+                f"The function of programs failed for client {client}: {told(error)}"
+            ) from None
+
+    source: Any = words.program if isinstance(words.program, Ladder) else made
+
     def budget(client: int) -> Budget:
-        if client not in budgets:
-            budgets[client] = BUDGETS[words.budget]()
-        return budgets[client]
+        key = 0 if words.shared else client
+        if key not in budgets:
+            budgets[key] = BUDGETS[words.budget]()
+        return budgets[key]
 
     return simulate(
-        words.program,
+        source,
         services,
         clients=words.clients,
         seconds=words.seconds,
@@ -181,59 +168,87 @@ def rehearsed(words: Namespace, watch: Callable[[int, Second], None] | None = No
 
 def report(outcome: Outcome, stopped: Outage) -> tuple[str, bool]:
     """What came out, in some lines; and whether the service came back."""
-    begin, end = int(stopped.start), int(stopped.start + stopped.length)
+    begin, end = int(stopped.start), stopped.start + stopped.length
     before = outcome.rate(lambda second: second.well, begin // 2, begin)
-    after = outcome.rate(lambda second: second.well, end, len(outcome.seconds))
+    after = outcome.rate(lambda second: second.well, int(end), len(outcome.seconds))
     ended = outcome.total(lambda second: second.well + second.gave_up)
     gave_up = outcome.total(lambda second: second.gave_up)
     recovered = outcome.recovered_after(end, before) if before else None
     asked = [second.asked for second in outcome.seconds]
     most = max(range(len(asked)), key=asked.__getitem__)
+    if recovered is not None:
+        recovery = f"after {recovered:.0f} s"
+    elif before:
+        recovery = "not before the simulation ended"
+    else:
+        recovery = "nothing ended well before the outage, so there is nothing to come back to"
     lines = [
-        f"goodput    {before:.1f}/s before the outage, {after:.1f}/s after it",
+        f"goodput    {before:.1f} runs/s ended well before the outage, {after:.1f} after it",
         f"load       {outcome.rate(lambda second: second.asked, begin // 2, begin):.1f} requests/s "
         f"before, {asked[most]} at most, in second {most}",
-        f"recovery   after {recovered:.0f} s"
-        if recovered is not None
-        else "recovery   not before the simulation ended",
-        f"gave up    {gave_up / max(ended, 1):.1%} of {ended:.0f} runs",
+        f"recovery   {recovery}",
+        f"gave up    {outcome.gave_up / outcome.clients:.1%} of {outcome.clients} clients, in "
+        f"{gave_up / max(ended, 1):.1%} of {ended:.0f} runs",
         f"events     {outcome.events}",
     ]
     return "\n".join(lines), recovered is not None
 
 
-def live(second: int, what: Second) -> None:
-    """One line on the terminal, written over and over."""
-    line = (
-        f"{second:6} s  {what.asked:6} asked/s  {what.well:6} well/s  {what.gave_up:5} gave up/s  "
-        f"{what.load:8.0f} in the service"
-    )
-    print(f"\r{line}", end="", file=sys.stderr, flush=True)
+EVERY = 0.05  # seconds of real time: what changes faster cannot be read
+
+
+@contextmanager
+def live() -> Generator[Callable[[int, Second], None] | None]:
+    """In this block, one line on the terminal, written over and over; nothing where there is none.
+
+    >>> with live() as watch:  # stderr is no terminal here, or it is
+    ...     print(watch is None or callable(watch))
+    True
+    """
+    if not sys.stderr.isatty():
+        yield None
+        return
+    width = get_terminal_size().columns - 1
+    last, line = -inf, ""
+
+    def show() -> None:
+        print(f"\r{line[:width]:{width}}", end="", file=sys.stderr, flush=True)
+
+    def watch(second: int, what: Second) -> None:
+        nonlocal last, line
+        line = (
+            f"{second:5} s {what.asked:7} asked/s {what.well:7} well/s {what.gave_up:6} "
+            f"gave up/s {what.load:8.0f} in service"
+        )
+        if monotonic() - last >= EVERY:
+            last = monotonic()
+            show()
+
+    try:
+        yield watch
+    finally:
+        if line:
+            show()
+            print(file=sys.stderr)
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Simulate what the command line describes, and say what came out; the exit status."""
     words = parsed(arguments)
-    terminal = sys.stderr.isatty()
     try:
-        outcome = rehearsed(words, live if terminal else None)
-        if terminal:
-            print(file=sys.stderr)
-        text, recovers = report(outcome, words.outage)
-        print(text)
-        if words.picture is not None:
-            from .rehearsal_pictures import draw
-
-            print(*draw(outcome, words.outage, words.picture), sep="\n")
-    except OSError as error:
-        print(
-            f"{error.filename or words.picture} cannot be used: {error.strerror}.", file=sys.stderr
-        )
-        return WRONG
-    except (ImportError, Misuse, ValueError) as error:
+        with live() as watch:
+            outcome = rehearsed(words, watch)
+    except (Misuse, ValueError) as error:
         print(f"{error}", file=sys.stderr)
         return WRONG
-    return 0 if recovers else FAILED
+    text, recovers = report(outcome, words.outage)
+    print(text)
+    status = 0 if recovers else FAILED
+    if words.picture is not None:
+        from .rehearsal_pictures import draw
+
+        status = pictured(partial(draw, outcome, words.outage), words.picture) or status
+    return status
 
 
 if __name__ == "__main__":

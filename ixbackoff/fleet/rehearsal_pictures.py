@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
-from ..plotting.pictures import FORMATS, SAME, needed
+from .drawing import drawing
 from .outcomes import Outcome
 from .simulation import Outage
 
@@ -26,10 +24,6 @@ def draw(outcome: Outcome, stopped: Outage, folder: Path) -> list[Path]:
         ImportError: matplotlib is missing; with what to install.
         OSError: the folder cannot be written to.
     """
-    with needed():  # what its stubs leave out is Any
-        matplotlib: Any = import_module("matplotlib")
-        figures: Any = import_module("matplotlib.figure")
-    folder.mkdir(parents=True, exist_ok=True)
     seconds = outcome.seconds
     times = [number + 1 for number in range(len(seconds))]
     curves: list[tuple[str, dict[str, list[float]]]] = [
@@ -44,10 +38,8 @@ def draw(outcome: Outcome, stopped: Outage, folder: Path) -> list[Path]:
         ("in the service", {"": [second.load for second in seconds]}),
         ("latency, s", {"": [second.latency for second in seconds]}),
     ]
-    files = [folder / f"simulation.{form}" for form in FORMATS]
-    with matplotlib.rc_context(SAME):
-        figure: Any = figures.Figure(figsize=INCHES, layout="constrained")
-        axes: Any = figure.subplots(len(curves), 1, sharex=True)
+    with drawing(folder, "simulation", INCHES) as (figure, files):
+        axes = figure.subplots(len(curves), 1, sharex=True)
         for plot, (label, lines) in zip(axes, curves, strict=True):
             for name, values in lines.items():
                 plot.plot(times, values, label=name or None)
@@ -56,6 +48,4 @@ def draw(outcome: Outcome, stopped: Outage, folder: Path) -> list[Path]:
             plot.grid(visible=True, alpha=0.3)
         axes[0].legend()
         axes[-1].set_xlabel("seconds")
-        for file in files:
-            figure.savefig(file, metadata={"Date": None} if file.suffix == ".svg" else None)
     return files

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from math import inf
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from ..algebra import Jittered
+from ..algebra import steady
 from ..chains import Chain, Ladder
 from ..commands import Command, Misuse
 from ..failures import Predicate, Transient
@@ -17,7 +17,7 @@ from ..nesting import check_begun
 from ..runs import noted
 from ..schedules import Schedule, Timing, Waits
 from ..steps import Do, Retry
-from ..timings import begun, usable
+from ..timings import usable
 from ..vocabulary import Together, delay
 from .services import Request
 from .traces import Happened
@@ -245,13 +245,13 @@ def known(timing: Timing) -> tuple[Known | None, float]:
     `None`, if each run has its own.
     """
     try:
-        if timing.deterministic:
-            return Known(timing.begin()), 1.0
-        if isinstance(timing, Jittered) and timing.schedule.deterministic:
-            return Known(begun(timing.schedule, None)), timing.spread
+        common = steady(timing)
     except Exception:  # the run that comes to a wait fails with it
+        common = None
+    if common is None:
         return None, 1.0
-    return None, 1.0
+    waits, spread = common
+    return Known(waits), spread
 
 
 class Known:

@@ -7,6 +7,7 @@ from argparse import Namespace
 from math import ceil, log
 from typing import NamedTuple
 
+from ..commandline import FAILED, Parser, number, whole
 from ..commands import Command
 from ..failures import ServerError
 from ..nat import DEEPEST, N20
@@ -16,7 +17,6 @@ from ..schedules import Schedule
 from .events import Events
 from .services import Request, Service, Serving
 from .simulation import simulate
-from .words import FAILED, Parser, number, whole
 
 FACTOR = 2.0
 GROWN = 4

@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Callable
-from importlib import import_module
+from argparse import ArgumentTypeError, Namespace
 from pathlib import Path
-from typing import Never
 
+from ..commandline import WRONG, Parser, found, whole
 from ..schedules import Timing
 from .pictures import plot
 
 POST = ("ixbackoff.published:post_blue", "ixbackoff.published:post_green")
-WRONG = 2
 MOST = 1000
-
-
-class Parser(ArgumentParser):
-    """One that says in one line what is wrong."""
-
-    def error(self, message: str) -> Never:
-        self.exit(WRONG, f"{message}; --help tells more.\n")
 
 
 def named(text: str) -> tuple[str, Timing]:
@@ -33,20 +23,10 @@ def named(text: str) -> tuple[str, Timing]:
     Raises:
         ArgumentTypeError: there is none.
     """
-    module, _, name = text.partition(":")
-    if not module or not name:
-        raise ArgumentTypeError(f"{text}: write MODULE:NAME, such as {POST[0]}")
-    try:
-        names: dict[str, object] = vars(import_module(module))
-    except Exception as error:  # it may be a module with any fault
-        raise ArgumentTypeError(f"{text}: {' '.join(str(error).split())}") from None
-    try:
-        found = names[name]
-    except KeyError:
-        raise ArgumentTypeError(f"{text}: the module has no {name}") from None
-    if not isinstance(found, Timing):
-        raise ArgumentTypeError(f"{text} is no schedule, but {found!r}")
-    return text, found
+    timing = found(text)
+    if not isinstance(timing, Timing):
+        raise ArgumentTypeError(f"{text} is no schedule, but {timing!r}")
+    return text, timing
 
 
 def labelled(timings: dict[str, Timing]) -> dict[str, Timing]:
@@ -56,22 +36,6 @@ def labelled(timings: dict[str, Timing]) -> dict[str, Timing]:
         text if names.count(name) > 1 else name: timing
         for name, (text, timing) in zip(names, timings.items(), strict=True)
     }
-
-
-def whole(least: int, most: int | None = None) -> Callable[[str], int]:
-    """What reads a whole number between these bounds."""
-
-    def read(text: str) -> int:
-        try:
-            number = int(text)
-        except ValueError:
-            number = least - 1
-        if number < least or (most is not None and number > most):
-            bounds = f"{least} to {most}" if most is not None else f"{least} or more"
-            raise ArgumentTypeError(f"{text}: give a whole number, {bounds}")
-        return number
-
-    return read
 
 
 def file_name(text: str) -> str:

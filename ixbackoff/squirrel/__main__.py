@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentTypeError, Namespace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Never
+
+from ..commandline import INTERRUPTED, WRONG, Parser
 
 PACKAGES = ("httpx2", "obstore", "rich", "sqlalchemy")
-WRONG = 2
-INTERRUPTED = 130
 LONGEST = 86_400.0
-
-
-class Parser(ArgumentParser):
-    """One that says in one line what is wrong."""
-
-    def error(self, message: str) -> Never:
-        self.exit(WRONG, f"{message}; --help tells more.\n")
 
 
 def seconds(text: str) -> float:

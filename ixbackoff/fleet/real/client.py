@@ -8,11 +8,11 @@ import sys
 from argparse import Namespace
 from typing import NamedTuple
 
+from ...commandline import INTERRUPTED, Parser
 from ...failures import ServerError, Transient
 from ...schedules import Schedule
 from ...vocabulary import Delay, Now
 from ..post_client import Ask, asking, backoffs
-from ..words import INTERRUPTED, Parser
 from .descriptors import connections
 from .flags import PATH, STATUS, add_client, add_duration, add_host, add_port, checked_host
 

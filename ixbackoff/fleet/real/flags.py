@@ -5,9 +5,9 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from ipaddress import ip_address
 
+from ...commandline import Parser, number, whole
 from ..post import PostServer
 from ..post_client import CLIENTS, THINK, TIMEOUT, WAIT, backoffs
-from ..words import Parser, number, whole
 
 HOST = "127.0.0.1"
 PORT = 8070

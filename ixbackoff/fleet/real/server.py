@@ -11,9 +11,9 @@ from datetime import datetime
 from math import inf
 from pathlib import Path
 
+from ...commandline import FAILED, INTERRUPTED, WRONG, Parser
 from ..post import PostServer
 from ..post_sleepers import Sleepers
-from ..words import FAILED, INTERRUPTED, WRONG, Parser
 from .descriptors import connections, end_with
 from .flags import PATH, STATUS, add_duration, add_host, add_port, add_server, checked_host
 

@@ -1,0 +1,141 @@
+"""A service whose answers are those of handlers."""
+
+from __future__ import annotations
+
+from types import NoneType
+from typing import Any, TypeVar, get_args, get_origin
+
+from ..commands import Command, Handler, Handlers, Interpreter, Misuse
+from ..testing.scripts import Taking, Unscripted
+from .events import Events
+from .services import Asker, Request, Service, Serving
+
+ANYTHING: tuple[object, ...] = (Any, object, NoneType)
+"""Types that `None` is of."""
+
+
+class Answering(Service):
+    """A service, with the answers of an interpreter: it has the time and the failures of the one.
+
+    A service of this package answers `None` to what it has served. Here a handler makes the answer,
+    at the moment when the service would give it, and an exception that it raises is a failure of
+    the request. A kind that the interpreter does not answer is answered `None` if its type says so.
+
+    >>> from ixbackoff import N0, Command, at
+    >>> from ixbackoff.fleet import BoundedQueue, simulate
+    >>> class GetETag(Command[str]):
+    ...     __slots__ = ()
+    >>> etags = Answering(BoundedQueue(9, service=0.1), GetETag.handled_by(lambda _: "1a"))
+    >>> asking = at(N0).do(GetETag())
+    >>> simulate(asking, etags.serves(GetETag), clients=1, seconds=9, trace=True).trace[0].answer
+    '1a'
+
+    Args:
+        service: which.
+        interpreter: who makes the answers; `None`, if there are only such that are `None`.
+    """
+
+    def __init__(self, service: Service, interpreter: Interpreter[Any] | None = None) -> None:
+        self.service = service
+        self.handlers: Handlers = {} if interpreter is None else interpreter._handlers
+
+    def begin(self, events: Events) -> Serving:
+        return _Answering(self, events)
+
+
+class _Answering(Serving):
+    def __init__(self, model: Answering, events: Events) -> None:
+        self.handlers = model.handlers
+        self.known: dict[type, Handler | None] = {}
+        self.serving = model.service.begin(events)
+
+    def ask(self, request: Request) -> None:
+        kind = request.command.__class__
+        if kind not in self.known:
+            self.known[kind] = found(self.handlers, kind)
+        handler = self.known[kind]
+        if handler is not None:
+            request._asker = _Asker(handler, request._asker)
+        self.serving.ask(request)
+
+    def abandoned(self, request: Request) -> None:
+        self.serving.abandoned(request)
+
+    def stop(self) -> None:
+        self.serving.stop()
+
+    def resume(self) -> None:
+        self.serving.resume()
+
+    def load(self) -> float:
+        return self.serving.load()
+
+
+class _Asker:
+    """Stands before who asked, and makes the answer."""
+
+    __slots__ = ("asker", "handler")
+
+    def __init__(self, handler: Handler, asker: Asker) -> None:
+        self.handler = handler
+        self.asker = asker
+
+    def settled(self, request: Request, value: Any, failure: Exception | None) -> None:
+        if failure is None:
+            try:
+                value = answered(self.handler, request.command)
+            except Misuse:
+                raise
+            except Exception as error:
+                value, failure = None, error
+        self.asker.settled(request, value, failure)
+
+
+def found(handlers: Handlers, kind: type[Command[Any]]) -> Handler | None:
+    """The handler of the nearest base; `None`, if there is none and `None` is an answer to it.
+
+    Raises:
+        Misuse: there is none, and `None` is no answer.
+    """
+    for base in kind.__mro__:
+        if base in handlers:
+            handler: Handler = handlers[base]
+            return handler
+    answer = answer_type(kind)
+    if answer in ANYTHING or NoneType in get_args(answer):
+        return None
+    name = "a value" if isinstance(answer, TypeVar) else getattr(answer, "__name__", str(answer))
+    raise Misuse(
+        f"{kind.__name__} is answered with {name}, and nothing here makes one: give an interpreter "
+        f"with {kind.__name__}.handled_by(...) that does."
+    )
+
+
+def answer_type(kind: type[Command[Any]]) -> object:
+    """The type of its answer, as the class says; `Any`, if it does not.
+
+    >>> from ixbackoff import Download, Pick
+    >>> answer_type(Pick), answer_type(Download)
+    (<class 'int'>, <class 'NoneType'>)
+    """
+    for base in kind.__mro__:
+        for generic in vars(base).get("__orig_bases__", ()):
+            origin, types = get_origin(generic), get_args(generic)
+            if isinstance(origin, type) and issubclass(origin, Command) and types:
+                return NoneType if types[0] is None else types[0]
+    return Any
+
+
+def answered(handler: Handler, command: Command[Any]) -> Any:
+    """What a handler answers.
+
+    Raises:
+        Misuse: it is the handler of a test, which has no more answers or takes virtual time.
+    """
+    try:
+        answer = handler(command)
+    except Unscripted as error:
+        raise Misuse(f"{error}; a fleet needs handlers that answer any number of times.") from None
+    if isinstance(answer, Taking):
+        raise Misuse(f"{answer!r} is for Virtual: here the service says how long an answer takes.")
+    return answer

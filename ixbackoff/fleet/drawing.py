@@ -1,0 +1,82 @@
+"""How the experiments save their pictures, as PNG and SVG."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..commandline import WRONG
+from ..plotting.pictures import FORMATS, SAME, needed
+
+
+class Drawing(NamedTuple):
+    """What is drawn, and the files that it will be.
+
+    Attributes:
+        figure: matplotlib's; what its stubs leave out is Any.
+        files: one for each format.
+    """
+
+    figure: Any
+    files: list[Path]
+
+
+@contextmanager
+def drawing(folder: Path, name: str, inches: tuple[float, float]) -> Generator[Drawing]:
+    """In this block, the figure is drawn; at its end it is saved.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder, drawing(Path(folder), "empty", (2, 1)) as empty:
+    ...     print([file.name for file in empty.files])
+    ['empty.png', 'empty.svg']
+
+    Args:
+        folder: where the files go; it is made if there is none.
+        name: of the files, but for what says their format.
+        inches: how wide and how high.
+
+    Raises:
+        ImportError: matplotlib is missing; with what to install.
+        OSError: the folder cannot be written to.
+    """
+    with needed():
+        matplotlib: Any = import_module("matplotlib")
+        figures: Any = import_module("matplotlib.figure")
+    folder.mkdir(parents=True, exist_ok=True)
+    files = [folder / f"{name}.{form}" for form in FORMATS]
+    with matplotlib.rc_context(SAME):
+        figure = figures.Figure(figsize=inches, layout="constrained")
+        yield Drawing(figure, files)
+        for file in files:
+            figure.savefig(file, metadata={"Date": None} if file.suffix == ".svg" else None)
+
+
+def add_picture(parser: ArgumentParser) -> None:
+    """The flag of those that can draw."""
+    parser.add_argument(
+        "--picture", type=Path, metavar="FOLDER", help="draw it there, too; needs matplotlib"
+    )
+
+
+def pictured(draw: Callable[[Path], Iterable[Path]], folder: Path) -> int:
+    """Draw, and say which files there are, or in one line why there are none; the exit status.
+
+    >>> pictured(lambda folder: [folder / "waits.svg"], Path("pictures"))
+    pictures/waits.svg
+    0
+    """
+    try:
+        files = [*draw(folder)]
+    except OSError as error:
+        print(f"{error.filename or folder} cannot be used: {error.strerror}.", file=sys.stderr)
+        return WRONG
+    except ImportError as error:
+        print(f"{error}", file=sys.stderr)
+        return WRONG
+    print(*files, sep="\n")
+    return 0

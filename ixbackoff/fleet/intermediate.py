@@ -1,0 +1,144 @@
+"""Services between the clients and a service: one that asks the next, and one that counts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from ..budgets import Budget
+from ..chains import Ladder
+from ..commands import Command
+from ..nat import Nat, Z
+from ..programs import Program
+from ..replay import Stream
+from ..schedules import Timing, powers_of_two
+from ..semantics import bounded, unrolled
+from .clients import Client
+from .engine import checked, checked_budget, standard
+from .events import Events
+from .services import Request, Service, Serving
+from .worlds import World
+
+A = TypeVar("A")
+E = TypeVar("E")
+I = TypeVar("I", bound=Nat)  # noqa: E741
+
+
+class Layer(Service):
+    """An intermediate server: for each request, it runs a program against the service below it.
+
+    It answers what its program answers, and fails with what that fails with. A layer is not told
+    that a client has gone, so its program goes on. It does not stop in an outage; what is below
+    does.
+
+    >>> from ixbackoff import N2, Command, at
+    >>> from ixbackoff.fleet import BoundedQueue, simulate
+    >>> class Ask(Command[None]):
+    ...     __slots__ = ()
+    >>> full = Metered(BoundedQueue(length=0, service=100))
+    >>> layers = Layer(at(N2).retry(Ask()), Layer(at(N2).retry(Ask()), full))
+    >>> outcome = simulate(at(N2).retry(Ask()), layers.serves(Ask), clients=2, seconds=90)
+    >>> full.asked.total()  # one has the only place, the other asks in vain
+    28
+
+    Args:
+        program: what it runs.
+        below: who is asked all that the program issues but `Delay`, `Log`, `Now`, `Pick`, `Throw`.
+        schedule: the seconds of its waits.
+        budget: makes what the further tries of all its runs are taken from.
+
+    Raises:
+        Misuse: the program cannot run.
+    """
+
+    def __init__(
+        self,
+        program: Program[I, Z, A, E],
+        below: Service,
+        *,
+        schedule: Timing = powers_of_two,
+        budget: Callable[[], Budget] | None = None,
+    ) -> None:
+        self.program: Ladder = checked(program)
+        self.below = below
+        self.schedule = schedule
+        self.budget = budget
+
+    def begin(self, events: Events) -> Serving:
+        return _Layer(self, events)
+
+
+class _Layer(Serving):
+    def __init__(self, model: Layer, events: Events) -> None:
+        self.model = model
+        self.events = events
+        self.below = model.below.begin(events)
+        self.budget = None if model.budget is None else checked_budget(model.budget())
+        self.world = World(
+            events, {Command: self.below}, standard(events), model.schedule.from_start, None
+        )
+
+    def ask(self, request: Request) -> None:
+        def done(_: Client, answer: Any, failure: BaseException | None) -> None:
+            if isinstance(failure, Exception):
+                request.fail(failure)
+            else:
+                request.answer(answer)
+
+        Client(self.world, request.client, self.stream, done).begin()
+
+    def stream(self) -> Stream:
+        model = self.model
+        unlimited = unrolled(model.program, model.schedule, chance=self.events.random)
+        return bounded(unlimited, None, self.budget)
+
+    def stop(self) -> None:
+        self.below.stop()
+
+    def resume(self) -> None:
+        self.below.resume()
+
+    def load(self) -> float:
+        return self.below.load()
+
+
+class Metered(Service):
+    """A service, and how often it is asked in each second.
+
+    Args:
+        service: which.
+
+    Attributes:
+        asked: how often, by the number of the second; of all simulations since it was made.
+    """
+
+    def __init__(self, service: Service) -> None:
+        self.service = service
+        self.asked: Counter[int] = Counter()
+
+    def begin(self, events: Events) -> Serving:
+        return _Metered(self, events)
+
+
+class _Metered(Serving):
+    def __init__(self, model: Metered, events: Events) -> None:
+        self.asked = model.asked
+        self.events = events
+        self.serving = model.service.begin(events)
+
+    def ask(self, request: Request) -> None:
+        self.asked[int(self.events.now)] += 1
+        self.serving.ask(request)
+
+    def abandoned(self, request: Request) -> None:
+        self.serving.abandoned(request)
+
+    def stop(self) -> None:
+        self.serving.stop()
+
+    def resume(self) -> None:
+        self.serving.resume()
+
+    def load(self) -> float:
+        return self.serving.load()
