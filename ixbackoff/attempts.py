@@ -11,7 +11,7 @@ from typing_extensions import TypeVar
 from .chains import Chain, Step, chain, counted
 from .commands import Misuse, is_coroutine_function
 from .deadlines import checked_seconds
-from .failures import WORTH_ANOTHER_TRY, NotReady, On, predicate
+from .failures import WORTH_ANOTHER_TRY, NotReady, On, checked_predicate, predicate
 from .semantics import Limited
 from .steps import Do as DoStep
 from .steps import Map, OrElse, Start, Then, checked_effect, checked_function
@@ -101,7 +101,7 @@ class Attempt(Chain, Generic[E_co, A_co]):
         >>> at(N3).retry(status).run(world.interpreter), world.waits
         ('done', [1.0, 2.0])
         """
-        return extended(self, Map(expected(checked_function(predicate))))
+        return extended(self, Map(expected(checked_predicate(checked_function(predicate)))))
 
     def limit(self, seconds: float) -> Attempt[E_co | Now, A_co]:
         """It has so many seconds, each time that it is tried; then it fails: `DeadlineExceeded`.

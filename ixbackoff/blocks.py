@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Self, final
 
+from .chains import Ladder
 from .commands import Command, Handlers, Misuse
+from .deadlines import LEFT, Left
 from .loops import answered, answered_async
-from .nesting import Mark, begun, end
+from .nesting import Mark, begin, end
 from .replay import Stream
 
 
@@ -25,12 +29,14 @@ class Try:
         number: which try it is, from 1.
     """
 
-    __slots__ = ("_done", "_failure", "_mark", "_stream", "_waits", "number")
+    __slots__ = ("_before", "_done", "_failure", "_left", "_mark", "_program", "_stream", "number")
 
-    def __init__(self, number: int, stream: Stream, waits: bool) -> None:
+    def __init__(self, number: int, program: Ladder, stream: Stream, left: Left | None) -> None:
         self.number = number
+        self._program = program
         self._stream = stream
-        self._waits = waits
+        self._left = left
+        self._before: Left | None = None
         self._done = False
         self._failure: Exception | None = None
         self._mark: Mark | None = None
@@ -38,7 +44,9 @@ class Try:
     def __enter__(self) -> Self:
         if self._done:
             raise Misuse("One try runs the block once: go on to the next round of the loop.")
-        self._mark = begun(self) if self._waits else None
+        self._mark = begin(self._program)
+        self._before = LEFT.get()
+        LEFT.set(self._left)
         return self
 
     def __exit__(
@@ -49,8 +57,12 @@ class Try:
     ) -> bool:
         mark, self._mark = self._mark, None
         end(mark)
+        LEFT.set(self._before)
         self._done = True
-        if isinstance(error, Exception):
+        # The loop, which asks for the next try, would take these for its own end.
+        if isinstance(error, Exception) and not isinstance(
+            error, StopIteration | StopAsyncIteration
+        ):
             self._failure = error
             return True
         if error is None:  # now, since `return` or `break` in the block may leave the loop
@@ -74,24 +86,40 @@ class Loop:
     """What asks `stream` how to go on after each try of the block.
 
     Args:
-        stream: asks for the block, and for what comes between.
+        program: which tries the block.
+        stream: its commands: the block, and what comes between.
         handlers: they answer what comes between.
-        waits: whether there is a wait in it.
     """
 
-    __slots__ = ("_handlers", "_last", "_number", "_stream", "_waits")
+    __slots__ = ("_handlers", "_last", "_left", "_number", "_program", "_stream")
 
-    def __init__(self, stream: Stream, handlers: Handlers, waits: bool) -> None:
+    def __init__(self, program: Ladder, stream: Stream, handlers: Handlers) -> None:
+        self._program = program
         self._stream = stream
         self._handlers = handlers
-        self._waits = waits
+        self._left: Left | None = None
         self._number = 0
         self._last: Try | None = None
 
     def _next(self) -> Try:
         self._number += 1
-        self._last = Try(self._number, self._stream, self._waits)
+        self._last = Try(self._number, self._program, self._stream, self._left)
         return self._last
+
+    @contextmanager
+    def _running(self) -> Generator[None]:
+        """What comes between runs here: nothing that may wait does so inside it.
+
+        The time limit that the stream tells is that of the block, and of nothing beside it.
+        """
+        before = LEFT.get()
+        mark = begin(self._program)
+        try:
+            yield
+        finally:
+            end(mark)
+            self._left = LEFT.get()
+            LEFT.set(before)
 
     def _between(self) -> Stream:
         """What `stream` asks for before it asks for the block; whether it does."""
@@ -99,7 +127,13 @@ class Loop:
         failure = None if last is None else last.outcome()
         command: Command[object] | None = None
         try:
-            command = stream.send(None) if failure is None else stream.throw(failure)
+            if failure is None:
+                command = stream.send(None)
+            else:
+                try:
+                    raise failure  # so that what breaks in a predicate says for which failure
+                except Exception:
+                    command = stream.throw(failure)
             failure = None
             while command.__class__ is not Block:
                 try:
@@ -126,7 +160,9 @@ class Tries(Loop):
         return self
 
     def __next__(self) -> Try:
-        if answered(self._between(), self._handlers):
+        with self._running():
+            goes_on = answered(self._between(), self._handlers)
+        if goes_on:
             return self._next()
         raise StopIteration
 
@@ -144,6 +180,8 @@ class TriesAsync(Loop):
         return self
 
     async def __anext__(self) -> Try:
-        if await answered_async(self._between(), self._handlers):
+        with self._running():
+            goes_on = await answered_async(self._between(), self._handlers)
+        if goes_on:
             return self._next()
         raise StopAsyncIteration

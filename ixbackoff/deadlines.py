@@ -7,8 +7,8 @@ from contextvars import ContextVar
 from math import isfinite
 from typing import Any
 
-from .commands import Command, Misuse
-from .failures import DeadlineExceeded
+from .commands import Command
+from .failures import WORTH_ANOTHER_TRY, DeadlineExceeded
 from .replay import Stream
 from .vocabulary import CLOCK, Delay
 
@@ -151,8 +151,8 @@ def ended(command: Command[Any], deadline: float, expired: Expired) -> Stream:
         answer = yield command
     except Exception as error:
         mine.over = True
-        if isinstance(error, Misuse) or (yield CLOCK) < end:
-            raise
+        if not isinstance(error, WORTH_ANOTHER_TRY) or (yield CLOCK) < end:
+            raise  # a bug stays one, also when it comes late
         expired.where = f" ({kind} was running)"
         raise expired from error
     finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from types import ModuleType
@@ -51,6 +52,18 @@ def sleeping() -> Callable[[float], Awaitable[object]]:
         raise Misuse("Waiting needs asyncio or trio, and neither is running.")
     sleep: Callable[[float], Awaitable[object]] = library.sleep
     return sleep
+
+
+def now() -> float:
+    """Seconds on the clock that `sleep` goes by, which trio and loops of tests may have chosen."""
+    asyncio, trio = running()
+    if trio is not None:
+        seconds: float = trio.current_time()
+    elif asyncio is not None:
+        seconds = asyncio.get_running_loop().time()
+    else:
+        seconds = time.monotonic()
+    return seconds
 
 
 async def ended_after(seconds: float, answer: Awaitable[A]) -> A:

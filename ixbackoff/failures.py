@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import isfinite
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
+
+from .commands import CO_COROUTINE, GENERATORS, Misuse, code_flags
+
+A = TypeVar("A")
 
 
 class Transient(Exception):
@@ -137,7 +141,7 @@ def predicate(on: On) -> Predicate:
     """
     if not isinstance(on, type | tuple):
         if callable(on):
-            return on
+            return checked_predicate(on)
     elif _are_exceptions(on):
         return lambda failure: isinstance(failure, on)
     raise TypeError(
@@ -146,9 +150,38 @@ def predicate(on: On) -> Predicate:
     )
 
 
+def checked_predicate(function: Callable[[A], bool]) -> Callable[[A], bool]:
+    """`function`, if it answers at once.
+
+    Raises:
+        Misuse: it is a coroutine function or a generator function, and all that these give is true.
+    """
+    if code_flags(function) & (CO_COROUTINE | GENERATORS):
+        raise Misuse(
+            f"{function!r} is no predicate: what it gives has to be awaited or iterated over, and "
+            "is always true; give a function that returns a bool."
+        )
+    return function
+
+
+def asked_for(failure: Exception) -> float:
+    """Seconds that the service asked to be left alone, as `failure` says; 0 if it did not ask.
+
+    >>> asked_for(Throttled(2.5)), asked_for(ValueError())
+    (2.5, 0.0)
+
+    Raises:
+        ValueError: a kind of one's own says something else.
+    """
+    if not isinstance(failure, Transient):
+        return 0.0
+    return float(_seconds(failure.retry_after) or 0)
+
+
 def _are_exceptions(on: Any) -> bool:
     if isinstance(on, type):
-        return issubclass(on, Exception)
+        # A generator or a loop would take such a one for its end.
+        return issubclass(on, Exception) and not issubclass(on, StopIteration | StopAsyncIteration)
     return bool(on) and all(isinstance(kind, type) and _are_exceptions(kind) for kind in on)
 
 

@@ -115,6 +115,8 @@ def answered(stream: Stream, handlers: Handlers) -> Any:
                 answer = handler(command)
                 if answer.__class__ is CoroutineType:
                     raise unawaited(answer, command)
+            except StopIteration as error:
+                command = throw(stopped(error))
             except BaseException as error:
                 command = throw(error)
             else:
@@ -123,6 +125,13 @@ def answered(stream: Stream, handlers: Handlers) -> Any:
         return end.value
     finally:
         command = None  # a wait holds its failure, whose traceback holds this frame
+
+
+def stopped(error: BaseException) -> RuntimeError:
+    """What a handler's `StopIteration` becomes: a generator would take it for its end."""
+    made = RuntimeError(f"{error!r} was raised by a handler: for generators it means the end")
+    made.__cause__ = error
+    return made
 
 
 async def answered_async(stream: Stream, handlers: Handlers) -> Any:

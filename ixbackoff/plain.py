@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 from .algebra import steady
 from .calls import Call, CallAsync
-from .commands import CO_COROUTINE, AsyncInterpreter, Interpreter, Misuse, code_flags
-from .eventloops import sleeping
+from .commands import CO_COROUTINE, GENERATORS, AsyncInterpreter, Interpreter, Misuse, code_flags
+from .eventloops import now, sleeping
 from .failures import On, Predicate, predicate
 from .schedules import Schedule
 from .timings import Waits, usable
@@ -22,8 +22,6 @@ from .vocabulary import Delay, Now
 
 Kinds: TypeAlias = type[Exception] | tuple[type[Exception], ...]
 """As `isinstance` takes them; it is faster with a class than with a tuple of one."""
-
-GENERATORS = 0x20 | 0x200  # inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
 
 LONGEST_SLEEP = 1e9  # seconds, 31 years: no clock takes what a server's Retry-After may ask for
 INFO = 20  # logging.INFO; logging itself costs 16 ms to import
@@ -74,7 +72,7 @@ PLAIN = (
 PLAIN_ASYNC = (
     calls_async.awaited_by(lambda command: command())
     | Delay.awaited_by(awaited_sleep)
-    | Now.handled_by(lambda _: time.monotonic())
+    | Now.handled_by(lambda _: now())
 )
 
 

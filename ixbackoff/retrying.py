@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from functools import wraps
-from types import CoroutineType
-from typing import Any, Generic, Never, ParamSpec, TypeVar, final
+from typing import TYPE_CHECKING, Any, Generic, Never, ParamSpec, TypeVar, final
 
 from .attempts import Effect
 from .blocks import Block, Tries, TriesAsync, Try
 from .budgets import Budget
+from .callers import caller
 from .calls import Call, CallAsync, call, call_async
 from .commands import Interpreter, awaitable
-from .eventloops import sleeping
-from .failures import WORTH_ANOTHER_TRY, On, Predicate, Transient
+from .failures import WORTH_ANOTHER_TRY, On, Predicate
 from .loops import checked_run
 from .nat import Nat, Rung, Z, reflect
-from .nesting import begun, end
 from .plain import (
-    INFO,
-    LONGEST_SLEEP,
-    OTHERS,
     PLAIN,
     Kinds,
     begins,
@@ -29,17 +23,13 @@ from .plain import (
     interpreter_async,
     is_coroutine_function,
     kinds_and_predicate,
-    listener,
-    log,
-    no_coroutine_function,
-    unheard,
 )
 from .programs import Program, at
-from .runs import noted
+from .replay import Stream
 from .schedules import Schedule, powers_of_two
 from .semantics import unroll
 from .timings import Waits
-from .vocabulary import Delay, delay
+from .vocabulary import Delay
 
 P = ParamSpec("P")
 A = TypeVar("A")
@@ -97,7 +87,7 @@ class Backoff(Generic[I]):
         """
         if isinstance(function, type):
             raise TypeError(f"backoff on the class {function.__name__}: put it on its methods.")
-        retried: Callable[P, R] = wraps(function)(self._retried(function))
+        retried: Callable[P, R] = wraps(function)(caller(self, function))
         return retried
 
     def call(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -110,7 +100,7 @@ class Backoff(Generic[I]):
         Raises:
             TypeError: it is a generator function, or no function.
         """
-        answer: R = self._retried(function)(*args, **kwargs)
+        answer: R = caller(self, function)(*args, **kwargs)
         return answer
 
     def program(
@@ -146,113 +136,40 @@ class Backoff(Generic[I]):
     def __iter__(self) -> Iterator[Try]:
         """Try a block of code: `for one_try in backoff(N3): with one_try: ...`.
 
+        What fails in the `with` is tried again; a `break` behind it leaves the failure behind. What
+        stands beside the `with` is not tried again, and may retry by itself. A block is not ended
+        at a deadline: `time_limit()` tells it what is left.
+
         >>> from ixbackoff import N3, backoff
         >>> for one_try in backoff(N3):
         ...     with one_try:
         ...         print("try", one_try.number)
         try 1
         """
-        return Tries(self._block(), interpreter()._handlers, waits=self._top > 0)
+        return Tries(*self._block(), interpreter()._handlers)
 
     def __aiter__(self) -> AsyncIterator[Try]:
         """As `for`, in a coroutine: `async for one_try in backoff(N3): with one_try: ...`."""
-        return TriesAsync(self._block(), awaitable(interpreter_async()), waits=self._top > 0)
+        return TriesAsync(*self._block(), awaitable(interpreter_async()))
 
     def __repr__(self) -> str:
-        return f"backoff(N{self._top}, schedule={self.schedule!r})"
+        given = {"on": self._on, **self._how()}
+        said = [f"{name}={value!r}" for name, value in given.items() if value is not DEFAULTS[name]]
+        return f"backoff({', '.join([f'N{self._top}', *said])})"
+
+    if not TYPE_CHECKING:  # or a checker would let any attribute be set
+
+        def __setattr__(self, name, value):
+            if hasattr(self, name):
+                raise AttributeError(f"{self!r} does not change: make another one.")
+            super().__setattr__(name, value)
 
     def _how(self) -> dict[str, Any]:
         return {"schedule": self.schedule, "within": self.within, "budget": self.budget}
 
-    def _block(self) -> Any:
+    def _block(self) -> tuple[Program[I, Z, None, Block | Delay], Stream]:
         program = at(self._rung).retry(Block(), self._on)
-        return unroll(program, self.schedule, within=self.within, budget=self.budget)
-
-    def _retried(self, function: Any) -> Any:
-        """What calls `function`, and is what the program of such a call is, many times as fast.
-
-        A law says so; with a deadline, a budget or another interpreter it is that program.
-        """
-        if is_coroutine_function(function):
-            return self._retried_async(function)
-        begin, generic, top = self._begin, self._generic, self._top
-        kinds, chosen = self._kinds, self._chosen
-
-        def retried(*args: Any, **kwargs: Any) -> Any:
-            if generic or OTHERS.get() is not None:
-                program = self._program(call(function, *args, **kwargs))
-                return program.run(interpreter(), **self._how())
-            mark = begun(self) if top else None
-            k, shortest, waited = 0, 0.0, 0.0
-            waits, wanted = None, unheard
-            try:
-                while True:
-                    try:
-                        answer = function(*args, **kwargs) if kwargs else function(*args)  # faster
-                        if answer.__class__ is not CoroutineType:
-                            return answer
-                        raise no_coroutine_function(function, answer)
-                    except Exception as failure:
-                        if k == top or not (isinstance(failure, kinds) or chosen(failure)):
-                            raise
-                        if waits is None:
-                            waits, wanted = begin(), listener()
-                        seconds = waits(k)
-                        if seconds > shortest:
-                            shortest = seconds
-                        if isinstance(failure, Transient):
-                            shortest = max(shortest, float(failure.retry_after or 0))
-                        if wanted(INFO):
-                            log(delay(shortest, top - k, failure))
-                    time.sleep(shortest if shortest < LONGEST_SLEEP else LONGEST_SLEEP)
-                    waited += shortest
-                    k += 1
-            except Exception as failure:
-                noted(failure, tries=k + 1, waits=k, waited=waited)
-                raise
-            finally:
-                end(mark)
-
-        return retried
-
-    def _retried_async(self, function: Any) -> Any:
-        begin, generic, top = self._begin, self._generic, self._top
-        kinds, chosen = self._kinds, self._chosen
-
-        async def retried(*args: Any, **kwargs: Any) -> Any:
-            if generic or OTHERS.get() is not None:
-                program = self._program(call_async(function, *args, **kwargs))
-                return await program.run_async(interpreter_async(), **self._how())
-            mark = begun(self) if top else None
-            k, shortest, waited = 0, 0.0, 0.0
-            waits, wanted, sleep = None, unheard, None
-            try:
-                while True:
-                    try:
-                        return await (function(*args, **kwargs) if kwargs else function(*args))
-                    except Exception as failure:  # as above: what both share would cost a call
-                        if k == top or not (isinstance(failure, kinds) or chosen(failure)):
-                            raise
-                        if waits is None:
-                            waits, wanted = begin(), listener()
-                        seconds = waits(k)
-                        if seconds > shortest:
-                            shortest = seconds
-                        if isinstance(failure, Transient):
-                            shortest = max(shortest, float(failure.retry_after or 0))
-                        if wanted(INFO):
-                            log(delay(shortest, top - k, failure))
-                    sleep = sleep or sleeping()
-                    await sleep(shortest if shortest < LONGEST_SLEEP else LONGEST_SLEEP)
-                    waited += shortest
-                    k += 1
-            except Exception as failure:
-                noted(failure, tries=k + 1, waits=k, waited=waited)
-                raise
-            finally:
-                end(mark)
-
-        return retried
+        return program, unroll(program, **self._how())
 
     def _program(self, effect: Effect[E, A]) -> Program[I, Z, A, E | Delay]:
         return at(self._rung).retry(effect, self._on)
@@ -291,7 +208,8 @@ def backoff(
     Raises:
         TypeError: `rung` is no rung, `on` chooses no exceptions, `schedule` is no schedule, or
             `budget` is no budget.
-        ValueError: `within` is not above 0, or not finite.
+        ValueError: `within` is not above 0, or not finite; or the schedule is always the same and
+            gives no usable number of seconds.
     """
     made: Backoff[I] = object.__new__(UNTYPED)
     made._rung = rung
@@ -308,3 +226,9 @@ def backoff(
 
 
 UNTYPED: type[Backoff[Any]] = Backoff
+DEFAULTS = {
+    "on": WORTH_ANOTHER_TRY,
+    "schedule": powers_of_two,
+    "within": None,
+    "budget": None,
+}

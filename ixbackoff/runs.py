@@ -9,7 +9,7 @@ from typing import Any
 from .chains import Chain, Ladder, Step, continued
 from .commands import Misuse
 from .deadlines import NOTE, Expired
-from .failures import Transient
+from .failures import asked_for
 from .replay import Entry
 from .schedules import Chance, Schedule, Timing, Waits, usable
 from .steps import (
@@ -136,8 +136,8 @@ class Run:
         """The program that a `bind` goes on with, if it starts where the run stands."""
         if not isinstance(program, Ladder):
             raise Misuse(
-                f"bind goes on with a program, and its function returned {program!r}: return one "
-                "that starts with at(...), or use .then(...) for a command or an attempt."
+                f"The function of a bind returned {program!r}, which is no program: return one "
+                "that starts with at(...), or use .then(...) or .or_else(...) for what is none."
             )
         continued(program, rung if sure else min(rung, program.start))
         self.rung, self.sure = program.start, True
@@ -159,20 +159,20 @@ class Run:
         """The wait on `rung`: by the schedule, and never shorter than the last, or than asked for.
 
         Raises:
-            ValueError: the schedule gave no usable number of seconds.
+            ValueError: the schedule or the failure gave no usable number of seconds.
         """
         try:
             if self.seconds is None:
                 self.seconds = self.timing.begin(self.chance)
             k = self.top - rung
             seconds = usable(self.seconds(k), k, self.timing)
+            asked = 0.0 if failure is None else asked_for(failure)
         except Exception as error:
             self.not_waited = error
             raise
         if not isinstance(self.timing, Schedule):
             self.shortest = 0.0
-        asked = failure.retry_after if isinstance(failure, Transient) else None
-        self.shortest = max(self.shortest, float(seconds), float(asked or 0))
+        self.shortest = max(self.shortest, float(seconds), asked)
         return delay(self.shortest, rung, failure)
 
     def told(self, failure: BaseException) -> BaseException:

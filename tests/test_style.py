@@ -66,7 +66,8 @@ HOUSE = (
     ("together", "attempts"),
     ("loops",),
     ("programs", "planning", "plain", "blocks"),
-    ("retrying", "commandline"),
+    ("callers", "commandline"),
+    ("retrying",),
     ("live", "testing", "plotting"),
     ("squirrel", "fleet"),
 )

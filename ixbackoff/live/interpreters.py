@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Never
 
 from ..calls import Call, CallAsync
 from ..commands import AsyncInterpreter, Interpreter
+from ..eventloops import now
 from ..vocabulary import Delay, Download, Log, Now, Pick, Standard, Throw, Upload
 from .extras import needed
 from .limits import DEFAULT_LIMITS, Limits
@@ -140,6 +141,6 @@ def at_once(logger: logging.Logger) -> Interpreter[Log | Throw | Call[Any] | Now
         Log.handled_by(lambda command: logger.log(command.level, "%s", command.message))
         | Throw.handled_by(throw)
         | calls.handled_by(lambda command: command())
-        | Now.handled_by(lambda _: time.monotonic())
+        | Now.handled_by(lambda _: now())
         | Pick.handled_by(lambda command: random.randrange(command.count))  # noqa: S311
     )
