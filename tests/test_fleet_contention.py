@@ -10,7 +10,14 @@ import pytest
 from ixbackoff import N20, Constant, at, do
 from ixbackoff.fleet import simulate
 from ixbackoff.fleet.__main__ import main as fleet
-from ixbackoff.fleet.contention import TIMINGS, Contention, contention, main, table, update
+from ixbackoff.fleet.experiments.contention import (
+    TIMINGS,
+    Contention,
+    contention,
+    main,
+    table,
+    update,
+)
 from ixbackoff.fleet.rows import Moved, Read, Row, Write
 
 PAGE = Path(__file__).parent.parent / "docs" / "contention.md"

@@ -15,14 +15,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ixbackoff import N20, Constant, Exponential, at, do
-from ixbackoff.fleet import Outcome, buffer, readers, simulate, submissions
+from ixbackoff.fleet import Outcome, simulate
 from ixbackoff.fleet.__main__ import main as fleet
-from ixbackoff.fleet.buffer import buffered
 from ixbackoff.fleet.disks import Disk, DiskFull, Look, Space, WriteFile
 from ixbackoff.fleet.events import Events
-from ixbackoff.fleet.readers import Fetch, Probe, SingleThreaded, black_hole
+from ixbackoff.fleet.experiments import buffer, readers, submissions
+from ixbackoff.fleet.experiments.buffer import buffered
+from ixbackoff.fleet.experiments.readers import black_hole
+from ixbackoff.fleet.schedulers import FreeDescriptors, Scheduler, Submit
+from ixbackoff.fleet.servers import Fetch, Probe, SingleThreaded
 from ixbackoff.fleet.sharing import Sharing
-from ixbackoff.fleet.submissions import FreeDescriptors, Scheduler, Submit
 from ixbackoff.testing import Virtual, always, answers
 
 PAGE = (Path(__file__).parent.parent / "docs" / "ethernet.md").read_text()

@@ -24,7 +24,7 @@ from ixbackoff.fleet import (
     simulate,
 )
 from ixbackoff.fleet.events import Events
-from ixbackoff.fleet.layers import Way, layered, main, nested, ways
+from ixbackoff.fleet.experiments.layers import Way, layered, main, nested, ways
 
 from .observing import Ask
 

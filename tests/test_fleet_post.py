@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 from ixbackoff import Command, Constant
 from ixbackoff.fleet import Outage, Outcome, Request, simulate
-from ixbackoff.fleet.crash import Crash, crash, crashed, main, ways
 from ixbackoff.fleet.events import Events
+from ixbackoff.fleet.experiments.crash import Crash, crash, crashed, main, ways
+from ixbackoff.fleet.experiments.post_client import Ask as PostAsk
+from ixbackoff.fleet.experiments.post_client import asking
+from ixbackoff.fleet.experiments.post_shipped import PostShipped
 from ixbackoff.fleet.post import PostServer
-from ixbackoff.fleet.post_client import Ask as PostAsk
-from ixbackoff.fleet.post_client import asking
-from ixbackoff.fleet.post_shipped import PostShipped
 from ixbackoff.timings import Timing
 
 PRINTED = {1040: 2.671444385, 1599: 16.458895305, 1925: 47.524196455, 2231: 128.580906589}

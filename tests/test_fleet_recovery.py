@@ -11,8 +11,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from ixbackoff.fleet.formula import Formula
-from ixbackoff.fleet.recovery import main, recovered, recovery
+from ixbackoff.fleet.experiments.formula import Formula
+from ixbackoff.fleet.experiments.recovery import main, recovered, recovery
 from ixbackoff.published import thain
 
 LONG = 2000.0  # seconds that are simulated, at most

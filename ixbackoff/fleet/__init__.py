@@ -7,6 +7,8 @@ from .outcomes import Outcome, Second
 from .post import PostServer
 from .queues import BoundedQueue
 from .rows import Row
+from .schedulers import Scheduler
+from .servers import SingleThreaded
 from .services import Request, Served, Service, Serving, instantly
 from .simulation import Outage, simulate
 from .traces import Happened
@@ -26,6 +28,8 @@ __all__ = [
     "PostServer",
     "Row",
     "Disk",
+    "SingleThreaded",
+    "Scheduler",
     "Layer",
     "Metered",
     "Answering",

@@ -12,7 +12,7 @@ from ...commandline import INTERRUPTED, Parser
 from ...failures import ServerError, Transient
 from ...schedules import Schedule
 from ...vocabulary import Delay, Now
-from ..post_client import Ask, asking, backoffs
+from ..experiments.post_client import Ask, asking, backoffs
 from .descriptors import connections
 from .flags import PATH, STATUS, add_client, add_duration, add_host, add_port, checked_host
 

@@ -6,8 +6,8 @@ from argparse import ArgumentParser, Namespace
 from ipaddress import ip_address
 
 from ...commandline import Parser, number, whole
+from ..experiments.post_client import CLIENTS, THINK, TIMEOUT, WAIT, backoffs
 from ..post import PostServer
-from ..post_client import CLIENTS, THINK, TIMEOUT, WAIT, backoffs
 
 HOST = "127.0.0.1"
 PORT = 8070

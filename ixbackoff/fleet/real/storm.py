@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ...commandline import FAILED, INTERRUPTED, Parser, whole
-from ..crash import OUTAGE, STEADY, WARM, WATCH
-from ..post_verdicts import recovers
+from ..experiments.crash import OUTAGE, STEADY, WARM, WATCH
+from ..experiments.post_verdicts import recovers
 from .client import Clients, Counts, checked_clients
 from .flags import DAY, HOST, STATUS, add_client, add_port, add_server
 from .processes import Died, NotStarted, ServerProcess, Told

@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import log
 from typing import Final, final
 
-from ..shortening import Shortening
-from ..timings import Chance, Waits, any_chance, is_finite
+from ...shortening import Shortening
+from ...timings import Chance, Waits, any_chance, is_finite
 from .post_client import FACTOR, LONGEST, THINK
 
 DEVIATION = 0.1

@@ -11,18 +11,18 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from ..attempts import Attempt, Do, attempt, do
-from ..commandline import Parser, number, whole
-from ..failures import NotReady
-from ..nat import N20, Z
-from ..programs import Program, at
-from ..published import fault_tolerant_shell
-from ..schedules import Constant, Schedule
-from ..vocabulary import Delay
-from .disks import Disk, Look, WriteFile
-from .drawing import add_picture, pictured
-from .outcomes import Outcome
-from .simulation import simulate
+from ...attempts import Attempt, Do, attempt, do
+from ...commandline import Parser, number, whole
+from ...failures import NotReady
+from ...nat import N20, Z
+from ...programs import Program, at
+from ...published import fault_tolerant_shell
+from ...schedules import Constant, Schedule
+from ...vocabulary import Delay
+from ..disks import Disk, Look, WriteFile
+from ..drawing import add_picture, pictured
+from ..outcomes import Outcome
+from ..simulation import simulate
 
 PRODUCERS = (5, 10, 20, 30, 40, 50)
 SECONDS = 300

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..drawing import drawing
 from .contention import Contention
-from .drawing import drawing
 
 INCHES = (10.0, 4.5)
 
@@ -15,7 +15,7 @@ def draw(results: Sequence[Contention], folder: Path) -> list[Path]:
     """Draw every variant: files, whose paths it returns.
 
     >>> from tempfile import TemporaryDirectory
-    >>> from ixbackoff.fleet.contention import contention
+    >>> from ixbackoff.fleet.experiments.contention import contention
     >>> with TemporaryDirectory() as folder:
     ...     files = draw(contention([1, 2], trials=1), Path(folder))
     >>> [file.name for file in files]

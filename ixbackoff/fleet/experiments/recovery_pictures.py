@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import log10
 from pathlib import Path
 
-from .drawing import drawing
+from ..drawing import drawing
 from .recovery import Row
 
 INCHES = (9.0, 5.0)
@@ -21,7 +21,7 @@ def draw(rows: Sequence[Row], folder: Path) -> list[Path]:
     Lines are closed forms, points are the last clients of simulations, with their medians below.
 
     >>> from tempfile import TemporaryDirectory
-    >>> from ixbackoff.fleet.recovery import recovery
+    >>> from ixbackoff.fleet.experiments.recovery import recovery
     >>> with TemporaryDirectory() as folder:
     ...     files = draw(recovery([1.5, 30.0], clients=2), Path(folder))
     >>> [file.name for file in files]

@@ -14,15 +14,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from ..attempts import Do, attempt
-from ..commandline import Parser, whole
-from ..nat import N20
-from ..programs import at
-from ..schedules import Constant, Exponential, Timing
-from ..shortening import DecorrelatedJitter, EqualJitter, FullJitter
-from .drawing import add_picture, pictured
-from .rows import Read, Row, Write
-from .simulation import simulate
+from ...attempts import Do, attempt
+from ...commandline import Parser, whole
+from ...nat import N20
+from ...programs import at
+from ...schedules import Constant, Exponential, Timing
+from ...shortening import DecorrelatedJitter, EqualJitter, FullJitter
+from ..drawing import add_picture, pictured
+from ..rows import Read, Row, Write
+from ..simulation import simulate
 
 CLIENTS = (20, 40, 60, 80, 100)
 TRIALS = 100

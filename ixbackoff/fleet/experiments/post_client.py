@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ..attempts import do
-from ..commands import Command
-from ..nat import N20, Z
-from ..programs import Program, at
-from ..published import NormalJitter
-from ..schedules import Constant, Schedule
-from ..vocabulary import Delay, Now
+from ...attempts import do
+from ...commands import Command
+from ...nat import N20, Z
+from ...programs import Program, at
+from ...published import NormalJitter
+from ...schedules import Constant, Schedule
+from ...vocabulary import Delay, Now
 
 CLIENTS = 1000
 THINK = 10.0

@@ -14,19 +14,19 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-from ..attempts import do
-from ..commandline import Parser, whole
-from ..nat import N20, Z
-from ..programs import Program, at
-from ..schedules import Timing
-from ..vocabulary import Delay, Now
-from .drawing import add_picture, pictured
-from .outcomes import Outcome
-from .post import PostServer
+from ...attempts import do
+from ...commandline import Parser, whole
+from ...nat import N20, Z
+from ...programs import Program, at
+from ...schedules import Timing
+from ...vocabulary import Delay, Now
+from ..drawing import add_picture, pictured
+from ..outcomes import Outcome
+from ..post import PostServer
+from ..simulation import Outage, simulate
 from .post_client import CLIENTS, THINK, TIMEOUT, Ask, asking, backoffs
 from .post_shipped import PostShipped
 from .post_verdicts import last_rate, recovers
-from .simulation import Outage, simulate
 
 BACKLOGS = (128, 4096)
 """The accept queues of Linux until version 5.3, and since."""

@@ -14,14 +14,14 @@ from math import isnan
 from statistics import median
 from typing import NamedTuple
 
-from ..commandline import Parser, number, whole
-from ..commands import Command
-from ..nat import N20
-from ..programs import at
-from .drawing import add_picture, pictured
+from ...commandline import Parser, number, whole
+from ...commands import Command
+from ...nat import N20
+from ...programs import at
+from ..drawing import add_picture, pictured
+from ..queues import BoundedQueue
+from ..simulation import Outage, simulate
 from .formula import Formula
-from .queues import BoundedQueue
-from .simulation import Outage, simulate
 
 OUTAGES = (0.5, 1.1, 5.0, 10.0, 30.0, 31.5, 60.0, 120.0, 300.0, 600.0)
 LONGEST = 86_400  # seconds of an outage

@@ -12,20 +12,20 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from ..attempts import do
-from ..budgets import Budget
-from ..commandline import Parser, number, whole
-from ..nat import N2, Z
-from ..programs import Program, at
-from ..schedules import Exponential, Schedule
-from ..vocabulary import Delay, Now
-from .drawing import add_picture, pictured
-from .intermediate import Layer, Metered
-from .outcomes import Outcome
+from ...attempts import do
+from ...budgets import Budget
+from ...commandline import Parser, number, whole
+from ...nat import N2, Z
+from ...programs import Program, at
+from ...schedules import Exponential, Schedule
+from ...vocabulary import Delay, Now
+from ..drawing import add_picture, pictured
+from ..intermediate import Layer, Metered
+from ..outcomes import Outcome
+from ..queues import BoundedQueue
+from ..services import Service
+from ..simulation import Outage, simulate
 from .post_client import Ask
-from .queues import BoundedQueue
-from .services import Service
-from .simulation import Outage, simulate
 
 TRIES = 3
 LIMIT = 1.0  # seconds that a layer waits for the next

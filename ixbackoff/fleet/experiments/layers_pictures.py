@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from .drawing import drawing
+from ..drawing import drawing
 from .layers import Layered
 
 INCHES = (10.0, 6.0)
@@ -17,7 +17,7 @@ def draw(some: Sequence[Layered], steady: int, outage: int, folder: Path) -> lis
     """Draw every way, a column for each queue: files, whose paths it returns.
 
     >>> from tempfile import TemporaryDirectory
-    >>> from ixbackoff.fleet.layers import layered
+    >>> from ixbackoff.fleet.experiments.layers import layered
     >>> with TemporaryDirectory() as folder:
     ...     files = draw(layered(1, clients=5, outage=2, watch=10), 20, 2, Path(folder))
     >>> [file.name for file in files]

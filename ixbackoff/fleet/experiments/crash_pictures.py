@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ..drawing import drawing
 from .crash import Crash
-from .drawing import drawing
 
 INCHES = (10.0, 6.0)
 COLORS = {"fixed": "tab:red", "exponential": "tab:blue", "as shipped": "tab:green"}
@@ -17,7 +17,7 @@ def draw(crashes: Sequence[Crash], folder: Path, steady: int, outage: int) -> li
     """Draw every way to wait, a column for each accept queue: files, whose paths it returns.
 
     >>> from tempfile import TemporaryDirectory
-    >>> from ixbackoff.fleet.crash import crash
+    >>> from ixbackoff.fleet.experiments.crash import crash
     >>> with TemporaryDirectory() as folder:
     ...     files = draw(crash(3, clients=20, steady=3, watch=4), Path(folder), 3, 3)
     >>> [file.name for file in files]

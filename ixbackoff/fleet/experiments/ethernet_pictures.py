@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from itertools import accumulate
 from pathlib import Path
 
+from ..drawing import drawing
 from .buffer import Buffered
-from .drawing import drawing
 from .readers import Reading
 from .submissions import Submissions
 
@@ -25,7 +25,7 @@ def draw_submissions(results: Sequence[Submissions], folder: Path) -> list[Path]
     """Draw the jobs over the number of submitters, and the descriptors in use over time.
 
     >>> from tempfile import TemporaryDirectory
-    >>> from ixbackoff.fleet.submissions import submissions
+    >>> from ixbackoff.fleet.experiments.submissions import submissions
     >>> with TemporaryDirectory() as folder:
     ...     files = draw_submissions(submissions([2, 4], seconds=3), Path(folder))
     >>> [file.name for file in files]
@@ -63,7 +63,7 @@ def draw_buffer(results: Sequence[Buffered], folder: Path) -> list[Path]:
     """Draw what is consumed, and the collisions, over the number of producers.
 
     >>> from tempfile import TemporaryDirectory
-    >>> from ixbackoff.fleet.buffer import buffered
+    >>> from ixbackoff.fleet.experiments.buffer import buffered
     >>> with TemporaryDirectory() as folder:
     ...     files = draw_buffer(buffered([2, 4], seconds=3), Path(folder))
     >>> [file.name for file in files]
@@ -96,7 +96,7 @@ def draw_black_hole(readings: Sequence[Reading], folder: Path) -> list[Path]:
     """Draw the files that were read, over time.
 
     >>> from tempfile import TemporaryDirectory
-    >>> from ixbackoff.fleet.readers import black_hole
+    >>> from ixbackoff.fleet.experiments.readers import black_hole
     >>> with TemporaryDirectory() as folder:
     ...     files = draw_black_hole(black_hole(seconds=30), Path(folder))
     >>> [file.name for file in files]
