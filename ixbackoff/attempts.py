@@ -9,7 +9,7 @@ from typing import Any, Generic, NamedTuple, Never, ParamSpec, Protocol, TypeAli
 from typing_extensions import TypeVar
 
 from .chains import Chain, Step, chain, counted
-from .commands import Misuse, is_coroutine_function
+from .commands import Command, Misuse, is_coroutine_function
 from .deadlines import checked_seconds
 from .failures import WORTH_ANOTHER_TRY, NotReady, On, checked_predicate, predicate
 from .semantics import Limited
@@ -217,11 +217,12 @@ def first_of(
     Raises:
         ValueError: there are no effects, or none at `start`.
     """
-    places: tuple[Effect[E, A], ...] = tuple(checked_effect(effect) for effect in effects)
+    places = several("first_of", effects)
     chosen = predicate(on)
     if not places:
         raise ValueError("first_of([]): give one effect at least.")
-    if start is not None and start not in range(len(places)):
+    given: object = start
+    if given is not None and not (isinstance(given, int) and given in range(len(places))):
         raise ValueError(f"first_of(start={start!r}): give a place from 0 to {len(places) - 1}.")
 
     @attempt
@@ -257,7 +258,19 @@ def all_of(effects: Iterable[Effect[E, A]]) -> Attempt[E, list[A]]:
     >>> at(N0).do(all_of([call(len, "a"), call(len, "bc")])).run(live())
     [1, 2]
     """
-    return extended(None, DoStep(Together(tuple(checked_effect(effect) for effect in effects))))
+    return extended(None, DoStep(Together(several("all_of", effects))))
+
+
+def several(name: str, effects: Iterable[Effect[E, A]]) -> tuple[Effect[E, A], ...]:
+    """Effects that stand beside each other.
+
+    Raises:
+        Misuse: they are no commands or attempts, or it is one that is in no list.
+    """
+    given: object = effects
+    if isinstance(given, Command | Chain) or not isinstance(given, Iterable):
+        raise Misuse(f"{name}({effects!r}): give a list of commands and attempts.")
+    return tuple(checked_effect(effect) for effect in effects)
 
 
 UNTYPED: type[Attempt[Any, Any]] = Attempt

@@ -89,7 +89,7 @@ def checked_run(
         elif hasattr(interpreter, "interpreter"):
             hint = "give its .interpreter"
         elif callable(interpreter):
-            hint = "call it first"
+            hint = "call it first, or if it is a handler, give SomeCommand.handled_by(...) of it"
         raise Misuse(f"{interpreter!r} is no Interpreter: {hint}.")
     check_schedule(schedule)
     if program.waits:

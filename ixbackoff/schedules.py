@@ -217,8 +217,12 @@ def check_schedule(schedule: object) -> None:
     hint = "such as Exponential(...)"
     if isinstance(schedule, Timing):
         hint += "; this one can shorten waits, and is for simulations"
+    elif isinstance(schedule, type):
+        hint = f"{schedule.__name__}(...)"
     elif callable(schedule):
         hint = "of a function, Computed(function)"
+    elif isinstance(schedule, list | tuple):
+        hint = f"Listed({schedule!r})"
     raise Misuse(f"schedule={schedule!r} is no Schedule: give one, {hint}.")
 
 

@@ -253,7 +253,7 @@ def checked_effect(effect: Any) -> Any:
         return effect
     # An effect of another kind has an `__iter__` written in Python; strings and lists have not.
     if isinstance(effect, type) or not hasattr(getattr(effect, "__iter__", None), "__code__"):
-        hint = "; call it first" if callable(effect) else ""
+        hint = "; call it first, or write call(function, ...)" if callable(effect) else ""
         raise Misuse(f"{effect!r} is no command and no attempt{hint}.")
     return effect
 

@@ -104,6 +104,9 @@ class Delay(Command[None]):
     def __init__(self, _sealed: Never) -> None:
         raise Misuse("Only the ladder waits: use .backoff(), .wait() or .retry(...).")
 
+    def __init_subclass__(cls) -> None:
+        raise Misuse("Delay has no kinds: only the ladder waits.")
+
     def __iter__(self) -> Generator[Self, Any, None]:
         raise Misuse("An attempt cannot wait, only the ladder does: raise NotReady instead.")
 
@@ -134,9 +137,16 @@ class Delay(Command[None]):
         return f"Delay(seconds={self.seconds!r}, rung={self.rung!r})"
 
     def __str__(self) -> str:
-        failure = self.failure
-        why = "" if failure is None else f"{failure.__class__.__name__}: {failure}; "
-        return f"{why}on N{self.rung}, waiting {self.seconds:g} s"
+        return f"{told(self.failure)}on N{self.rung}, waiting {self.seconds:g} s"
+
+
+def told(failure: Exception | None) -> str:
+    """What went wrong before a wait, and its first note: handlers say there what they asked for."""
+    if failure is None:
+        return ""
+    message = f": {failure}" if str(failure) else ""
+    note = next(iter(getattr(failure, "__notes__", ())), None)
+    return f"{failure.__class__.__name__}{message}{f' ({note})' if note else ''}; "
 
 
 def delay(seconds: float, rung: int, failure: Exception | None) -> Delay:

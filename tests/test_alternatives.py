@@ -205,8 +205,8 @@ untyped_all_of: Any = all_of
         (lambda: untyped_all_of([a, 5]), TypeError, "5 is no command and no attempt"),
         (lambda: untyped_all_of([at(N1).retry(a)]), TypeError, "its retries would multiply"),
         (lambda: untyped_all_of([a, holding]), TypeError, "call it first"),
-        (lambda: untyped_all_of(5), TypeError, "iterable"),
-        (lambda: untyped_all_of(do(a)), TypeError, "no command and no attempt"),
+        (lambda: untyped_all_of(5), TypeError, "give a list"),
+        (lambda: untyped_all_of(do(a)), TypeError, "give a list"),
     ],
 )
 def test_what_are_no_alternatives_is_refused(make: Any, error: Any, message: str) -> None:

@@ -312,3 +312,80 @@ def test_an_async_iterator_that_is_over_stays_over() -> None:
         assert await anext(loop, "over") == "over"
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize("ends", [StopIteration, StopAsyncIteration])
+def test_what_ends_loops_is_raised_out_of_a_block_at_once(ends: type[Exception]) -> None:
+    async def main() -> None:
+        async for one_try in backoff(N3, on=Exception, schedule=Constant(0)):
+            with one_try:
+                tries.append(one_try.number)
+                await anext(aiter(Ending(StopAsyncIteration)))
+
+    tries: list[int] = []
+    with pytest.raises(StopAsyncIteration):
+        asyncio.run(main())
+    with pytest.raises(ends):
+        for one_try in backoff(N3, on=Exception, schedule=Constant(0)):
+            with one_try:
+                tries.append(one_try.number)
+                raise ends
+    assert tries == [1, 1]
+
+
+class Ending:
+    """What is asked for its next item fails so."""
+
+    def __init__(self, failure: type[Exception]) -> None:
+        self.failure = failure
+
+    def __aiter__(self) -> Ending:
+        return self
+
+    async def __anext__(self) -> None:
+        raise self.failure
+
+
+def test_what_comes_between_the_tries_of_a_block_may_not_retry() -> None:
+    def chosen(_: Exception) -> bool:
+        again.call(lambda: calls.append(1))
+        return True
+
+    calls: list[int] = []
+    with pytest.raises(Misuse, match="their retries would multiply"):
+        for one_try in backoff(N3, on=chosen, schedule=Constant(0)):
+            with one_try:
+                raise NotReady
+    assert calls == []
+
+
+def test_a_time_limit_is_that_of_the_block_and_of_nothing_beside_it() -> None:
+    limits: list[float | None] = []
+    kept: list[object] = []
+    for one_try in backoff(N3, within=5, schedule=Constant(0)):
+        kept.append(one_try)
+        limits.append(time_limit())
+        with one_try:
+            limits.append(time_limit())
+            if one_try.number == 1:
+                raise NotReady
+        limits.append(time_limit())
+        if one_try.number == 2:
+            break
+    assert [limit is None for limit in limits] == [True, False, True] * 2
+    with pytest.raises(LookupError):
+        for one_try in backoff(N3, within=5):
+            kept.append(one_try)
+            raise LookupError
+    assert time_limit() is None
+
+
+def test_what_breaks_in_a_predicate_says_for_which_failure_of_a_block() -> None:
+    def breaks(_: Exception) -> bool:
+        raise KeyError
+
+    with pytest.raises(KeyError) as caught:
+        for one_try in backoff(N3, on=breaks):
+            with one_try:
+                raise NotReady("first")
+    assert str(caught.value.__context__) == "first"

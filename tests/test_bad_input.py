@@ -23,17 +23,22 @@ from ixbackoff import (
     Exponential,
     Interpreter,
     Log,
+    Misuse,
     Nat,
     NotReady,
     Program,
     ServerError,
     Succ,
     Throttled,
+    Transient,
     Z,
+    all_of,
     at,
     attempt,
+    backoff,
     call,
     do,
+    first_of,
 )
 from ixbackoff.nat import P_inner
 from ixbackoff.schedules import Computed
@@ -285,3 +290,107 @@ def test_all_public_names_are_there() -> None:
     assert {Attempt, Command, Delay, Interpreter, Program, do, N2} <= {
         getattr(ixbackoff, name) for name in ixbackoff.__all__
     }
+
+
+class Asking(Transient):
+    """It says how long to wait without asking `Transient`."""
+
+    def __init__(self, retry_after: Any) -> None:
+        self.retry_after = retry_after
+
+
+@pytest.mark.parametrize("nonsense", ["soon", "120", float("inf"), float("nan"), -1, [1]])
+def test_a_nonsensical_retry_after_of_ones_own_ends_the_program_without_a_further_try(
+    nonsense: Any,
+) -> None:
+    world = Virtual(Ask.handled_by(always(Asking(nonsense))))
+    recovering = at(N2).do(Ask("a")).backoff().or_else(Ask("b"), on=Exception).skip()
+    with pytest.raises(ValueError, match="retry_after"):
+        recovering.run(world.interpreter)
+    assert world.commands == [Ask("a")]
+
+    calls: list[int] = []
+
+    def busy() -> None:
+        calls.append(1)
+        raise Asking(nonsense)
+
+    with pytest.raises(ValueError, match="retry_after"):
+        backoff(N3)(busy)()
+    assert calls == [1]
+
+
+async def always_yes(_: object) -> bool:
+    return True
+
+
+def generated(_: object) -> Any:
+    yield True
+
+
+@pytest.mark.parametrize("chosen", [always_yes, generated])
+def test_what_is_true_whatever_it_says_is_no_predicate(chosen: Any) -> None:
+    for made in (
+        lambda: at(N1).retry(Ask("a"), on=chosen),
+        lambda: backoff(N1, on=chosen),
+        lambda: do(Ask("a")).expect(chosen),
+        lambda: do(Ask("a")).or_else(Ask("b"), on=chosen),
+    ):
+        with pytest.raises(Misuse, match="is no predicate"):
+            made()
+
+
+@pytest.mark.parametrize("on", [StopIteration, (ValueError, StopAsyncIteration)])
+def test_what_ends_generators_cannot_be_chosen(on: Any) -> None:
+    with pytest.raises(TypeError, match="chooses no failures"):
+        at(N1).retry(Ask("a"), on=on)
+
+
+def test_a_stop_iteration_of_a_function_is_what_it_is_of_a_handler() -> None:
+    def stops() -> None:
+        raise StopIteration("no more")
+
+    for made in backoff(N0), backoff(N0, within=5):
+        with pytest.raises(RuntimeError, match="no more") as caught:
+            made(stops)()
+        assert caught.value.__notes__ == ["ixbackoff: attempts made: 1, waits: 0, 0 s in all"]
+
+
+@pytest.mark.parametrize("together", [first_of, all_of])
+@pytest.mark.parametrize("one", [Ask("a"), do(Ask("a")), None])
+def test_effects_beside_each_other_are_a_list(together: Any, one: Any) -> None:
+    with pytest.raises(Misuse, match="give a list of commands and attempts"):
+        together(one)
+
+
+def test_a_place_is_a_whole_number() -> None:
+    untyped: Any = first_of
+    with pytest.raises(ValueError, match="give a place from 0 to 1"):
+        untyped([Ask("a"), Ask("b")], start=1.0)
+
+
+class Callable1:
+    def __call__(self) -> Any:
+        yield 1
+
+
+class Inherited(Callable1):
+    pass
+
+
+def test_generators_are_refused_also_where_they_are_inherited() -> None:
+    with pytest.raises(TypeError, match="generator function"):
+        backoff(N2)(Inherited())
+
+
+def test_a_backoff_does_not_change() -> None:
+    made: Any = backoff(N3, within=5, on=ValueError)
+    with pytest.raises(AttributeError, match="make another one"):
+        made.within = -3
+    assert repr(made) == "backoff(N3, on=<class 'ValueError'>, within=5)"
+    assert repr(backoff(N2)) == "backoff(N2)"
+
+
+def test_there_are_no_kinds_of_waits() -> None:
+    with pytest.raises(Misuse, match="Delay has no kinds"):
+        type("Nap", (Delay,), {})

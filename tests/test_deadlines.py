@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import pytest
 import trio
+import trio.testing
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,6 +24,7 @@ from ixbackoff import (
     N7,
     Budget,
     Call,
+    ClientError,
     Constant,
     DeadlineExceeded,
     Delay,
@@ -37,6 +39,7 @@ from ixbackoff import (
     all_of,
     at,
     attempt,
+    backoff,
     call,
     do,
     time_limit,
@@ -964,3 +967,34 @@ def test_resume_gives_a_caught_failure_again_after_a_deadline_in_its_handler() -
     world = Virtual(Ask.handled_by(answer))
     assert at(N1).resume(do(rescued()).limit(5)).run(world.interpreter) == 7
     assert asked == ["first", "slow", "rescue"]
+
+
+@pytest.mark.parametrize("failure", [KeyError("a bug"), ClientError(404)])
+def test_what_never_passes_is_not_tried_again_also_when_it_comes_late(failure: Exception) -> None:
+    def answer(_: Ask) -> int:
+        late(world, 1)
+        raise failure
+
+    world = Virtual(Ask.handled_by(answer))
+    with pytest.raises(type(failure)) as caught:
+        at(N3).retry(do(work).limit(5)).run(world.interpreter)
+    assert caught.value is failure
+    with pytest.raises(type(failure)):
+        at(N3).retry(work).run(world.interpreter, within=5)
+    assert world.commands == [work, work]
+
+
+def test_the_clock_of_a_deadline_is_that_of_the_sleep() -> None:
+    """A test of trio's own goes by a clock that jumps: no real second passes."""
+
+    async def hangs() -> None:
+        await trio.sleep_forever()
+
+    async def main() -> float:
+        with pytest.raises(DeadlineExceeded):
+            await backoff(N3, within=1000).call(hangs)
+        return trio.current_time()
+
+    began = trio.testing.MockClock(autojump_threshold=0)
+    seconds = trio.run(main, clock=began)
+    assert seconds == pytest.approx(1000)

@@ -38,7 +38,7 @@ def performed() -> Virtual[Any]:
 
 def test_it_says_where_another_command_was_expected() -> None:
     assert told(performed(), a, waited(1), b, a) == [
-        "",
+        "expected Ask(name='b'), performed Ask(name='a')",
         "performed:",
         "0.000 Ask(name='a') -> raised NotReady('x')",
         "0.000 Delay(seconds=1.0, rung=1) -> None",

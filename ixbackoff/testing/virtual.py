@@ -111,8 +111,10 @@ class World(Generic[E]):
         if same == len(issued) == len(commands):
             return
         missing = [repr(command) for command in commands[same:]]
+        expected, performed = [*missing, "no more"][0], [*map(repr, issued[same:]), "no more"][0]
         raise AssertionError(
-            _report(
+            f"expected {expected}, performed {performed}"
+            + _report(
                 self.trace[:same],
                 ("not found", missing[:1]),
                 ("performed instead", [str(performed) for performed in self.trace[same:]]),
@@ -173,7 +175,8 @@ class World(Generic[E]):
 
     def _unscripted(self, missing: Unscripted) -> Unscripted:
         self._missed = Unscripted(
-            _report(self.trace, ("not found", [str(missing)]), ("expected next", self._left()))
+            str(missing)
+            + _report(self.trace, ("not found", [str(missing)]), ("expected next", self._left()))
         )
         return self._missed
 
