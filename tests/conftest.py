@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 
@@ -19,6 +20,12 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("same")
+
+
+def pytest_collection_finish() -> None:
+    """The collector need not look at all tests while one of them measures time."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

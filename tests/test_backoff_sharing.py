@@ -183,7 +183,6 @@ def collector() -> Iterator[Callable[[], int]]:
     gc.disable()
     yield gc.collect
     gc.enable()
-    gc.unfreeze()
 
 
 class Watched(Script):

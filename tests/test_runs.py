@@ -134,7 +134,6 @@ def test_a_run_leaves_nothing_for_the_collector(fails: bool) -> None:
             assert gc.collect() == 0
     finally:
         gc.enable()
-        gc.unfreeze()
 
 
 def test_a_note_is_of_the_last_run_only() -> None:
