@@ -7,24 +7,24 @@ from types import CoroutineType
 from typing import Any
 
 from .calls import call, call_async
+from .commands import is_coroutine_function
 from .eventloops import sleeping
 from .failures import Transient, asked_for
 from .loops import stopped
 from .nesting import begun, end
 from .plain import (
-    INFO,
     LONGEST_SLEEP,
     OTHERS,
+    check_function,
     interpreter,
     interpreter_async,
-    is_coroutine_function,
     listener,
     log,
     no_coroutine_function,
     unheard,
 )
 from .runs import noted
-from .vocabulary import delay
+from .vocabulary import INFO, delay
 
 
 def caller(backoff: Any, function: Any) -> Any:
@@ -33,6 +33,7 @@ def caller(backoff: Any, function: Any) -> Any:
     A law says so; with a deadline, a budget or another interpreter it is that program. `backoff` is
     a `Backoff`, which is made of this.
     """
+    check_function(function)
     if is_coroutine_function(function):
         return caller_async(backoff, function)
     begin, generic, top = backoff._begin, backoff._generic, backoff._top

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from contextlib import suppress
 from contextvars import ContextVar
-from math import isfinite
 from typing import Any
 
 from .commands import Command
 from .failures import WORTH_ANOTHER_TRY, DeadlineExceeded
 from .replay import Stream
+from .timings import is_finite
 from .vocabulary import CLOCK, Delay
 
 NOTE = "ixbackoff:"
@@ -64,12 +64,7 @@ def checked_seconds(name: str, seconds: float | None) -> float | None:
     Raises:
         ValueError: they are no number, not finite, or not above 0.
     """
-    given: object = seconds
-    try:
-        usable = isinstance(given, int | float) and isfinite(given) and given > 0
-    except OverflowError:  # an int beyond all floats
-        usable = False
-    if given is not None and not usable:
+    if seconds is not None and not (is_finite(seconds) and seconds > 0):
         raise ValueError(f"{name}={seconds!r}: give a finite number of seconds, above 0.")
     return seconds
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import isfinite
 from typing import Any, TypeAlias, TypeVar
 
 from .commands import CO_COROUTINE, GENERATORS, Misuse, code_flags
+from .timings import is_finite
 
 A = TypeVar("A")
 
@@ -186,12 +186,7 @@ def _are_exceptions(on: Any) -> bool:
 
 
 def _seconds(retry_after: float | None) -> float | None:
-    given: object = retry_after
-    try:
-        usable = isinstance(given, int | float) and isfinite(given) and given >= 0
-    except OverflowError:  # an int beyond all floats
-        usable = False
-    if given is not None and not usable:
+    if retry_after is not None and not (is_finite(retry_after) and retry_after >= 0):
         raise ValueError(f"retry_after={retry_after!r}: give seconds, 0 or more, or None.")
     return retry_after
 

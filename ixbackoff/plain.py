@@ -13,18 +13,17 @@ from typing import Any, NamedTuple, TypeAlias
 
 from .algebra import steady
 from .calls import Call, CallAsync
-from .commands import CO_COROUTINE, GENERATORS, AsyncInterpreter, Interpreter, Misuse, code_flags
+from .commands import GENERATORS, AsyncInterpreter, Interpreter, Misuse, code_flags
 from .eventloops import now, sleeping
 from .failures import On, Predicate, predicate
 from .schedules import Schedule
 from .timings import Waits, usable
-from .vocabulary import Delay, Now
+from .vocabulary import INFO, Delay, Now
 
 Kinds: TypeAlias = type[Exception] | tuple[type[Exception], ...]
 """As `isinstance` takes them; it is faster with a class than with a tuple of one."""
 
 LONGEST_SLEEP = 1e9  # seconds, 31 years: no clock takes what a server's Retry-After may ask for
-INFO = 20  # logging.INFO; logging itself costs 16 ms to import
 
 
 def log(wait: Delay) -> None:
@@ -121,8 +120,8 @@ def drawn(schedule: Schedule) -> Waits:
     return lambda k: float(usable(waits(k), k, schedule))
 
 
-def is_coroutine_function(function: Any) -> bool:
-    """Whether what it gives is awaited.
+def check_function(function: Any) -> None:
+    """See that it can be tried again.
 
     Raises:
         TypeError: it is no function that can be tried again.
@@ -133,14 +132,12 @@ def is_coroutine_function(function: Any) -> bool:
         raise TypeError(f"backoff on a {kind}: write it below @{kind}.")
     if not callable(function):
         raise TypeError(f"backoff on {function!r}: it is for functions and methods.")
-    flags = code_flags(function)
-    if flags & GENERATORS:
+    if code_flags(function) & GENERATORS:
         raise TypeError(
             f"backoff on {name}: it is a generator function, and what it had given before it "
             "failed would be given again: try again what it calls, or collect what it gives into "
             "a list."
         )
-    return bool(flags & CO_COROUTINE)
 
 
 def no_coroutine_function(function: Any, coroutine: Any) -> Misuse:

@@ -11,7 +11,7 @@ from .blocks import Block, Tries, TriesAsync, Try
 from .budgets import Budget
 from .callers import caller
 from .calls import Call, CallAsync, call, call_async
-from .commands import Interpreter, awaitable
+from .commands import Interpreter, awaitable, is_coroutine_function
 from .failures import WORTH_ANOTHER_TRY, On, Predicate
 from .loops import checked_run
 from .nat import Nat, Rung, Z, reflect
@@ -19,9 +19,9 @@ from .plain import (
     PLAIN,
     Kinds,
     begins,
+    check_function,
     interpreter,
     interpreter_async,
-    is_coroutine_function,
     kinds_and_predicate,
 )
 from .programs import Program, at
@@ -116,6 +116,7 @@ class Backoff(Generic[I]):
         N0        1             -
         at most 3 tries, 2 waits, 3 s
         """
+        check_function(function)
         if is_coroutine_function(function):
             raise TypeError(f"program({function!r}): of a coroutine function, it is program_async.")
         return self._program(call(function, *args, **kwargs))
@@ -130,7 +131,7 @@ class Backoff(Generic[I]):
         >>> backoff(N2).program_async(sleep, 1)
         <Program from N2 to N0, 1 step>
         """
-        is_coroutine_function(function)
+        check_function(function)
         return self._program(call_async(function, *args, **kwargs))
 
     def __iter__(self) -> Iterator[Try]:

@@ -69,8 +69,8 @@ class OrElse(Step):
         self.chosen = chosen
 
 
-class Bind(Step):
-    """Well: go on with the program that the function makes of the value."""
+class Joint(Step):
+    """Go on with the program that the function makes; `known`, if it is always the same."""
 
     __slots__ = ("function", "known", "start", "waits")
 
@@ -87,23 +87,20 @@ class Bind(Step):
         return rung if self.known is None else min(rung, self.known.bound)
 
 
-class OrBind(Step):
+class Bind(Joint):
+    """Well: go on with the program that the function makes of the value."""
+
+    __slots__ = ()
+
+
+class OrBind(Joint):
     """Failed, and the failure is chosen: go on with the program that the function makes of it."""
 
-    __slots__ = ("function", "chosen", "known", "start", "waits")
+    __slots__ = ("chosen",)
 
     def __init__(self, function: Function, chosen: Predicate, known: Ladder | None = None) -> None:
-        self.function = checked_function(function)
+        super().__init__(function, known)
         self.chosen = chosen
-        self.known = known
-        self.start = None if known is None else known.start
-        self.waits = None if known is None else known.waits
-
-    def below(self, rung: Position) -> Position:
-        return None if self.known is None else continued(self.known, rung)
-
-    def bound(self, rung: int) -> int:
-        return rung if self.known is None else min(rung, self.known.bound)
 
 
 class Backoff(Step):
@@ -293,10 +290,10 @@ def joined(following: object, operator: str, instead: str) -> tuple[Function, La
         )
     known: Ladder = following
 
-    def always(_: object) -> Ladder:
+    def made(_: object) -> Ladder:
         return known
 
-    return always, known
+    return made, known
 
 
 def checked_function(function: Any) -> Any:

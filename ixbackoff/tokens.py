@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from math import isfinite
 
 from typing_extensions import override
 
 from .failures import Throttled
+from .timings import is_finite
 
 TOKEN = 1000
 """Tokens are counted in thousandths, in whole numbers, so that no total depends on the order."""
@@ -191,12 +191,7 @@ def checked(name: str, number: float, least: float, most: float, what: str) -> f
     Raises:
         ValueError: it is not.
     """
-    given: object = number
-    try:
-        usable = isinstance(given, int | float) and isfinite(given) and least <= given <= most
-    except OverflowError:  # an int beyond all floats
-        usable = False
-    if not usable:
+    if not (is_finite(number) and least <= number <= most):
         raise ValueError(
             f"{name}={number!r}: give a number of {what}, {least:.13g} to {most:.13g}."
         )

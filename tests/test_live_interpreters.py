@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from ixbackoff import N0, N2, Download, Exponential, Log, Throw, Upload, at, call
-from ixbackoff.live.interpreters import LONGEST_SLEEP
+from ixbackoff.plain import LONGEST_SLEEP
 from ixbackoff.schedules import Listed
 from ixbackoff.squirrel.faults import Fault, Hang, Malformed, Redirect, Reset, Status, Truncated
 from ixbackoff.squirrel.origin import Origin

@@ -63,13 +63,15 @@ def add_picture(parser: ArgumentParser) -> None:
     )
 
 
-def pictured(draw: Callable[[Path], Iterable[Path]], folder: Path) -> int:
-    """Draw, and say which files there are, or in one line why there are none; the exit status.
+def pictured(draw: Callable[[Path], Iterable[Path]], folder: Path | None) -> int:
+    """Draw if it is wanted, and say which files there are, or why there are none; the exit status.
 
     >>> pictured(lambda folder: [folder / "waits.svg"], Path("pictures"))
     pictures/waits.svg
     0
     """
+    if folder is None:
+        return 0
     try:
         files = [*draw(folder)]
     except OSError as error:

@@ -243,12 +243,10 @@ def main(arguments: list[str] | None = None) -> int:
         return WRONG
     text, recovers = report(outcome, words.outage)
     print(text)
-    status = 0 if recovers else FAILED
-    if words.picture is not None:
-        from .rehearsal_pictures import draw
+    from .rehearsal_pictures import draw
 
-        status = pictured(partial(draw, outcome, words.outage), words.picture) or status
-    return status
+    drawn = pictured(partial(draw, outcome, words.outage), words.picture)
+    return drawn or (0 if recovers else FAILED)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Never
 from ..calls import Call, CallAsync
 from ..commands import AsyncInterpreter, Interpreter
 from ..eventloops import now
+from ..plain import LONGEST_SLEEP
 from ..vocabulary import Delay, Download, Log, Now, Pick, Standard, Throw, Upload
 from .extras import needed
 from .limits import DEFAULT_LIMITS, Limits
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from .exchanges import Progress
 
 LOGGER = logging.getLogger("ixbackoff")
-LONGEST_SLEEP = 1e9  # seconds, 31 years: no clock takes what a server's Retry-After may ask for
 
 
 def live(

@@ -12,7 +12,7 @@ from functools import partial
 from typing import NamedTuple
 
 from ...attempts import Attempt, Do, attempt, do
-from ...commandline import Parser, number, whole
+from ...commandline import number, whole
 from ...failures import NotReady
 from ...nat import N20, Z
 from ...programs import Program, at
@@ -20,9 +20,10 @@ from ...published import fault_tolerant_shell
 from ...schedules import Constant, Schedule
 from ...vocabulary import Delay
 from ..disks import Disk, Look, WriteFile
-from ..drawing import add_picture, pictured
+from ..drawing import pictured
 from ..outcomes import Outcome
 from ..simulation import simulate
+from .commands import command
 
 PRODUCERS = (5, 10, 20, 30, 40, 50)
 SECONDS = 300
@@ -153,13 +154,12 @@ def table(results: Sequence[Buffered]) -> str:
 
 def parsed(arguments: list[str] | None) -> Namespace:
     """The command line's words."""
-    parser = Parser(
-        prog="python -m ixbackoff.fleet buffer",
-        description='The disk buffer of "The Ethernet Approach to Grid Computing": what is '
+    parser = command(
+        "buffer",
+        'The disk buffer of "The Ethernet Approach to Grid Computing": what is '
         "consumed, and how often a write finds the disk full, with producers that try again at "
         "once (fixed), with exponential waits (aloha), and that also look first how much is free "
         "(ethernet).",
-        epilog="Exit status: 0, or 2 if the command is wrong.",
     )
     parser.add_argument(
         "--producers",
@@ -178,10 +178,6 @@ def parsed(arguments: list[str] | None) -> Namespace:
     parser.add_argument(
         "--seconds", type=whole(1, 86_400), default=SECONDS, help="(default: %(default)s)"
     )
-    parser.add_argument(
-        "--seed", type=whole(0, 2**32), default=0, help="of the random numbers (default: 0)"
-    )
-    add_picture(parser)
     return parser.parse_args(arguments)
 
 
@@ -195,8 +191,6 @@ def main(arguments: list[str] | None = None) -> int:
         seed=words.seed,
     )
     print(table(results))
-    if words.picture is None:
-        return 0
     from .ethernet_pictures import draw_buffer
 
     return pictured(partial(draw_buffer, results), words.picture)

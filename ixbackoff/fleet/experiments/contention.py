@@ -15,14 +15,15 @@ from functools import partial
 from typing import NamedTuple
 
 from ...attempts import Do, attempt
-from ...commandline import Parser, whole
+from ...commandline import whole
 from ...nat import N20
 from ...programs import at
 from ...schedules import Constant, Exponential, Timing
 from ...shortening import DecorrelatedJitter, EqualJitter, FullJitter
-from ..drawing import add_picture, pictured
+from ..drawing import pictured
 from ..rows import Read, Row, Write
 from ..simulation import simulate
+from .commands import command
 
 CLIENTS = (20, 40, 60, 80, 100)
 TRIALS = 100
@@ -145,11 +146,10 @@ def table(results: Sequence[Contention]) -> str:
 
 def parsed(arguments: list[str] | None) -> Namespace:
     """The command line's words."""
-    parser = Parser(
-        prog="python -m ixbackoff.fleet contention",
-        description='The simulation of "Exponential Backoff And Jitter": many clients update one '
+    parser = command(
+        "contention",
+        'The simulation of "Exponential Backoff And Jitter": many clients update one '
         "row, once each, with optimistic concurrency, and with five ways to wait after a conflict.",
-        epilog="Exit status: 0, or 2 if the command is wrong.",
     )
     parser.add_argument(
         "--clients",
@@ -161,10 +161,6 @@ def parsed(arguments: list[str] | None) -> Namespace:
     parser.add_argument(
         "--trials", type=whole(1, 10_000), default=TRIALS, help="(default: %(default)s)"
     )
-    parser.add_argument(
-        "--seed", type=whole(0, 2**32), default=0, help="of the random numbers (default: 0)"
-    )
-    add_picture(parser)
     return parser.parse_args(arguments)
 
 
@@ -173,8 +169,6 @@ def main(arguments: list[str] | None = None) -> int:
     words = parsed(arguments)
     results = contention(words.clients or CLIENTS, trials=words.trials, seed=words.seed)
     print(table(results))
-    if words.picture is None:
-        return 0
     from .contention_pictures import draw
 
     return pictured(partial(draw, results), words.picture)

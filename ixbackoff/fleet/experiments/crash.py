@@ -15,15 +15,16 @@ from functools import partial
 from typing import NamedTuple
 
 from ...attempts import do
-from ...commandline import Parser, whole
+from ...commandline import whole
 from ...nat import N20, Z
 from ...programs import Program, at
 from ...schedules import Timing
 from ...vocabulary import Delay, Now
-from ..drawing import add_picture, pictured
+from ..drawing import pictured
 from ..outcomes import Outcome
 from ..post import PostServer
 from ..simulation import Outage, simulate
+from .commands import command
 from .post_client import CLIENTS, THINK, TIMEOUT, Ask, asking, backoffs
 from .post_shipped import PostShipped
 from .post_verdicts import last_rate, recovers
@@ -180,12 +181,11 @@ def row(one: Crash) -> str:
 
 def parsed(arguments: list[str] | None) -> Namespace:
     """The command line's words."""
-    parser = Parser(
-        prog="python -m ixbackoff.fleet crash",
-        description='The simulation of "Exponential Backoff or how not to crash a server": a '
+    parser = command(
+        "crash",
+        'The simulation of "Exponential Backoff or how not to crash a server": a '
         "server stops for a while; clients wait 100 ms, or exponentially, as the post's text has "
         "it and as its program has it; and connections wait in accept queues of two lengths.",
-        epilog="Exit status: 0, or 2 if the command is wrong.",
     )
     for name, seconds, most, what in (
         ("--steady", STEADY, 3600, "before the outage"),
@@ -208,10 +208,6 @@ def parsed(arguments: list[str] | None) -> Namespace:
         action="append",
         help="length of an accept queue; can be given more than once (default: 128 and 4096)",
     )
-    parser.add_argument(
-        "--seed", type=whole(0, 2**32), default=0, help="of the random numbers (default: 0)"
-    )
-    add_picture(parser)
     return parser.parse_args(arguments)
 
 
@@ -227,8 +223,6 @@ def main(arguments: list[str] | None = None) -> int:
         seed=words.seed,
     )
     print(table(crashes))
-    if words.picture is None:
-        return 0
     from .crash_pictures import draw
 
     picture = partial(draw, crashes, steady=words.steady, outage=words.outage)

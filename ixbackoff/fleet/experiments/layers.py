@@ -14,17 +14,18 @@ from typing import NamedTuple
 
 from ...attempts import do
 from ...budgets import Budget
-from ...commandline import Parser, number, whole
+from ...commandline import number, whole
 from ...nat import N2, Z
 from ...programs import Program, at
 from ...schedules import Exponential, Schedule
 from ...vocabulary import Delay, Now
-from ..drawing import add_picture, pictured
+from ..drawing import pictured
 from ..intermediate import Layer, Metered
 from ..outcomes import Outcome
 from ..queues import BoundedQueue
 from ..services import Service
 from ..simulation import Outage, simulate
+from .commands import command
 from .post_client import Ask
 
 TRIES = 3
@@ -240,19 +241,17 @@ def row(one: Layered) -> str:
 
 def parsed(arguments: list[str] | None) -> Namespace:
     """The command line's words."""
-    parser = Parser(
-        prog="python -m ixbackoff.fleet layers",
-        description="What retries in nested layers multiply to, while the service at the bottom is "
+    parser = command(
+        "layers",
+        "What retries in nested layers multiply to, while the service at the bottom is "
         "down, and whether it comes back: against one layer, with and without a budget; with a "
         "short queue at the bottom and with a long one.",
-        epilog="Exit status: 0, or 2 if the command is wrong.",
     )
     for name, least, most, default, what in (
         ("--layers", 1, 5, LAYERS, "how many, at most"),
         ("--clients", 1, 10_000, CLIENTS, "how many; the bottom grows with them"),
         ("--outage", 2, 3600, OUTAGE, "its whole seconds"),
         ("--watch", 10, 3600, WATCH, "whole seconds after it"),
-        ("--seed", 0, 2**32, 0, "of the random numbers"),
     ):
         parser.add_argument(
             name, type=whole(least, most), default=default, help=f"{what} (default: %(default)s)"
@@ -265,7 +264,6 @@ def parsed(arguments: list[str] | None) -> Namespace:
         help="what a request waits at the bottom, if its queue is full; can be given more than "
         "once (default: 0.3 and 6)",
     )
-    add_picture(parser)
     return parser.parse_args(arguments)
 
 
@@ -281,8 +279,6 @@ def main(arguments: list[str] | None = None) -> int:
         seed=words.seed,
     )
     print(table(some))
-    if words.picture is None:
-        return 0
     from .layers_pictures import draw
 
     return pictured(partial(draw, some, STEADY, words.outage), words.picture)

@@ -13,16 +13,17 @@ from functools import partial
 from typing import NamedTuple
 
 from ...attempts import Attempt, Do, attempt, do, first_of
-from ...commandline import Parser, whole
+from ...commandline import whole
 from ...nat import N20, Z
 from ...programs import Program, at
 from ...published import fault_tolerant_shell
 from ...schedules import Constant, Schedule
 from ...vocabulary import Delay, Now, Pick
-from ..drawing import add_picture, pictured
+from ..drawing import pictured
 from ..outcomes import Outcome
 from ..servers import Fetch, Probe, SingleThreaded
 from ..simulation import simulate
+from .commands import command
 
 READERS = 3
 SERVERS = 3
@@ -136,21 +137,16 @@ def table(readings: Sequence[Reading]) -> str:
 
 def parsed(arguments: list[str] | None) -> Namespace:
     """The command line's words."""
-    parser = Parser(
-        prog="python -m ixbackoff.fleet blackhole",
-        description='The black hole of "The Ethernet Approach to Grid Computing": how many files '
+    parser = command(
+        "blackhole",
+        'The black hole of "The Ethernet Approach to Grid Computing": how many files '
         "are read from three servers, one of which never answers, by readers that wait for ever "
         "(fixed), for a minute (aloha), and that also fetch one byte before (ethernet).",
-        epilog="Exit status: 0, or 2 if the command is wrong.",
     )
     for name, most, default in ("--seconds", 86_400, SECONDS), ("--readers", 1000, READERS):
         parser.add_argument(
             name, type=whole(1, most), default=default, help="(default: %(default)s)"
         )
-    parser.add_argument(
-        "--seed", type=whole(0, 2**32), default=0, help="of the random numbers (default: 0)"
-    )
-    add_picture(parser)
     return parser.parse_args(arguments)
 
 
@@ -159,8 +155,6 @@ def main(arguments: list[str] | None = None) -> int:
     words = parsed(arguments)
     readings = black_hole(words.seconds, readers=words.readers, seed=words.seed)
     print(table(readings))
-    if words.picture is None:
-        return 0
     from .ethernet_pictures import draw_black_hole
 
     return pictured(partial(draw_black_hole, readings), words.picture)

@@ -14,13 +14,14 @@ from math import isnan
 from statistics import median
 from typing import NamedTuple
 
-from ...commandline import Parser, number, whole
+from ...commandline import number, whole
 from ...commands import Command
 from ...nat import N20
 from ...programs import at
-from ..drawing import add_picture, pictured
+from ..drawing import pictured
 from ..queues import BoundedQueue
 from ..simulation import Outage, simulate
+from .commands import command
 from .formula import Formula
 
 OUTAGES = (0.5, 1.1, 5.0, 10.0, 30.0, 31.5, 60.0, 120.0, 300.0, 600.0)
@@ -191,12 +192,11 @@ def seconds(number: float) -> str:
 
 def parsed(arguments: list[str] | None) -> Namespace:
     """The command line's words."""
-    parser = Parser(
-        prog="python -m ixbackoff.fleet recovery",
-        description="When clients notice that an outage is over, whose waits are T * F^N, "
+    parser = command(
+        "recovery",
+        "When clients notice that an outage is over, whose waits are T * F^N, "
         "R * T * F^N and MIN(R * T * F^N, M), with R evenly between 1 and 2: in closed form, and "
         "simulated.",
-        epilog="Exit status: 0, or 2 if the command is wrong.",
     )
     parser.add_argument(
         "--outage",
@@ -220,10 +220,6 @@ def parsed(arguments: list[str] | None) -> Namespace:
     parser.add_argument(
         "--clients", type=whole(1, 100_000), default=CLIENTS, help="(default: %(default)s)"
     )
-    parser.add_argument(
-        "--seed", type=whole(0, 2**32), default=0, help="of the random numbers (default: 0)"
-    )
-    add_picture(parser)
     return parser.parse_args(arguments)
 
 
@@ -239,8 +235,6 @@ def main(arguments: list[str] | None = None) -> int:
         seed=words.seed,
     )
     print(table(rows))
-    if words.picture is None:
-        return 0
     from .recovery_pictures import draw
 
     return pictured(partial(draw, rows), words.picture)

@@ -13,17 +13,18 @@ from functools import partial
 from typing import NamedTuple
 
 from ...attempts import Attempt, Do, attempt, do
-from ...commandline import Parser, whole
+from ...commandline import whole
 from ...failures import NotReady
 from ...nat import N20, Z
 from ...programs import Program, at
 from ...published import fault_tolerant_shell
 from ...schedules import Constant, Schedule
 from ...vocabulary import Delay
-from ..drawing import add_picture, pictured
+from ..drawing import pictured
 from ..outcomes import Outcome
 from ..schedulers import FreeDescriptors, Scheduler, Submit
 from ..simulation import simulate
+from .commands import command
 
 SUBMITTERS = (25, 100, 200, 300, 375, 400, 425, 450, 500)
 SECONDS = 300
@@ -141,12 +142,11 @@ def table(results: Sequence[Submissions]) -> str:
 
 def parsed(arguments: list[str] | None) -> Namespace:
     """The command line's words."""
-    parser = Parser(
-        prog="python -m ixbackoff.fleet submissions",
-        description='The job submission of "The Ethernet Approach to Grid Computing": how many '
+    parser = command(
+        "submissions",
+        'The job submission of "The Ethernet Approach to Grid Computing": how many '
         "jobs are taken from submitters that try again at once (fixed), with exponential waits "
         "(aloha), and that also look first whether file descriptors are free (ethernet).",
-        epilog="Exit status: 0, or 2 if the command is wrong.",
     )
     parser.add_argument(
         "--submitters",
@@ -158,10 +158,6 @@ def parsed(arguments: list[str] | None) -> Namespace:
     parser.add_argument(
         "--seconds", type=whole(1, 86_400), default=SECONDS, help="(default: %(default)s)"
     )
-    parser.add_argument(
-        "--seed", type=whole(0, 2**32), default=0, help="of the random numbers (default: 0)"
-    )
-    add_picture(parser)
     return parser.parse_args(arguments)
 
 
@@ -170,8 +166,6 @@ def main(arguments: list[str] | None = None) -> int:
     words = parsed(arguments)
     results = submissions(words.submitters or SUBMITTERS, seconds=words.seconds, seed=words.seed)
     print(table(results))
-    if words.picture is None:
-        return 0
     from .ethernet_pictures import draw_submissions
 
     return pictured(partial(draw_submissions, results), words.picture)
