@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from .chains import Chain, chain
 from .commands import Misuse
 from .deadlines import limited, time_limit
+from .endings import ENDING, Ending
 from .eventloops import all_tasks
 from .replay import Stream
 from .semantics import unroll
@@ -48,8 +49,8 @@ def timed(stream: Stream, within: float) -> Stream:
 def in_threads(together: Together, answer: Answer) -> list[Any]:
     """Answer each branch in a thread of its own.
 
-    When one fails, the others are told at their next command, and all have ended when this returns:
-    a thread cannot be ended from outside.
+    When one fails, or Ctrl-C is pressed, the others end at their next command; before it, if their
+    handler has left word how (`ENDING`). All have ended when this returns.
     """
     from threading import Event, Thread
 
@@ -57,17 +58,25 @@ def in_threads(together: Together, answer: Answer) -> list[Any]:
     answers: list[Any] = [None] * len(streams)
     failures: list[BaseException] = []
     over = [Event() for _ in streams]
+    ending, outer = Ending(), ENDING.get()
+    if outer is not None:
+        outer.by(ending.begin)
 
     def work(place: int, stream: Stream) -> None:
         try:
             answers[place] = answer(until(stream, failures))
         except BaseException as error:
             failures.append(error)
+            ending.begin()
         finally:
             over[place].set()
 
+    def begin(place: int, stream: Stream) -> None:
+        ENDING.set(ending)
+        work(place, stream)
+
     threads = [
-        Thread(target=copy_context().run, args=(work, place, stream), daemon=True)
+        Thread(target=copy_context().run, args=(begin, place, stream), daemon=True)
         for place, stream in enumerate(streams)
     ]
     try:
@@ -76,6 +85,7 @@ def in_threads(together: Together, answer: Answer) -> list[Any]:
         wait_for(threads, over)
     except BaseException as error:  # such as Ctrl-C
         failures.insert(0, error)
+        ending.begin()
         wait_for(threads, over)
     try:
         check_none(failures)
@@ -107,6 +117,7 @@ def until(stream: Stream, failures: list[BaseException]) -> Stream:
             try:
                 if failures and not ended:
                     ended = True
+                    ENDING.set(None)  # what cleans up now is not ended
                     raise Ended
                 answer = yield command
             except BaseException as error:

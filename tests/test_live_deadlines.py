@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import AbstractContextManager, contextmanager
 from email.utils import formatdate
 from itertools import repeat
 from pathlib import Path
+from threading import Timer, get_ident
 from typing import TypeAlias
 
 import pytest
@@ -16,16 +18,18 @@ import pytest
 from ixbackoff import (
     N0,
     N5,
+    ClientError,
     DeadlineExceeded,
     Download,
     Exponential,
     ServerError,
+    all_of,
     at,
     call,
     do,
 )
 from ixbackoff.live import Limits, live, response_headers
-from ixbackoff.squirrel.faults import Hang, Redirect, Status
+from ixbackoff.squirrel.faults import Fault, Hang, Redirect, Status
 from ixbackoff.squirrel.origin import Origin
 
 from .origins import (
@@ -34,6 +38,7 @@ from .origins import (
     PATIENT,
     SECONDS,
     SYNC,
+    Drip,
     Slowly,
     Way,
     each_async_way,
@@ -208,3 +213,28 @@ def test_no_answer_of_a_server_makes_a_wait_shorter(asked: str, tmp_path: Path) 
         with taking(0.1):
             SYNC.run(program, schedule=OFTEN, within=5.0)
     assert origin.counts["GET", "/a"] == 2
+
+
+@pytest.mark.parametrize("hangs", [Hang(), Drip(HEAD)], ids=["silent", "dripping"])
+def test_the_first_failure_of_some_at_once_ends_the_others_in_mid_download(
+    hangs: Fault, tmp_path: Path
+) -> None:
+    faults: dict[tuple[str, str], Iterable[Fault]] = {
+        ("GET", "/slow"): repeat(hangs),
+        ("GET", "/gone"): repeat(Status(404)),
+    }
+    with nothing_left(tmp_path), Origin({}, faults) as origin, taking(0):
+        some = [Download(f"{origin.url}/{name}", str(tmp_path / name)) for name in ("slow", "gone")]
+        with pytest.raises(ClientError):
+            at(N0).do(all_of(some)).run(live())
+
+
+def test_ctrl_c_ends_some_downloads_at_once(tmp_path: Path) -> None:
+    faults = {("GET", "/a"): repeat(Hang()), ("GET", "/b"): repeat(Hang())}
+    with nothing_left(tmp_path), Origin({}, faults) as origin, taking(0.5):
+        some = [Download(f"{origin.url}/{name}", str(tmp_path / name)) for name in ("a", "b")]
+        pressed = Timer(0.5, signal.pthread_kill, [get_ident(), signal.SIGINT])
+        pressed.start()
+        with pytest.raises(KeyboardInterrupt):
+            at(N0).do(all_of(some)).run(live())
+        pressed.join()

@@ -60,7 +60,7 @@ HOUSE = (
     ("nat", "commands", "timings"),
     ("failures", "algebra", "vocabulary", "calls", "chains"),
     ("schedules", "steps", "replay", "nesting", "tokens"),
-    ("deadlines", "published", "polling"),
+    ("deadlines", "endings", "published", "polling"),
     ("runs", "budgets", "shortening"),
     ("semantics", "eventloops"),
     ("together", "attempts"),

@@ -9,9 +9,11 @@ from __future__ import annotations
 import socket
 import ssl
 from collections.abc import Iterable
+from functools import partial
 
 import httpcore2
 
+from ..endings import ENDING
 from .times import Deadline
 
 PIECE = 16 * 1024  # bytes; small enough to be sent by one call to the system or none
@@ -61,11 +63,15 @@ def resolved(host: str, port: int) -> list[str]:
 
 
 class TimedStream(httpcore2.NetworkStream):
-    """A connection; reading, writing and shaking hands end at the deadline."""
+    """A connection; reading, writing and shaking hands end at the deadline, or are ended."""
 
     def __init__(self, stream: httpcore2.NetworkStream, deadline: Deadline) -> None:
         self.stream = stream
         self.deadline = deadline
+        opened, ending = stream.get_extra_info("socket"), ENDING.get()
+        if ending is not None and isinstance(opened, socket.socket):
+            # Not the method of a TLS socket, which would take its state away from who reads now.
+            ending.by(partial(socket.socket.shutdown, opened, socket.SHUT_RDWR))
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         seconds = self.deadline.of(timeout)

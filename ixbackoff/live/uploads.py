@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TypedDict
 
+from ..endings import check_goes_on
 from ..vocabulary import Upload, without_secrets
 from .complaints import failure_of
 from .extras import needed
@@ -63,10 +64,14 @@ def upload(
         near = isinstance(store, LocalStore | MemoryStore)
         small = status.st_size <= PART
 
+        def go_on() -> None:
+            checkpoint()
+            check_goes_on()
+
         def pieces() -> Iterator[bytes]:
             while piece := file.read(PIECE):
                 if near:
-                    checkpoint()
+                    go_on()
                 deadline.check()
                 yield piece
 
@@ -82,7 +87,7 @@ def upload(
                     with needed("Upload"):
                         from .threads import awaited
                     putting = partial(obstore.put_async, store, key, content, **options)
-                    awaited(putting, deadline, checkpoint, GRACE)
+                    awaited(putting, deadline, go_on, GRACE)
             except BaseError as error:
                 failure = failure_of(error, shown)
                 if isinstance(failure, TimeoutError) and not deadline.left:
