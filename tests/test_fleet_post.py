@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from heapq import heappop, heappush
 from itertools import pairwise
 from math import exp
@@ -358,6 +359,13 @@ def test_the_shipped_waits_begin_with_the_time_to_think_and_can_shorten() -> Non
 def test_shipped_numbers_out_of_bounds_are_refused(name: str) -> None:
     with pytest.raises(ValueError, match=name):
         PostShipped(**{name: -1.0})
+
+
+def test_the_page_has_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0
+    page = (Path(__file__).parent.parent / "docs" / "crash.md").read_text()
+    [block] = re.findall(r"^```text printed by the first\n(.*?)^```$", page, re.M | re.S)
+    assert capsys.readouterr().out == block
 
 
 def test_the_command_prints_its_table(capsys: pytest.CaptureFixture[str]) -> None:
