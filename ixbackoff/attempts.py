@@ -12,7 +12,8 @@ from .chains import Chain, Step, chain, counted
 from .commands import Command, Misuse, is_coroutine_function
 from .deadlines import checked_seconds
 from .failures import WORTH_ANOTHER_TRY, NotReady, On, checked_predicate, predicate
-from .semantics import Limited
+from .machine import Inner
+from .semantics import Limited, chained
 from .steps import Do as DoStep
 from .steps import Map, OrElse, Start, Then, checked_effect, checked_function
 from .vocabulary import Now, Pick, Together
@@ -50,11 +51,9 @@ class Attempt(Chain, Generic[E_co, A_co]):
 
     def __iter__(self) -> Generator[E_co, Any, A_co]:
         """Issue its commands in do-notation: `answer = yield from attempt`."""
-        # `unroll` runs the steps on a stack of its own, so depth costs no recursion.
-        nothing: Any = None
-        place: list[Any] = yield nothing
-        place.append(self.steps())
-        answer: A_co = yield nothing
+        # `unroll` runs it on a stack of its own, so depth costs no recursion.
+        inner: Any = Inner(chained(self, None))
+        answer: A_co = yield inner
         return answer
 
     def then(self, function: Callable[[A_co], Effect[F, B]]) -> Attempt[E_co | F, B]:

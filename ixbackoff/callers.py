@@ -9,9 +9,8 @@ from typing import Any
 from .calls import call, call_async
 from .commands import is_coroutine_function
 from .eventloops import sleeping
-from .failures import Transient, asked_for
 from .loops import stopped
-from .nesting import begun, end
+from .nesting import RUNNING, multiplied
 from .plain import (
     LONGEST_SLEEP,
     OTHERS,
@@ -26,6 +25,8 @@ from .plain import (
 from .runs import noted
 from .vocabulary import INFO, delay
 
+running, run_in, others = RUNNING.get, RUNNING.set, OTHERS.get
+
 
 def caller(backoff: Any, function: Any) -> Any:
     """What calls `function`, and is what the program of such a call is, many times as fast.
@@ -36,16 +37,17 @@ def caller(backoff: Any, function: Any) -> Any:
     check_function(function)
     if is_coroutine_function(function):
         return caller_async(backoff, function)
-    begin, generic, top = backoff._begin, backoff._generic, backoff._top
-    kinds, chosen = backoff._kinds, backoff._chosen
+    generic, top, descent = backoff._generic, backoff._top, backoff._descent
 
     def retried(*args: Any, **kwargs: Any) -> Any:
-        if generic or OTHERS.get() is not None:
+        if generic or others() is not None:
             program = backoff._program(call(function, *args, **kwargs))
             return program.run(interpreter(), **backoff._how())
-        mark = begun(backoff) if top else None
-        k, shortest, waited = 0, 0.0, 0.0
-        waits, wanted = None, unheard
+        if top:
+            if running():
+                raise multiplied()
+            run_in(mark := [backoff])
+        k, waited, after, wanted = 0, 0.0, None, unheard
         try:
             while True:
                 try:
@@ -54,19 +56,15 @@ def caller(backoff: Any, function: Any) -> Any:
                         return answer
                     raise no_coroutine_function(function, answer)
                 except Exception as failure:
-                    if k == top or not (isinstance(failure, kinds) or chosen(failure)):
+                    if after is None:
+                        after, wanted = descent(), listener()
+                    seconds = after(failure)
+                    if seconds is None:
                         raise
-                    if waits is None:
-                        waits, wanted = begin(), listener()
-                    seconds = waits(k)
-                    if seconds > shortest:
-                        shortest = seconds
-                    if isinstance(failure, Transient):
-                        shortest = max(shortest, asked_for(failure))
                     if wanted(INFO):
-                        log(delay(shortest, top - k, failure))
-                time.sleep(shortest if shortest < LONGEST_SLEEP else LONGEST_SLEEP)
-                waited += shortest
+                        log(delay(seconds, top - k, failure))
+                time.sleep(seconds if seconds < LONGEST_SLEEP else LONGEST_SLEEP)
+                waited += seconds
                 k += 1
         except StopIteration as failure:  # as of a handler
             raise noted(stopped(failure), tries=k + 1, waits=k, waited=waited) from failure
@@ -74,46 +72,46 @@ def caller(backoff: Any, function: Any) -> Any:
             noted(failure, tries=k + 1, waits=k, waited=waited)
             raise
         finally:
-            end(mark)
+            if top:
+                mark.clear()
 
     return retried
 
 
 def caller_async(backoff: Any, function: Any) -> Any:
-    begin, generic, top = backoff._begin, backoff._generic, backoff._top
-    kinds, chosen = backoff._kinds, backoff._chosen
+    """As `caller`."""
+    generic, top, descent = backoff._generic, backoff._top, backoff._descent
 
     async def retried(*args: Any, **kwargs: Any) -> Any:
-        if generic or OTHERS.get() is not None:
+        if generic or others() is not None:
             program = backoff._program(call_async(function, *args, **kwargs))
             return await program.run_async(interpreter_async(), **backoff._how())
-        mark = begun(backoff) if top else None
-        k, shortest, waited = 0, 0.0, 0.0
-        waits, wanted, sleep = None, unheard, None
+        if top:
+            if running():
+                raise multiplied()
+            run_in(mark := [backoff])
+        k, waited, after, wanted, sleep = 0, 0.0, None, unheard, None
         try:
             while True:
                 try:
                     return await (function(*args, **kwargs) if kwargs else function(*args))
-                except Exception as failure:  # as above: what both share would cost a call
-                    if k == top or not (isinstance(failure, kinds) or chosen(failure)):
+                except Exception as failure:
+                    if after is None:
+                        after, wanted = descent(), listener()
+                        sleep = sleeping()
+                    seconds = after(failure)
+                    if seconds is None:
                         raise
-                    if waits is None:
-                        waits, wanted = begin(), listener()
-                    seconds = waits(k)
-                    if seconds > shortest:
-                        shortest = seconds
-                    if isinstance(failure, Transient):
-                        shortest = max(shortest, asked_for(failure))
                     if wanted(INFO):
-                        log(delay(shortest, top - k, failure))
-                sleep = sleep or sleeping()
-                await sleep(shortest if shortest < LONGEST_SLEEP else LONGEST_SLEEP)
-                waited += shortest
+                        log(delay(seconds, top - k, failure))
+                await sleep(seconds if seconds < LONGEST_SLEEP else LONGEST_SLEEP)
+                waited += seconds
                 k += 1
         except Exception as failure:
             noted(failure, tries=k + 1, waits=k, waited=waited)
             raise
         finally:
-            end(mark)
+            if top:
+                mark.clear()
 
     return retried

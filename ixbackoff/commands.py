@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Generator, Iterable
 from functools import partial
-from types import CoroutineType
+from types import CoroutineType, NoneType
 from typing import Any, Generic, Never, Self, TypeAlias, final
 
 from typing_extensions import TypeVar
@@ -20,6 +20,15 @@ GENERATORS = 0x20 | 0x200  # inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
 Handler: TypeAlias = Callable[[Any], Any]
 Handlers: TypeAlias = dict[type, Any]
 """From a kind of command to its handler: a plain dict, since one look-up in it is each dispatch."""
+
+
+class Awaited:
+    """A handler whose answers are awaited, in a table of handlers."""
+
+    __slots__ = ("handler",)
+
+    def __init__(self, handler: Handler) -> None:
+        self.handler = handler
 
 
 class Misuse(TypeError):
@@ -95,7 +104,7 @@ class Command(Generic[R_co]):
         """
         if not callable(handler):
             raise TypeError(f"{cls.__name__}.awaited_by({handler!r}): give a coroutine function.")
-        return _interpreter(AsyncInterpreter, {cls: (True, handler)})
+        return _interpreter(AsyncInterpreter, {cls: Awaited(handler)})
 
     def __eq__(self, other: object) -> bool:
         if self.__class__ is not other.__class__:
@@ -178,12 +187,12 @@ class AsyncInterpreter(Generic[E_contra]):
     def __or__(self, other: Interpreter[F] | AsyncInterpreter[F]) -> AsyncInterpreter[E_contra | F]:
         if not isinstance(other, Interpreter | AsyncInterpreter):
             return NotImplemented
-        return _interpreter(AsyncInterpreter, joined(awaitable(self), awaitable(other)))
+        return _interpreter(AsyncInterpreter, joined(self._handlers, other._handlers))
 
     def __ror__(self, other: Interpreter[F]) -> AsyncInterpreter[E_contra | F]:
         if not isinstance(other, Interpreter):
             return NotImplemented
-        return _interpreter(AsyncInterpreter, joined(awaitable(other), self._handlers))
+        return _interpreter(AsyncInterpreter, joined(other._handlers, self._handlers))
 
     def around(
         self, wrapper: Callable[[Command[Any], Handler], Awaitable[Any]]
@@ -193,27 +202,21 @@ class AsyncInterpreter(Generic[E_contra]):
         The handler that it is given is to be awaited, too.
         """
 
-        def wrapped(awaits: bool, handler: Handler) -> Handler:
+        def wrapped(handler: Any) -> Awaited:
             async def plain(command: Command[Any]) -> Any:
                 answer = handler(command)
                 if isinstance(answer, CoroutineType):
                     raise unawaited(answer, command)
                 return answer
 
-            return lambda command: wrapper(command, handler if awaits else plain)
+            awaited = handler.handler if isinstance(handler, Awaited) else plain
+            return Awaited(lambda command: wrapper(command, awaited))
 
-        handlers = {kind: (True, wrapped(*entry)) for kind, entry in self._handlers.items()}
+        handlers = {kind: wrapped(handler) for kind, handler in self._handlers.items()}
         return _interpreter(AsyncInterpreter, handlers)
 
     def __repr__(self) -> str:
         return _described(self)
-
-
-def awaitable(interpreter: Interpreter[Any] | AsyncInterpreter[Any]) -> Handlers:
-    """From a kind of command to (is its handler awaited?, its handler)."""
-    if isinstance(interpreter, AsyncInterpreter):
-        return interpreter._handlers
-    return {kind: (False, handler) for kind, handler in interpreter._handlers.items()}
 
 
 def joined(left: Handlers, right: Handlers) -> Handlers:
@@ -233,8 +236,9 @@ def inherited(handlers: Handlers, kind: type) -> Any:
         if base in handlers:
             return handlers[base]
     if not issubclass(kind, Command):
+        yielded = "None" if kind is NoneType else f"a {kind.__name__}"
         raise Misuse(
-            f"An attempt yielded a {kind.__name__}, which is no command: write `yield from` with a "
+            f"An attempt yielded {yielded}, which is no command: write `yield from` with a "
             "command or an attempt."
         ) from None
     raise Misuse(
@@ -250,7 +254,7 @@ def _interpreter(kind: type[I_any], handlers: Handlers) -> I_any:
     made._in_place = {
         command: handler
         for command, handler in handlers.items()
-        if not getattr(command, "_only_the_ladder", False)
+        if not (isinstance(handler, Awaited) or getattr(command, "_only_the_ladder", False))
     }
     return made
 

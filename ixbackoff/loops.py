@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from types import CoroutineType, UnionType
 from typing import Any, TypeAlias
 
@@ -9,12 +10,12 @@ from .budgets import Budget, budgeted
 from .chains import Ladder
 from .commands import (
     AsyncInterpreter,
+    Awaited,
     Command,
     Handler,
     Handlers,
     Interpreter,
     Misuse,
-    awaitable,
     inherited,
     unawaited,
 )
@@ -62,8 +63,12 @@ async def run_async(
     checked_run(program, interpreter, Interpreter | AsyncInterpreter, schedule, within, budget)
     mark = begin(program)
     try:
-        stream = unroll(program, schedule, within=within, budget=budget)
-        return await answered_async(stream, awaitable(interpreter))
+        if within is None:
+            stream = unrolled(program, schedule, interpreter._in_place)
+            stream = stream if budget is None else budgeted(stream, budget)
+        else:
+            stream = unroll(program, schedule, within=within, budget=budget)
+        return await answered_async(stream, interpreter._handlers)
     finally:
         end(mark)
 
@@ -100,8 +105,10 @@ def checked_run(
         inherited(interpreter._handlers, Now)
 
 
-def answered(stream: Stream, handlers: Handlers) -> Any:
-    """Answer a stream of commands with handlers until it ends; the sync loop."""
+def answering(
+    stream: Stream, handlers: Handlers, together: Handler
+) -> Generator[tuple[Handler, Command[Any]], Any, Any]:
+    """Answer a stream of commands with handlers until it ends; it asks for what is to be awaited."""
     send, throw = stream.send, stream.throw
     command: Command[Any] | None = None
     try:
@@ -111,10 +118,16 @@ def answered(stream: Stream, handlers: Handlers) -> Any:
                 try:
                     handler = handlers[command.__class__]
                 except KeyError:
-                    handler = found(handlers, command)
-                answer = handler(command)
-                if answer.__class__ is CoroutineType:
-                    raise unawaited(answer, command)
+                    handler = found(handlers, command, together)
+                if handler.__class__ is Awaited:
+                    answer = yield handler.handler, command
+                else:
+                    answer = handler(command)
+                    if answer.__class__ is CoroutineType:
+                        raise unawaited(answer, command)
+            except GeneratorExit:  # nothing can be awaited any more
+                stream.close()
+                raise
             except StopIteration as error:
                 command = throw(stopped(error))
             except BaseException as error:
@@ -127,6 +140,54 @@ def answered(stream: Stream, handlers: Handlers) -> Any:
         command = None  # a wait holds its failure, whose traceback holds this frame
 
 
+def answered(stream: Stream, handlers: Handlers) -> Any:
+    """What the stream comes to; the sync loop, in which nothing is awaited."""
+    run = answering(
+        stream, handlers, lambda command: in_threads(command, lambda one: answered(one, handlers))
+    )
+    try:
+        run.send(None)
+    except StopIteration as end:
+        return end.value
+    raise AssertionError("a handler is awaited in a sync run")
+
+
+async def answered_async(stream: Stream, handlers: Handlers) -> Any:
+    """What the stream comes to; the async loop."""
+    run = answering(
+        stream,
+        handlers,
+        Awaited(lambda command: in_tasks(command, lambda one: answered_async(one, handlers))),
+    )
+    answer: Any = None
+    failure: BaseException | None = None
+    command: Command[Any] | None = None
+    stopping = False
+    try:
+        while True:
+            handler, command = run.send(answer) if failure is None else run.throw(failure)
+            answer = failure = None
+            try:
+                if stopping and command.__class__ is not Delay:
+                    with shielded():
+                        answer = await handler(command)
+                else:
+                    stopping = False  # a program that goes on to wait has not stopped
+                    limit = time_limit()
+                    awaited = handler(command)
+                    answer = await (awaited if limit is None else ended_after(limit, awaited))
+            except GeneratorExit:
+                run.close()
+                raise
+            except BaseException as error:
+                stopping = stopping or not isinstance(error, Exception)
+                failure = error
+    except StopIteration as end:
+        return end.value
+    finally:
+        failure = command = None
+
+
 def stopped(error: BaseException) -> RuntimeError:
     """What a handler's `StopIteration` becomes: a generator would take it for its end."""
     made = RuntimeError(f"{error!r} was raised by a handler: for generators it means the end")
@@ -134,64 +195,13 @@ def stopped(error: BaseException) -> RuntimeError:
     return made
 
 
-async def answered_async(stream: Stream, handlers: Handlers) -> Any:
-    """Answer a stream of commands with handlers, awaited or not, until it ends."""
-    send, throw = stream.send, stream.throw
-    stopping = False
-    command: Command[Any] | None = None
-    try:
-        command = send(None)
-        while True:
-            try:
-                try:
-                    awaits, handler = handlers[command.__class__]
-                except KeyError:
-                    awaits, handler = found_async(handlers, command)
-                if not awaits:
-                    answer = handler(command)
-                    if answer.__class__ is CoroutineType:
-                        raise unawaited(answer, command)
-                elif stopping and command.__class__ is not Delay:
-                    with shielded():
-                        answer = await handler(command)
-                else:
-                    stopping = False  # a program that goes on to wait has not stopped
-                    limit = time_limit()
-                    if limit is None:
-                        answer = await handler(command)
-                    else:
-                        answer = await ended_after(limit, handler(command))
-            except GeneratorExit:  # nothing can be awaited any more
-                stream.close()
-                raise
-            except BaseException as error:
-                stopping = stopping or not isinstance(error, Exception)
-                command = throw(error)
-            else:
-                command = send(answer)
-    except StopIteration as end:
-        return end.value
-    finally:
-        command = None  # a wait holds its failure, whose traceback holds this frame
-
-
-def found(handlers: Handlers, command: Command[Any]) -> Handler:
+def found(handlers: Handlers, command: Command[Any], together: Handler) -> Handler:
     """Who answers a command that no handler is for by its very kind.
 
     Raises:
         Misuse: nobody does.
     """
     if isinstance(command, Together) and Together not in handlers:
-        return lambda together: in_threads(together, lambda stream: answered(stream, handlers))
+        return together
     handler: Handler = inherited(handlers, command.__class__)
     return handler
-
-
-def found_async(handlers: Handlers, command: Command[Any]) -> tuple[bool, Handler]:
-    """As `found`: (is it awaited?, the handler)."""
-    if isinstance(command, Together) and Together not in handlers:
-        return True, lambda together: in_tasks(
-            together, lambda stream: answered_async(stream, handlers)
-        )
-    entry: tuple[bool, Handler] = inherited(handlers, command.__class__)
-    return entry

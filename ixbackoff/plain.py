@@ -8,20 +8,14 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
-from math import isfinite
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
-from .algebra import steady
 from .calls import Call, CallAsync
 from .commands import GENERATORS, AsyncInterpreter, Interpreter, Misuse, code_flags
+from .descents import Kinds
 from .eventloops import now, sleeping
 from .failures import On, Predicate, predicate
-from .schedules import Schedule
-from .timings import Waits, usable
 from .vocabulary import INFO, Delay, Now
-
-Kinds: TypeAlias = type[Exception] | tuple[type[Exception], ...]
-"""As `isinstance` takes them; it is faster with a class than with a tuple of one."""
 
 LONGEST_SLEEP = 1e9  # seconds, 31 years: no clock takes what a server's Retry-After may ask for
 
@@ -85,39 +79,6 @@ def kinds_and_predicate(on: On) -> tuple[Kinds, Predicate]:
     if not kinds or any(issubclass(Misuse, kind) or issubclass(kind, Misuse) for kind in kinds):
         return (), lambda failure: not isinstance(failure, Misuse) and chosen(failure)
     return given, lambda _: False
-
-
-def begins(schedule: Schedule, top: int) -> Callable[[], Waits]:
-    """What begins the waits of one call, at most `top` of them; `retried` has the floor.
-
-    Those that are always the same, or so but for a random factor, are asked for once and for all.
-
-    Raises:
-        ValueError: they are, and one of them is no usable number.
-    """
-    common = steady(schedule)
-    if common is None:
-        return lambda: drawn(schedule)
-    waits, spread = common
-    table = [float(usable(waits(k), k, schedule)) for k in range(top)]
-    if schedule.deterministic:
-        return lambda: table.__getitem__
-    if not all(isfinite(seconds * spread) for seconds in table):
-        return lambda: drawn(schedule)
-
-    def spread_out() -> Waits:
-        import random  # now, since what is decorated may never be called
-
-        more, unit = spread - 1.0, random.random
-        return lambda k: table[k] * (1.0 + more * unit())  # as random.uniform(1, spread)
-
-    return spread_out
-
-
-def drawn(schedule: Schedule) -> Waits:
-    """The waits of one call, asked for one by one."""
-    waits = schedule.begin()
-    return lambda k: float(usable(waits(k), k, schedule))
 
 
 def check_function(function: Any) -> None:

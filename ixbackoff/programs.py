@@ -182,7 +182,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         >>> world.waits
         [1.0, 2.0]
         """
-        return extended(self, steps.Retry(effect, predicate(on), resumes=False))
+        return extended(self, steps.Retry(effect, predicate(on)))
 
     def resume(
         self, effect: Effect[F, B], on: On = WORTH_ANOTHER_TRY
@@ -200,7 +200,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         >>> at(N2).resume(do(get).then(lambda _: put)).run(world.interpreter)
         >>> world.expect(get, put, waited(1), put)
         """
-        return extended(self, steps.Retry(effect, predicate(on), resumes=True))
+        return extended(self, steps.Resume(effect, predicate(on)))
 
     def vary(
         self, function: Callable[[int], Effect[F, B]], on: On = WORTH_ANOTHER_TRY
@@ -215,7 +215,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         >>> [command.arguments for command in world.commands if isinstance(command, Call)]
         [(2,), (1,), (0,)]
         """
-        return extended(self, steps.Retry(steps.Varying(function), predicate(on), resumes=False))
+        return extended(self, steps.Vary(function, predicate(on)))
 
     def give_up(self) -> Program[I, Z, A_co, E_co]:
         """Down to the last rung, without waiting: what the program holds is its outcome.

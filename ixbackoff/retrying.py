@@ -11,14 +11,13 @@ from .blocks import Block, Tries, TriesAsync, Try
 from .budgets import Budget
 from .callers import caller
 from .calls import Call, CallAsync, call, call_async
-from .commands import Interpreter, awaitable, is_coroutine_function
-from .failures import WORTH_ANOTHER_TRY, On, Predicate
+from .commands import Interpreter, is_coroutine_function
+from .descents import After, begins, descents
+from .failures import WORTH_ANOTHER_TRY, On
 from .loops import checked_run
 from .nat import Nat, Rung, Z, reflect
 from .plain import (
     PLAIN,
-    Kinds,
-    begins,
     check_function,
     interpreter,
     interpreter_async,
@@ -28,7 +27,6 @@ from .programs import Program, at
 from .replay import Stream
 from .schedules import Schedule, powers_of_two
 from .semantics import unroll
-from .timings import Waits
 from .vocabulary import Delay
 
 P = ParamSpec("P")
@@ -47,10 +45,8 @@ class Backoff(Generic[I]):
     """
 
     __slots__ = (
-        "_begin",
-        "_chosen",
+        "_descent",
         "_generic",
-        "_kinds",
         "_on",
         "_rung",
         "_top",
@@ -61,10 +57,8 @@ class Backoff(Generic[I]):
     _rung: Rung[I]
     _top: int
     _on: On
-    _kinds: Kinds
-    _chosen: Predicate
     _generic: bool
-    _begin: Callable[[], Waits]
+    _descent: Callable[[], After]
     schedule: Schedule
     within: float | None
     budget: Budget | None
@@ -151,7 +145,7 @@ class Backoff(Generic[I]):
 
     def __aiter__(self) -> AsyncIterator[Try]:
         """As `for`, in a coroutine: `async for one_try in backoff(N3): with one_try: ...`."""
-        return TriesAsync(*self._block(), awaitable(interpreter_async()))
+        return TriesAsync(*self._block(), interpreter_async()._handlers)
 
     def __repr__(self) -> str:
         given = {"on": self._on, **self._how()}
@@ -216,13 +210,13 @@ def backoff(
     made._rung = rung
     made._top = reflect(rung)
     made._on = on
-    made._kinds, made._chosen = kinds_and_predicate(on)
     made.schedule = schedule
     made.within = within
     made.budget = budget
     made._generic = within is not None or budget is not None
     checked_run(at(rung).give_up(), PLAIN, Interpreter, schedule, within, budget)
-    made._begin = begins(schedule, made._top)
+    begin = begins(schedule, made._top)
+    made._descent = descents(made._top, *kinds_and_predicate(on), begin)
     return made
 
 

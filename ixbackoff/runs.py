@@ -1,45 +1,29 @@
-"""One run of a program: where it stands on its ladder, and what each step means there."""
+"""One run of a program: where it stands on its ladder, and how long it waits there."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Generator
 from contextlib import suppress
 from typing import Any
 
 from .chains import Chain, Ladder, Step, continued
 from .commands import Misuse
 from .deadlines import NOTE, Expired
-from .failures import asked_for
-from .replay import Entry
-from .schedules import Chance, Schedule, Timing, Waits, usable
-from .steps import (
-    Again,
-    Backoff,
-    Bind,
-    Do,
-    OrBind,
-    OrElse,
-    Retry,
-    Start,
-    Then,
-    Wait,
-    checked_effect,
-    checked_task,
-    performed,
-    tries,
-)
+from .descents import After, Kinds, descents, drawn, shortening
+from .failures import Predicate
+from .schedules import Chance, Timing, Waits
 from .vocabulary import Delay, delay
 
 TRIES = f"{NOTE} attempts made:"
 
 
 class Run:
-    """One run: where it stands on its ladder, what it has tried and waited, and what a step means.
+    """One run: where it stands on its ladder, and what it has tried and waited.
 
     Attributes:
-        resumed: makes an effect that, performed again, goes on at the command that failed.
-        logs: what such effects know.
+        wait: the one that it waits now.
         not_waited: what went wrong with a wait, if something did.
+        expired: what ended it, if its time was over.
         top: the rung where the whole program starts.
         rung: where the run stands.
         sure: whether it stands exactly there. A `bind` that was passed over was never asked where
@@ -49,10 +33,9 @@ class Run:
 
     __slots__ = (
         "chance",
+        "expired",
         "ladder",
-        "logs",
         "not_waited",
-        "resumed",
         "rung",
         "seconds",
         "shortest",
@@ -60,69 +43,25 @@ class Run:
         "timing",
         "top",
         "tries",
-        "waited",
+        "wait",
+        "waited_seconds",
         "waits",
     )
 
-    def __init__(
-        self,
-        program: Chain,
-        timing: Timing,
-        chance: Chance | None,
-        resumed: Callable[[Any, list[Entry]], Any],
-    ) -> None:
+    def __init__(self, program: Chain, timing: Timing, chance: Chance | None) -> None:
         self.ladder = isinstance(program, Ladder)
         self.top = self.rung = program.start if isinstance(program, Ladder) else 0
         self.sure = True
         self.timing = timing
         self.chance = chance
         self.seconds: Waits | None = None
-        self.resumed = resumed
         self.shortest = 0.0
         self.tries = 0
-        self.logs: list[list[Entry]] = []
+        self.wait: Delay | None = None
         self.not_waited: BaseException | None = None
+        self.expired: BaseException | None = None
         self.waits = 0
-        self.waited = 0.0
-
-    def well(self, step: Any, value: Any) -> Any:
-        """What a step has to perform when the program is well: an effect, a ladder, or nothing."""
-        kind = step.__class__
-        if kind is Then:
-            return performed(checked_effect(step.function(value)))
-        if kind is Do:
-            return performed(step.effect)
-        if kind is Start:
-            return checked_task(step.function(*step.arguments, **step.keywords), step.function)
-        if kind is Retry:
-            return self.tried(step)
-        rung, sure = self.rung, self.sure
-        self.descend(step)
-        if kind is Bind:
-            return self.entered(step.function(value), rung, sure)
-        if kind is Wait:
-            return self.delayed(rung, None)
-        return None
-
-    def failed(self, step: Any, failure: Exception) -> Any:
-        """What a step has to perform when the program has failed."""
-        kind = step.__class__
-        if kind is OrElse:
-            return performed(step.effect) if step.chosen(failure) else None
-        rung, sure = self.rung, self.sure
-        if kind is Again:  # inside a retry it is sure, and a rung is left
-            self.rung = rung - 1
-            return self.delayed(rung, failure) if step.chosen(failure) else None
-        self.descend(step)
-        if kind is OrBind and step.chosen(failure):
-            return self.entered(step.function(failure), rung, sure)
-        if kind is Backoff and step.chosen(failure):
-            return self.delayed(rung, failure)
-        return None
-
-    def end_retry(self) -> None:
-        """The rest of a retry is passed over."""
-        self.rung = 0
+        self.waited_seconds = 0.0
 
     def descend(self, step: Step) -> None:
         """Go down as far as the step does, whether it is taken or passed over."""
@@ -132,8 +71,11 @@ class Run:
         self.sure = below is not None
         self.rung = step.bound(self.rung) if below is None else below
 
-    def entered(self, program: Any, rung: int, sure: bool) -> Ladder:
+    def entered(self, step: Any, given: Any) -> Ladder:
         """The program that a `bind` goes on with, if it starts where the run stands."""
+        rung, sure = self.rung, self.sure
+        self.descend(step)
+        program: object = step.function(given)
         if not isinstance(program, Ladder):
             raise Misuse(
                 f"The function of a bind returned {program!r}, which is no program: return one "
@@ -143,52 +85,65 @@ class Run:
         self.rung, self.sure = program.start, True
         return program
 
-    def tried(self, step: Retry) -> Ladder:
-        """`retry` in terms of other steps."""
-        if not step.resumes:
-            return step.from_rung(self.rung)
-        log: list[Entry] = []
-        self.logs.append(log)
-        return tries([self.resumed(step.effect, log)] * (self.rung + 1), step.chosen)
+    def descent(self, rung: int, kinds: Kinds = (), chosen: Predicate = bool) -> After:
+        """What gives the seconds after failures, from this rung down."""
+        k, shortens = self.top - rung, shortening(self.timing)
+        return descents(rung, kinds, chosen, self.begin, k, self.shortest, shortens)()
 
-    def over(self, failure: Exception) -> bool:
-        """Whether no step recovers: from a misuse, and from a wait that was not waited."""
-        return isinstance(failure, Misuse) or failure is self.not_waited
+    def begin(self) -> Waits:
+        """The waits of the run, which are begun once."""
+        if self.seconds is None:
+            self.seconds = drawn(self.timing, self.chance)
+        return self.seconds
 
-    def delayed(self, rung: int, failure: Exception | None) -> Delay:
-        """The wait on `rung`: by the schedule, and never shorter than the last, or than asked for.
-
-        Raises:
-            ValueError: the schedule or the failure gave no usable number of seconds.
-        """
+    def waited(self, rung: int, after: After, failure: Any) -> Generator[Delay, Any, bool]:
+        """Wait, on `rung`, if there is a wait after this failure."""
         try:
-            if self.seconds is None:
-                self.seconds = self.timing.begin(self.chance)
-            k = self.top - rung
-            seconds = usable(self.seconds(k), k, self.timing)
-            asked = 0.0 if failure is None else asked_for(failure)
-        except Exception as error:
+            seconds = after(failure)
+            if seconds is None:
+                return False
+            self.shortest = seconds
+            self.wait = delay(seconds, rung, failure)
+            failure = None
+            yield self.wait
+            self.waits += 1
+            self.waited_seconds += seconds
+        except BaseException as error:
             self.not_waited = error
             raise
-        if not isinstance(self.timing, Schedule):
-            self.shortest = 0.0
-        self.shortest = max(self.shortest, float(seconds), asked)
-        return delay(self.shortest, rung, failure)
+        finally:  # a wait holds its failure
+            failure = self.wait = None
+        return True
 
-    def told(self, failure: BaseException) -> BaseException:
-        """`failure`, with a note of what was done about it."""
-        if self.ladder and isinstance(failure, Exception | Expired):
-            gave_up = failure is self.not_waited
-            return noted(failure, self.tries, self.waits, self.waited, gave_up)
-        return failure
+    def ended(self, value: Any, failure: BaseException | None) -> Any:
+        """The value, or the failure, with a note of what was done about it.
 
-    def check_end(self) -> None:
-        """A program that typed code can run has come down to N0."""
-        if self.rung and self.sure:
-            raise Misuse(
-                f"The program ended at N{self.rung}, not at N0: end it with .give_up(), or go down "
-                "with .retry(...)."
-            )
+        Raises:
+            Misuse: a program that typed code can run has come down to N0, and this one has not.
+        """
+        if self.expired is not None and (failure is None or isinstance(failure, Exception)):
+            failure = self.expired
+        try:
+            if failure is None:
+                if self.rung and self.sure:
+                    raise Misuse(
+                        f"The program ended at N{self.rung}, not at N0: end it with .give_up(), or "
+                        "go down with .retry(...)."
+                    )
+                return value
+            if self.ladder and isinstance(failure, Exception | Expired):
+                gave_up = failure is self.not_waited
+                noted(failure, self.tries, self.waits, self.waited_seconds, gave_up)
+            raise failure
+        finally:
+            failure = None
+
+
+def recoverable(failure: Exception, run: Run | None) -> bool:
+    """Whether a step can recover: not from a misuse, and not from a wait that was not waited."""
+    return not isinstance(failure, Misuse) and (
+        run is None or (failure is not run.not_waited and run.expired is None)
+    )
 
 
 def noted(

@@ -1,29 +1,46 @@
-"""What a program means: one flat stream of commands."""
+"""What a program means: one flat stream of commands.
+
+`chained` is what a chain of steps asks of the machine, step by step; `WELL` and `FAILED` have the
+meaning of each kind of step.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import suppress
-from operator import length_hint
-from types import CoroutineType
-from typing import Any
+from collections.abc import Callable, Mapping
+from types import GeneratorType
+from typing import Any, TypeAlias
 
 from .budgets import Budget, budgeted
-from .chains import Chain, Ladder, Step, chain
-from .commands import Command, Handlers, Misuse, unawaited
-from .deadlines import Expired, checked_seconds, limited
+from .chains import Chain, Step, chain
+from .commands import Command, Handlers
+from .deadlines import checked_seconds, limited
+from .descents import After
+from .failures import Predicate
+from .machine import Inner, performed_on_a_stack
 from .nesting import check_begun
 from .replay import Entry, Stream, replay
-from .runs import Run
+from .runs import Run, recoverable
 from .schedules import Chance, Schedule, Timing, check_schedule, powers_of_two
-from .steps import Again, Do, Map, Task
-from .vocabulary import Delay
+from .steps import (
+    Backoff,
+    Bind,
+    Do,
+    Map,
+    OrBind,
+    OrElse,
+    Resume,
+    Retry,
+    Start,
+    Task,
+    Then,
+    Vary,
+    Wait,
+    checked_effect,
+    checked_task,
+)
 
-CLOSED = 100
-"""How often an attempt may ask for something in its `finally` blocks when nobody answers."""
 NO_HANDLERS: Handlers = {}
-NO_STEPS: Iterator[Any] = iter(())
-StepsIterator = type(NO_STEPS)
+Asked: TypeAlias = Command[Any] | Inner | None
 
 
 def unroll(
@@ -66,140 +83,183 @@ def bounded(stream: Stream, within: float | None, budget: Budget | None) -> Stre
 def unrolled(
     program: Chain, timing: Timing, handlers: Handlers = NO_HANDLERS, chance: Chance | None = None
 ) -> Stream:
-    """`unroll`, where commands of attempts that `handlers` has are answered on the spot.
+    """`unroll`, where commands that `handlers` has are answered on the spot.
 
     A `Timing` that can shorten waits is for simulations.
-
-    The stack is explicit: `frames` holds what goes on when the present chain has ended, the rest of
-    another chain or an attempt's generator. So depth costs no recursion.
     """
     check_begun(program)
-    run = Run(program, timing, chance, Resumed)
-    frames: list[Any] = []
-    steps: Iterator[Any] = iter(program.steps())
-    attempt_depth: int | None = None  # of the stack, where the running attempt began
-    closing = 0  # how often the stream was told to end
+    run = Run(program, timing, chance)
+    return performed_on_a_stack(chained(program, run), run, handlers)
+
+
+def chained(chain: Chain, run: Run | None) -> Task:
+    """A chain: well, it holds a value, or it has failed; each step says what it does in either.
+
+    `run` is that of the program whose steps they are; the steps of an attempt have none.
+    """
     value: Any = None
     failure: BaseException | None = None
-    expired: Expired | None = None
-    effect: Any = None
-    request: Any = None
+    steps: tuple[Any, ...] = chain.steps()
+    last = steps[-1] if steps else None
     try:
-        while True:
-            effect = request = None
-            for step in steps:
-                try:
-                    if failure is None:
-                        if step.__class__ is Map:
-                            value = step.function(value)
-                        elif step.__class__ is not Again:
-                            effect = run.well(step, value)
-                    elif isinstance(failure, Exception) and not run.over(failure):
-                        effect = run.failed(step, failure)
-                except BaseException as error:
-                    failure = error
-                if effect is not None:
-                    break
-                if step.__class__ is Again:
-                    run.end_retry()
-                    steps = NO_STEPS
-                    break
-            if effect is None:
-                if not frames:
-                    break
-                frame = frames.pop()
-                if len(frames) == attempt_depth:
-                    attempt_depth = None
-                    if expired is not None and (failure is None or isinstance(failure, Exception)):
-                        failure = expired  # the attempt held it back
-                if frame.__class__ is StepsIterator:
-                    steps = frame
-                    continue
-                task = frame
-            elif effect.__class__ is Delay:
-                try:
-                    yield effect
-                    run.waits += 1
-                    run.waited += effect.seconds
-                except BaseException as error:
-                    failure = run.not_waited = error
-                    closing += isinstance(error, GeneratorExit)
-                continue
-            else:
-                failure = None
-                if isinstance(effect, Command):
-                    run.tries += attempt_depth is None
-                    try:
-                        value = yield effect
-                    except BaseException as error:
-                        failure = error
-                        closing += isinstance(error, GeneratorExit)
-                    continue
-                if attempt_depth is None and not isinstance(effect, Ladder):
-                    run.tries += 1
-                    attempt_depth = len(frames)
-                    frames.append(steps)
-                elif length_hint(steps):  # otherwise nothing would be left to go on with
-                    frames.append(steps)
-                value = None
-                if isinstance(effect, Chain):
-                    steps = iter(effect.steps())
-                    continue
-                task = effect
-            # An attempt's generator runs until it asks for another attempt, with None, or ends.
-            steps = NO_STEPS
-            send, throw = task.send, task.throw
+        for step in steps:
+            kind = step.__class__
             try:
-                request = send(value) if failure is None else throw(failure)
-                failure = None
-                while closing or request is not None:
-                    try:
-                        if closing:  # nobody answers any more
-                            raise GeneratorExit
-                        handler = handlers.get(request.__class__)
-                        if handler is None:
-                            if request.__class__ is Delay:
-                                raise Misuse("An attempt cannot wait: raise NotReady instead.")
-                            value = yield request
-                        else:
-                            value = handler(request)
-                            if value.__class__ is CoroutineType:
-                                raise unawaited(value, request)
-                    except BaseException as error:
-                        closing += isinstance(error, GeneratorExit)
-                        expired = error if isinstance(error, Expired) else expired
-                        if closing > CLOSED:
-                            raise RuntimeError(
-                                "An attempt goes on although it is closed."
-                            ) from None
-                        request = throw(error)
-                    else:
-                        request = send(value)
-                steps = iter(nested(task))
-                frames.append(task)
-                value = None
-            except StopIteration as end:
-                value, failure = end.value, GeneratorExit() if closing else None
+                if failure is None:
+                    if kind is Map:
+                        value = step.function(value)
+                        continue
+                    asked = WELL.get(kind, passed_over)(step, run, value)
+                elif isinstance(failure, Exception) and recoverable(failure, run):
+                    asked = FAILED.get(kind, passed_over)(step, run, failure)
+                else:
+                    continue
+                if asked is not None:
+                    if step is last and asked.__class__ is Inner:
+                        return asked
+                    value = yield asked
+                    failure = None
+                    if run is not None and run.expired is not None:  # an attempt held it back
+                        raise run.expired
             except BaseException as error:
                 failure = error
-        if failure is None:
-            run.check_end()
-            return value
-        raise run.told(failure)
+        if failure is not None:
+            raise failure
+        return value
     finally:
-        # An exception must not be kept alive by a frame in its own traceback.
-        failure = expired = effect = request = run.not_waited = None
-        for log in run.logs:
-            log.clear()
+        failure = None
 
 
-class Resumed:
+# The meaning of each step: from the step, the run and the value (`WELL`) or the failure
+# (`FAILED`) to what is to be performed, if anything is.
+
+
+def do(step: Do, run: Run | None, _: Any) -> Asked:
+    """Perform the effect."""
+    return performed(step.effect, run)
+
+
+def start(step: Start, run: Run | None, _: Any) -> Asked:
+    """Start the generator function."""
+    task = step.function(*step.arguments, **step.keywords)
+    return performed(checked_task(task, step.function), run)
+
+
+def then(step: Then, run: Run | None, value: Any) -> Asked:
+    """Perform the effect that the function makes of the value."""
+    return performed(checked_effect(step.function(value)), run)
+
+
+def or_else(step: OrElse, run: Run | None, failure: Exception) -> Asked:
+    """Perform the effect instead."""
+    return performed(step.effect, run) if step.chosen(failure) else None
+
+
+def bind(step: Bind, run: Run, value: Any) -> Asked:
+    """Go on with the program that the function makes of the value."""
+    return Inner(chained(run.entered(step, value), run))
+
+
+def or_bind(step: OrBind, run: Run, failure: Exception) -> Asked:
+    """Go on with the program that the function makes of the failure."""
+    if not step.chosen(failure):
+        return passed_over(step, run, failure)
+    return Inner(chained(run.entered(step, failure), run))
+
+
+def wait(step: Wait, run: Run, value: Any) -> Asked:
+    """Wait, and go on with the value. One rung down."""
+    return Inner(waited(step, run, None, value))
+
+
+def backoff(step: Backoff, run: Run, failure: Exception) -> Asked:
+    """Wait, and stay failed. One rung down in any case."""
+    if not step.chosen(failure):
+        return passed_over(step, run, failure)
+    return Inner(waited(step, run, failure, None))
+
+
+def retry(step: Retry, run: Run, _: Any) -> Asked:
+    """Perform the effect; while its failure is chosen, wait and perform it again."""
+    return Inner(retried(step.on, step.chosen, run))
+
+
+def resume(step: Resume, run: Run, _: Any) -> Asked:
+    """As `retry`, where what was answered is not asked again."""
+    return Inner(resumed(step, run))
+
+
+def passed_over(step: Step, run: Run | None, _: Any) -> Asked:
+    """Only go down as far as the step does."""
+    if run is not None:
+        run.descend(step)
+    return None
+
+
+WELL: Mapping[type[Step], Any] = {
+    Do: do,
+    Start: start,
+    Then: then,
+    Bind: bind,
+    Wait: wait,
+    Retry: retry,
+    Vary: retry,
+    Resume: resume,
+}
+FAILED: Mapping[type[Step], Any] = {OrElse: or_else, OrBind: or_bind, Backoff: backoff}
+
+
+def waited(step: Step, run: Run, failure: Exception | None, value: Any) -> Task:
+    """Wait, and be what it was: well with a value, or failed."""
+    try:
+        rung = run.rung
+        run.descend(step)
+        yield from run.waited(rung, run.descent(rung, object), failure)
+        if failure is not None:
+            raise failure
+        return value
+    finally:
+        failure = None
+
+
+def retried(effect_on: Callable[[int], Any], chosen: Predicate, run: Run) -> Task:
+    """Try; as long as its `descent` has a wait for the failure, go down, and try again."""
+    after: After | None = None
+    failure: Exception | None = None
+    try:
+        while True:
+            try:
+                return (yield performed(effect_on(run.rung), run))
+            except Exception as error:
+                if not recoverable(error, run):
+                    raise
+                failure = error
+            after = after or run.descent(run.rung, (), chosen)
+            rung, run.rung = run.rung, max(run.rung - 1, 0)
+            if not (yield from run.waited(rung, after, failure)):
+                raise failure
+    finally:
+        failure = None
+        run.rung = 0
+
+
+def resumed(step: Resume, run: Run) -> Task:
+    """`retried`, with a log of what was answered, which each try has read to it first."""
+    log: list[Entry] = []
+    once = chain(Chain, None, Do(step.effect))
+    try:
+        return (yield from retried(lambda _: Again(once, log), step.chosen, run))
+    finally:
+        log.clear()
+
+
+class Again:
     """An effect that, performed again, goes on at the command that failed."""
 
     __slots__ = ("chain", "log")
 
-    def __init__(self, effect: Any, log: list[Entry]) -> None:
-        self.chain = chain(Chain, None, Do(effect))
+    def __init__(self, chain: Chain, log: list[Entry]) -> None:
+        self.chain = chain
         self.log = log
 
     def __iter__(self) -> Stream:
@@ -219,11 +279,13 @@ class Limited:
         return unroll(self.chain, within=self.seconds)
 
 
-def nested(task: Task) -> tuple[Step, ...]:
-    """The steps of the attempt that a generator asks for, where `Attempt.__iter__` puts them."""
-    place: list[tuple[Step, ...]] = []
-    with suppress(StopIteration):
-        task.send(place)
-    if not place:
-        raise Misuse("An attempt yielded None: write `yield from` with a command or an attempt.")
-    return place[0]
+def performed(effect: Any, run: Run | None) -> Asked:
+    """What is asked for so that `effect` is performed; if that is a try of `run`, it counts."""
+    if run is not None:
+        run.tries += 1
+    if isinstance(effect, Command):
+        return effect
+    if isinstance(effect, Chain):
+        return Inner(chained(effect, None))
+    task = effect if isinstance(effect, GeneratorType) else iter(effect)
+    return Inner(checked_task(task, effect.__class__))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator
 from types import GeneratorType
 from typing import Any, TypeAlias
 
-from .chains import Chain, Ladder, Position, Step, continued, ladder
+from .chains import Chain, Ladder, Position, Step, continued
 from .commands import Command, Misuse
 from .failures import Predicate
 from .vocabulary import Delay
@@ -135,79 +135,41 @@ class Skip(Step):
         return _one_down(rung, "skip")
 
 
-class Varying:
-    """Another effect for each rung."""
-
-    __slots__ = ("function",)
-
-    def __init__(self, function: Function) -> None:
-        self.function = checked_function(function)
-
-
-class Varied:
-    """The one for this rung."""
-
-    __slots__ = ("rung", "varying")
-
-    def __init__(self, varying: Varying, rung: int) -> None:
-        self.varying = varying
-        self.rung = rung
-
-    def __iter__(self) -> Task:
-        effect = checked_effect(self.varying.function(self.rung))
-        return (yield from checked_task(iter(effect), effect))
-
-
 class Retry(Step):
-    """Well: perform the effect; while its failure is chosen, wait and perform it again.
+    """Well: perform the effect; while its failure is chosen, wait and perform it again."""
 
-    Attributes:
-        resumes: whether a further try goes on at the command that failed.
-    """
-
-    __slots__ = ("effect", "chosen", "ladders", "resumes")
+    __slots__ = ("effect", "chosen")
     waits = True
 
-    def __init__(self, effect: Any, chosen: Predicate, resumes: bool) -> None:
-        self.effect = effect if isinstance(effect, Varying) else checked_effect(effect)
+    def __init__(self, effect: Any, chosen: Predicate) -> None:
+        self.effect = checked_effect(effect)
         self.chosen = chosen
-        self.resumes = resumes
-        self.ladders: dict[int, Ladder] = {}
 
     def below(self, rung: Position) -> Position:  # noqa: ARG002
         return 0
 
-    def on(self, rung: int) -> Any:
+    def on(self, rung: int) -> Any:  # noqa: ARG002
         """The effect that is tried on `rung`."""
-        return Varied(self.effect, rung) if isinstance(self.effect, Varying) else self.effect
-
-    def from_rung(self, rung: int) -> Ladder:
-        """It in terms of other steps: try, then wait and try on every rung below."""
-        known = self.ladders.get(rung)
-        if known is None:
-            known = self.ladders[rung] = tries(
-                [self.on(place) for place in range(rung, -1, -1)], self.chosen
-            )
-        return known
+        return self.effect
 
 
-class Again(Backoff):
-    """A `Backoff` inside a `Retry`, which is over unless this waits."""
+class Resume(Retry):
+    """As `Retry`, but a further try goes on at the command that failed."""
 
     __slots__ = ()
 
 
-def always(_: object) -> bool:
-    return True
+class Vary(Retry):
+    """As `Retry`, with the effect that the function makes of each rung."""
 
+    __slots__ = ("function",)
 
-def tries(effects: list[Any], chosen: Predicate) -> Ladder:
-    """Try each effect, wait before each but the first."""
-    first, *others = effects
-    steps: list[Step] = [Do(first)]
-    for effect in others:
-        steps += (Again(chosen), OrElse(effect, always))
-    return ladder(Ladder, len(others), 0, tuple(steps))
+    def __init__(self, function: Function, chosen: Predicate) -> None:
+        self.function = checked_function(function)
+        self.chosen = chosen
+
+    def on(self, rung: int) -> Any:
+        return checked_effect(self.function(rung))
 
 
 class GiveUp(Step):
@@ -252,13 +214,6 @@ def checked_effect(effect: Any) -> Any:
     if isinstance(effect, type) or not hasattr(getattr(effect, "__iter__", None), "__code__"):
         hint = "; call it first, or write call(function, ...)" if callable(effect) else ""
         raise Misuse(f"{effect!r} is no command and no attempt{hint}.")
-    return effect
-
-
-def performed(effect: Any) -> Any:
-    """`effect` as the loop of `unroll` takes it: a command, a chain or a generator."""
-    if not isinstance(effect, EFFECTS):
-        return checked_task(iter(effect), effect.__class__)
     return effect
 
 

@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from ..chains import Chain, chain
 from ..commands import Command, Misuse
 from ..deadlines import LEFT
+from ..machine import Inner, performed_on_a_stack
 from ..replay import Stream
+from ..runs import Run
+from ..schedules import powers_of_two
 from ..together import Ended, branches
 from ..vocabulary import CLOCK, Delay, Together
 from .services import Request, Serving
 from .traces import Happened
 from .worlds import World
 
+NOTHING = chain(Chain, None, None)
 Done: TypeAlias = Callable[["Client", Any, BaseException | None], None]
 
 
@@ -85,7 +90,7 @@ class Client:
         world, stream = self._world, self._stream
         if stream is None:
             return
-        events, traced = world.events, world.trace is not None
+        events, services, traced = world.events, world.services, world.trace is not None
         while True:
             if traced:
                 self._happened(answer, failure)
@@ -101,21 +106,26 @@ class Client:
                 break
             answer = failure = None
             kind = command.__class__
-            if command is CLOCK:
-                answer = events.now
-                continue
-            if traced:
+            if traced and command is not CLOCK and kind is not Inner:
                 self._command, self._since = command, events.now
-            if kind is Delay:
-                self._wait(command)
-                return
+            serving = services.get(kind)
+            if serving is None:
+                if kind is Inner:  # an attempt in the one that it drives: from here on with a stack
+                    run = Run(NOTHING, powers_of_two, None)
+                    stream = self._stream = performed_on_a_stack(command.task, run, {}, [stream])
+                    continue
+                if command is CLOCK:
+                    answer = events.now
+                    continue
+                if kind is Delay:
+                    self._wait(command)
+                    return
             left = LEFT.get()
             if left is not None:  # the next client's is its own
                 LEFT.set(None)
-            serving = world.services.get(kind)
             if serving is None and kind not in world.handlers and kind is not Together:
                 serving = world.find(kind)
-            if isinstance(command, Together):
+            if serving is None and isinstance(command, Together):
                 LEFT.set(left)
                 streams = branches(command)
                 LEFT.set(None)

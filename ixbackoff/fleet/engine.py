@@ -10,7 +10,7 @@ from typing import Any
 
 from ..budgets import Budget
 from ..chains import Ladder
-from ..commands import Handlers, Interpreter, Misuse
+from ..commands import Command, Handlers, Interpreter, Misuse
 from ..deadlines import LEFT
 from ..nesting import RUNNING
 from ..replay import Stream
@@ -21,7 +21,7 @@ from .clients import Client
 from .endless import endless
 from .events import Events
 from .outcomes import Outcome, Second
-from .retries import Retrier, Retries, tried
+from .retries import Retries, tried
 from .services import Served, Service, Serving
 from .traces import Happened
 from .worlds import Running, World
@@ -144,7 +144,7 @@ class Engine:
         if budget is None and self.within is None:
             _, retries = self.retries.get(id(mine)) or self.known(mine)
             if retries is not None:
-                return Retrier(retries, number)
+                return retries.client(number)
 
         def stream() -> Stream:
             chance = self.events.random
@@ -161,10 +161,13 @@ class Engine:
 
     def retried(self, program: Ladder) -> Retries | None:
         """What clients share that only try one command again and again, if that is the program."""
-        command = tried(program)
-        if command is None or self.world.find(command.command.__class__) is None:
+        found = tried(program)
+        if found is None:
             return None
-        return Retries(self.world, program, command, self.timing, self.persistent, self.done)
+        command = isinstance(found.effect, Command)
+        if command and self.world.find(found.effect.__class__) is None:
+            return None
+        return Retries(self.world, program, found, self.timing, self.persistent, self.done)
 
     def pause(self) -> float:
         return 0.0 if self.rate is None else -log(1.0 - self.random()) / self.rate

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Any, Generic, NamedTuple, Never, Self, TypeAlias, TypeVar
 
-from ..commands import AsyncInterpreter, Command, Handler, Interpreter, Misuse, awaitable
+from ..commands import AsyncInterpreter, Command, Handler, Interpreter, Misuse
 from ..deadlines import time_limit
 from ..loops import answered, answered_async
 from ..vocabulary import CLOCK, Delay, Log, Now, Pick, Throw, Together
@@ -84,7 +84,7 @@ class World(Generic[E]):
             raise Misuse(f"{scripts!r} is no script: write Kind.handled_by(answers(...)).")
         self.now = 0.0
         self.trace: list[Performed] = []
-        self._scripts = awaitable(scripts)
+        self._scripts = scripts._handlers
         self._missed: Unscripted | None = None
 
     @property
@@ -182,7 +182,7 @@ class World(Generic[E]):
 
     def _left(self) -> list[str]:
         left: list[str] = []
-        for kind, (_, handler) in self._scripts.items():
+        for kind, handler in self._scripts.items():
             unused: list[str] = getattr(handler, "unused", list)()
             left += [f"{kind.__name__}: {answer}" for answer in unused]
         return left
@@ -276,7 +276,7 @@ class VirtualAsync(World[E]):
 
     async def _together(self, command: Together) -> list[Any]:
         together: list[Any] = await answered_async(
-            interleaved(command, self), awaitable(self.interpreter)
+            interleaved(command, self), self.interpreter._handlers
         )
         return together
 
