@@ -5,13 +5,24 @@ wait would be shorter, that waits once too often, or that nests one retry in ano
 value: an interpreter decides what its commands do.
 """
 
-from .attempts import Attempt, Do, Effect, First, all_of, attempt, do, first_of
-from .budgets import Budget
-from .calls import Call, CallAsync, call, call_async
-from .commands import AsyncInterpreter, Command, Interpreter, Misuse
-from .deadlines import time_limit
-from .failures import ClientError, DeadlineExceeded, NotReady, ServerError, Throttled, Transient
-from .nat import (
+from ._functions.answering import answered_by
+from ._functions.backoff import Backoff, backoff
+from ._limits.budgets import Budget
+from ._limits.deadlines import time_limit
+from ._meaning.planning import Plan, plan
+from ._meaning.replay import Diverged
+from ._meaning.semantics import unroll
+from ._words.calls import Call, CallAsync, call, call_async
+from ._words.commands import AsyncInterpreter, Command, Interpreter, Misuse
+from ._words.failures import (
+    ClientError,
+    DeadlineExceeded,
+    NotReady,
+    ServerError,
+    Throttled,
+    Transient,
+)
+from ._words.nat import (
     N0,
     N1,
     N2,
@@ -39,14 +50,10 @@ from .nat import (
     Z,
     reflect,
 )
-from .plain import answered_by
-from .planning import Plan, plan
-from .programs import Program, at
-from .replay import Diverged
-from .retrying import Backoff, backoff
-from .schedules import Computed, Constant, Exponential, Fibonacci, Listed, Schedule
-from .semantics import unroll
-from .vocabulary import Delay, Download, Log, Now, Pick, Standard, Throw, Upload
+from ._words.vocabulary import Delay, Download, Log, Now, Pick, Standard, Throw, Upload
+from ._writing.attempts import Attempt, Do, Effect, First, all_of, attempt, do, first_of
+from ._writing.programs import Program, at
+from .schedules.kinds import Computed, Constant, Exponential, Fibonacci, Listed, Schedule
 
 __all__ = [
     "AsyncInterpreter",
@@ -123,3 +130,8 @@ __all__ = [
     "time_limit",
     "unroll",
 ]
+
+for _name in __all__:  # or a traceback would say ixbackoff.NotReady
+    if getattr(globals()[_name], "__module__", "").startswith(f"{__name__}._"):
+        globals()[_name].__module__ = __name__
+del _name

@@ -1,155 +1,21 @@
-"""Schedules as they have been published, by their names."""
+"""Schedules as they were published, by their names."""
 
-from __future__ import annotations
-
-from math import inf
-from typing import Final, final
-
-from .algebra import Changed, Schedule
-from .schedules import Constant, Exponential
-from .timings import Chance, Waits, any_chance, begun, is_finite, never_shorter
-
-
-def aws_polling(max_wait_interval: float) -> Schedule:
-    """Waits of 2^k * 100 ms, at most `max_wait_interval` seconds, and no jitter.
-
-    From the polling loop of the AWS General Reference ("Error retries and exponential backoff in
-    AWS"), where the longest wait and the number of polls belong to the operation.
-
-    >>> aws_polling(max_wait_interval=1).preview(5)
-    [0.1, 0.2, 0.4, 0.8, 1.0]
-
-    Raises:
-        ValueError: `max_wait_interval` is less than 0.1, or not finite.
-    """
-    return Exponential(0.1, 2.0, cap=max_wait_interval)
-
-
-def thain(timeout: float, maximum: float, factor: float = 2.0) -> Schedule:
-    """MIN(R * T * F^N, M), with R evenly between 1 and 2.
-
-    From "Exponential Backoff in Distributed Systems" (Douglas Thain, 2009). At the cap it loses its
-    spread: everyone waits exactly M.
-
-    >>> thain(timeout=0.01, maximum=1).longest(10)
-    1.0
-
-    Args:
-        timeout: T, seconds: the outer limit of the response time, such as its 99th percentile.
-        maximum: M, seconds: as short as the customers want, and so long that clients / M is a
-            rate of failed requests that the service can hold.
-        factor: F.
-
-    Raises:
-        ValueError: `timeout` is not above 0, `factor` is less than 1, or `maximum` is negative.
-    """
-    most = Constant(maximum)
-    return Exponential(timeout, factor, cap=max(timeout, most.every)).jittered(2.0) & most
-
-
-@final
-class WholeSeconds(Changed):
-    """The waits of a schedule, without the fractions of their seconds.
-
-    >>> from ixbackoff import Exponential
-    >>> WholeSeconds(Exponential(0.7)).preview(4)
-    [0.0, 1.0, 2.0, 5.0]
-
-    Raises:
-        TypeError: it is given no schedule.
-    """
-
-    __slots__ = ()
-
-    def begin(self, chance: Chance | None = None) -> Waits:
-        waits = begun(self.schedule, chance)
-        return lambda k: whole(waits(k))
-
-    def longest(self, k: int) -> float:
-        return whole(self.schedule.longest(k))
-
-
-def whole(seconds: float) -> float:
-    return seconds if seconds == inf else float(int(seconds))
-
-
-fault_tolerant_shell: Final[Schedule] = WholeSeconds(
-    Exponential(base=1.0, factor=2.0, cap=3600.0).jittered(2.0)
+from .schedules.published import (
+    NormalJitter,
+    WholeSeconds,
+    aws_polling,
+    fault_tolerant_shell,
+    post_blue,
+    post_green,
+    thain,
 )
-"""1 s, doubled, at most an hour, and then times U[1, 2], in whole seconds: the schedule of `try` in
-the fault tolerant shell (Douglas Thain). The spread comes after the cap, so it is kept there: waits
-of an hour to two. Where one would be shorter than the one before, it is as long.
-"""
 
-
-@final
-class NormalJitter(Schedule):
-    """Waits that grow by `factor` from `min_delay` to `max_delay`, with a normal jitter on top.
-
-    From the pseudo-code of "Exponential Backoff or how not to crash a server": the first wait is
-    `min_delay`; after each, `delay = min(delay * factor, max_delay)`, then
-    `delay += N(0, delay * jitter)`. The jitter is carried over into the waits that follow, and it
-    comes after the cap, so nothing bounds a wait. Where the pseudo-code would shorten one, it is as
-    long as the one before.
-
-    >>> NormalJitter(min_delay=0.1, factor=3, jitter=0, max_delay=2).preview(4)
-    [0.1, 0.30000000000000004, 0.9000000000000001, 2.0]
-
-    Args:
-        min_delay: seconds of the first wait.
-        factor: how much longer each is than the one before, but for the jitter.
-        jitter: the standard deviation, as a share of the wait.
-        max_delay: seconds of the longest wait, but for the jitter.
-
-    Raises:
-        ValueError: `min_delay` is not above 0, `factor` is less than 1, `jitter` is negative, or
-            `max_delay` is less than `min_delay`.
-    """
-
-    __slots__ = ("min_delay", "factor", "jitter", "max_delay")
-    sound = True
-
-    def __init__(self, min_delay: float, factor: float, jitter: float, max_delay: float) -> None:
-        for name, seconds in ("min_delay", min_delay), ("max_delay", max_delay):
-            if not (is_finite(seconds) and seconds >= min_delay > 0):
-                raise ValueError(
-                    f"{name}={seconds!r}: give seconds above 0, and a max_delay that is not "
-                    "below min_delay."
-                )
-        if not (is_finite(factor) and factor >= 1):
-            raise ValueError(f"factor={factor!r}: waits never shorten, so the factor is 1 or more.")
-        if not (is_finite(jitter) and jitter >= 0):
-            raise ValueError(f"jitter={jitter!r}: give a share of the wait, 0 or more.")
-        self.min_delay: Final = float(min_delay)
-        self.factor: Final = float(factor)
-        self.jitter: Final = float(jitter)
-        self.max_delay: Final = float(max_delay)
-
-    @property
-    def deterministic(self) -> bool:
-        return self.jitter == 0
-
-    def begin(self, chance: Chance | None = None) -> Waits:
-        return never_shorter(self.delays(chance))
-
-    def delays(self, chance: Chance | None) -> Waits:
-        """What the pseudo-code computes, shorter or not."""
-        normal = (chance or any_chance()).normalvariate if self.jitter else None
-        delay, at = self.min_delay, 0
-
-        def delays(k: int) -> float:
-            nonlocal delay, at
-            while at < k:  # each is made of the one before, whether that was asked for or not
-                delay = min(delay * self.factor, self.max_delay)
-                delay += normal(0.0, abs(delay) * self.jitter) if normal else 0.0
-                at += 1
-            return delay
-
-        return delays
-
-
-post_blue: Final = NormalJitter(min_delay=0.1, factor=2.7, jitter=0.1, max_delay=600.0)
-"""The blue graph of "Exponential Backoff or how not to crash a server"."""
-
-post_green: Final = NormalJitter(min_delay=1.0, factor=1.5, jitter=0.1, max_delay=300.0)
-"""Its green graph."""
+__all__ = [
+    "NormalJitter",
+    "WholeSeconds",
+    "aws_polling",
+    "fault_tolerant_shell",
+    "post_blue",
+    "post_green",
+    "thain",
+]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from ixbackoff import time_limit
-from ixbackoff.nesting import RUNNING
+from ixbackoff._limits.nesting import RUNNING
 
 settings.register_profile(
     "same",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import NoneType
 from typing import Any, TypeVar, get_args, get_origin
 
-from ..commands import Command, Handler, Handlers, Interpreter, Misuse
+from .._words.commands import Command, Handler, Handlers, Interpreter, Misuse
 from ..testing.scripts import Taking, Unscripted
 from .events import Events
 from .services import Asker, Request, Service, Serving

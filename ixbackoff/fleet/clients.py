@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from ..chains import Chain, chain
-from ..commands import Command, Misuse
-from ..deadlines import LEFT
-from ..machine import Inner, performed_on_a_stack
-from ..replay import Stream
-from ..runs import Run
-from ..schedules import powers_of_two
-from ..together import Ended, branches
-from ..vocabulary import CLOCK, Delay, Together
+from .._limits.deadlines import LEFT
+from .._meaning.chains import Chain, chain
+from .._meaning.machine import Inner, performed_on_a_stack
+from .._meaning.runs import Run
+from .._running.together import Ended, branches
+from .._words.commands import Command, Misuse, Stream
+from .._words.vocabulary import CLOCK, Delay, Together
+from ..schedules.kinds import powers_of_two
 from .services import Request, Serving
 from .traces import Happened
 from .worlds import World

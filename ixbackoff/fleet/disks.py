@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from ..commands import Command
-from ..failures import Transient
+from .._words.commands import Command
+from .._words.failures import Transient
 from .events import Events
 from .services import Request, Service, Serving
 from .sharing import Sharing

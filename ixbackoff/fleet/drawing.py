@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..commandline import WRONG
+from .._commandline import WRONG
 from ..plotting.pictures import FORMATS, SAME, needed
 
 

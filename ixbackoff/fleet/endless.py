@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from ..chains import Ladder
-from ..commands import Misuse
-from ..failures import Transient
-from ..replay import Stream
-from ..schedules import Chance, Schedule, Timing, Waits, usable
-from ..semantics import bounded, unrolled
-from ..vocabulary import Delay, delay
+from .._meaning.chains import Ladder
+from .._meaning.semantics import bounded, unrolled
+from .._words.commands import Misuse, Stream
+from .._words.failures import Transient
+from .._words.vocabulary import Delay, delay
+from ..schedules.kinds import Chance, Schedule, Timing, Waits, usable
 
 
 def endless(program: Ladder, timing: Timing, chance: Chance, within: float | None) -> Stream:

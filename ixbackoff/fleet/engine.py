@@ -8,15 +8,14 @@ from contextlib import contextmanager
 from math import ceil, log
 from typing import Any
 
-from ..budgets import Budget
-from ..chains import Ladder
-from ..commands import Command, Handlers, Interpreter, Misuse
-from ..deadlines import LEFT
-from ..nesting import RUNNING
-from ..replay import Stream
-from ..schedules import Timing
-from ..semantics import bounded, unrolled
-from ..vocabulary import Log, Now, Pick, Throw
+from .._limits.budgets import Budget
+from .._limits.deadlines import LEFT
+from .._limits.nesting import RUNNING
+from .._meaning.chains import Ladder
+from .._meaning.semantics import bounded, unrolled
+from .._words.commands import Command, Handlers, Interpreter, Misuse, Stream
+from .._words.vocabulary import Log, Now, Pick, Throw
+from ..schedules.kinds import Timing
 from .clients import Client
 from .endless import endless
 from .events import Events

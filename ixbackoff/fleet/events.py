@@ -10,7 +10,7 @@ from operator import itemgetter
 from random import Random
 from typing import Any, TypeAlias
 
-from ..commands import Misuse
+from .._words.commands import Misuse
 
 Action: TypeAlias = Callable[[Any], object]
 

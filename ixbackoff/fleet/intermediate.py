@@ -6,14 +6,13 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from ..budgets import Budget
-from ..chains import Ladder
-from ..commands import Command
-from ..nat import Nat, Z
-from ..programs import Program
-from ..replay import Stream
-from ..schedules import Timing, powers_of_two
-from ..semantics import bounded, unrolled
+from .._limits.budgets import Budget
+from .._meaning.chains import Ladder
+from .._meaning.semantics import bounded, unrolled
+from .._words.commands import Command, Stream
+from .._words.nat import Nat, Z
+from .._writing.programs import Program
+from ..schedules.kinds import Timing, powers_of_two
 from .clients import Client
 from .engine import checked, checked_budget, standard
 from .events import Events

@@ -5,10 +5,10 @@ from __future__ import annotations
 from argparse import ArgumentTypeError
 from typing import Any
 
-from ..chains import Ladder
-from ..commandline import found
-from ..commands import AsyncInterpreter, Interpreter
-from ..schedules import Timing
+from .._commandline import found
+from .._meaning.chains import Ladder
+from .._words.commands import AsyncInterpreter, Interpreter
+from ..schedules.kinds import Timing
 
 
 def program(text: str) -> Any:

@@ -6,7 +6,7 @@ from collections import deque
 from dataclasses import dataclass
 from math import inf
 
-from ..failures import Throttled
+from .._words.failures import Throttled
 from .events import Events
 from .services import Request, Service, Serving
 

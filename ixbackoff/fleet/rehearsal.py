@@ -12,11 +12,11 @@ from shutil import get_terminal_size
 from time import monotonic
 from typing import Any
 
-from ..budgets import Budget
-from ..chains import Ladder
-from ..commandline import FAILED, WRONG, Parser, number, told, whole
-from ..commands import Command, Misuse
-from ..schedules import powers_of_two
+from .._commandline import FAILED, WRONG, Parser, number, told, whole
+from .._limits.budgets import Budget
+from .._meaning.chains import Ladder
+from .._words.commands import Command, Misuse
+from ..schedules.kinds import powers_of_two
 from .answers import Answering
 from .drawing import add_picture, pictured
 from .named import interpreter, program, timing

@@ -9,18 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from ..chains import Chain, Ladder
-from ..commands import Command, Misuse
-from ..descents import begins, descents, drawn, shortening
-from ..failures import DeadlineExceeded, Predicate
-from ..machine import close, performed_on_a_stack
-from ..nesting import check_begun
-from ..replay import Stream
-from ..runs import Run, noted
-from ..schedules import Timing
-from ..semantics import Limited, chained
-from ..steps import Do, Retry, Start
-from ..vocabulary import Together, delay
+from .._limits.nesting import check_begun
+from .._meaning.chains import Chain, Ladder
+from .._meaning.descents import begins, descents, drawn, shortening
+from .._meaning.machine import close, performed_on_a_stack
+from .._meaning.runs import Run, noted
+from .._meaning.semantics import Limited, chained
+from .._meaning.steps import Do, Retry, Start
+from .._words.commands import Command, Misuse, Stream
+from .._words.failures import DeadlineExceeded, Predicate
+from .._words.vocabulary import Together, delay
+from ..schedules.kinds import Timing
 from .clients import NOTHING, Client
 from .services import Request
 from .traces import Happened

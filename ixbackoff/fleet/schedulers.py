@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..commands import Command
-from ..failures import Transient
+from .._words.commands import Command
+from .._words.failures import Transient
 from .events import Events
 from .services import Request, Service, Serving
 from .sharing import Sharing

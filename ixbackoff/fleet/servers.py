@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 
-from ..commands import Command
+from .._words.commands import Command
 from .events import Events
 from .services import Request, Service, Serving
 

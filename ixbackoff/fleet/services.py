@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, Generic, Protocol, TypeVar, final
 
-from ..commands import Command, Handlers, Interpreter, Misuse
+from .._words.commands import Command, Handlers, Interpreter, Misuse
 from .events import Events
 
 E_contra = TypeVar("E_contra", contravariant=True)

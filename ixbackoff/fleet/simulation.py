@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable
 from contextvars import copy_context
 from typing import NamedTuple, TypeVar
 
-from ..budgets import Budget
-from ..commands import Misuse
-from ..deadlines import checked_seconds
-from ..nat import Nat, Z
-from ..programs import Program
-from ..schedules import Timing, powers_of_two
-from ..vocabulary import Delay, Log, Now, Pick, Throw
+from .._limits.budgets import Budget
+from .._limits.deadlines import checked_seconds
+from .._words.commands import Misuse
+from .._words.nat import Nat, Z
+from .._words.vocabulary import Delay, Log, Now, Pick, Throw
+from .._writing.programs import Program
+from ..schedules.kinds import Timing, powers_of_two
 from .engine import Engine
 from .outcomes import Outcome, Second
 from .services import Served

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ..commands import Command
+from .._words.commands import Command
 
 
 class Happened(NamedTuple):

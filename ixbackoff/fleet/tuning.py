@@ -7,13 +7,13 @@ from argparse import Namespace
 from math import ceil, log
 from typing import NamedTuple
 
-from ..commandline import FAILED, Parser, number, whole
-from ..commands import Command
-from ..failures import ServerError
-from ..nat import DEEPEST, N20
-from ..programs import at
-from ..published import thain
-from ..schedules import Schedule
+from .._commandline import FAILED, Parser, number, whole
+from .._words.commands import Command
+from .._words.failures import ServerError
+from .._words.nat import DEEPEST, N20
+from .._writing.programs import at
+from ..schedules.kinds import Schedule
+from ..schedules.published import thain
 from .events import Events
 from .services import Request, Service, Serving
 from .simulation import simulate

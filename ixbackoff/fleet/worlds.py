@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from ..commands import Command, Handlers, Misuse
+from .._words.commands import Command, Handlers, Misuse
 from .events import Events
 from .outcomes import Tally
 from .services import Request, Serving

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 
-from ..failures import ClientError, ServerError, Throttled
+from .._words.failures import ClientError, ServerError, Throttled
 from .refusals import RedirectError
 
 SECONDS = re.compile(r"[0-9]+(\.[0-9]*)?", re.ASCII)

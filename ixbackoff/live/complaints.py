@@ -10,7 +10,7 @@ import os
 import re
 import ssl
 
-from ..failures import ClientError, ServerError, Throttled
+from .._words.failures import ClientError, ServerError, Throttled
 from .refusals import StoreError
 
 STATUS = re.compile(r"status code: ([0-9]{3})")

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import httpx2
 
-from ..vocabulary import Download, without_secrets
+from .._words.vocabulary import Download, without_secrets
 from .answers import failure_of_status
 from .limits import Limits
 from .refusals import RedirectError, TooLarge

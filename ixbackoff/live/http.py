@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import httpx2
 
-from ..vocabulary import Download
+from .._words.vocabulary import Download
 from .exchanges import Body, Exchange, Progress
 from .files import PartFile
 from .limits import Limits

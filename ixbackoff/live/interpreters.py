@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import logging
 import random
-import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Never
 
-from ..calls import Call, CallAsync
-from ..commands import AsyncInterpreter, Interpreter
-from ..eventloops import now
-from ..plain import LONGEST_SLEEP
-from ..vocabulary import Delay, Download, Log, Now, Pick, Standard, Throw, Upload
+from .._running.eventloops import now
+from .._running.sleeping import sleep, sleep_async
+from .._words.calls import Call, CallAsync
+from .._words.commands import AsyncInterpreter, Interpreter
+from .._words.vocabulary import Delay, Download, Log, Now, Pick, Standard, Throw, Upload
 from .extras import needed
 from .limits import DEFAULT_LIMITS, Limits
 from .times import Deadline
@@ -69,10 +68,6 @@ def live(
     kept = dict(stores or {})
     log = logger or LOGGER
 
-    def sleep(command: Delay) -> None:
-        log.info("%s", command)
-        time.sleep(min(command.seconds, LONGEST_SLEEP))
-
     def download(command: Download) -> None:
         deadline = Deadline(limits)
         with needed("Download"):
@@ -82,7 +77,7 @@ def live(
     return (
         Download.handled_by(download)
         | Upload.handled_by(lambda command: upload(command, kept, limits))
-        | Delay.handled_by(sleep)
+        | Delay.handled_by(lambda wait: sleep(wait, log))
         | at_once(log)
     )
 
@@ -109,18 +104,12 @@ def live_async(
             from . import http
         await http.download_async(command, limits, deadline, progress)
 
-    async def sleep(command: Delay) -> None:
-        with needed("Delay"):
-            import anyio
-        log.info("%s", command)
-        await anyio.sleep(min(command.seconds, LONGEST_SLEEP))
-
     calls: type[CallAsync[Any]] = CallAsync
 
     return (
         Download.awaited_by(download)
         | Upload.awaited_by(lambda command: upload_async(command, kept, limits))
-        | Delay.awaited_by(sleep)
+        | Delay.awaited_by(lambda wait: sleep_async(wait, log))
         | calls.awaited_by(lambda command: command())
         | at_once(log)
     )

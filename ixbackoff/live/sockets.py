@@ -13,7 +13,7 @@ from functools import partial
 
 import httpcore2
 
-from ..endings import ENDING
+from .._running.aborting import ENDING
 from .times import Deadline
 
 PIECE = 16 * 1024  # bytes; small enough to be sent by one call to the system or none

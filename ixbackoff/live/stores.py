@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from ..vocabulary import without_secrets
+from .._words.vocabulary import without_secrets
 from .extras import needed
 from .limits import DEFAULT_LIMITS, Limits
 

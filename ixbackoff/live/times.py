@@ -6,7 +6,7 @@ import time
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from ..deadlines import time_limit
+from .._limits.deadlines import time_limit
 from .limits import Limits
 
 

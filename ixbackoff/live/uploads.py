@@ -12,8 +12,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TypedDict
 
-from ..endings import check_goes_on
-from ..vocabulary import Upload, without_secrets
+from .._running.aborting import check_goes_on
+from .._words.vocabulary import Upload, without_secrets
 from .complaints import failure_of
 from .extras import needed
 from .folders import swept

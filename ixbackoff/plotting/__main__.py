@@ -6,8 +6,8 @@ import sys
 from argparse import ArgumentTypeError, Namespace
 from pathlib import Path
 
-from ..commandline import WRONG, Parser, found, whole
-from ..schedules import Timing
+from .._commandline import WRONG, Parser, found, whole
+from ..schedules.kinds import Timing
 from .pictures import plot
 
 POST = ("ixbackoff.published:post_blue", "ixbackoff.published:post_green")

@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from ..schedules import Timing
+from ..schedules.kinds import Timing
 
 SCALES = {"linear": "linear", "logarithmic": "log"}
 FORMATS = ("png", "svg")

@@ -7,7 +7,7 @@ from argparse import ArgumentTypeError, Namespace
 from importlib.util import find_spec
 from pathlib import Path
 
-from ..commandline import INTERRUPTED, WRONG, Parser
+from .._commandline import INTERRUPTED, WRONG, Parser
 
 PACKAGES = ("httpx2", "obstore", "rich", "sqlalchemy")
 LONGEST = 86_400.0

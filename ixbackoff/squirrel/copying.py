@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .. import Command, Delay, Interpreter, Schedule, Standard
-from ..commands import Handler
-from ..failures import ClientError, ServerError
+from .._words.commands import Handler
+from .._words.failures import ClientError, ServerError
 from ..live import response_headers
 from .commands import GenerateUUID, GetETag, Resource
 from .display import COPIED, HIT, Display, Line, described

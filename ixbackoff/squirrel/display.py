@@ -16,7 +16,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from ..vocabulary import Delay, Download, without_secrets
+from .._words.vocabulary import Delay, Download, without_secrets
 
 HIT = "hit"
 COPIED = "copied"

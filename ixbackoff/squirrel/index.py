@@ -12,8 +12,8 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.schema import CreateTable
 
-from ..commands import Interpreter
-from ..failures import Transient
+from .._words.commands import Interpreter
+from .._words.failures import Transient
 from .commands import Copy, FindCopy, RecordCopy
 
 COPIES = Table(

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from ..vocabulary import Delay
+from .._words.vocabulary import Delay
 from .display import Display
 
 

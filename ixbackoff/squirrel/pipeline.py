@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple, TypeAlias
 
 from .. import N3, Delay, Do, Download, Log, Program, Upload, Z, at, attempt
-from ..vocabulary import without_secrets
+from .._words.vocabulary import without_secrets
 from .commands import Copy, FindCopy, GenerateUUID, GetETag, RecordCopy, Resource
 
 Row: TypeAlias = GetETag | FindCopy | GenerateUUID | RecordCopy | Download | Upload | Log

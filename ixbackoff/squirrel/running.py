@@ -15,9 +15,9 @@ from urllib.parse import unquote, urlsplit
 from sqlalchemy.engine import URL
 
 from .. import N3, Command, Delay, Exponential, at, call
-from ..commands import Handler
+from .._words.commands import Handler
+from .._words.vocabulary import without_secrets
 from ..live import live, s3_store, store_of
-from ..vocabulary import without_secrets
 from .commands import Resource
 from .copying import Parts, answering, copied
 from .demo import RESOURCES, WHAT_HAPPENS, origin

@@ -8,11 +8,10 @@ from contextvars import Context, copy_context
 from heapq import heappop, heappush
 from typing import Any, Protocol, TypeAlias
 
-from ..commands import Command
-from ..deadlines import LEFT
-from ..replay import Stream
-from ..together import Ended, branches
-from ..vocabulary import Together
+from .._limits.deadlines import LEFT
+from .._running.together import Ended, branches
+from .._words.commands import Command, Stream
+from .._words.vocabulary import Together
 
 Outcome: TypeAlias = Generator[Command[Any], Any, tuple[Any, BaseException | None]]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from math import isfinite
 from typing import Any, Generic, TypeVar, overload
 
-from ..commands import Command
+from .._words.commands import Command
 
 A = TypeVar("A")
 C = TypeVar("C", bound=Command[Any])
@@ -122,7 +122,7 @@ def answers(*script: A | BaseException) -> Answers[A]:
     >>> handler = answers(NotReady(), 7)
     >>> handler(call(int))
     Traceback (most recent call last):
-    ixbackoff.failures.NotReady
+    ixbackoff.NotReady
     >>> handler(call(int))
     7
     """

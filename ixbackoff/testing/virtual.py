@@ -5,10 +5,10 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Any, Generic, NamedTuple, Never, Self, TypeAlias, TypeVar
 
-from ..commands import AsyncInterpreter, Command, Handler, Interpreter, Misuse
-from ..deadlines import time_limit
-from ..loops import answered, answered_async
-from ..vocabulary import CLOCK, Delay, Log, Now, Pick, Throw, Together
+from .._limits.deadlines import time_limit
+from .._running.loops import answered, answered_async
+from .._words.commands import AsyncInterpreter, Command, Handler, Interpreter, Misuse
+from .._words.vocabulary import CLOCK, Delay, Log, Now, Pick, Throw, Together
 from .concurrency import interleaved
 from .scripts import Taking, Unscripted, given_by
 

@@ -11,14 +11,14 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from ...attempts import Attempt, Do, attempt, do
-from ...commandline import number, whole
-from ...failures import NotReady
-from ...nat import N20, Z
-from ...programs import Program, at
-from ...published import fault_tolerant_shell
-from ...schedules import Constant, Schedule
-from ...vocabulary import Delay
+from ..._commandline import number, whole
+from ..._words.failures import NotReady
+from ..._words.nat import N20, Z
+from ..._words.vocabulary import Delay
+from ..._writing.attempts import Attempt, Do, attempt, do
+from ..._writing.programs import Program, at
+from ...schedules.kinds import Constant, Schedule
+from ...schedules.published import fault_tolerant_shell
 from ..disks import Disk, Look, WriteFile
 from ..drawing import pictured
 from ..outcomes import Outcome

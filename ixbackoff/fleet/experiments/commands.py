@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...commandline import Parser, whole
+from ..._commandline import Parser, whole
 from ..drawing import add_picture
 
 

@@ -14,12 +14,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from ...attempts import Do, attempt
-from ...commandline import whole
-from ...nat import N20
-from ...programs import at
-from ...schedules import Constant, Exponential, Timing
-from ...shortening import DecorrelatedJitter, EqualJitter, FullJitter
+from ..._commandline import whole
+from ..._words.nat import N20
+from ..._writing.attempts import Do, attempt
+from ..._writing.programs import at
+from ...schedules.kinds import Constant, Exponential, Timing
+from ...schedules.shortening import DecorrelatedJitter, EqualJitter, FullJitter
 from ..drawing import pictured
 from ..rows import Read, Row, Write
 from ..simulation import simulate

@@ -14,12 +14,12 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-from ...attempts import do
-from ...commandline import whole
-from ...nat import N20, Z
-from ...programs import Program, at
-from ...schedules import Timing
-from ...vocabulary import Delay, Now
+from ..._commandline import whole
+from ..._words.nat import N20, Z
+from ..._words.vocabulary import Delay, Now
+from ..._writing.attempts import do
+from ..._writing.programs import Program, at
+from ...schedules.kinds import Timing
 from ..drawing import pictured
 from ..outcomes import Outcome
 from ..post import PostServer

@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import ceil, inf, log
 from typing import NamedTuple
 
-from ...algebra import Schedule
-from ...schedules import Constant, Exponential
+from ...schedules.algebra import Schedule
+from ...schedules.kinds import Constant, Exponential
 
 
 class Formula(NamedTuple):

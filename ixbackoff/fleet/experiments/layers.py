@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from ...attempts import do
-from ...budgets import Budget
-from ...commandline import number, whole
-from ...nat import N2, Z
-from ...programs import Program, at
-from ...schedules import Exponential, Schedule
-from ...vocabulary import Delay, Now
+from ..._commandline import number, whole
+from ..._limits.budgets import Budget
+from ..._words.nat import N2, Z
+from ..._words.vocabulary import Delay, Now
+from ..._writing.attempts import do
+from ..._writing.programs import Program, at
+from ...schedules.kinds import Exponential, Schedule
 from ..drawing import pictured
 from ..intermediate import Layer, Metered
 from ..outcomes import Outcome

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ...attempts import do
-from ...commands import Command
-from ...nat import N20, Z
-from ...programs import Program, at
-from ...published import NormalJitter
-from ...schedules import Constant, Schedule
-from ...vocabulary import Delay, Now
+from ..._words.commands import Command
+from ..._words.nat import N20, Z
+from ..._words.vocabulary import Delay, Now
+from ..._writing.attempts import do
+from ..._writing.programs import Program, at
+from ...schedules.kinds import Constant, Schedule
+from ...schedules.published import NormalJitter
 
 CLIENTS = 1000
 THINK = 10.0

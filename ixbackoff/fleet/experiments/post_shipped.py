@@ -5,8 +5,9 @@ from __future__ import annotations
 from math import log
 from typing import Final, final
 
-from ...shortening import Shortening
-from ...timings import Chance, Waits, any_chance, is_finite
+from ..._words.checks import is_finite
+from ...schedules.shortening import Shortening
+from ...schedules.timings import Chance, Waits, any_chance
 from .post_client import FACTOR, LONGEST, THINK
 
 DEVIATION = 0.1

@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
-from ...attempts import Attempt, Do, attempt, do, first_of
-from ...commandline import whole
-from ...nat import N20, Z
-from ...programs import Program, at
-from ...published import fault_tolerant_shell
-from ...schedules import Constant, Schedule
-from ...vocabulary import Delay, Now, Pick
+from ..._commandline import whole
+from ..._words.nat import N20, Z
+from ..._words.vocabulary import Delay, Now, Pick
+from ..._writing.attempts import Attempt, Do, attempt, do, first_of
+from ..._writing.programs import Program, at
+from ...schedules.kinds import Constant, Schedule
+from ...schedules.published import fault_tolerant_shell
 from ..drawing import pictured
 from ..outcomes import Outcome
 from ..servers import Fetch, Probe, SingleThreaded

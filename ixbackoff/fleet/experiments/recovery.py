@@ -14,10 +14,10 @@ from math import isnan
 from statistics import median
 from typing import NamedTuple
 
-from ...commandline import number, whole
-from ...commands import Command
-from ...nat import N20
-from ...programs import at
+from ..._commandline import number, whole
+from ..._words.commands import Command
+from ..._words.nat import N20
+from ..._writing.programs import at
 from ..drawing import pictured
 from ..queues import BoundedQueue
 from ..simulation import Outage, simulate

@@ -8,10 +8,10 @@ import sys
 from argparse import Namespace
 from typing import NamedTuple
 
-from ...commandline import INTERRUPTED, Parser
-from ...failures import ServerError, Transient
-from ...schedules import Schedule
-from ...vocabulary import Delay, Now
+from ..._commandline import INTERRUPTED, Parser
+from ..._words.failures import ServerError, Transient
+from ..._words.vocabulary import Delay, Now
+from ...schedules.kinds import Schedule
 from ..experiments.post_client import Ask, asking, backoffs
 from .descriptors import connections
 from .flags import PATH, STATUS, add_client, add_duration, add_host, add_port, checked_host

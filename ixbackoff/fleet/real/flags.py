@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from ipaddress import ip_address
 
-from ...commandline import Parser, number, whole
+from ..._commandline import Parser, number, whole
 from ..experiments.post_client import CLIENTS, THINK, TIMEOUT, WAIT, backoffs
 from ..post import PostServer
 

@@ -11,7 +11,7 @@ from argparse import Namespace
 from contextlib import suppress
 from typing import NamedTuple
 
-from ...commandline import FAILED
+from ..._commandline import FAILED
 
 BEGINS = 10.0  # seconds that the server has until it listens
 ENDS = 2.0  # and until it has ended, when it is asked to

@@ -11,7 +11,7 @@ from datetime import datetime
 from math import inf
 from pathlib import Path
 
-from ...commandline import FAILED, INTERRUPTED, WRONG, Parser
+from ..._commandline import FAILED, INTERRUPTED, WRONG, Parser
 from ..post import PostServer
 from ..post_sleepers import Sleepers
 from .descriptors import connections, end_with

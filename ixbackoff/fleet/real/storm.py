@@ -9,7 +9,7 @@ from argparse import Namespace
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ...commandline import FAILED, INTERRUPTED, Parser, whole
+from ..._commandline import FAILED, INTERRUPTED, Parser, whole
 from ..experiments.crash import OUTAGE, STEADY, WARM, WATCH
 from ..experiments.post_verdicts import recovers
 from .client import Clients, Counts, checked_clients

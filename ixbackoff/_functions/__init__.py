@@ -1,0 +1,1 @@
+"""`backoff`: programs around plain functions and blocks of code."""

@@ -1,0 +1,223 @@
+"""`backoff`: programs around plain functions and blocks of code."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Generic, Never, ParamSpec, TypeVar, final
+
+from .._limits.budgets import Budget
+from .._meaning.descents import After, begins, descents, kinds_and_predicate
+from .._meaning.semantics import unroll
+from .._running.loops import checked_run
+from .._words.calls import Call, CallAsync, call, call_async
+from .._words.commands import Interpreter, Stream, is_coroutine_function
+from .._words.failures import WORTH_ANOTHER_TRY, On
+from .._words.nat import Nat, Rung, Z, reflect
+from .._words.vocabulary import Delay
+from .._writing.attempts import Effect
+from .._writing.programs import Program, at
+from ..schedules.kinds import Schedule, powers_of_two
+from .answering import PLAIN, interpreter, interpreter_async
+from .blocks import Block, Tries, TriesAsync, Try
+from .callers import caller
+from .functions import check_function
+
+P = ParamSpec("P")
+A = TypeVar("A")
+E = TypeVar("E")
+R = TypeVar("R")
+I = TypeVar("I", bound=Nat)  # noqa: E741
+
+
+@final
+class Backoff(Generic[I]):
+    """How often to try again, when, and how long to wait before; made by `backoff`.
+
+    It is immutable, and one is shared by any number of functions, threads and tasks. What it does
+    with a function is a program: `at(rung).retry(call(function, ...))`.
+    """
+
+    __slots__ = (
+        "_descent",
+        "_generic",
+        "_on",
+        "_rung",
+        "_top",
+        "budget",
+        "schedule",
+        "within",
+    )
+    _rung: Rung[I]
+    _top: int
+    _on: On
+    _generic: bool
+    _descent: Callable[[], After]
+    schedule: Schedule
+    within: float | None
+    budget: Budget | None
+
+    def __init__(self, _sealed: Never) -> None:
+        raise TypeError("Make it with backoff(...).")
+
+    def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
+        """Decorate a function, a coroutine function or a method: its calls are tried again.
+
+        >>> from ixbackoff import N3, backoff
+        >>> @backoff(N3)
+        ... def double(number: int) -> int:
+        ...     return 2 * number
+        >>> double(4)
+        8
+
+        Raises:
+            TypeError: it is a generator function, or no function.
+        """
+        if isinstance(function, type):
+            raise TypeError(f"backoff on the class {function.__name__}: put it on its methods.")
+        retried: Callable[P, R] = wraps(function)(caller(self, function))
+        return retried
+
+    def call(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Call `function`, again while it fails; what a coroutine function gives is awaited.
+
+        >>> from ixbackoff import N3, backoff
+        >>> backoff(N3).call(pow, 2, 5)
+        32
+
+        Raises:
+            TypeError: it is a generator function, or no function.
+        """
+        answer: R = caller(self, function)(*args, **kwargs)
+        return answer
+
+    def program(
+        self, function: Callable[P, A], /, *args: P.args, **kwargs: P.kwargs
+    ) -> Program[I, Z, A, Call[A] | Delay]:
+        """The program that such a call is.
+
+        >>> from ixbackoff import N2, backoff, plan
+        >>> print(plan(backoff(N2).program(pow, 2, 5)))
+        rung  tries    then waits  if
+        N2        1           1 s  failed
+        N1        1           2 s  failed
+        N0        1             -
+        at most 3 tries, 2 waits, 3 s
+        """
+        check_function(function)
+        if is_coroutine_function(function):
+            raise TypeError(f"program({function!r}): of a coroutine function, it is program_async.")
+        return self._program(call(function, *args, **kwargs))
+
+    def program_async(
+        self, function: Callable[P, Coroutine[Any, Any, A]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> Program[I, Z, A, CallAsync[A] | Delay]:
+        """As `program`, for a coroutine function.
+
+        >>> from asyncio import sleep
+        >>> from ixbackoff import N2, backoff
+        >>> backoff(N2).program_async(sleep, 1)
+        <Program from N2 to N0, 1 step>
+        """
+        check_function(function)
+        return self._program(call_async(function, *args, **kwargs))
+
+    def __iter__(self) -> Iterator[Try]:
+        """Try a block of code: `for one_try in backoff(N3): with one_try: ...`.
+
+        What fails in the `with` is tried again; a `break` behind it leaves the failure behind. What
+        stands beside the `with` is not tried again, and may retry by itself. A block is not ended
+        at a deadline: `time_limit()` tells it what is left.
+
+        >>> from ixbackoff import N3, backoff
+        >>> for one_try in backoff(N3):
+        ...     with one_try:
+        ...         print("try", one_try.number)
+        try 1
+        """
+        return Tries(*self._block(), interpreter()._handlers)
+
+    def __aiter__(self) -> AsyncIterator[Try]:
+        """As `for`, in a coroutine: `async for one_try in backoff(N3): with one_try: ...`."""
+        return TriesAsync(*self._block(), interpreter_async()._handlers)
+
+    def __repr__(self) -> str:
+        given = {"on": self._on, **self._how()}
+        said = [f"{name}={value!r}" for name, value in given.items() if value is not DEFAULTS[name]]
+        return f"backoff({', '.join([f'N{self._top}', *said])})"
+
+    if not TYPE_CHECKING:  # or a checker would let any attribute be set
+
+        def __setattr__(self, name, value):
+            if hasattr(self, name):
+                raise AttributeError(f"{self!r} does not change: make another one.")
+            super().__setattr__(name, value)
+
+    def _how(self) -> dict[str, Any]:
+        return {"schedule": self.schedule, "within": self.within, "budget": self.budget}
+
+    def _block(self) -> tuple[Program[I, Z, None, Block | Delay], Stream]:
+        program = at(self._rung).retry(Block(), self._on)
+        return program, unroll(program, **self._how())
+
+    def _program(self, effect: Effect[E, A]) -> Program[I, Z, A, E | Delay]:
+        return at(self._rung).retry(effect, self._on)
+
+
+def backoff(
+    rung: Rung[I],
+    *,
+    on: On = WORTH_ANOTHER_TRY,
+    schedule: Schedule = powers_of_two,
+    within: float | None = None,
+    budget: Budget | None = None,
+) -> Backoff[I]:
+    """Try plain functions and blocks of code again while they fail: at most so many times.
+
+    >>> from ixbackoff import N3, NotReady, backoff
+    >>> from ixbackoff.schedules import Constant
+    >>> tries = iter([NotReady(), NotReady(), "page"])
+    >>> @backoff(N3, schedule=Constant(0.001))
+    ... def page() -> str:
+    ...     outcome = next(tries)
+    ...     if isinstance(outcome, Exception):
+    ...         raise outcome
+    ...     return outcome
+    >>> page()
+    'page'
+
+    Args:
+        rung: how many waits there are at most.
+        on: which failures are worth another try: an exception class, a tuple of them, or a
+            predicate.
+        schedule: the seconds of the waits.
+        within: the seconds that a call has in all, tries and waits.
+        budget: what further tries are taken from; shared with others.
+
+    Raises:
+        TypeError: `rung` is no rung, `on` chooses no exceptions, `schedule` is no schedule, or
+            `budget` is no budget.
+        ValueError: `within` is not above 0, or not finite; or the schedule is always the same and
+            gives no usable number of seconds.
+    """
+    made: Backoff[I] = object.__new__(UNTYPED)
+    made._rung = rung
+    made._top = reflect(rung)
+    made._on = on
+    made.schedule = schedule
+    made.within = within
+    made.budget = budget
+    made._generic = within is not None or budget is not None
+    checked_run(at(rung).give_up(), PLAIN, Interpreter, schedule, within, budget)
+    begin = begins(schedule, made._top)
+    made._descent = descents(made._top, *kinds_and_predicate(on), begin)
+    return made
+
+
+UNTYPED: type[Backoff[Any]] = Backoff
+DEFAULTS = {
+    "on": WORTH_ANOTHER_TRY,
+    "schedule": powers_of_two,
+    "within": None,
+    "budget": None,
+}

@@ -1,0 +1,186 @@
+"""`for` and `with`: a block of code that is tried again."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Self, final
+
+from .._limits.deadlines import LEFT, Left
+from .._limits.nesting import Mark, begin, end
+from .._meaning.chains import Ladder
+from .._running.loops import answered, answered_async
+from .._words.commands import Command, Handlers, Misuse, Stream
+
+
+class Block(Command[None]):
+    """Run the block of code; the `for` loop around it answers."""
+
+    __slots__ = ()
+
+
+@final
+class Try:
+    """One try of a block of code: `with` it, what fails in the block is its failure.
+
+    Attributes:
+        number: which try it is, from 1.
+    """
+
+    __slots__ = ("_before", "_done", "_failure", "_left", "_mark", "_program", "_stream", "number")
+
+    def __init__(self, number: int, program: Ladder, stream: Stream, left: Left | None) -> None:
+        self.number = number
+        self._program = program
+        self._stream = stream
+        self._left = left
+        self._before: Left | None = None
+        self._done = False
+        self._failure: Exception | None = None
+        self._mark: Mark | None = None
+
+    def __enter__(self) -> Self:
+        if self._done:
+            raise Misuse("One try runs the block once: go on to the next round of the loop.")
+        self._mark = begin(self._program)
+        self._before = LEFT.get()
+        LEFT.set(self._left)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool:
+        mark, self._mark = self._mark, None
+        end(mark)
+        LEFT.set(self._before)
+        self._done = True
+        # The loop, which asks for the next try, would take these for its own end.
+        if isinstance(error, Exception) and not isinstance(
+            error, StopIteration | StopAsyncIteration
+        ):
+            self._failure = error
+            return True
+        if error is None:  # now, since `return` or `break` in the block may leave the loop
+            next(self._stream, None)
+        self._stream.close()
+        return False
+
+    def outcome(self) -> Exception | None:
+        """What failed, forgotten here.
+
+        Raises:
+            Misuse: the block was not run.
+        """
+        if not self._done:
+            return Misuse("The block was not run: write `with` and the loop's variable around it.")
+        failure, self._failure = self._failure, None
+        return failure
+
+
+class Loop:
+    """What asks `stream` how to go on after each try of the block.
+
+    Args:
+        program: which tries the block.
+        stream: its commands: the block, and what comes between.
+        handlers: they answer what comes between.
+    """
+
+    __slots__ = ("_handlers", "_last", "_left", "_number", "_program", "_stream")
+
+    def __init__(self, program: Ladder, stream: Stream, handlers: Handlers) -> None:
+        self._program = program
+        self._stream = stream
+        self._handlers = handlers
+        self._left: Left | None = None
+        self._number = 0
+        self._last: Try | None = None
+
+    def _next(self) -> Try:
+        self._number += 1
+        self._last = Try(self._number, self._program, self._stream, self._left)
+        return self._last
+
+    @contextmanager
+    def _running(self) -> Generator[None]:
+        """What comes between runs here: nothing that may wait does so inside it.
+
+        The time limit that the stream tells is that of the block, and of nothing beside it.
+        """
+        before = LEFT.get()
+        mark = begin(self._program)
+        try:
+            yield
+        finally:
+            end(mark)
+            self._left = LEFT.get()
+            LEFT.set(before)
+
+    def _between(self) -> Stream:
+        """What `stream` asks for before it asks for the block; whether it does."""
+        stream, last = self._stream, self._last
+        failure = None if last is None else last.outcome()
+        command: Command[object] | None = None
+        try:
+            if failure is None:
+                command = stream.send(None)
+            else:
+                try:
+                    raise failure  # so that what breaks in a predicate says for which failure
+                except Exception:
+                    command = stream.throw(failure)
+            failure = None
+            while command.__class__ is not Block:
+                try:
+                    answer = yield command
+                except BaseException as error:
+                    command = stream.throw(error)
+                else:
+                    command = stream.send(answer)
+        except StopIteration:
+            return False
+        else:
+            return True
+        finally:  # an exception must not be kept alive by a frame in its own traceback
+            failure = command = None
+
+
+@final
+class Tries(Loop):
+    """The tries of a block, for `for`."""
+
+    __slots__ = ()
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Try:
+        with self._running():
+            goes_on = answered(self._between(), self._handlers)
+        if goes_on:
+            return self._next()
+        raise StopIteration
+
+
+@final
+class TriesAsync(Loop):
+    """The tries of a block, for `async for`; the handlers may be awaited.
+
+    It is no generator: one of those would not be closed at once when the block returns.
+    """
+
+    __slots__ = ()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Try:
+        with self._running():
+            goes_on = await answered_async(self._between(), self._handlers)
+        if goes_on:
+            return self._next()
+        raise StopAsyncIteration

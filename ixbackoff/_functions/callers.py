@@ -1,0 +1,113 @@
+"""Calls of a plain function, again while it fails: the two loops, sync and async.
+
+They do what the program of such a call does, many times as fast; a law compares them. With a
+deadline, a budget or another interpreter they run that program.
+"""
+
+from __future__ import annotations
+
+from types import CoroutineType
+from typing import TYPE_CHECKING, Any
+
+from .._limits.nesting import RUNNING, multiplied
+from .._meaning.runs import noted
+from .._running.loops import stopped
+from .._running.sleeping import LONGEST_SLEEP, awaitable, blocking, listener, log, unheard
+from .._words.calls import call, call_async
+from .._words.commands import is_coroutine_function
+from .._words.vocabulary import INFO, delay
+from .answering import OTHERS, interpreter, interpreter_async
+from .functions import check_function, no_coroutine_function
+
+if TYPE_CHECKING:
+    from .._meaning.descents import After
+
+running, run_in, others = RUNNING.get, RUNNING.set, OTHERS.get
+
+
+def caller(backoff: Any, function: Any) -> Any:
+    """A function that calls `function` as `backoff` says."""
+    check_function(function)
+    if is_coroutine_function(function):
+        return caller_async(backoff, function)
+    generic, top, descent = backoff._generic, backoff._top, backoff._descent
+
+    def retried(*args: Any, **kwargs: Any) -> Any:
+        if generic or others() is not None:
+            program = backoff._program(call(function, *args, **kwargs))
+            return program.run(interpreter(), **backoff._how())
+        if running() and top:
+            raise multiplied()
+        mark = [backoff]
+        k, waited, wanted = 0, 0.0, unheard
+        after: After | None = None
+        sleep: Any = None
+        try:
+            if top:
+                run_in(mark)
+            while True:
+                try:
+                    answer = function(*args, **kwargs) if kwargs else function(*args)  # faster
+                    if answer.__class__ is not CoroutineType:
+                        return answer
+                    raise no_coroutine_function(function, answer)
+                except Exception as failure:
+                    if after is None:
+                        after, wanted, sleep = descent(), listener(), blocking()
+                    seconds = after(failure)
+                    if seconds is None:
+                        raise
+                    if wanted(INFO):
+                        log(delay(seconds, top - k, failure))
+                sleep(seconds if seconds < LONGEST_SLEEP else LONGEST_SLEEP)
+                waited += seconds
+                k += 1
+        except StopIteration as failure:  # as of a handler
+            raise noted(stopped(failure), tries=k + 1, waits=k, waited=waited) from failure
+        except Exception as failure:
+            noted(failure, tries=k + 1, waits=k, waited=waited)
+            raise
+        finally:
+            mark.clear()
+
+    return retried
+
+
+def caller_async(backoff: Any, function: Any) -> Any:
+    """As `caller`, for a coroutine function."""
+    generic, top, descent = backoff._generic, backoff._top, backoff._descent
+
+    async def retried(*args: Any, **kwargs: Any) -> Any:
+        if generic or others() is not None:
+            program = backoff._program(call_async(function, *args, **kwargs))
+            return await program.run_async(interpreter_async(), **backoff._how())
+        if running() and top:
+            raise multiplied()
+        mark = [backoff]
+        k, waited, wanted = 0, 0.0, unheard
+        after: After | None = None
+        sleep: Any = None
+        try:
+            if top:
+                run_in(mark)
+            while True:
+                try:
+                    return await (function(*args, **kwargs) if kwargs else function(*args))
+                except Exception as failure:
+                    if after is None:
+                        after, wanted, sleep = descent(), listener(), awaitable()
+                    seconds = after(failure)
+                    if seconds is None:
+                        raise
+                    if wanted(INFO):
+                        log(delay(seconds, top - k, failure))
+                await sleep(seconds if seconds < LONGEST_SLEEP else LONGEST_SLEEP)
+                waited += seconds
+                k += 1
+        except Exception as failure:
+            noted(failure, tries=k + 1, waits=k, waited=waited)
+            raise
+        finally:
+            mark.clear()
+
+    return retried

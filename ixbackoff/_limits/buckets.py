@@ -1,0 +1,211 @@
+"""How budgets count: the rules by which tokens are taken and given."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from typing_extensions import override
+
+from .._words.checks import is_finite
+from .._words.failures import Throttled
+
+TOKEN = 1000
+"""Tokens are counted in thousandths, in whole numbers, so that no total depends on the order."""
+MOST = 10**9
+AFFORDED = "tokens with which a retry can be afforded"
+SLICES = 10
+INT_MAX = 2**31 - 1  # what a Scala Int is cut off at
+
+
+class Rule:
+    """How a budget counts, in thousandths of tokens; the budget lets one thread in at a time.
+
+    Attributes:
+        timed: whether it needs the time.
+        left: how many are left.
+    """
+
+    __slots__ = ()
+    timed = False
+    left: int
+
+    def advance(self, now: float) -> None:
+        """It is `now`."""
+
+    def begin(self) -> None:
+        """A program begins."""
+
+    def pay(self, failure: Exception) -> int | None:
+        """Take what a further try costs: so much, or nothing because too little is left."""
+        raise NotImplementedError
+
+    def succeed(self, paid: int | None) -> None:
+        """A program ended well; its last further try, if any, cost `paid`."""
+
+    def fail(self) -> None:
+        """A program ended with a failure that may pass, and for which `pay` was not asked."""
+
+
+class Tokens(Rule):
+    """A further try takes tokens, a success gives some."""
+
+    __slots__ = ("capacity", "cost", "left", "returned", "returned_after_retry", "throttled_cost")
+
+    def __init__(
+        self,
+        capacity: float,
+        cost: float,
+        throttled_cost: float | None,
+        returned: float,
+        returned_after_retry: float | None,
+    ) -> None:
+        self.capacity = self.left = thousandths("capacity", capacity, 1, MOST * TOKEN)
+        self.cost = self.throttled_cost = thousandths("cost", cost, 1, self.capacity, AFFORDED)
+        if throttled_cost is not None:
+            self.throttled_cost = thousandths(
+                "throttled_cost", throttled_cost, 1, self.capacity, AFFORDED
+            )
+        self.returned = thousandths("returned", returned, 0, self.capacity)
+        self.returned_after_retry: int | None = None
+        if returned_after_retry is not None:
+            self.returned_after_retry = thousandths(
+                "returned_after_retry", returned_after_retry, 0, self.capacity
+            )
+
+    @override
+    def pay(self, failure: Exception) -> int | None:
+        cost = self.throttled_cost if isinstance(failure, Throttled) else self.cost
+        if cost > self.left:
+            return None
+        self.left -= cost
+        return cost
+
+    @override
+    def succeed(self, paid: int | None) -> None:
+        given = self.returned
+        if paid is not None:
+            given = paid if self.returned_after_retry is None else self.returned_after_retry
+        self.left = min(self.left + given, self.capacity)
+
+    def __str__(self) -> str:
+        said = f"of {shown(self.capacity)} tokens left, a retry costs {shown(self.cost)}"
+        if self.throttled_cost == self.cost:
+            return said
+        return f"{said}, after throttling {shown(self.throttled_cost)}"
+
+
+class Failures(Rule):
+    """A failure takes a token, whether it is tried again or not, and a success gives some."""
+
+    __slots__ = ("capacity", "left", "returned")
+
+    def __init__(self, max_tokens: float, token_ratio: float) -> None:
+        self.capacity = self.left = thousandths(
+            "max_tokens", max_tokens, 2 * TOKEN + 1, MOST * TOKEN, AFFORDED
+        )
+        self.returned = thousandths("token_ratio", token_ratio, 1, self.capacity)
+
+    @override
+    def pay(self, failure: Exception) -> int | None:
+        self.fail()
+        return TOKEN if 2 * self.left > self.capacity else None
+
+    @override
+    def succeed(self, paid: int | None) -> None:
+        self.left = min(self.left + self.returned, self.capacity)
+
+    @override
+    def fail(self) -> None:
+        self.left = max(self.left - TOKEN, 0)
+
+    def __str__(self) -> str:
+        half = f"{self.capacity / 2 / TOKEN:.13g}"
+        return f"of {shown(self.capacity)} tokens left, a retry needs more than {half}"
+
+
+class Requests(Rule):
+    """A program that begins gives a token, a further try takes some, and time undoes both.
+
+    Time passes in slices, as long as a tenth of the `ttl`; what was given and taken in a slice is
+    forgotten when nine later ones are over. A clock that goes back stands still.
+    """
+
+    __slots__ = ("cost", "given", "left", "reserve", "since", "slice", "slices")
+    timed = True
+
+    def __init__(self, ttl: float, min_retries_per_second: int, percent_can_retry: float) -> None:
+        checked("ttl", ttl, 1, 60, "seconds")
+        checked("min_retries_per_second", min_retries_per_second, 0, INT_MAX, "retries")
+        checked("percent_can_retry", percent_can_retry, 0, 1000, "retries for each program")
+        if min_retries_per_second != int(min_retries_per_second):
+            raise ValueError(
+                f"min_retries_per_second={min_retries_per_second!r}: give a whole number."
+            )
+        if min_retries_per_second == percent_can_retry == 0:
+            raise ValueError(
+                "min_retries_per_second=0, percent_can_retry=0: nothing could ever be tried again; "
+                "give either of them."
+            )
+        self.given = TOKEN if percent_can_retry else 0
+        self.cost = int(min(TOKEN / percent_can_retry, INT_MAX)) if percent_can_retry else TOKEN
+        self.reserve = self.left = int(min_retries_per_second) * int(ttl) * self.cost
+        self.slice = round(ttl * 1000) // SLICES
+        self.slices = deque([0] * SLICES, maxlen=SLICES)
+        self.since: int | None = None
+
+    @override
+    def advance(self, now: float) -> None:
+        milliseconds = round(now * 1000)
+        if self.since is None:
+            self.since = milliseconds
+        passed = (milliseconds - self.since) // self.slice
+        if passed > 0:
+            self.slices.extend([0] * min(passed, SLICES))
+            self.since = milliseconds
+            self.left = self.reserve + sum(self.slices)
+
+    @override
+    def begin(self) -> None:
+        self.slices[-1] += self.given
+        self.left += self.given
+
+    @override
+    def pay(self, failure: Exception) -> int | None:
+        if self.cost > self.left:
+            return None
+        self.slices[-1] -= self.cost
+        self.left -= self.cost
+        return self.cost
+
+    @override
+    def succeed(self, paid: int | None) -> None:
+        """Nothing comes of it."""
+
+    def __str__(self) -> str:
+        return f"tokens left, a retry costs {shown(self.cost)}"
+
+
+def checked(name: str, number: float, least: float, most: float, what: str) -> float:
+    """`number`, if it is one and within its bounds.
+
+    Raises:
+        ValueError: it is not.
+    """
+    if not (is_finite(number) and least <= number <= most):
+        raise ValueError(
+            f"{name}={number!r}: give a number of {what}, {least:.13g} to {most:.13g}."
+        )
+    return number
+
+
+def thousandths(name: str, tokens: float, least: int, most: int, what: str = "tokens") -> int:
+    """`tokens` in thousandths, if they are within these bounds, which are thousandths.
+
+    Raises:
+        ValueError: they are not.
+    """
+    return round(checked(name, tokens, least / TOKEN, most / TOKEN, what) * TOKEN)
+
+
+def shown(thousandths: int) -> str:
+    return f"{thousandths / TOKEN:.13g}"

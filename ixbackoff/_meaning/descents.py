@@ -1,0 +1,128 @@
+"""What a retry means: after which failures it waits and tries again, and how long it waits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext, suppress
+from math import isfinite
+from typing import Any, TypeAlias
+
+from .._words.commands import Misuse
+from .._words.failures import On, Predicate, Transient, asked_for, predicate
+from ..schedules.algebra import Schedule, steady
+from ..schedules.timings import Chance, Timing, Waits, usable
+
+Kinds: TypeAlias = type[object] | tuple[type[Exception], ...]
+"""As `isinstance` takes them; it is faster with a class than with a tuple of one."""
+
+After: TypeAlias = Callable[[Any], float | None]
+"""Asked after each failure of a run: the seconds to wait before the next try, or `None`: no try."""
+
+
+def descents(
+    rungs: int,
+    kinds: Kinds,
+    chosen: Predicate,
+    begin: Callable[[], Waits],
+    first: int = 0,
+    floor: float = 0.0,
+    shortens: bool = False,
+) -> Callable[[], After]:
+    """A retry: while a rung is left and the failure is chosen, wait and go down.
+
+    No wait is shorter than the one before it, nor than the service asked for.
+
+    >>> from ixbackoff import Exponential, NotReady, Throttled
+    >>> after = descents(3, (NotReady, Throttled), bool, Exponential().begin)()
+    >>> after(NotReady()), after(Throttled(5)), after(NotReady()), after(NotReady())
+    (1.0, 5.0, 5.0, None)
+
+    Args:
+        rungs: how many waits are left.
+        kinds: the failures that are worth another try,
+        chosen: and which others are.
+        begin: begins the waits of a run, when it comes to one.
+        first: how many waits there have been.
+        floor: how long the last of them was.
+        shortens: whether a wait may be shorter than the one before: in simulations.
+    """
+    last = first + rungs
+
+    def run() -> After:
+        k, shortest, waits = first, floor, None
+
+        def after(failure: Any) -> float | None:
+            nonlocal k, shortest, waits
+            if k == last or not (isinstance(failure, kinds) or chosen(failure)):
+                return None
+            if waits is None:
+                waits = begin()
+            seconds = waits(k)
+            if seconds < shortest and not shortens:
+                seconds = shortest
+            if isinstance(failure, Transient):
+                seconds = max(seconds, asked_for(failure))
+            k += 1
+            shortest = seconds
+            return seconds
+
+        return after
+
+    return run
+
+
+def begins(
+    timing: Timing, top: int, chance: Chance | None = None, checked: bool = True
+) -> Callable[[], Waits]:
+    """What begins the waits of a run, at most `top` of them.
+
+    Those that are always the same, or so but for a random factor, are asked for once and for all.
+
+    Raises:
+        ValueError: it is `checked`, and one of these is no usable number.
+    """
+    spread, known = 1.0, None
+    with nullcontext() if checked else suppress(Exception):
+        common = steady(timing)
+        if common is not None:
+            waits, spread = common
+            table = [float(usable(waits(k), k, timing)) for k in range(top)]
+            known = table.__getitem__ if all(isfinite(s * spread) for s in table) else None
+    if known is None:
+        return lambda: drawn(timing, chance)
+    if spread == 1.0:
+        return lambda: known
+    more = spread - 1.0
+
+    def spread_out() -> Waits:
+        if chance is not None:
+            uniform = chance.uniform
+            return lambda k: table[k] * uniform(1.0, spread)
+        from random import random as unit  # now, since what is decorated may never be called
+
+        return lambda k: table[k] * (1.0 + more * unit())  # as uniform(1, spread), and faster
+
+    return spread_out
+
+
+def drawn(timing: Timing, chance: Chance | None = None) -> Waits:
+    """The waits of one run, asked for one by one."""
+    waits = timing.begin(chance)
+    return lambda k: float(usable(waits(k), k, timing))
+
+
+def shortening(timing: Timing) -> bool:
+    """Whether its waits may be shorter than the one before: in simulations."""
+    return not isinstance(timing, Schedule)
+
+
+def kinds_and_predicate(on: On) -> tuple[Kinds, Predicate]:
+    """The kinds of failures that are chosen by their kind alone, and what else chooses one."""
+    chosen = predicate(on)
+    given: Any = on
+    kinds: tuple[type, ...] = (
+        given if isinstance(on, tuple) else (given,) if isinstance(on, type) else ()
+    )
+    if not kinds or any(issubclass(Misuse, kind) or issubclass(kind, Misuse) for kind in kinds):
+        return (), lambda failure: not isinstance(failure, Misuse) and chosen(failure)
+    return given, lambda _: False

@@ -1,0 +1,148 @@
+"""Going on where a stream of commands failed, by giving it the answers that it had."""
+
+from __future__ import annotations
+
+from types import CellType
+from typing import Any, NamedTuple
+
+from .._words.calls import Calling
+from .._words.commands import Command, Misuse, Stream
+from .._words.failures import DeadlineExceeded
+from .._words.vocabulary import CLOCK, Together
+
+
+class Entry(NamedTuple):
+    """A command that was issued, and what came of it."""
+
+    command: Command[Any]
+    answer: Any
+    failure: BaseException | None
+
+
+class Diverged(Misuse):
+    """A resumed attempt issued another command than it did before.
+
+    Between its commands an attempt may only compute: what depends on the time, on chance or on
+    anything outside has to be asked for by a command, so that its answer can be given again.
+
+    >>> from itertools import count
+    >>> from ixbackoff import N1, Do, Log, NotReady, at, attempt
+    >>> from ixbackoff.testing import Virtual, answers
+    >>> numbers = count()
+    >>> @attempt
+    ... def whimsical() -> Do[Log, None]:
+    ...     yield from Log(f"number {next(numbers)}")
+    ...     yield from Log("then")
+    >>> world = Virtual(Log.handled_by(answers(None, NotReady())))
+    >>> at(N1).resume(whimsical()).run(world.interpreter)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ixbackoff.Diverged: Resumed at another command: ...
+    """
+
+
+def replay(stream: Stream, log: list[Entry]) -> Stream:
+    """`stream`, answered from `log` as far as it goes and then from outside, which `log` keeps.
+
+    When `stream` fails, what came of the command that failed is taken out of `log`, so that the
+    next replay asks it again.
+
+    Raises:
+        Diverged: `stream` does not issue the commands of `log`.
+    """
+    position = 0
+    now: Any = None
+    places: dict[float, int] = {}  # where in `log` each time was told first
+    answer: Any = None
+    failure: BaseException | None = None
+    try:
+        command = next(stream)
+        while True:
+            if command is CLOCK:  # a limit counts from where the attempt goes on
+                answer = failure = None
+                try:
+                    if now is None or position >= len(log):
+                        now = yield command
+                        places.setdefault(now, position)
+                    answer = now
+                except BaseException as error:
+                    failure = error
+                position -= 1
+            elif position < len(log):
+                known, answer, failure = log[position]
+                if not _same(known, command):
+                    failure = Diverged(
+                        f"Resumed at another command: it issued {command!r} where it had issued "
+                        f"{known!r}; ask for time, chance and outside state by commands, or use "
+                        "retry."
+                    )
+                    log = []  # what it issues now, to clean up, is asked outside
+            else:
+                answer = failure = None
+                try:
+                    answer = yield command
+                except BaseException as error:
+                    failure = error
+                log.append(Entry(command, answer, failure))
+            position += 1
+            command = stream.send(answer) if failure is None else stream.throw(failure)
+    except StopIteration as end:
+        return end.value
+    except Exception as error:
+        del log[_failed_at(error, log, places) :]
+        raise
+    finally:
+        del log, failure  # an exception must not be kept alive by a frame in its own traceback
+
+
+def _failed_at(error: BaseException, log: list[Entry], places: dict[float, int]) -> int:
+    """The place in `log` of the command whose failure became `error`, or that came too late to ask.
+
+    If none did, the attempt itself judged what it was answered: it is that of the last command that
+    was answered anything, since `None` tells nothing to judge by.
+    """
+    cause: BaseException | None = error
+    seen: set[int] = set()
+    while cause is not None and id(cause) not in seen:
+        seen.add(id(cause))
+        for place in range(len(log) - 1, -1, -1):
+            if log[place].failure is cause:
+                return place
+        if isinstance(cause, DeadlineExceeded) and cause.refused in places:
+            return places[cause.refused]
+        cause = cause.__cause__ or cause.__context__
+    told = [place for place, entry in enumerate(log) if entry.answer is not None or entry.failure]
+    return max(told, default=0)
+
+
+def _same(known: Command[Any], command: Command[Any]) -> bool:
+    """Whether a replayed attempt issued the command that it had issued."""
+    if known.__class__ is not command.__class__:
+        return False
+    if isinstance(known, Calling) and isinstance(command, Calling):
+        # A function written inside the attempt is made anew by each run; what it is made of is not.
+        return (_made_of(known.function), known.arguments, known.keywords) == (
+            _made_of(command.function),
+            command.arguments,
+            command.keywords,
+        )
+    if isinstance(known, Together) and isinstance(command, Together):
+        # Attempts cannot be compared, so a replay tells them apart by their number only.
+        return len(known.effects) == len(command.effects)
+    return known == command
+
+
+def _made_of(function: Any) -> tuple[object, ...]:
+    inner = getattr(function, "__func__", function)
+    code = getattr(inner, "__code__", None)
+    if code is None:
+        return (function,)
+    cells = [_content(cell) for cell in inner.__closure__ or ()]
+    return (code, cells, inner.__defaults__, inner.__kwdefaults__, getattr(function, "__self__", 0))
+
+
+def _content(cell: CellType) -> object:
+    try:
+        content: object = cell.cell_contents
+    except ValueError:  # not bound yet
+        return None
+    return content

@@ -1,0 +1,1 @@
+"""The loops that answer a stream of commands, sync and async."""

@@ -1,0 +1,154 @@
+"""What asyncio and trio are needed for; neither is imported before the caller has done so."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from types import ModuleType
+from typing import Any, TypeVar
+
+from .._words.commands import Misuse
+
+A = TypeVar("A")
+S = TypeVar("S")
+
+
+def running() -> tuple[ModuleType | None, ModuleType | None]:
+    """`asyncio` or `trio`, whichever runs this: (asyncio, None), (None, trio) or neither."""
+    trio, asyncio = sys.modules.get("trio"), sys.modules.get("asyncio")
+    if trio is not None and trio.lowlevel.in_trio_run():
+        return None, trio
+    if asyncio is not None and asyncio._get_running_loop() is not None:
+        return asyncio, None
+    return None, None
+
+
+def shielded() -> AbstractContextManager[object]:
+    """Where a cancelled program's last commands run: cancelled once, they are not cancelled again.
+
+    Plain asyncio cancels once; trio, and anyio on asyncio, cancel at every await until shielded.
+    """
+    asyncio, trio = running()
+    library = trio
+    if asyncio is not None:
+        library = sys.modules.get("anyio")
+    scope: AbstractContextManager[object] = (
+        nullcontext() if library is None else library.CancelScope(shield=True)
+    )
+    return scope
+
+
+def now() -> float:
+    """Seconds on the clock that `sleep` goes by, which trio and loops of tests may have chosen."""
+    asyncio, trio = running()
+    if trio is not None:
+        seconds: float = trio.current_time()
+    elif asyncio is not None:
+        seconds = asyncio.get_running_loop().time()
+    else:
+        seconds = time.monotonic()
+    return seconds
+
+
+async def ended_after(seconds: float, answer: Awaitable[A]) -> A:
+    """The answer, if it comes in so many seconds; what gives it is cancelled then.
+
+    Raises:
+        TimeoutError: it did not come.
+    """
+    asyncio, trio = running()
+    if asyncio is not None:
+        async with asyncio.timeout(seconds):
+            return await answer
+    if trio is None:
+        return await answer
+    with trio.move_on_after(seconds):
+        return await answer
+    raise TimeoutError(f"not done within {seconds:g} s")
+
+
+async def all_tasks(
+    work: Callable[[int, S], Awaitable[None]], items: Sequence[S], failures: list[BaseException]
+) -> None:
+    """Await `work(place, item)` for all items, each in a task of its own.
+
+    What one fails with goes into `failures`, and the others are cancelled. A cancellation from
+    outside reaches all of them, and is raised when they have ended.
+
+    Raises:
+        Misuse: neither asyncio nor trio is running.
+    """
+    asyncio, trio = running()
+    if asyncio is not None:
+        await asyncio_tasks(asyncio, work, items, failures)
+    elif trio is not None:
+        await trio_tasks(trio, work, items, failures)
+    else:
+        raise Misuse("all_of in run_async needs asyncio or trio, and neither is running.")
+
+
+async def asyncio_tasks(
+    asyncio: ModuleType,
+    work: Callable[[int, S], Awaitable[None]],
+    items: Sequence[S],
+    failures: list[BaseException],
+) -> None:
+    # A TaskGroup drops a cancellation when a task fails while it is ended, takes a task that was
+    # cancelled by itself for one that has ended well, and leaves cycles.
+    async def one(place: int, item: S) -> None:
+        try:
+            await work(place, item)
+        except GeneratorExit:
+            raise
+        except BaseException as error:
+            if isinstance(error, asyncio.CancelledError) and asyncio.current_task().cancelling():
+                raise
+            failures.append(error)
+            end(but=place)
+
+    def end(but: int | None = None) -> None:
+        for place, task in enumerate(tasks):
+            if place != but:
+                task.cancel()
+
+    tasks: list[Any] = []
+    for place, item in enumerate(items):
+        tasks.append(asyncio.create_task(one(place, item)))
+    if failures:  # of one that was over at once
+        end()
+    cancellation: BaseException | None = None
+    try:
+        while not all(task.done() for task in tasks):
+            try:
+                await asyncio.wait(tasks)
+            except asyncio.CancelledError as error:
+                cancellation = error
+                end()
+        if cancellation is not None:
+            raise cancellation
+    finally:
+        end()
+        tasks.clear()
+        del cancellation  # an exception must not be kept alive by a frame in its own traceback
+
+
+async def trio_tasks(
+    trio: ModuleType,
+    work: Callable[[int, S], Awaitable[None]],
+    items: Sequence[S],
+    failures: list[BaseException],
+) -> None:
+    async def one(place: int, item: S) -> None:
+        try:
+            await work(place, item)
+        except trio.Cancelled:
+            raise
+        except BaseException as error:
+            failures.append(error)
+            nursery.cancel_scope.cancel()
+
+    async with trio.open_nursery() as nursery:
+        for place, item in enumerate(items):
+            nursery.start_soon(one, place, item)

@@ -1,0 +1,206 @@
+"""Running a program: the two loops, sync and async, that answer its commands with handlers."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from types import CoroutineType, UnionType
+from typing import Any, TypeAlias
+
+from .._limits.budgets import Budget, budgeted
+from .._limits.deadlines import checked_seconds, time_limit
+from .._limits.nesting import begin, end
+from .._meaning.chains import Ladder
+from .._meaning.semantics import unroll, unrolled
+from .._words.commands import (
+    AsyncInterpreter,
+    Awaited,
+    Command,
+    Handler,
+    Handlers,
+    Interpreter,
+    Misuse,
+    Stream,
+    inherited,
+    unawaited,
+)
+from .._words.vocabulary import Delay, Now, Together
+from ..schedules.kinds import Schedule, check_schedule
+from .eventloops import ended_after, shielded
+from .together import in_tasks, in_threads
+
+AnyInterpreter: TypeAlias = Interpreter[Any] | AsyncInterpreter[Any]
+
+
+def run(
+    program: Ladder,
+    interpreter: Interpreter[Any],
+    schedule: Schedule,
+    within: float | None = None,
+    budget: Budget | None = None,
+) -> Any:
+    """The program's value, or its last failure."""
+    checked_run(program, interpreter, Interpreter, schedule, within, budget)
+    mark = begin(program)
+    try:
+        if within is None:
+            stream = unrolled(program, schedule, interpreter._in_place)
+            stream = stream if budget is None else budgeted(stream, budget)
+        else:  # each command has to be seen, to be given what is left of the time
+            stream = unroll(program, schedule, within=within, budget=budget)
+        return answered(stream, interpreter._handlers)
+    finally:
+        end(mark)
+
+
+async def run_async(
+    program: Ladder,
+    interpreter: AnyInterpreter,
+    schedule: Schedule,
+    within: float | None = None,
+    budget: Budget | None = None,
+) -> Any:
+    """As `run`."""
+    checked_run(program, interpreter, Interpreter | AsyncInterpreter, schedule, within, budget)
+    mark = begin(program)
+    try:
+        if within is None:
+            stream = unrolled(program, schedule, interpreter._in_place)
+            stream = stream if budget is None else budgeted(stream, budget)
+        else:
+            stream = unroll(program, schedule, within=within, budget=budget)
+        return await answered_async(stream, interpreter._handlers)
+    finally:
+        end(mark)
+
+
+def checked_run(
+    program: Ladder,
+    interpreter: AnyInterpreter,
+    kinds: type | UnionType,
+    schedule: Schedule,
+    within: float | None,
+    budget: Budget | None,
+) -> None:
+    """Refuse what would go wrong later, before anything has been done."""
+    if program.end:
+        raise Misuse(
+            f"The program is open, it ends at N{program.end}: end it with .give_up(), or go down "
+            "with .retry(...)."
+        )
+    if not isinstance(interpreter, kinds):
+        hint = "make one with SomeCommand.handled_by(...)"
+        if isinstance(interpreter, AsyncInterpreter):
+            hint = "run an AsyncInterpreter with run_async"
+        elif hasattr(interpreter, "interpreter"):
+            hint = "give its .interpreter"
+        elif callable(interpreter):
+            hint = "call it first, or if it is a handler, give SomeCommand.handled_by(...) of it"
+        raise Misuse(f"{interpreter!r} is no Interpreter: {hint}.")
+    check_schedule(schedule)
+    if program.waits:
+        inherited(interpreter._handlers, Delay)
+    if budget is not None and not isinstance(budget, Budget):
+        raise Misuse(f"budget={budget!r} is no budget: give a Budget(...), or one of its presets.")
+    if checked_seconds("within", within) is not None or (budget is not None and budget.timed):
+        inherited(interpreter._handlers, Now)
+
+
+def answering(
+    stream: Stream, handlers: Handlers, together: Any
+) -> Generator[tuple[Handler, Command[Any]], Any, Any]:
+    """Answer a stream of commands with handlers until it ends; ask for what is to be awaited."""
+    send, throw = stream.send, stream.throw
+    command: Command[Any] | None = None
+    try:
+        command = send(None)
+        while True:
+            try:
+                try:
+                    handler = handlers[command.__class__]
+                except KeyError:
+                    handler = found(handlers, command, together)
+                if handler.__class__ is Awaited:
+                    answer = yield handler.handler, command
+                else:
+                    answer = handler(command)
+                    if answer.__class__ is CoroutineType:
+                        raise unawaited(answer, command)
+            except GeneratorExit:  # nothing can be awaited any more
+                stream.close()
+                raise
+            except StopIteration as error:
+                command = throw(stopped(error))
+            except BaseException as error:
+                command = throw(error)
+            else:
+                command = send(answer)
+    except StopIteration as end:
+        return end.value
+    finally:
+        command = None  # a wait holds its failure, whose traceback holds this frame
+
+
+def answered(stream: Stream, handlers: Handlers) -> Any:
+    """What the stream comes to; the sync loop, in which nothing is awaited."""
+    run = answering(
+        stream, handlers, lambda command: in_threads(command, lambda one: answered(one, handlers))
+    )
+    try:
+        run.send(None)
+    except StopIteration as end:
+        return end.value
+    raise AssertionError("a handler is awaited in a sync run")
+
+
+async def answered_async(stream: Stream, handlers: Handlers) -> Any:
+    """What the stream comes to; the async loop."""
+    run = answering(
+        stream,
+        handlers,
+        Awaited(lambda command: in_tasks(command, lambda one: answered_async(one, handlers))),
+    )
+    answer: Any = None
+    failure: BaseException | None = None
+    command: Command[Any] | None = None
+    stopping = False
+    try:
+        while True:
+            handler, command = run.send(answer) if failure is None else run.throw(failure)
+            answer = failure = None
+            try:
+                if stopping and command.__class__ is not Delay:
+                    with shielded():
+                        answer = await handler(command)
+                else:
+                    stopping = False  # a program that goes on to wait has not stopped
+                    limit = time_limit()
+                    awaited = handler(command)
+                    answer = await (awaited if limit is None else ended_after(limit, awaited))
+            except GeneratorExit:
+                run.close()
+                raise
+            except BaseException as error:
+                stopping = stopping or not isinstance(error, Exception)
+                failure = error
+    except StopIteration as end:
+        return end.value
+    finally:
+        failure = command = None
+
+
+def stopped(error: BaseException) -> RuntimeError:
+    """What a handler's `StopIteration` becomes: a generator would take it for its end."""
+    made = RuntimeError(f"{error!r} was raised by a handler: for generators it means the end")
+    made.__cause__ = error
+    return made
+
+
+def found(handlers: Handlers, command: Command[Any], together: Any) -> Any:
+    """Who answers a command that no handler is for by its very kind.
+
+    Raises:
+        Misuse: nobody does.
+    """
+    if isinstance(command, Together) and Together not in handlers:
+        return together
+    return inherited(handlers, command.__class__)

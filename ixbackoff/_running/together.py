@@ -1,0 +1,156 @@
+"""Effects at the same time: in threads when a program runs, in tasks when it runs async."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from contextvars import copy_context
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from .._limits.deadlines import limited, time_limit
+from .._meaning.chains import Chain, chain
+from .._meaning.semantics import unroll
+from .._meaning.steps import Do
+from .._words.commands import Misuse, Stream
+from .._words.vocabulary import CLOCK, Together
+from .aborting import ENDING, Ending
+from .eventloops import all_tasks
+
+if TYPE_CHECKING:
+    from threading import Event, Thread
+
+Answer: TypeAlias = Callable[[Stream], Any]
+AnswerAsync: TypeAlias = Callable[[Stream], Awaitable[Any]]
+
+
+class Ended(BaseException):
+    """What is thrown into the rest when one of them has failed: their `finally` blocks run."""
+
+
+def branches(together: Together) -> list[Stream]:
+    """The streams of its effects, each of which has what is left of its time."""
+    streams = [unroll(chain(Chain, None, Do(effect))) for effect in together.effects]
+    within = time_limit()
+    return streams if within is None else [timed(stream, within) for stream in streams]
+
+
+def timed(stream: Stream, within: float) -> Stream:
+    """`stream`, limited if its interpreter has a clock.
+
+    It need not have one where the limit is that of a program around this one.
+    """
+    try:
+        yield CLOCK
+    except Misuse:
+        return (yield from stream)
+    return (yield from limited(stream, within))
+
+
+def in_threads(together: Together, answer: Answer) -> list[Any]:
+    """Answer each branch in a thread of its own.
+
+    When one fails, or Ctrl-C is pressed, the others end at their next command; before it, if their
+    handler has left word how (`ENDING`). All have ended when this returns.
+    """
+    from threading import Event, Thread
+
+    streams = branches(together)
+    answers: list[Any] = [None] * len(streams)
+    failures: list[BaseException] = []
+    over = [Event() for _ in streams]
+    ending, outer = Ending(), ENDING.get()
+    if outer is not None:
+        outer.by(ending.begin)
+
+    def work(place: int, stream: Stream) -> None:
+        try:
+            answers[place] = answer(until(stream, failures))
+        except BaseException as error:
+            failures.append(error)
+            ending.begin()
+        finally:
+            over[place].set()
+
+    def begin(place: int, stream: Stream) -> None:
+        ENDING.set(ending)
+        work(place, stream)
+
+    threads = [
+        Thread(target=copy_context().run, args=(begin, place, stream), daemon=True)
+        for place, stream in enumerate(streams)
+    ]
+    try:
+        for thread in threads:
+            thread.start()
+        wait_for(threads, over)
+    except BaseException as error:  # such as Ctrl-C
+        failures.insert(0, error)
+        ending.begin()
+        wait_for(threads, over)
+    try:
+        check_none(failures)
+    finally:
+        failures.clear()
+    return answers
+
+
+def wait_for(threads: list[Thread], over: list[Event]) -> None:
+    """Wait until all that have begun are over.
+
+    `join` alone will not do: when Ctrl-C breaks it off, it takes the thread for ended from then on.
+    """
+    for thread, event in zip(threads, over, strict=True):
+        if thread.ident is not None:
+            event.wait()
+            thread.join()
+
+
+def until(stream: Stream, failures: list[BaseException]) -> Stream:
+    """`stream`, which ends at its next command when one of its siblings has failed."""
+    answer: Any = None
+    failure: BaseException | None = None
+    ended = False
+    try:
+        while True:
+            command = stream.send(answer) if failure is None else stream.throw(failure)
+            answer = failure = None
+            try:
+                if failures and not ended:
+                    ended = True
+                    ENDING.set(None)  # what cleans up now is not ended
+                    raise Ended
+                answer = yield command
+            except BaseException as error:
+                failure = error
+    except StopIteration as end:
+        return end.value
+    finally:
+        failure = None
+
+
+async def in_tasks(together: Together, answer: AnswerAsync) -> list[Any]:
+    """Answer each branch in a task of its own. When one fails, the others are cancelled."""
+    streams = branches(together)
+    answers: list[Any] = [None] * len(streams)
+    failures: list[BaseException] = []
+
+    async def work(place: int, stream: Stream) -> None:
+        answers[place] = await answer(stream)
+
+    try:
+        await all_tasks(work, streams, failures)
+        check_none(failures)
+    finally:
+        failures.clear()
+    return answers
+
+
+def check_none(failures: list[BaseException]) -> None:
+    """Raise the first failure, if there is one; what is no `Exception` comes before all others."""
+    no_stop = (Exception, BaseExceptionGroup, Ended)
+    stops = [failure for failure in failures if not isinstance(failure, no_stop)]
+    for failure in stops or failures:
+        stops.clear()
+        try:
+            raise failure
+        finally:
+            del failure  # an exception must not be kept alive by a frame in its own traceback

@@ -1,0 +1,197 @@
+"""What is worth another try: the failures that pass by themselves, and how a step chooses them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias, TypeVar
+
+from .checks import is_finite
+from .commands import CO_COROUTINE, GENERATORS, Misuse, code_flags
+
+A = TypeVar("A")
+
+
+class Transient(Exception):
+    """A failure that may pass by itself; the base of all that is tried again by default.
+
+    Derive your own transient failures from it.
+
+    >>> Transient("the queue is full", retry_after=3).retry_after
+    3
+
+    Attributes:
+        retry_after: seconds that the service asked to be left alone, or `None`. The next wait is
+            never shorter.
+
+    Raises:
+        ValueError: `retry_after` is no number, negative or not finite.
+    """
+
+    retry_after: float | None = None
+
+    def __init__(self, *args: object, retry_after: float | None = None) -> None:
+        super().__init__(*args)
+        self.retry_after = _seconds(retry_after)
+
+
+class NotReady(Transient):
+    """The service answered, but what was asked for is not there yet: ask again later.
+
+    >>> NotReady("still copying", retry_after=2).retry_after
+    2
+    """
+
+
+class Throttled(Transient):
+    """The service asks for fewer requests (HTTP 429, "slow down").
+
+    >>> str(Throttled(2.5))
+    'throttled: the service asks to be left alone for 2.5 s'
+
+    Args:
+        retry_after: seconds that the service asked to be left alone, if it said so.
+
+    Raises:
+        ValueError: `retry_after` is negative or not finite.
+    """
+
+    def __init__(self, retry_after: float | None = None) -> None:
+        super().__init__(retry_after, retry_after=retry_after)
+
+    def __str__(self) -> str:
+        return "throttled" + _asked(self.retry_after)
+
+
+class ServerError(Transient):
+    """The service failed and says so (HTTP 408, 425, 5xx).
+
+    >>> str(ServerError(503, retry_after=1))
+    'server error 503: the service asks to be left alone for 1 s'
+
+    Args:
+        status: what the service answered.
+        retry_after: seconds that the service asked to be left alone, if it said so.
+
+    Raises:
+        ValueError: `retry_after` is negative or not finite.
+    """
+
+    def __init__(self, status: int, retry_after: float | None = None) -> None:
+        super().__init__(status, retry_after, retry_after=retry_after)
+        self.status = status
+
+    def __str__(self) -> str:
+        return f"server error {self.status}" + _asked(self.retry_after)
+
+
+class ClientError(Exception):
+    """The request itself is wrong (HTTP 4xx other than 408, 425 and 429): change it first.
+
+    It is not `Transient`: the same request would fail in the same way.
+
+    >>> str(ClientError(404))
+    'client error 404: the same request will fail again'
+    """
+
+    def __init__(self, status: int) -> None:
+        super().__init__(status)
+        self.status = status
+
+    def __str__(self) -> str:
+        return f"client error {self.status}: the same request will fail again"
+
+
+class DeadlineExceeded(TimeoutError):
+    """What had so many seconds (`within`, `.limit`) is not done, and they are over.
+
+    It is worth another try, as every `TimeoutError` is: an attempt that took too long may be
+    quicker next time.
+
+    >>> from ixbackoff import N1, Call, at, call, do
+    >>> from ixbackoff.testing import Virtual, answers, takes
+    >>> world = Virtual(Call.handled_by(answers(takes(9, "slow"), takes(2, "quick"))))
+    >>> at(N1).retry(do(call(len, "abc")).limit(5)).run(world.interpreter)
+    'quick'
+    >>> world.now
+    8.0
+    """
+
+    refused: float | None = None
+    """The time when it was too late for the next command, if none was running."""
+
+
+On: TypeAlias = type[Exception] | tuple[type[Exception], ...] | Callable[[Exception], bool]
+"""Which failures a step is for: an exception class, a tuple of them, or a predicate."""
+
+Predicate: TypeAlias = Callable[[Exception], bool]
+
+WORTH_ANOTHER_TRY: tuple[type[Exception], ...] = (Transient, ConnectionError, TimeoutError)
+"""What a step is for unless it says otherwise: failures that may pass by themselves."""
+
+
+def predicate(on: On) -> Predicate:
+    """`on` as one function of the failure.
+
+    >>> predicate(WORTH_ANOTHER_TRY)(ConnectionRefusedError())
+    True
+
+    Raises:
+        TypeError: `on` is no exception class, no tuple of them and no function; or it asks for
+            exceptions that must never be held back, such as `KeyboardInterrupt`.
+    """
+    if not isinstance(on, type | tuple):
+        if callable(on):
+            return checked_predicate(on)
+    elif _are_exceptions(on):
+        return lambda failure: isinstance(failure, on)
+    raise TypeError(
+        f"on={on!r} chooses no failures: give an Exception class, a tuple of them, "
+        "or a function from the exception to bool."
+    )
+
+
+def checked_predicate(function: Callable[[A], bool]) -> Callable[[A], bool]:
+    """`function`, if it answers at once.
+
+    Raises:
+        Misuse: it is a coroutine function or a generator function, and all that these give is true.
+    """
+    if code_flags(function) & (CO_COROUTINE | GENERATORS):
+        raise Misuse(
+            f"{function!r} is no predicate: what it gives has to be awaited or iterated over, and "
+            "is always true; give a function that returns a bool."
+        )
+    return function
+
+
+def asked_for(failure: Exception) -> float:
+    """Seconds that the service asked to be left alone, as `failure` says; 0 if it did not ask.
+
+    >>> asked_for(Throttled(2.5)), asked_for(ValueError())
+    (2.5, 0.0)
+
+    Raises:
+        ValueError: a kind of one's own says something else.
+    """
+    if not isinstance(failure, Transient):
+        return 0.0
+    return float(_seconds(failure.retry_after) or 0)
+
+
+def _are_exceptions(on: Any) -> bool:
+    if isinstance(on, type):
+        # A generator or a loop would take such a one for its end.
+        return issubclass(on, Exception) and not issubclass(on, StopIteration | StopAsyncIteration)
+    return bool(on) and all(isinstance(kind, type) and _are_exceptions(kind) for kind in on)
+
+
+def _seconds(retry_after: float | None) -> float | None:
+    if retry_after is not None and not (is_finite(retry_after) and retry_after >= 0):
+        raise ValueError(f"retry_after={retry_after!r}: give seconds, 0 or more, or None.")
+    return retry_after
+
+
+def _asked(retry_after: float | None) -> str:
+    if retry_after is None:
+        return ""
+    return f": the service asks to be left alone for {retry_after:g} s"

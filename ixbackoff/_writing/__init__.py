@@ -1,0 +1,1 @@
+"""The typed face: attempts and programs."""

@@ -1,0 +1,280 @@
+"""Attempts: commands in order, tried at one rung."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable
+from functools import wraps
+from typing import Any, Generic, NamedTuple, Never, ParamSpec, Protocol, TypeAlias, final
+
+from typing_extensions import TypeVar
+
+from .._limits.deadlines import checked_seconds
+from .._meaning.chains import Chain, Step, chain, counted
+from .._meaning.machine import Inner
+from .._meaning.semantics import Limited, chained
+from .._meaning.steps import Do as DoStep
+from .._meaning.steps import Map, OrElse, Start, Then, checked_effect, checked_function
+from .._words.commands import Command, Misuse, is_coroutine_function
+from .._words.failures import WORTH_ANOTHER_TRY, NotReady, On, checked_predicate, predicate
+from .._words.vocabulary import Now, Pick, Together
+
+P = ParamSpec("P")
+A = TypeVar("A")
+B = TypeVar("B")
+E = TypeVar("E")
+F = TypeVar("F")
+A_co = TypeVar("A_co", covariant=True)
+E_co = TypeVar("E_co", covariant=True)
+
+Do: TypeAlias = Generator[E, Any, A]
+"""What a function in do-notation returns: it issues commands of the row `E` and answers `A`."""
+
+
+class Effect(Protocol[E_co, A_co]):
+    """What can be tried at a rung: a command or an attempt, but never a program."""
+
+    def __iter__(self) -> Generator[E_co, Any, A_co]: ...
+
+
+@final
+class Attempt(Chain, Generic[E_co, A_co]):
+    """Commands of the row `E_co`, in order, that answer `A_co` or fail; tried at one rung.
+
+    It is immutable and can be run any number of times. `attempt` makes one in do-notation, `do` one
+    to chain.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, _sealed: Never) -> None:
+        raise TypeError("Make an attempt with @attempt or with do(...).")
+
+    def __iter__(self) -> Generator[E_co, Any, A_co]:
+        """Issue its commands in do-notation: `answer = yield from attempt`."""
+        # `unroll` runs it on a stack of its own, so depth costs no recursion.
+        inner: Any = Inner(chained(self, None))
+        answer: A_co = yield inner
+        return answer
+
+    def then(self, function: Callable[[A_co], Effect[F, B]]) -> Attempt[E_co | F, B]:
+        """If it is well, perform the effect that `function` makes of its answer.
+
+        >>> from ixbackoff import N0, at, call, do
+        >>> from ixbackoff.live import live
+        >>> at(N0).do(do(call(len, "four")).then(lambda n: call(pow, n, 2))).run(live())
+        16
+        """
+        return extended(self, Then(function))
+
+    def map(self, function: Callable[[A_co], B]) -> Attempt[E_co, B]:
+        """If it is well, its answer becomes `function` of it.
+
+        >>> from ixbackoff import N0, at, call, do
+        >>> from ixbackoff.live import live
+        >>> at(N0).do(do(call(len, "four")).map(lambda n: n + 1)).run(live())
+        5
+        """
+        return extended(self, Map(function))
+
+    def or_else(
+        self, effect: Effect[F, B], on: On = WORTH_ANOTHER_TRY
+    ) -> Attempt[E_co | F, A_co | B]:
+        """If it failed, and the failure is `on`, perform `effect` instead.
+
+        >>> from ixbackoff import N0, at, call, do
+        >>> from ixbackoff.live import live
+        >>> at(N0).do(do(call(int, "four")).or_else(call(int, "4"), on=ValueError)).run(live())
+        4
+        """
+        return extended(self, OrElse(effect, predicate(on)))
+
+    def expect(self, predicate: Callable[[A_co], bool]) -> Attempt[E_co, A_co]:
+        """If it is well, and its answer is not what `predicate` wants, it fails with `NotReady`.
+
+        So a program polls: it waits, and asks again.
+
+        >>> from ixbackoff import N3, Call, at, call, do
+        >>> from ixbackoff.testing import Virtual, answers
+        >>> world = Virtual(Call.handled_by(answers("copying", "copying", "done")))
+        >>> status = do(call(str, "status")).expect(lambda answer: answer == "done")
+        >>> at(N3).retry(status).run(world.interpreter), world.waits
+        ('done', [1.0, 2.0])
+        """
+        return extended(self, Map(expected(checked_predicate(checked_function(predicate)))))
+
+    def limit(self, seconds: float) -> Attempt[E_co | Now, A_co]:
+        """It has so many seconds, each time that it is tried; then it fails: `DeadlineExceeded`.
+
+        The time is that of the interpreter. Inside another limit the earlier one holds.
+
+        >>> from ixbackoff import N1, Call, at, call, do
+        >>> from ixbackoff.testing import Virtual, answers, takes
+        >>> world = Virtual(Call.handled_by(answers(takes(60, 1), takes(2, 2))))
+        >>> at(N1).retry(do(call(int)).limit(5)).run(world.interpreter)
+        2
+        >>> world.now
+        8.0
+
+        Raises:
+            ValueError: `seconds` is not above 0, or not finite.
+        """
+        if checked_seconds("limit", seconds) is None:
+            raise ValueError("limit=None: give a finite number of seconds, above 0.")
+        return extended(None, DoStep(Limited(self, seconds)))
+
+    def __repr__(self) -> str:
+        return f"<Attempt of {counted(len(self.steps()))}>"
+
+
+def attempt(function: Callable[P, Do[E, A]]) -> Callable[P, Attempt[E, A]]:
+    """Do-notation: a generator function that issues commands with `yield from` makes attempts.
+
+    Between its commands it only computes: what it needs of the world, it asks for by commands.
+
+    >>> from ixbackoff import Do, Download, Log, attempt
+    >>> @attempt
+    ... def fetch(url: str) -> Do[Download | Log, str]:
+    ...     yield from Log("fetching")
+    ...     yield from Download(url, "page.html")
+    ...     return "page.html"
+    >>> fetch("http://localhost/")
+    <Attempt of 1 step>
+
+    Raises:
+        TypeError: `function` is not callable, or it is a coroutine function.
+    """
+    if not callable(function):
+        raise TypeError(f"attempt({function!r}): give a generator function.")
+    if is_coroutine_function(function):
+        raise TypeError(
+            f"attempt({function.__name__}): it is a coroutine function; write `def` and "
+            "`yield from`, and await in the handlers."
+        )
+
+    @wraps(function)
+    def made(*args: P.args, **kwargs: P.kwargs) -> Attempt[E, A]:
+        return extended(None, Start(function, args, kwargs))
+
+    return made
+
+
+def do(effect: Effect[E, A]) -> Attempt[E, A]:
+    """An attempt that performs `effect`: the beginning of a chain.
+
+    >>> from ixbackoff import Log, do
+    >>> do(Log("one")).then(lambda _: Log("two"))
+    <Attempt of 2 steps>
+
+    Raises:
+        TypeError: `effect` is no command and no attempt.
+    """
+    return extended(None, DoStep(effect))
+
+
+def expected(predicate: Callable[[A], bool]) -> Callable[[A], A]:
+    def checked(answer: A) -> A:
+        if not predicate(answer):
+            raise NotReady(f"not what was expected: {answer!r}")
+        return answer
+
+    return checked
+
+
+class First(NamedTuple, Generic[A]):
+    """Which one of `first_of` won.
+
+    Attributes:
+        place: its place among the effects, from 0.
+        answer: what it answered.
+    """
+
+    place: int
+    answer: A
+
+
+def first_of(
+    effects: Iterable[Effect[E, A]], *, start: int | None = None, on: On = WORTH_ANOTHER_TRY
+) -> Attempt[E | Pick, First[A]]:
+    """Alternatives: the first of the effects that is well, from a random one on, then round.
+
+    As `forany` of the fault tolerant shell. The random start spreads many clients over the servers
+    that they may ask.
+
+    >>> from ixbackoff import N0, Call, ServerError, at, call, first_of
+    >>> from ixbackoff.testing import Virtual, answers
+    >>> world = Virtual(Call.handled_by(answers(ServerError(503), "page")))
+    >>> mirrors = [call(str, "a"), call(str, "b"), call(str, "c")]
+    >>> at(N0).do(first_of(mirrors, start=2)).run(world.interpreter)
+    First(place=0, answer='page')
+
+    Args:
+        effects: commands and attempts, one at least.
+        start: where to begin, instead of anywhere.
+        on: the failures after which the next one is asked. When all have failed, the failure is
+            that of the last.
+
+    Raises:
+        ValueError: there are no effects, or none at `start`.
+    """
+    places = several("first_of", effects)
+    chosen = predicate(on)
+    if not places:
+        raise ValueError("first_of([]): give one effect at least.")
+    given: object = start
+    if given is not None and not (isinstance(given, int) and given in range(len(places))):
+        raise ValueError(f"first_of(start={start!r}): give a place from 0 to {len(places) - 1}.")
+
+    @attempt
+    def in_turn() -> Do[E | Pick, First[A]]:
+        begin = start
+        if begin is None:
+            begin = yield from Pick(len(places))
+        for turn in range(begin, begin + len(places) - 1):
+            place = turn % len(places)
+            try:
+                answer: A = yield from places[place]
+            except Exception as failure:
+                if isinstance(failure, Misuse) or not chosen(failure):
+                    raise
+            else:
+                return First(place, answer)
+        place = (begin + len(places) - 1) % len(places)
+        last: A = yield from places[place]
+        return First(place, last)
+
+    return in_turn()
+
+
+def all_of(effects: Iterable[Effect[E, A]]) -> Attempt[E, list[A]]:
+    """All effects at the same time, and their answers in order; the first failure ends the rest.
+
+    As `forall` of the fault tolerant shell. Each has a thread of its own in `run`, and a task of
+    its own in `run_async`. A thread cannot be ended from outside: in `run` the others end at their
+    next command, and the failure is raised when all have.
+
+    >>> from ixbackoff import N0, all_of, at, call
+    >>> from ixbackoff.live import live
+    >>> at(N0).do(all_of([call(len, "a"), call(len, "bc")])).run(live())
+    [1, 2]
+    """
+    return extended(None, DoStep(Together(several("all_of", effects))))
+
+
+def several(name: str, effects: Iterable[Effect[E, A]]) -> tuple[Effect[E, A], ...]:
+    """Effects that stand beside each other.
+
+    Raises:
+        Misuse: they are no commands or attempts, or it is one that is in no list.
+    """
+    given: object = effects
+    if isinstance(given, Command | Chain) or not isinstance(given, Iterable):
+        raise Misuse(f"{name}({effects!r}): give a list of commands and attempts.")
+    return tuple(checked_effect(effect) for effect in effects)
+
+
+UNTYPED: type[Attempt[Any, Any]] = Attempt
+
+
+def extended(before: Chain | None, step: Step) -> Attempt[Any, Any]:
+    """The one place where an attempt gets its type: that of the signature it is returned by."""
+    return chain(UNTYPED, before, step)

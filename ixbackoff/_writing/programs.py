@@ -1,0 +1,309 @@
+"""Programs: the typed face of steps on a ladder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Generic, Never, final
+
+from typing_extensions import TypeVar
+
+from .._limits.budgets import Budget
+from .._meaning import steps
+from .._meaning.chains import Ladder, Step, counted, ladder, longer
+from .._running.loops import run, run_async
+from .._words.commands import AsyncInterpreter, Interpreter
+from .._words.failures import WORTH_ANOTHER_TRY, On, predicate
+from .._words.nat import Nat, Rung, Succ, Z, reflect
+from .._words.vocabulary import Delay, Standard
+from ..schedules.kinds import Schedule, powers_of_two
+from .attempts import Effect
+
+A = TypeVar("A")
+B = TypeVar("B")
+E = TypeVar("E")
+F = TypeVar("F")
+# Index variables are invariant, bound to the class Nat and without defaults: with any of the three
+# otherwise, some type checker lets a forged index pass.
+I = TypeVar("I", bound=Nat)  # noqa: E741
+O = TypeVar("O", bound=Nat)  # noqa: E741
+J = TypeVar("J", bound=Nat)
+N = TypeVar("N", bound=Nat)
+A_co = TypeVar("A_co", covariant=True, default=None)
+E_co = TypeVar("E_co", covariant=True, default=Standard)
+
+
+@final
+class Program(Ladder, Generic[I, O, A_co, E_co]):
+    """Steps on a ladder, from the rung `I` down to the rung `O`; a value, that nothing has run yet.
+
+    A running program is either well (it holds a value, an `A_co`) or failed (it holds the last
+    exception); each step says what it does in either. Its commands are those of the row `E_co`.
+
+    >>> from ixbackoff import N2, Download, at
+    >>> at(N2).retry(Download("http://localhost/a", "a"))
+    <Program from N2 to N0, 1 step>
+    """
+
+    __slots__ = ()
+
+    def __init__(self, _sealed: Never) -> None:
+        raise TypeError("A program begins with at(...): at(N3).retry(...).")
+
+    def do(self, effect: Effect[F, B]) -> Program[I, O, B, E_co | F]:
+        """Well: perform `effect`. Failed: passed over.
+
+        >>> from ixbackoff import N1, Log, at
+        >>> at(N1).do(Log("one")).do(Log("two"))
+        <Program from N1 to N1, 2 steps>
+        """
+        return extended(self, steps.Do(effect))
+
+    def then(self, function: Callable[[A_co], Effect[F, B]]) -> Program[I, O, B, E_co | F]:
+        """Well: perform the effect that `function` makes of the value. Failed: passed over.
+
+        >>> from ixbackoff import N0, at, call
+        >>> from ixbackoff.live import live
+        >>> at(N0).do(call(len, "four")).then(lambda length: call(pow, length, 2)).run(live())
+        16
+        """
+        return extended(self, steps.Then(function))
+
+    def map(self, function: Callable[[A_co], B]) -> Program[I, O, B, E_co]:
+        """Well: the value becomes `function` of it. Failed: passed over.
+
+        >>> from ixbackoff import N0, at, call
+        >>> from ixbackoff.live import live
+        >>> at(N0).do(call(len, "four")).map(lambda length: length + 1).run(live())
+        5
+        """
+        return extended(self, steps.Map(function))
+
+    def or_else(
+        self, effect: Effect[F, B], on: On = WORTH_ANOTHER_TRY
+    ) -> Program[I, O, A_co | B, E_co | F]:
+        """Failed with `on`: perform `effect` instead, on this rung. Otherwise passed over.
+
+        >>> from ixbackoff import N0, at, call
+        >>> from ixbackoff.live import live
+        >>> at(N0).do(call(int, "four")).or_else(call(int, "4"), on=ValueError).run(live())
+        4
+        """
+        return extended(self, steps.OrElse(effect, predicate(on)))
+
+    def bind(self, function: Callable[[A_co], Program[O, J, B, F]]) -> Program[I, J, B, E_co | F]:
+        """Well: go on with the program that `function` makes of the value. Failed: passed over.
+
+        The program starts where this one ends.
+
+        >>> from ixbackoff import N1, N2, at, call
+        >>> from ixbackoff.live import live
+        >>> squared = lambda length: at(N1).retry(call(pow, length, 2))
+        >>> at(N2).do(call(len, "four")).skip().bind(squared).run(live())
+        16
+        """
+        return extended(self, steps.Bind(function))
+
+    def or_bind(
+        self,
+        function: Callable[[Exception], Program[O, J, B, F]],
+        on: On = WORTH_ANOTHER_TRY,
+    ) -> Program[I, J, A_co | B, E_co | F]:
+        """Failed with `on`: go on with the program that `function` makes of the failure.
+
+        >>> from ixbackoff import N0, Log, at, call
+        >>> from ixbackoff.live import live
+        >>> tell = lambda failure: at(N0).do(call(str, failure))
+        >>> at(N0).do(call(int, "four")).or_bind(tell, on=ValueError).run(live())
+        "invalid literal for int() with base 10: 'four'"
+        """
+        return extended(self, steps.OrBind(function, predicate(on)))
+
+    def __rshift__(self, following: Program[O, J, B, F]) -> Program[I, J, B, E_co | F]:
+        """Well: go on with `following`. Failed: passed over.
+
+        >>> from ixbackoff import N1, N2, Log, at
+        >>> at(N2).do(Log("first")).wait() >> at(N1).retry(Log("then"))
+        <Program from N2 to N0, 3 steps>
+        """
+        return extended(self, steps.Bind(*steps.joined(following, ">>", ".do(...)")))
+
+    def __or__(self, following: Program[O, J, B, F]) -> Program[I, J, A_co | B, E_co | F]:
+        """Failed with what is worth another try: go on with `following`. Otherwise passed over.
+
+        >>> from ixbackoff import N1, N2, Log, at
+        >>> at(N2).do(Log("first")).backoff() | at(N1).retry(Log("instead"))
+        <Program from N2 to N0, 3 steps>
+        """
+        function, known = steps.joined(following, "|", ".or_else(...)")
+        return extended(self, steps.OrBind(function, predicate(WORTH_ANOTHER_TRY), known))
+
+    def backoff(
+        self: Program[I, Succ[N], A, E], on: On = WORTH_ANOTHER_TRY
+    ) -> Program[I, N, A, E | Delay]:
+        """Failed with `on`: wait, and stay failed. One rung down in any case.
+
+        >>> from ixbackoff import N1, Log, at, plan
+        >>> once_more = at(N1).do(Log("try")).backoff().or_else(Log("try once more"))
+        >>> [(rung.waits, rung.when) for rung in plan(once_more).rungs]
+        [(1.0, 'failed'), (None, '')]
+        """
+        return extended(self, steps.Backoff(predicate(on)))
+
+    def wait(self: Program[I, Succ[N], A, E]) -> Program[I, N, A, E | Delay]:
+        """Well: wait, and go on. One rung down in any case.
+
+        >>> from ixbackoff import N1, Log, at, plan
+        >>> [rung.when for rung in plan(at(N1).do(Log("begin")).wait().do(Log("look"))).rungs]
+        ['well', '']
+        """
+        return extended(self, steps.Wait())
+
+    def skip(self: Program[I, Succ[N], A, E]) -> Program[I, N, A, E]:
+        """One rung down, without waiting: the waits below are longer.
+
+        >>> from ixbackoff import N2, Log, at, plan
+        >>> [rung.waits for rung in plan(at(N2).skip().retry(Log("try"))).rungs]
+        [None, 2.0, None]
+        """
+        return extended(self, steps.Skip())
+
+    def retry(
+        self, effect: Effect[F, B], on: On = WORTH_ANOTHER_TRY
+    ) -> Program[I, Z, B, E_co | F | Delay]:
+        """Well: perform `effect`; while it fails with `on` and rungs are left, wait and try again.
+
+        Each try performs it from its start. Failed: passed over.
+
+        >>> from ixbackoff import N2, ServerError, Download, at
+        >>> from ixbackoff.testing import Virtual, answers
+        >>> page = Download("http://localhost/a", "a")
+        >>> world = Virtual(Download.handled_by(answers(ServerError(503), ServerError(503), None)))
+        >>> at(N2).retry(page).run(world.interpreter)
+        >>> world.waits
+        [1.0, 2.0]
+        """
+        return extended(self, steps.Retry(effect, predicate(on)))
+
+    def resume(
+        self, effect: Effect[F, B], on: On = WORTH_ANOTHER_TRY
+    ) -> Program[I, Z, B, E_co | F | Delay]:
+        """As `retry`, but a further try goes on at the command that failed.
+
+        What was answered before is given to the attempt again without asking anyone, so between its
+        commands it may only compute; one that issues another command than it did fails with
+        `Diverged`.
+
+        >>> from ixbackoff import N2, Call, NotReady, at, call, do
+        >>> from ixbackoff.testing import Virtual, answers, waited
+        >>> get, put = call(print, "get"), call(print, "put")
+        >>> world = Virtual(Call.handled_by(answers(None, NotReady(), None)))
+        >>> at(N2).resume(do(get).then(lambda _: put)).run(world.interpreter)
+        >>> world.expect(get, put, waited(1), put)
+        """
+        return extended(self, steps.Resume(effect, predicate(on)))
+
+    def vary(
+        self, function: Callable[[int], Effect[F, B]], on: On = WORTH_ANOTHER_TRY
+    ) -> Program[I, Z, B, E_co | F | Delay]:
+        """As `retry`, with the effect that `function` makes of how many waits are left.
+
+        >>> from ixbackoff import N2, Call, NotReady, at, call
+        >>> from ixbackoff.testing import Virtual, answers
+        >>> world = Virtual(Call.handled_by(answers(NotReady(), NotReady(), "page")))
+        >>> at(N2).vary(lambda rung: call(print, rung)).run(world.interpreter)
+        'page'
+        >>> [command.arguments for command in world.commands if isinstance(command, Call)]
+        [(2,), (1,), (0,)]
+        """
+        return extended(self, steps.Vary(function, predicate(on)))
+
+    def give_up(self) -> Program[I, Z, A_co, E_co]:
+        """Down to the last rung, without waiting: what the program holds is its outcome.
+
+        >>> from ixbackoff import N3, Log, at
+        >>> at(N3).do(Log("once is enough")).give_up()
+        <Program from N3 to N0, 2 steps>
+        """
+        return extended(self, steps.GiveUp())
+
+    def run(
+        self: Program[I, Z, A, E],
+        interpreter: Interpreter[E],
+        *,
+        schedule: Schedule = powers_of_two,
+        within: float | None = None,
+        budget: Budget | None = None,
+    ) -> A:
+        """Its value: `interpreter` answers its commands, `schedule` has the seconds of its waits.
+
+        >>> from ixbackoff import N3, Exponential, at, call
+        >>> from ixbackoff.live import live
+        >>> at(N3).retry(call(pow, 2, 5)).run(live(), schedule=Exponential(base=0.1))
+        32
+
+        Args:
+            within: the seconds that it has in all. A wait that would leave no time for another try
+                is not begun: the program gives up at once, with the last failure. Handlers are told
+                what is left (`time_limit`); what is running at the deadline is ended.
+            budget: what its further tries are taken from; when it is empty, it gives up at once.
+
+        Raises:
+            Misuse: the program is open, it has not come down to `N0`; or a command has no
+                handler; or another program with waits is running around this one.
+            ValueError: `within` is not above 0, or not finite.
+            Exception: the last failure itself, with a note of what was tried and waited.
+        """
+        answer: A = run(self, interpreter, schedule, within, budget)
+        return answer
+
+    async def run_async(
+        self: Program[I, Z, A, E],
+        interpreter: Interpreter[E] | AsyncInterpreter[E],
+        *,
+        schedule: Schedule = powers_of_two,
+        within: float | None = None,
+        budget: Budget | None = None,
+    ) -> A:
+        """As `run`, for handlers that may be awaited, under asyncio, trio or any other loop.
+
+        A handler that is awaited is cancelled at the deadline.
+
+        >>> import asyncio
+        >>> from ixbackoff import N3, at, call
+        >>> from ixbackoff.live import live_async
+        >>> asyncio.run(at(N3).retry(call(pow, 2, 5)).run_async(live_async()))
+        32
+        """
+        answer: A = await run_async(self, interpreter, schedule, within, budget)
+        return answer
+
+    def __repr__(self) -> str:
+        end = "a rung that its bind will tell" if self.end is None else f"N{self.end}"
+        return f"<Program from N{self.start} to {end}, {counted(len(self.steps()))}>"
+
+
+def at(rung: Rung[I]) -> Program[I, I, None, Never]:
+    """The beginning of a program: on `rung`, so many waits are left.
+
+    >>> from ixbackoff import N3, at
+    >>> at(N3)
+    <Program from N3 to N3, 0 steps>
+
+    Raises:
+        TypeError: `rung` is not one of `N0` to `N20`.
+    """
+    start = reflect(rung)
+    return ladder(UNTYPED, start, start)
+
+
+UNTYPED: type[Program[Any, Any, Any, Any]] = Program
+
+
+def extended(program: Ladder, step: Step) -> Program[Any, Any, Any, Any]:
+    """The one place where a program gets its index: that of the signature it is returned by.
+
+    What a step does to the index stands in its signature alone, so nothing here can prove it to a
+    type checker: `typecheck_cases/` and the soundness test do, and `Step.below` checks it at run
+    time.
+    """
+    return longer(UNTYPED, program, step)

@@ -1,0 +1,262 @@
+"""Schedules, which never shorten a wait, and the algebra in which others are made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import accumulate
+from math import inf
+from operator import add
+from typing import Final, final
+
+from .._words.checks import is_finite
+from .timings import Chance, Timing, Waits, any_chance, begun, chance_of, never_shorter
+
+
+class Schedule(Timing):
+    """Waits that never shorten: what `run` takes.
+
+    `a | b` is the longer of two, `a & b` the shorter (so a cap is written: `a & Constant(30)`),
+    `a + b` their sum, `2 * a` twice as long, and `a.jittered()` spreads clients that failed
+    together.
+
+    >>> from ixbackoff import Constant, Exponential
+    >>> (Exponential() & Constant(5)).preview(5)
+    [1.0, 2.0, 4.0, 5.0, 5.0]
+
+    Derive your own from it with a `begin`. Should one shorten nevertheless, a run does not, and
+    nothing that is made of it does.
+
+    >>> class Squares(Schedule):
+    ...     def begin(self, chance=None):
+    ...         return lambda k: (k + 1.0) ** 2
+    >>> (Squares() | Constant(5)).preview(4)
+    [5.0, 5.0, 9.0, 16.0]
+    """
+
+    __slots__ = ()
+
+    def longest(self, k: int) -> float:
+        """The most seconds that the k-th wait can take; `inf` if nothing bounds it.
+
+        >>> from ixbackoff import Exponential
+        >>> Exponential().jittered(1.5).longest(3)
+        12.0
+        """
+        if not self.deterministic:
+            return inf
+        waits = begun(self, None)
+        return [waits(before) for before in range(k + 1)][-1]  # it may have been longer before
+
+    def preview(self, waits: int, *, seed: int | None = None) -> list[float]:
+        return list(accumulate(super().preview(waits, seed=seed), max))
+
+    def __or__(self, other: Schedule) -> Schedule:
+        if not isinstance(other, Schedule):
+            return NotImplemented
+        return Longer(self, other)
+
+    def __and__(self, other: Schedule) -> Schedule:
+        if not isinstance(other, Schedule):
+            return NotImplemented
+        return Shorter(self, other)
+
+    def __add__(self, other: Schedule) -> Schedule:
+        if not isinstance(other, Schedule):
+            return NotImplemented
+        return Sum(self, other)
+
+    def __mul__(self, times: float) -> Schedule:
+        return Scaled(self, times)
+
+    def __rmul__(self, times: float) -> Schedule:
+        return Scaled(self, times)
+
+    def jittered(self, spread: float = 2.0) -> Schedule:
+        """Each wait times a random number between 1 and `spread`, evenly distributed.
+
+        Where the waits grow by `spread` or more, none can come out shorter than the one before;
+        where they grow by less, one that would is as long as the one before.
+
+        >>> from ixbackoff import Exponential
+        >>> [round(seconds, 1) for seconds in Exponential().jittered().preview(4, seed=1)]
+        [1.1, 3.7, 7.1, 10.0]
+
+        Raises:
+            ValueError: `spread` is less than 1, or not finite.
+        """
+        return Jittered(self, spread)
+
+    def seeded(self, seed: int) -> Schedule:
+        """The same, with the same random numbers in every run: for tests.
+
+        >>> from ixbackoff import Exponential
+        >>> schedule = Exponential().jittered().seeded(7)
+        >>> schedule.preview(3) == schedule.preview(3)
+        True
+
+        Raises:
+            ValueError: `seed` is no whole number.
+        """
+        return Seeded(self, seed)
+
+
+class Pair(Schedule):
+    """Two schedules, wait by wait: what can be made of them is longer when one of them is."""
+
+    __slots__ = ("left", "right")
+    sound = True
+    sign: str
+    of: Callable[[float, float], float]
+
+    def __init__(self, left: Schedule, right: Schedule) -> None:
+        self.left: Final = left
+        self.right: Final = right
+
+    @property
+    def deterministic(self) -> bool:
+        return self.left.deterministic and self.right.deterministic
+
+    def begin(self, chance: Chance | None = None) -> Waits:
+        left, right, of = begun(self.left, chance), begun(self.right, chance), self.of
+        return lambda k: of(left(k), right(k))
+
+    def longest(self, k: int) -> float:
+        return self.of(self.left.longest(k), self.right.longest(k))
+
+    def __repr__(self) -> str:
+        return f"({self.left!r} {self.sign} {self.right!r})"
+
+
+@final
+class Longer(Pair):
+    """The longer of two waits."""
+
+    __slots__ = ()
+    sign = "|"
+    of = staticmethod(max)
+
+
+@final
+class Shorter(Pair):
+    """The shorter of two waits."""
+
+    __slots__ = ()
+    sign = "&"
+    of = staticmethod(min)
+
+
+@final
+class Sum(Pair):
+    """Two waits, one after the other."""
+
+    __slots__ = ()
+    sign = "+"
+    of = staticmethod(add)
+
+
+class Changed(Schedule):
+    """Another schedule, changed."""
+
+    __slots__ = ("schedule",)
+    sound = True
+
+    def __init__(self, schedule: Schedule) -> None:
+        if not isinstance(schedule, Schedule):
+            raise TypeError(f"{self.__class__.__name__}({schedule!r}): give a Schedule.")
+        self.schedule: Final = schedule
+
+    @property
+    def deterministic(self) -> bool:
+        return self.schedule.deterministic
+
+
+@final
+class Scaled(Changed):
+    """Waits so many times as long."""
+
+    __slots__ = ("times",)
+
+    def __init__(self, schedule: Schedule, times: float) -> None:
+        super().__init__(schedule)
+        if not is_finite(times) or times < 0:
+            raise ValueError(f"{times!r} times a schedule: give a finite number, 0 or more.")
+        self.times: Final = float(times)
+
+    def begin(self, chance: Chance | None = None) -> Waits:
+        waits, times = begun(self.schedule, chance), self.times
+        return (lambda k: waits(k) * times) if times else lambda k: 0.0
+
+    def longest(self, k: int) -> float:
+        return self.schedule.longest(k) * self.times if self.times else 0.0
+
+    def __repr__(self) -> str:
+        return f"({self.times!r} * {self.schedule!r})"
+
+
+@final
+class Jittered(Changed):
+    """Waits times a random number between 1 and `spread`."""
+
+    __slots__ = ("spread",)
+
+    def __init__(self, schedule: Schedule, spread: float) -> None:
+        super().__init__(schedule)
+        if not is_finite(spread) or spread < 1:
+            raise ValueError(
+                f"jittered({spread!r}): the spread is 1 or more, since less would shorten waits."
+            )
+        self.spread: Final = float(spread)
+
+    @property
+    def deterministic(self) -> bool:
+        return False
+
+    def begin(self, chance: Chance | None = None) -> Waits:
+        chance = chance or any_chance()
+        waits, spread, uniform = begun(self.schedule, chance), self.spread, chance.uniform
+        return never_shorter(lambda k: waits(k) * uniform(1.0, spread))
+
+    def longest(self, k: int) -> float:
+        return self.schedule.longest(k) * self.spread
+
+    def __repr__(self) -> str:
+        return f"{self.schedule!r}.jittered({self.spread!r})"
+
+
+@final
+class Seeded(Changed):
+    """The same random numbers in every run."""
+
+    __slots__ = ("seed",)
+
+    def __init__(self, schedule: Schedule, seed: int) -> None:
+        super().__init__(schedule)
+        if not isinstance(seed, int):
+            raise ValueError(f"seeded({seed!r}): give a whole number.")  # noqa: TRY004
+        self.seed: Final = seed
+
+    def begin(self, chance: Chance | None = None) -> Waits:  # noqa: ARG002
+        return begun(self.schedule, None if self.deterministic else chance_of(self.seed))
+
+    def longest(self, k: int) -> float:
+        return self.schedule.longest(k)
+
+    def __repr__(self) -> str:
+        return f"{self.schedule!r}.seeded({self.seed!r})"
+
+
+def steady(timing: Timing) -> tuple[Waits, float] | None:
+    """What every run has in common: its waits, and the `spread` that is drawn for each, or 1.
+
+    `None`, if there is no such thing.
+
+    >>> from ixbackoff import Exponential
+    >>> waits, spread = steady(Exponential().jittered(1.5))
+    >>> waits(3), spread
+    (8.0, 1.5)
+    """
+    if timing.deterministic:
+        return timing.begin(), 1.0
+    if isinstance(timing, Jittered) and timing.schedule.deterministic:
+        return begun(timing.schedule, None), timing.spread
+    return None

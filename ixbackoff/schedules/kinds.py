@@ -1,0 +1,231 @@
+"""Schedules: how the k-th wait of a run becomes seconds."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable
+from math import inf
+from typing import Final, final
+
+from .._words.checks import is_finite
+from .._words.commands import Misuse
+from .._words.nat import DEEPEST
+from .algebra import Schedule
+from .timings import Chance, Timing, Waits, never_shorter, number, usable
+
+__all__ = [
+    "Chance",
+    "Computed",
+    "Constant",
+    "Exponential",
+    "Fibonacci",
+    "Listed",
+    "Schedule",
+    "Timing",
+    "Waits",
+    "powers_of_two",
+    "usable",
+]
+
+
+class Series(Schedule):
+    """A schedule that is a plain function of k, and grows with it."""
+
+    __slots__ = ()
+    sound = True
+
+    @property
+    def deterministic(self) -> bool:
+        return True
+
+    def begin(self, chance: Chance | None = None) -> Waits:  # noqa: ARG002
+        return self.seconds
+
+    def longest(self, k: int) -> float:
+        return self.seconds(k)
+
+    @abstractmethod
+    def seconds(self, k: int) -> float:
+        """The seconds of the k-th wait."""
+
+
+@final
+class Exponential(Series):
+    """Waits of `base * factor**k` seconds, at most `cap`.
+
+    >>> Exponential().preview(4)
+    [1.0, 2.0, 4.0, 8.0]
+    >>> Exponential(base=0.1, factor=3, cap=0.5)
+    Exponential(base=0.1, factor=3.0, cap=0.5)
+
+    The defaults are the powers of two of "Exponential backoff with indexed monads": 2 to the number
+    of waits before.
+
+    Args:
+        base: seconds of the first wait, more than 0.
+        factor: how much longer each wait is than the one before, 1 or more.
+        cap: seconds of the longest wait, at least `base`, or `None`.
+
+    Raises:
+        ValueError: a number is out of these bounds, or the waits grow out of all bounds.
+    """
+
+    __slots__ = ("base", "factor", "cap")
+
+    def __init__(self, base: float = 1.0, factor: float = 2.0, cap: float | None = None) -> None:
+        if not (is_finite(base) and base > 0):
+            raise ValueError(f"base={base!r}: the first wait takes a number of seconds above 0.")
+        if not (is_finite(factor) and factor >= 1):
+            raise ValueError(
+                f"factor={factor!r}: a wait is never shorter than the one before, so "
+                "the factor is 1 or more."
+            )
+        if cap is not None and not (is_finite(cap) and cap >= base):
+            raise ValueError(f"cap={cap!r}: the longest wait is at least the base, {base!r} s.")
+        self.base: Final = float(base)
+        self.factor: Final = float(factor)
+        self.cap: Final = None if cap is None else float(cap)
+        if self.seconds(DEEPEST) == inf:
+            raise ValueError(
+                f"factor={factor!r}: the waits grow out of all bounds; give a cap, or a smaller "
+                "factor."
+            )
+
+    def seconds(self, k: int) -> float:
+        try:
+            seconds = self.base * self.factor**k
+        except OverflowError:
+            seconds = inf
+        return seconds if self.cap is None or seconds < self.cap else self.cap
+
+
+@final
+class Constant(Series):
+    """Waits that are all the same; behind `&`, a cap.
+
+    >>> Constant(2).preview(3)
+    [2.0, 2.0, 2.0]
+
+    Raises:
+        ValueError: `every` is negative or not finite.
+    """
+
+    __slots__ = ("every",)
+
+    def __init__(self, every: float) -> None:
+        if not (is_finite(every) and every >= 0):
+            raise ValueError(f"Constant({every!r}): give seconds, 0 or more.")
+        self.every: Final = float(every)
+
+    def seconds(self, k: int) -> float:  # noqa: ARG002
+        return self.every
+
+
+@final
+class Fibonacci(Series):
+    """Waits of 1, 1, 2, 3, 5, 8, ... times `base` seconds: each is the sum of the two before.
+
+    >>> Fibonacci(0.5).preview(6)
+    [0.5, 0.5, 1.0, 1.5, 2.5, 4.0]
+
+    Raises:
+        ValueError: `base` is not above 0, or not finite.
+    """
+
+    __slots__ = ("base",)
+
+    def __init__(self, base: float = 1.0) -> None:
+        if not (is_finite(base) and base > 0 and is_finite(base * 20_000)):
+            raise ValueError(f"Fibonacci({base!r}): the first wait takes seconds above 0.")
+        self.base: Final = float(base)
+
+    def seconds(self, k: int) -> float:
+        this, following = 1.0, 1.0
+        for _ in range(k):
+            this, following = following, this + following
+        return self.base * this
+
+
+@final
+class Listed(Series):
+    """These waits, and after them the last one again.
+
+    >>> Listed([1, 5, 30]).preview(5)
+    [1.0, 5.0, 30.0, 30.0, 30.0]
+
+    Raises:
+        TypeError: it is no list.
+        ValueError: there are none, one is shorter than the one before, negative or not finite.
+    """
+
+    __slots__ = ("waits",)
+
+    def __init__(self, waits: Iterable[float]) -> None:
+        if not isinstance(waits, Iterable):
+            raise TypeError(f"Listed({waits!r}): give a list of seconds.")
+        given = tuple(waits)
+        if not given or not all(is_finite(wait) and wait >= 0 for wait in given):
+            raise ValueError(f"Listed({given!r}): give seconds, 0 or more, at least one number.")
+        if list(given) != sorted(given):
+            raise ValueError(f"Listed({given!r}): a wait is never shorter than the one before.")
+        self.waits: Final = tuple(float(wait) for wait in given)
+
+    def seconds(self, k: int) -> float:
+        return self.waits[min(k, len(self.waits) - 1)]
+
+    def __repr__(self) -> str:
+        return f"Listed({list(self.waits)!r})"
+
+
+@final
+class Computed(Schedule):
+    """What a function of yours makes of k alone. Where it would shorten, it is as long as before.
+
+    >>> Computed(lambda k: (k + 1) ** 2).preview(4)
+    [1.0, 4.0, 9.0, 16.0]
+
+    The function gives the same each time that it is asked. For random numbers there is
+    `.jittered(...)`, and a `Schedule` of your own.
+
+    Raises:
+        TypeError: it is no function.
+    """
+
+    __slots__ = ("function",)
+    sound = True
+
+    def __init__(self, function: Callable[[int], float]) -> None:
+        if not callable(function):
+            raise TypeError(f"Computed({function!r}): give a function from k to seconds.")
+        self.function: Final = function
+
+    @property
+    def deterministic(self) -> bool:
+        return True
+
+    def begin(self, chance: Chance | None = None) -> Waits:  # noqa: ARG002
+        return never_shorter(lambda k: number(self.function(k), k, self))
+
+
+def check_schedule(schedule: object) -> None:
+    """Whether waits can be taken from it.
+
+    Raises:
+        Misuse: it is no `Schedule`.
+    """
+    if isinstance(schedule, Schedule):
+        return
+    hint = "such as Exponential(...)"
+    if isinstance(schedule, Timing):
+        hint += "; this one can shorten waits, and is for simulations"
+    elif isinstance(schedule, type):
+        hint = f"{schedule.__name__}(...)"
+    elif callable(schedule):
+        hint = "of a function, Computed(function)"
+    elif isinstance(schedule, list | tuple):
+        hint = f"Listed({schedule!r})"
+    raise Misuse(f"schedule={schedule!r} is no Schedule: give one, {hint}.")
+
+
+powers_of_two: Final = Exponential()
+"""The default schedule: 2**k seconds, as in "Exponential backoff with indexed monads"."""

@@ -1,0 +1,166 @@
+"""Timings that can shorten waits: to be compared with in simulations, and refused by `run`."""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from .._words.checks import is_finite
+from .published import NormalJitter
+from .timings import Chance, Timing, Waits, any_chance
+
+
+class Shortening(Timing):
+    """Waits that can be shorter than the one before. No `Schedule`, and not joined with one.
+
+    >>> from ixbackoff import Exponential
+    >>> Exponential() | FullJitter()
+    Traceback (most recent call last):
+    TypeError: unsupported operand type(s) for |: 'Exponential' and 'FullJitter'
+    """
+
+    __slots__ = ()
+
+
+class Jitter(Shortening):
+    """What the kinds of jitter share: `expo = min(cap, base * 2**n)`, n = 1 at the first wait.
+
+    They are those of "Exponential Backoff And Jitter" (Marc Brooker, AWS Architecture Blog, 2015)
+    as its simulation has them.
+
+    Args:
+        base: seconds.
+        cap: seconds that no wait is longer than.
+
+    Raises:
+        ValueError: `base` is not above 0, or `cap` is below it.
+    """
+
+    __slots__ = ("base", "cap")
+
+    def __init__(self, base: float = 0.005, cap: float = 2.0) -> None:
+        if not (is_finite(base) and base > 0):
+            raise ValueError(f"base={base!r}: give seconds, above 0.")
+        if not (is_finite(cap) and cap >= base):
+            raise ValueError(f"cap={cap!r}: the cap is at least the base, {base!r} s.")
+        self.base: Final = float(base)
+        self.cap: Final = float(cap)
+
+    def expo(self, k: int) -> float:
+        """The wait that is spread."""
+        return min(self.cap, self.base * 2.0 ** min(k + 1, 1000))
+
+
+@final
+class FullJitter(Jitter):
+    """Anything between 0 and `expo`.
+
+    >>> all(0 <= seconds <= 0.02 for seconds in FullJitter(base=0.005, cap=0.02).preview(9))
+    True
+    """
+
+    __slots__ = ()
+
+    def begin(self, chance: Chance | None = None) -> Waits:
+        uniform = (chance or any_chance()).uniform
+        return lambda k: uniform(0.0, self.expo(k))
+
+
+@final
+class EqualJitter(Jitter):
+    """Half of `expo`, and anything between 0 and the other half.
+
+    >>> 0.005 <= EqualJitter(base=0.005).preview(1)[0] <= 0.010
+    True
+    """
+
+    __slots__ = ()
+
+    def begin(self, chance: Chance | None = None) -> Waits:
+        uniform = (chance or any_chance()).uniform
+        return lambda k: self.expo(k) / 2 + uniform(0.0, self.expo(k) / 2)
+
+
+@final
+class DecorrelatedJitter(Jitter):
+    """Anything between `base` and three times the wait before, at most `cap`.
+
+    >>> 0.005 <= DecorrelatedJitter(base=0.005).preview(1)[0] <= 0.015
+    True
+    """
+
+    __slots__ = ()
+
+    def begin(self, chance: Chance | None = None) -> Waits:
+        uniform = (chance or any_chance()).uniform
+        before, drawn = self.base, 0
+
+        def waits(k: int) -> float:
+            nonlocal before, drawn
+            while drawn <= k:  # each wait is made of the one before
+                before = min(self.cap, uniform(self.base, before * 3))
+                drawn += 1
+            return before
+
+        return waits
+
+
+@final
+class RawNormalJitter(Shortening):
+    """The pseudo-code of "Exponential Backoff or how not to crash a server", as it stands.
+
+    >>> from ixbackoff.published import post_blue
+    >>> waits = RawNormalJitter(post_blue).preview(30, seed=1)
+    >>> sum(later < wait for wait, later in zip(waits, waits[1:])), max(waits) > 600
+    (11, True)
+
+    Args:
+        schedule: the same, where a wait that would be shorter is as long as the one before.
+
+    Raises:
+        TypeError: it is no `NormalJitter`.
+    """
+
+    __slots__ = ("schedule",)
+
+    def __init__(self, schedule: NormalJitter) -> None:
+        if not isinstance(schedule, NormalJitter):
+            raise TypeError(f"RawNormalJitter({schedule!r}): give a NormalJitter(...).")
+        self.schedule: Final = schedule
+
+    @property
+    def deterministic(self) -> bool:
+        return self.schedule.deterministic
+
+    def begin(self, chance: Chance | None = None) -> Waits:
+        delays = self.schedule.delays(chance)
+        return lambda k: max(0.0, delays(k))  # nobody waits less than no time
+
+
+@final
+class Every(Shortening):
+    """One try every so many seconds: the `every` of the fault tolerant shell.
+
+    They are counted from the start of a try, which `from_start` says; so the longer a try takes,
+    the shorter is the wait after it. Counted from its end, it is a `Constant`.
+
+    >>> Every(10).preview(2), Every(10).from_start
+    ([10.0, 10.0], True)
+
+    Raises:
+        ValueError: `seconds` is negative or not finite.
+    """
+
+    __slots__ = ("seconds",)
+    from_start = True
+
+    def __init__(self, seconds: float) -> None:
+        if not (is_finite(seconds) and seconds >= 0):
+            raise ValueError(f"Every({seconds!r}): give seconds, 0 or more.")
+        self.seconds: Final = float(seconds)
+
+    @property
+    def deterministic(self) -> bool:
+        return True
+
+    def begin(self, chance: Chance | None = None) -> Waits:  # noqa: ARG002
+        return lambda k: self.seconds

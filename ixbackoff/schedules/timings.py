@@ -1,0 +1,184 @@
+"""What turns k into the seconds of the k-th wait: the kinds of it, and where chance comes from."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from math import inf
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+from .._words.checks import is_finite
+
+Waits: TypeAlias = Callable[[int], float]
+"""The waits of one run: from k to the seconds of the k-th wait, asked for with growing k."""
+
+
+class Chance(Protocol):
+    """Where random numbers come from: a `random.Random`, or the module `random` itself.
+
+    >>> import random
+    >>> from ixbackoff import Exponential
+    >>> waits = Exponential().jittered().begin(random.Random(1))
+    >>> round(waits(0), 3), round(waits(1), 3)
+    (1.134, 3.695)
+    """
+
+    def uniform(self, a: float, b: float, /) -> float: ...
+
+    def normalvariate(self, mu: float, sigma: float, /) -> float: ...
+
+
+class Timing(ABC):
+    """Seconds of waits. A `Schedule` never shortens them; a `Shortening` may, in simulations.
+
+    It is an immutable value, shared by any number of programs, threads and tasks; what belongs to
+    one run is in what `begin` returns.
+
+    >>> from ixbackoff import Exponential
+    >>> Exponential(0.5) == Exponential(base=0.5, factor=2.0)
+    True
+
+    Attributes:
+        deterministic: whether no random number is drawn, so that the k-th wait is always the same.
+        from_start: whether a wait is measured from the start of the try before it, not its end.
+        sound: whether it needs no check that waits are numbers, and none shorter than the one
+            before.
+    """
+
+    __slots__ = ()
+    from_start = False
+    sound = False
+
+    @property
+    def deterministic(self) -> bool:
+        return False
+
+    @abstractmethod
+    def begin(self, chance: Chance | None = None) -> Waits:
+        """The waits of one run, with random numbers from `chance`, by default Python's own.
+
+        >>> from ixbackoff import Exponential
+        >>> waits = Exponential().begin()
+        >>> waits(0), waits(3)
+        (1.0, 8.0)
+        """
+
+    def preview(self, waits: int, *, seed: int | None = None) -> list[float]:
+        """The seconds of the first waits of one run; with the same `seed`, the same run.
+
+        >>> from ixbackoff import Exponential
+        >>> Exponential(base=0.5).preview(4)
+        [0.5, 1.0, 2.0, 4.0]
+
+        Raises:
+            ValueError: `waits` is negative, or one of them is no usable number.
+        """
+        if waits < 0:
+            raise ValueError(f"preview({waits!r}): give a number of waits, 0 or more.")
+        run = self.begin(None if self.deterministic else chance_of(seed))
+        return [number(run(k), k, self) for k in range(waits)]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Timing):
+            return NotImplemented
+        return self.__class__ is other.__class__ and self._fields() == other._fields()
+
+    def __hash__(self) -> int:
+        return hash((self.__class__, *self._fields().items()))
+
+    def __repr__(self) -> str:
+        fields = ", ".join(f"{name}={value!r}" for name, value in self._fields().items())
+        return f"{self.__class__.__name__}({fields})"
+
+    def _fields(self) -> dict[str, object]:
+        names = [name for kind in reversed(self.__class__.__mro__) for name in slots(kind)]
+        fields = {name: getattr(self, name) for name in names if hasattr(self, name)}
+        return fields | getattr(self, "__dict__", {})
+
+    if not TYPE_CHECKING:  # or a checker would let any attribute be set
+
+        def __setattr__(self, name, value):
+            if name in self._fields():
+                raise AttributeError(f"{self!r} is a value, it does not change: make another one.")
+            super().__setattr__(name, value)
+
+        def __delattr__(self, name):
+            raise AttributeError(f"{self!r} is a value, it does not change: make another one.")
+
+
+def slots(kind: type) -> list[str]:
+    """The attributes that have a slot of their own, as they are called from outside."""
+    names = vars(kind).get("__slots__", ())
+    owner = kind.__name__.lstrip("_")
+    return [
+        f"_{owner}{name}" if name.startswith("__") else name
+        for name in ((names,) if isinstance(names, str) else names)
+        if not name.endswith("__")
+    ]
+
+
+def begun(timing: Timing, chance: Chance | None) -> Waits:
+    """The waits of a part of a schedule: numbers, none of them shorter than the one before."""
+    waits = timing.begin(chance)
+    if timing.sound:
+        return waits
+    return never_shorter(lambda k: number(waits(k), k, timing))
+
+
+def never_shorter(waits: Waits) -> Waits:
+    """The same, where none is shorter than the one before."""
+    shortest = 0.0
+
+    def longer(k: int) -> float:
+        nonlocal shortest
+        shortest = max(shortest, waits(k))
+        return shortest
+
+    return longer
+
+
+def usable(seconds: float, k: int, timing: Timing) -> float:
+    """`seconds`, if one can wait so long.
+
+    >>> from ixbackoff import Exponential
+    >>> usable(3.5, 0, Exponential())
+    3.5
+
+    Raises:
+        ValueError: the schedule gave no usable number.
+    """
+    if (seconds.__class__ is float and 0.0 <= seconds < inf) or (
+        is_finite(seconds) and seconds >= 0
+    ):
+        return seconds
+    raise ValueError(
+        f"The schedule {timing!r} gave {seconds!r} for wait {k}: it has to give a finite "
+        "number of seconds, 0 or more."
+    )
+
+
+def number(seconds: float, k: int, timing: Timing) -> float:
+    """As `usable`, as a float, and inf is well too: there may be a cap above it."""
+    return inf if seconds == inf else float(usable(seconds, k, timing))
+
+
+def chance_of(seed: int | None) -> Chance:
+    """Random numbers of their own; with the same `seed`, the same ones.
+
+    >>> chance_of(1).uniform(0, 1) == chance_of(1).uniform(0, 1)
+    True
+    """
+    from random import Random
+
+    return Random(seed)  # noqa: S311
+
+
+def any_chance() -> Chance:
+    """Python's own random numbers: shared by threads, and others after a fork.
+
+    >>> 0 <= any_chance().uniform(0, 1) <= 1
+    True
+    """
+    import random
+
+    return random

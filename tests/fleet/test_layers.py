@@ -1,0 +1,195 @@
+"""Retries in nested layers: they multiply, and what limits them."""
+
+from __future__ import annotations
+
+import re
+from math import isclose
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ixbackoff import N0, N1, N2, N3, Budget, Exponential, Misuse, ServerError, at, do
+from ixbackoff.fleet import (
+    Answering,
+    BoundedQueue,
+    Layer,
+    Metered,
+    Outage,
+    Request,
+    Service,
+    Serving,
+    simulate,
+)
+from ixbackoff.fleet.events import Events
+from ixbackoff.fleet.experiments.layers import Way, layered, main, nested, ways
+
+from ..support.observing import Ask
+
+PAGE = Path(__file__).parent.parent.parent / "docs" / "layers.md"
+RUNGS: list[Any] = [N0, N1, N2, N3]
+TRYING: list[Any] = [at(rung).retry(Ask("x")) for rung in RUNGS]
+LIMITED: list[Any] = [at(rung).retry(do(Ask("x")).limit(1)) for rung in RUNGS]
+LONG = 100_000.0
+
+
+class Down(Service):
+    """Every request fails at once; or is never answered."""
+
+    def __init__(self, answers: bool = True) -> None:
+        self.answers = answers
+
+    def begin(self, _: Events) -> Serving:
+        return _Down(self)
+
+
+class _Down(Serving):
+    def __init__(self, model: Down) -> None:
+        self.model = model
+
+    def ask(self, request: Request) -> None:
+        if self.model.answers:
+            request.fail(ServerError(503))
+
+
+def stack(program: Any, layers: int, bottom: Service, **how: Any) -> Service:
+    service = bottom
+    for _ in range(layers - 1):
+        service = Layer(program, service, **how)
+    return service
+
+
+@given(st.integers(1, 4), st.integers(1, 4), st.floats(0.01, 1), st.floats(1, 3))
+def test_tries_multiply_and_their_waits_do(
+    tries: int, layers: int, base: float, factor: float
+) -> None:
+    bottom, schedule, program = Metered(Down()), Exponential(base, factor), TRYING[tries - 1]
+    service = stack(program, layers, bottom, schedule=schedule)
+    outcome = simulate(program, service.serves(Ask), clients=1, seconds=LONG, schedule=schedule)
+    assert bottom.asked.total() == tries**layers
+    waits = sum(schedule.preview(tries - 1)) if tries > 1 else 0.0
+    times = sum(tries**layer for layer in range(layers))  # (r^n - 1) / (r - 1)
+    assert isclose(outcome.ended, waits * times, rel_tol=1e-9)
+    assert (outcome.gave_up, outcome.total(lambda second: second.asked)) == (1, tries)
+
+
+@given(st.integers(1, 4), st.integers(1, 4))
+def test_they_multiply_where_nobody_is_told_that_the_client_has_gone(
+    tries: int, layers: int
+) -> None:
+    bottom, schedule, program = Metered(Down(answers=False)), Exponential(0.1), LIMITED[tries - 1]
+    service = stack(program, layers, bottom, schedule=schedule)
+    outcome = simulate(program, service.serves(Ask), clients=1, seconds=200, schedule=schedule)
+    assert bottom.asked.total() == tries**layers
+    waits = sum(schedule.preview(tries - 1)) if tries > 1 else 0.0
+    assert isclose(outcome.ended, tries + waits, rel_tol=1e-9)
+
+
+def test_the_next_one_above_gets_the_answer() -> None:
+    bottom = Answering(BoundedQueue(9, 0.5), Ask.handled_by(lambda _: 7))
+    service = Layer(at(N2).retry(do(Ask("x")).map(lambda answer: answer + 1)), bottom)
+    outcome = simulate(at(N0).do(Ask("x")), service.serves(Ask), clients=2, seconds=9, trace=True)
+    assert [happened.answer for happened in outcome.trace] == [8, 8]
+    assert outcome.ended == 1.0
+
+
+def test_the_next_one_above_gets_the_failure() -> None:
+    service = stack(TRYING[0], 3, Down())
+    outcome = simulate(at(N0).do(Ask("x")), service.serves(Ask), clients=1, seconds=9, trace=True)
+    [happened] = outcome.trace
+    assert isinstance(happened.failure, ServerError)
+
+
+def test_a_budget_is_that_of_all_runs_of_a_layer_in_one_simulation() -> None:
+    bottom = Metered(Down())
+    service = Layer(TRYING[3], bottom, budget=lambda: Budget(2))
+    for _ in range(2):  # each begins with a new one
+        bottom.asked.clear()
+        simulate(at(N0).do(Ask("x")), service.serves(Ask), clients=5, seconds=99)
+        assert bottom.asked.total() == 5 + 2
+
+
+def test_an_outage_is_that_of_the_bottom() -> None:
+    bottom = Metered(BoundedQueue(length=5, service=1.0))
+    service = Layer(at(N0).do(Ask("x")), bottom)
+    outcome = simulate(
+        at(N0).do(Ask("x")), service.serves(Ask), clients=2, seconds=9, outages=[Outage(0.5, 3)]
+    )
+    assert outcome.ended == 5.0
+    assert [second.load for second in outcome.seconds[:6]] == [2, 2, 2, 2, 1, 0]
+    assert bottom.asked == {0: 2}
+
+
+def test_a_metered_service_is_told_who_has_gone() -> None:
+    gone: list[Request] = []
+
+    class Hole(Serving):
+        def ask(self, request: Request) -> None: ...
+
+        def abandoned(self, request: Request) -> None:
+            gone.append(request)
+
+    class Black(Service):
+        def begin(self, _: Events) -> Serving:
+            return Hole()
+
+    simulate(at(N0).do(do(Ask("x")).limit(1)), Metered(Black()).serves(Ask), clients=3, seconds=5)
+    assert [request.client for request in gone] == [0, 1, 2]
+
+
+def test_a_layer_takes_programs_that_can_run() -> None:
+    with pytest.raises(Misuse, match="open"):
+        Layer(at(N1).do(Ask("x")), Down())  # type: ignore[arg-type]
+    with pytest.raises(Misuse, match="no program"):
+        Layer("retry", Down())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_while_it_is_down_as_much_is_asked_as_the_closed_form_says(seed: int) -> None:
+    for way in ways(3)[:3]:
+        one = nested(way, 0.3, 300, 30, 10, seed)
+        assert isclose(one.rate / one.runs, 3**way.layers, rel_tol=0.07)
+        assert isclose(one.rate, way.asked(300), rel_tol=0.15)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_who_recovers(seed: int) -> None:
+    some = layered(2, clients=300, outage=20, watch=40, seed=seed)
+    recovers = {(one.queue, one.way.name): one.recovered is not None for one in some}
+    assert recovers.pop((6.0, "2 layers")) is False
+    recovers.pop((6.0, "2 layers, finagle"))  # 10 retries a second are many for so few clients
+    assert all(recovers.values())
+    assert [one.last for one in some if one.way.name == "2 layers"][1] == 0.0
+    for one in some:
+        if one.way.budget is not None:
+            assert one.rate <= 1.2 * one.way.asked(300)
+            assert one.rate < Way("", one.way.layers).asked(300)
+
+
+def test_the_page_has_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--layers", "2"]) == 0
+    [block] = re.findall(
+        r"^```text printed by the first\n(.*?)^```$", PAGE.read_text(), re.M | re.S
+    )
+    printed, told = capsys.readouterr().out.splitlines(), block.splitlines()
+    same = [line for line in printed if "2 layers, " not in line]
+    assert len(same) == 10
+    assert [line for line in told if line in same] == same
+
+
+def test_it_is_drawn(tmp_path: Path) -> None:
+    words = "--layers 1 --clients 5 --outage 2 --watch 10 --queue 1"
+    assert main([*words.split(), "--picture", str(tmp_path)]) == 0
+    files = sorted(tmp_path.iterdir())
+    assert [file.name for file in files] == ["layers.png", "layers.svg"]
+    assert "1 layer, finagle" in files[1].read_text()
+
+
+@pytest.mark.parametrize("words", ["--layers 0", "--clients 0", "--outage 1", "--queue -1", "up"])
+def test_a_wrong_command_is_one_line(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(words.split())
+    assert ended.value.code == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1

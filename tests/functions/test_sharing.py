@@ -1,0 +1,268 @@
+"""One `backoff` shared by many threads and tasks; and that nothing is kept of what has failed."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import threading
+import weakref
+from collections import Counter, defaultdict
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from itertools import product
+from typing import Any
+
+import pytest
+import trio
+
+from ixbackoff import N5, Budget, Exponential, NotReady, backoff
+
+from ..support.plainly import (
+    ASYNC,
+    SYNC,
+    AnyBackoff,
+    AsyncWay,
+    Script,
+    Way,
+    decorated,
+    program,
+    seen,
+    sleeps,
+)
+
+THREADS = 32
+TASKS = 1000
+FAILURES = range(6)
+"""How often a call fails before it goes well: all that N5 has tries for, and fewer."""
+
+jittered = Exponential().jittered().seeded(7)
+steady = Exponential()
+SCHEDULES = {"steady": steady, "jittered": jittered}
+FORMS = ("decorated", "in a budget", "in time", "a block")
+
+
+class Calls:
+    """Functions of which each fails so often, and the waits of each."""
+
+    def __init__(self) -> None:
+        self.tries: Counter[int] = Counter()
+        self.waits: dict[int, list[float]] = defaultdict(list)
+
+    def ask(self, number: int) -> int:
+        self.tries[number] += 1
+        if self.tries[number] <= FAILURES[number % len(FAILURES)]:
+            raise NotReady
+        return number
+
+
+def made(form: str, schedule: Any) -> tuple[AnyBackoff, Budget]:
+    budget = Budget(10**6, returned=0, returned_after_retry=0)
+    limits: dict[str, Any] = {"in a budget": {"budget": budget}, "in time": {"within": 1e9}}
+    return backoff(N5, schedule=schedule, **limits.get(form, {})), budget
+
+
+def check(calls: Calls, answers: list[int], schedule: Any, form: str, budget: Budget) -> None:
+    """Each call has waited its own series, and all totals are exact."""
+    expected = schedule.preview(len(FAILURES))
+    failures = {number: FAILURES[number % len(FAILURES)] for number in range(len(answers))}
+    assert answers == list(range(len(answers)))
+    assert calls.tries == {number: failed + 1 for number, failed in failures.items()}
+    for number, failed in failures.items():
+        assert calls.waits[number] == expected[:failed]
+    if form == "in a budget":
+        assert budget.left == 10**6 - sum(failures.values())
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES.values(), ids=SCHEDULES)
+@pytest.mark.parametrize("form", FORMS)
+def test_threads_share_one(form: str, schedule: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = Calls()
+    shared, budget = made(form, schedule)
+    function = shared(calls.ask)
+    mine = threading.local()
+    all_there = threading.Barrier(THREADS)
+
+    def sleep(seconds: float) -> None:
+        calls.waits[mine.number].append(seconds)
+        pause.wait(0.0005)  # so that another thread goes on
+
+    def in_block(number: int) -> int:
+        for one_try in shared:
+            with one_try:
+                return calls.ask(number)
+        raise AssertionError("it neither returned nor raised")
+
+    def call(number: int) -> int:
+        mine.number = number
+        if number < THREADS:
+            all_there.wait()
+        return in_block(number) if form == "a block" else function(number)
+
+    pause = threading.Event()
+    monkeypatch.setattr("time.sleep", sleep)
+    with ThreadPoolExecutor(THREADS) as pool:
+        answers = list(pool.map(call, range(4 * THREADS)))
+    check(calls, answers, schedule, form, budget)
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES.values(), ids=SCHEDULES)
+@pytest.mark.parametrize("form", FORMS)
+def test_tasks_share_one(form: str, schedule: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = Calls()
+    shared, budget = made(form, schedule)
+    numbers: dict[Any, int] = {}
+    real_sleep = asyncio.sleep
+
+    async def sleep(seconds: float) -> None:
+        calls.waits[numbers[asyncio.current_task()]].append(seconds)
+        await real_sleep(0)
+
+    @shared
+    async def function(number: int) -> int:
+        await real_sleep(0)
+        return calls.ask(number)
+
+    async def in_block(number: int) -> int:
+        async for one_try in shared:
+            with one_try:
+                await real_sleep(0)
+                return calls.ask(number)
+        raise AssertionError("it neither returned nor raised")
+
+    async def call(number: int) -> int:
+        numbers[asyncio.current_task()] = number
+        return await (in_block(number) if form == "a block" else function(number))
+
+    async def main() -> list[int]:
+        return await asyncio.gather(*map(call, range(TASKS)))
+
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+    check(calls, asyncio.run(main()), schedule, form, budget)
+
+
+def test_chance_belongs_to_a_call_and_not_to_the_decorator() -> None:
+    shared = backoff(N5, schedule=Exponential().jittered())
+    first = seen(decorated, shared, [NotReady])
+    second = seen(decorated, shared, [NotReady])
+    assert first.waits != second.waits
+    assert first.waits == sorted(first.waits)
+
+
+def test_one_function_waits_in_whatever_runs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    slept: list[str] = []
+
+    def sleep_of(library: str) -> Callable[[float], Coroutine[Any, Any, None]]:
+        async def sleep(_: float) -> None:
+            slept.append(library)
+
+        return sleep
+
+    script = Script([NotReady, NotReady, 1])
+    function = backoff(N5)(script.ask_async)
+    monkeypatch.setattr(asyncio, "sleep", sleep_of("asyncio"))
+    monkeypatch.setattr(trio, "sleep", sleep_of("trio"))
+    for _ in range(2):
+        assert asyncio.run(function()) == 1
+        assert trio.run(function) == 1
+    assert slept == ["asyncio", "asyncio", "trio", "trio"] * 2
+
+
+def trio_run(coroutine: Coroutine[Any, Any, None]) -> None:
+    async def main() -> None:
+        await coroutine
+
+    trio.run(main)
+
+
+@pytest.fixture
+def collector() -> Iterator[Callable[[], int]]:
+    """How many objects of this test only the garbage collector frees, since it was asked before."""
+    gc.collect()
+    gc.freeze()  # so that it has only what is made here to look at
+    gc.disable()
+    yield gc.collect
+    gc.enable()
+
+
+class Watched(Script):
+    """A function that fails so often, and whether its exceptions are still there."""
+
+    def __init__(self, failures: int) -> None:
+        super().__init__([])
+        self.failures = failures
+        self.watched: list[weakref.ref[NotReady]] = []
+
+    def ask(self) -> int:
+        self.calls += 1
+        if self.calls > self.failures:
+            return 1
+        failure = NotReady()
+        self.watched.append(weakref.ref(failure))
+        try:
+            raise failure
+        finally:
+            del failure
+
+    @property
+    def kept(self) -> int:
+        return sum(one() is not None for one in self.watched)
+
+
+def of_all_kinds() -> Iterator[tuple[AnyBackoff, int]]:
+    """Calls that end well and calls that fail, with limits and without."""
+    limits: list[dict[str, Any]] = [{}, {"within": 1e9}, {"budget": Budget(10**6)}]
+    for schedule, limit, failures in product(SCHEDULES.values(), limits, (0, 1, 3, 9)):
+        yield backoff(N5, schedule=schedule, **limit), failures
+
+
+@pytest.mark.parametrize("way", [program, *SYNC])
+def test_no_exception_outlives_its_call(way: Way, collector: Callable[[], int]) -> None:
+    """Neither in a call that ends well nor in one that fails; and there is nothing to collect."""
+
+    def call(made: AnyBackoff, failures: int) -> Watched:
+        watched = Watched(failures)
+        with suppress(NotReady):
+            way(made, watched)
+        return watched
+
+    with sleeps():
+        for made, failures in of_all_kinds():
+            call(made, failures)  # what is made once is made now
+            collector()
+            watched = call(made, failures)
+            assert (watched.calls, watched.kept) == (min(failures + 1, 6), 0)
+            assert collector() == 0
+
+
+@pytest.mark.parametrize("run", [asyncio.run, trio_run], ids=["asyncio", "trio"])
+@pytest.mark.parametrize("way", ASYNC)
+def test_no_exception_outlives_its_awaited_call(
+    way: AsyncWay, run: Any, collector: Callable[[], int]
+) -> None:
+    """As above; the event loop's own garbage is not ours."""
+
+    async def call(made: AnyBackoff, failures: int) -> Watched:
+        watched = Watched(failures)
+        with suppress(NotReady):
+            await way(made, watched)
+        return watched
+
+    async def main() -> None:
+        for made, failures in of_all_kinds():
+            await call(made, failures)
+            collector()
+            watched = await call(made, failures)
+            assert (watched.calls, watched.kept) == (min(failures + 1, 6), 0)
+            assert collector() == 0
+
+    with sleeps():
+        run(main())
+
+
+def test_a_failed_try_is_forgotten_before_the_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    watched = Watched(3)
+    kept: list[int] = []
+    monkeypatch.setattr("time.sleep", lambda seconds: kept.append(watched.kept))
+    backoff(N5)(watched.ask)()
+    assert kept == [0, 0, 0]

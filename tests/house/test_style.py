@@ -1,0 +1,164 @@
+"""The package is clean under mypy strict, pyright strict and ruff, and its house stands."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+PACKAGE = ROOT / "ixbackoff"
+COMMANDS = {
+    "ruff check": ["ruff", "check", "--no-cache", "."],
+    "ruff format": ["ruff", "format", "--no-cache", "--check", "."],
+    "mypy": ["mypy", "--cache-dir={cache}"],
+    "pyright": ["pyright", "--pythonpath", sys.executable],
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
+def test_clean(command: list[str], tmp_path: Path) -> None:
+    words = [word.format(cache=tmp_path) for word in command]
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-m", *words], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_core_needs_the_standard_library_and_typing_extensions_only() -> None:
+    code = (
+        "import sys, typing_extensions; before = set(sys.modules)\n"
+        "import ixbackoff\n"
+        "new = {name.partition('.')[0] for name in set(sys.modules) - before} - {'ixbackoff'}\n"
+        "assert new <= set(sys.stdlib_module_names), new\n"
+        "assert not {'asyncio', 'logging', 'dataclasses', 'inspect', 'httpx2'} & new, new\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)  # noqa: S603
+
+
+def test_what_is_sealed_is_sealed_in_few_places() -> None:
+    ignores = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for path in PACKAGE.rglob("*.py")
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if "type: ignore" in line or "cast(" in line or "pyright: ignore" in line
+    ]
+    assert ignores == []
+
+
+LONGEST = 60
+"""Lines of a function, without its docstring."""
+
+
+def test_no_function_is_too_long_to_be_read_at_once() -> None:
+    lengths = {
+        f"{path.relative_to(ROOT)}: {node.name}": lines_of(node)
+        for path in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
+    assert {name: lines for name, lines in lengths.items() if lines > LONGEST} == {}
+
+
+def lines_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    body = function.body[1:] if ast.get_docstring(function) else function.body
+    return (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
+
+
+FLOORS = (
+    ("_words",),
+    ("schedules",),
+    ("_limits",),
+    ("_meaning",),
+    ("_running",),
+    ("_writing",),
+    ("_functions",),
+    ("polling", "published", "shortening", "_commandline"),
+    ("__init__",),
+    ("live", "testing", "plotting"),
+    ("fleet", "squirrel"),
+)
+"""The rooms of the house, from the ground up: a room imports from floors below its own."""
+
+BESIDE: set[tuple[str, str]] = set()
+"""Pairs of rooms on one floor, of which the first imports the second."""
+
+
+def modules() -> dict[str, Path]:
+    """Every module, by its name below the package; a package has the name of its folder."""
+    names = {}
+    for path in PACKAGE.rglob("*.py"):
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        if len(parts) > 1 and parts[-1] == "__init__":
+            parts = parts[:-1]
+        names[".".join(parts)] = path
+    return names
+
+
+def imported(name: str, path: Path, known: dict[str, Path]) -> Iterator[str]:
+    """The modules of the package that this one imports, wherever the import stands in it."""
+    package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
+    if name == "__init__":
+        package = []
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            assert not any(alias.name.startswith("ixbackoff") for alias in node.names), path
+        if isinstance(node, ast.ImportFrom) and not node.level:
+            assert not (node.module or "").startswith("ixbackoff"), f"{path}: write it relative"
+        if not isinstance(node, ast.ImportFrom) or not node.level:
+            continue
+        base = package[: len(package) - node.level + 1]
+        target = ".".join([*base, *(node.module or "").split(".")]).strip(".")
+        for alias in node.names:
+            inner = f"{target}.{alias.name}".strip(".")
+            yield inner if inner in known else target or "__init__"
+
+
+def arrows() -> dict[str, set[str]]:
+    """Which module imports which."""
+    known = modules()
+    return {name: set(imported(name, path, known)) for name, path in known.items()}
+
+
+def test_imports_run_one_way_between_rooms() -> None:
+    floors = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
+    upwards = {
+        f"{name} imports {target}"
+        for name, targets in arrows().items()
+        for target in targets
+        if (here := name.split(".")[0]) != (there := target.split(".")[0])
+        and (here, there) not in BESIDE
+        and floors[there] >= floors[here]
+    }
+    assert upwards == set()
+
+
+def test_no_imports_run_in_a_circle() -> None:
+    graph = arrows()
+    done: set[str] = set()
+
+    def follow(name: str, way: tuple[str, ...]) -> None:
+        assert name not in way, " -> ".join([*way[way.index(name) :], name])
+        if name not in done:
+            for target in graph[name]:
+                follow(target, (*way, name))
+            done.add(name)
+
+    for name in graph:
+        follow(name, ())
+
+
+def test_few_modules_lie_flat() -> None:
+    flat = [path.name for path in PACKAGE.glob("*.py")]
+    assert len(flat) <= 8, flat
+
+
+def test_each_room_says_in_one_sentence_what_it_holds() -> None:
+    for room in PACKAGE.iterdir():
+        if room.is_dir() and room.name != "__pycache__":
+            said = ast.get_docstring(ast.parse((room / "__init__.py").read_text()))
+            assert said, room

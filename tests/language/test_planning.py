@@ -1,0 +1,141 @@
+"""Plans, number by number, and that no run goes beyond one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ixbackoff import N0, N1, N2, N3, N4, NotReady, Plan, at, plan
+from ixbackoff._meaning.planning import PlannedRung
+from ixbackoff.testing import Virtual, always
+
+from ..support.observing import Ask
+
+ask = Ask("a")
+
+PLANS: dict[str, tuple[Any, Plan]] = {
+    "both branches": (
+        at(N2).do(ask).wait().do(ask).backoff().or_else(ask),
+        Plan(
+            (
+                PlannedRung(2, 1, 1.0, "well"),
+                PlannedRung(1, 1, 2.0, "failed"),
+                PlannedRung(0, 1, None, ""),
+            ),
+            tries=3,
+            waits=2,
+            seconds=3.0,
+        ),
+    ),
+    "one of two waits": (
+        at(N2).do(ask).wait().backoff().or_else(ask),
+        Plan(
+            (
+                PlannedRung(2, 1, 1.0, "well"),
+                PlannedRung(1, 0, 2.0, "failed"),
+                PlannedRung(0, 1, None, ""),
+            ),
+            tries=2,
+            waits=1,
+            seconds=2.0,
+        ),
+    ),
+    "several tries on a rung, and a function that may fail": (
+        at(N1).do(ask).do(ask).map(lambda value: value).backoff().or_else(ask),
+        Plan(
+            (PlannedRung(1, 2, 1.0, "failed"), PlannedRung(0, 1, None, "")),
+            tries=3,
+            waits=1,
+            seconds=1.0,
+        ),
+    ),
+    "only a function may fail": (
+        at(N1).map(lambda value: value).backoff().or_else(ask),
+        Plan(
+            (PlannedRung(1, 0, 1.0, "failed"), PlannedRung(0, 1, None, "")),
+            tries=1,
+            waits=1,
+            seconds=1.0,
+        ),
+    ),
+    "nothing may fail": (
+        at(N1).backoff().or_else(ask),
+        Plan(
+            (PlannedRung(1, 0, None, ""), PlannedRung(0, 0, None, "")),
+            tries=0,
+            waits=0,
+            seconds=0.0,
+        ),
+    ),
+    "skipped": (
+        at(N2).skip().retry(ask),
+        Plan(
+            (
+                PlannedRung(2, 0, None, ""),
+                PlannedRung(1, 1, 2.0, "failed"),
+                PlannedRung(0, 1, None, ""),
+            ),
+            tries=2,
+            waits=1,
+            seconds=2.0,
+        ),
+    ),
+    "a function's program, then a known one": (
+        at(N2).bind(lambda _: at(N2).do(ask).wait()) >> at(N1).retry(ask),
+        Plan(
+            (
+                PlannedRung(2, None, 1.0, "perhaps"),
+                PlannedRung(1, None, 2.0, "failed"),
+                PlannedRung(0, 1, None, ""),
+            ),
+            tries=None,
+            waits=2,
+            seconds=3.0,
+        ),
+    ),
+    "a program instead": (
+        at(N2).do(ask).backoff() | at(N1).do(ask).backoff() | at(N0).do(ask),
+        Plan(
+            (
+                PlannedRung(2, 1, 1.0, "failed"),
+                PlannedRung(1, 1, 2.0, "failed"),
+                PlannedRung(0, 1, None, ""),
+            ),
+            tries=3,
+            waits=2,
+            seconds=3.0,
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize(("program", "expected"), PLANS.values(), ids=PLANS)
+def test_plan(program: Any, expected: Plan) -> None:
+    assert plan(program) == expected
+
+
+def test_a_try_that_only_the_run_tells_stays_so() -> None:
+    three = at(N0).do(ask).do(ask).do(ask)
+    assert plan(at(N0).bind(lambda _: three) >> at(N0).do(ask)).tries is None
+
+
+def test_a_program_that_is_passed_over_still_brings_the_run_down() -> None:
+    down = at(N4).skip().skip().or_bind(lambda _: at(N2))
+    program = (at(N4) | down).retry(ask)
+    world = Virtual(Ask.handled_by(always(NotReady())))
+    with pytest.raises(NotReady):
+        program.run(world.interpreter)
+    assert world.waits == [4, 8]
+    assert plan(program).waits == 2
+
+
+def test_a_plan_prints_as_a_table() -> None:
+    assert str(plan(at(N3).bind(lambda _: at(N3).retry(ask)))).splitlines() == [
+        "rung  tries    then waits  if",
+        "N3        ?           1 s  perhaps",
+        "N2        ?           2 s  perhaps",
+        "N1        ?           4 s  perhaps",
+        "N0        ?             -",
+        "at most as many tries as its bind will tell, 3 waits, 7 s",
+    ]

@@ -1,0 +1,211 @@
+"""A download's file: whole or not there, whoever else writes it, and whatever the disk says."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from itertools import repeat
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from ixbackoff import N3, Download, Exponential, NotReady, at
+from ixbackoff._words.failures import WORTH_ANOTHER_TRY
+from ixbackoff.live import live
+from ixbackoff.live.files import PartFile
+from ixbackoff.squirrel.faults import Slow
+from ixbackoff.squirrel.origin import Origin
+
+from ..support.origins import SYNC, Way, each_way
+
+ACORN = bytes(range(256)) * 500
+
+
+def in_another_process(program: str, *arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(  # noqa: S603
+        [sys.executable, "-c", program, *arguments], stdout=subprocess.PIPE, text=True
+    )
+
+
+def test_a_killed_download_leaves_nothing_after_the_next(tmp_path: Path) -> None:
+    part, target = tmp_path / ".a.part", tmp_path / "a"
+    program = (
+        "import sys; from ixbackoff import N0, Download, at; from ixbackoff.live import live; "
+        "at(N0).do(Download(*sys.argv[1:])).run(live())"
+    )
+    with Origin({"/a": ACORN}, {("GET", "/a"): [Slow(0.02, 1000)]}) as origin:
+        with in_another_process(program, f"{origin.url}/a", str(target)) as killed:
+            while not (part.exists() and part.stat().st_size):
+                assert killed.poll() is None
+                time.sleep(0.01)
+            killed.send_signal(signal.SIGKILL)
+        assert list(tmp_path.iterdir()) == [part]
+        part.write_bytes(b"longer than the resource" * 10_000)
+        SYNC.perform(Download(f"{origin.url}/a", str(target)))
+    assert list(tmp_path.iterdir()) == [target]
+    assert target.read_bytes() == ACORN
+
+
+def test_a_full_disk_is_told_with_the_name_of_the_file(tmp_path: Path) -> None:
+    # A limit on the size of files is the full disk that every test machine has.
+    program = """
+import resource, sys
+from ixbackoff import Download
+from tests.support.origins import SYNC, ASYNC
+resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
+for way in (SYNC, *ASYNC):
+    try:
+        way.perform(Download(*sys.argv[1:]))
+    except OSError as error:
+        print(type(error).__name__, error)
+"""
+    target = tmp_path / "a"
+    with (
+        Origin({"/a": ACORN}) as origin,
+        in_another_process(program, f"{origin.url}/a", str(target)) as limited,
+    ):
+        said, _ = limited.communicate(timeout=20)
+    assert said.splitlines() == [f"OSError [Errno 27] File too large: '{target}'"] * 3
+    assert list(tmp_path.iterdir()) == []
+
+
+@each_way
+def test_a_target_that_cannot_be_written_costs_no_request(way: Way, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "folder").mkdir()
+    cases: dict[str | Path, type[OSError]] = {
+        tmp_path / "missing" / "a": FileNotFoundError,
+        tmp_path / "file" / "a": NotADirectoryError,
+        tmp_path / "folder": IsADirectoryError,
+        f"{tmp_path / 'folder'}/": IsADirectoryError,
+        tmp_path / ("a" * 255): OSError,
+        "/dev/full": OSError,
+        "/proc/a": OSError,
+    }
+    with Origin({"/a": ACORN}) as origin:
+        for target, kind in cases.items():
+            with pytest.raises(kind) as caught:
+                way.perform(Download(f"{origin.url}/a", str(target)))
+            assert not isinstance(caught.value, WORTH_ANOTHER_TRY)
+            assert caught.value.filename == str(target)
+            assert repr(str(target)) in str(caught.value)
+    assert origin.requests == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]
+
+
+def test_a_read_only_folder_is_told(tmp_path: Path) -> None:
+    # Nothing is read-only to root, so root steps down, once all is imported.
+    program = """
+import os, sys
+from ixbackoff import Download
+from tests.support.origins import SYNC, ASYNC
+url, elsewhere, target = sys.argv[1:]
+for way in (SYNC, *ASYNC):
+    way.perform(Download(url, elsewhere))
+if os.geteuid() == 0:
+    os.seteuid(65534)
+for way in (SYNC, *ASYNC):
+    try:
+        way.perform(Download(url, target))
+    except OSError as error:
+        print(type(error).__name__, error)
+"""
+    with TemporaryDirectory() as folder, Origin({"/a": ACORN}) as origin:
+        os.chmod(folder, 0o555)  # noqa: S103
+        arguments = (f"{origin.url}/a", str(tmp_path / "a"), f"{folder}/a")
+        with in_another_process(program, *arguments) as unprivileged:
+            said, _ = unprivileged.communicate(timeout=20)
+        assert os.listdir(folder) == []
+    assert said.splitlines() == [f"PermissionError [Errno 13] Permission denied: '{folder}/a'"] * 3
+
+
+@each_way
+def test_a_link_in_the_way_is_not_followed(way: Way, tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.write_bytes(b"gold")
+    (tmp_path / ".a.part").symlink_to(precious)
+    with Origin({"/a": ACORN}) as origin, pytest.raises(OSError, match="symbolic links"):
+        way.perform(Download(f"{origin.url}/a", str(tmp_path / "a")))
+    assert precious.read_bytes() == b"gold"
+
+
+@each_way
+def test_a_second_download_into_a_file_waits_for_the_first(way: Way, tmp_path: Path) -> None:
+    target = tmp_path / "a"
+    with Origin({"/a": ACORN}) as origin:
+        command = Download(f"{origin.url}/a", str(target))
+        with PartFile(str(target)) as part:
+            part.write(b"acorn")
+            with pytest.raises(NotReady, match="another download into it is under way"):
+                way.perform(command)
+            part.commit()
+        assert target.read_bytes() == b"acorn"
+        assert origin.requests == []
+        way.perform(command)
+    assert target.read_bytes() == ACORN
+
+
+def test_a_file_that_was_renamed_while_waiting_for_its_lock_is_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "a"
+    lock = fcntl.flock
+
+    def renamed_before(descriptor: int, operation: int) -> None:
+        if not target.exists():
+            (tmp_path / ".a.part").write_bytes(b"another's")
+            (tmp_path / ".a.part").rename(target)
+        lock(descriptor, operation)
+
+    monkeypatch.setattr("fcntl.flock", renamed_before)
+    with PartFile(str(target)) as part:
+        part.write(ACORN)
+        assert target.read_bytes() == b"another's"
+        part.commit()
+    assert target.read_bytes() == ACORN
+
+
+def test_downloads_that_meet_never_mix(tmp_path: Path) -> None:
+    target = tmp_path / "a"
+    contents = {f"/{n}": bytes([n]) * 100_000 for n in range(4)}
+    whole = set(contents.values())
+    with Origin(contents, {("GET", path): repeat(Slow(0.001, 20_000)) for path in contents}) as o:
+        programs = [
+            at(N3).retry(Download(o.url + path, str(target)), on=NotReady) for path in contents
+        ] * 4
+
+        def copied(number: int) -> bool:
+            try:
+                programs[number].run(live(), schedule=Exponential(base=0.01))
+            except NotReady:
+                return False
+            return target.read_bytes() in whole
+
+        with ThreadPoolExecutor(8) as pool:
+            outcomes = list(pool.map(copied, range(len(programs))))
+    assert any(outcomes)
+    assert target.read_bytes() in whole
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_file_is_made_as_any_other(tmp_path: Path) -> None:
+    (tmp_path / "plain").touch()
+    with PartFile(str(tmp_path / "a")) as part:
+        part.write(ACORN)
+        assert not (tmp_path / "a").exists()
+        part.commit()
+    assert (tmp_path / "a").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def test_a_path_may_be_relative(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with PartFile("a") as part:
+        part.write(ACORN)
+        part.commit()
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]

@@ -1,0 +1,364 @@
+"""Downloads over real sockets: what comes, what goes wrong, and what is left behind."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import re
+import socket
+import traceback
+from base64 import b64encode
+from contextlib import suppress
+from dataclasses import replace
+from itertools import repeat
+from pathlib import Path
+
+import pytest
+import trio
+
+from ixbackoff import (
+    N0,
+    N3,
+    ClientError,
+    Download,
+    Exponential,
+    ServerError,
+    Throttled,
+    at,
+)
+from ixbackoff._words.failures import WORTH_ANOTHER_TRY
+from ixbackoff.live import Limits, RedirectError, TooLarge, live, live_async
+from ixbackoff.squirrel.faults import (
+    Down,
+    Dropped,
+    Fault,
+    Hang,
+    Malformed,
+    Redirect,
+    Reset,
+    Slow,
+    Status,
+    Truncated,
+)
+from ixbackoff.squirrel.origin import Origin, Resource
+
+from ..support.origins import QUICK, SECRETS, Way, each_async_way, each_way, with_secrets
+
+ACORN = bytes(range(256)) * 2000
+CHUNKS = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + b"2000\r\n%b\r\n" * 4 % (
+    (b"x" * 0x2000,) * 4
+)
+
+OUTCOMES: list[tuple[Fault, type[Exception], str]] = [
+    (Status(408), ServerError, "408"),
+    (Status(425), ServerError, "425"),
+    (Status(500), ServerError, "500"),
+    (Status(503), ServerError, "503"),
+    (Status(429), Throttled, "throttled"),
+    (Status(400), ClientError, "400"),
+    (Status(401), ClientError, "401"),
+    (Status(404), ClientError, "404"),
+    (Status(304), RedirectError, "to nowhere, by status 304"),
+    (Redirect("/a"), RedirectError, "redirected 10 times and again"),
+    (Redirect("ftp://localhost/a"), ValueError, "it redirects to a URL of the scheme 'ftp'"),
+    (Redirect("file:///etc/passwd"), ValueError, "it redirects to a URL of the scheme 'file'"),
+    (Reset(), ConnectionResetError, "reset"),
+    (Reset(0), ConnectionResetError, "reset"),
+    (Reset(1000), ConnectionResetError, "reset"),
+    (Truncated(0), ConnectionError, "broke off"),
+    (Truncated(len(ACORN) - 1), ConnectionError, "broke off"),
+    (Dropped(), ConnectionError, "broke off"),
+    (Down(0.05), ConnectionError, "broke off"),
+    (Malformed(), ConnectionError, "no HTTP"),
+    (Malformed(b"HTTP/1.1 206 Part\r\nContent-Length: 1\r\n\r\na"), ConnectionError, "206"),
+    (Malformed(CHUNKS), ConnectionError, "broke off"),
+    (Slow(5.0, 1000), TimeoutError, "nothing came for 0.2 s"),
+    (Hang(), TimeoutError, "nothing came for 0.2 s"),
+]
+
+
+@each_way
+@pytest.mark.parametrize(("fault", "failure", "words"), OUTCOMES, ids=lambda it: repr(it)[:40])
+def test_a_fault_comes_out_as_its_failure(
+    way: Way, fault: Fault, failure: type[Exception], words: str, tmp_path: Path
+) -> None:
+    with (
+        Origin({"/a": ACORN}, {("GET", "/a"): repeat(fault)}) as origin,
+        pytest.raises(failure, match=words) as caught,
+    ):
+        way.perform(Download(with_secrets(origin.url, "/a"), str(tmp_path / "a")))
+    assert list(tmp_path.iterdir()) == []
+    passes = failure not in (ClientError, RedirectError, ValueError)
+    assert isinstance(caught.value, WORTH_ANOTHER_TRY) == passes
+    shown = "".join(traceback.format_exception(caught.value)) + repr(caught.value)
+    assert not [secret for secret in SECRETS if secret in shown]
+    assert f"{origin.url}/a" in shown
+
+
+@each_way
+@pytest.mark.parametrize("status", [429, 503])
+def test_what_the_server_asks_is_carried(way: Way, status: int, tmp_path: Path) -> None:
+    script: list[Fault] = [
+        Status(status, retry_after=7),
+        Status(status, "Fri, 01 Jan 2038 00:00:30 GMT", date="Fri, 01 Jan 2038 00:00:00 GMT"),
+        Status(status, "later"),
+        Status(status),
+    ]
+    asked: list[float | None] = []
+    with Origin({"/a": ACORN}, {("GET", "/a"): script}) as origin:
+        for _ in script:
+            with pytest.raises((Throttled, ServerError)) as caught:
+                way.perform(Download(f"{origin.url}/a", str(tmp_path / "a")))
+            asked.append(caught.value.retry_after)
+    assert asked == [7.0, 30.0, None, None]
+
+
+@each_way
+def test_a_download_is_whole_and_shows_its_progress(way: Way, tmp_path: Path) -> None:
+    target = tmp_path / "a"
+    target.write_bytes(b"what stood there before")
+    seen: list[tuple[Download, int, int | None]] = []
+    with Origin({"/a": ACORN}) as origin:
+        command = Download(f"{origin.url}/a", str(target))
+        way.perform(command, progress=lambda *told: seen.append(told))
+    assert target.read_bytes() == ACORN
+    assert list(tmp_path.iterdir()) == [target]
+    assert seen[0] == (command, 0, len(ACORN))
+    assert seen[-1] == (command, len(ACORN), len(ACORN))
+    assert [received for _, received, _ in seen] == sorted({received for _, received, _ in seen})
+
+
+@each_way
+def test_without_a_length_the_total_is_not_known(way: Way, tmp_path: Path) -> None:
+    totals: list[int | None] = []
+    whole = Malformed(CHUNKS + b"0\r\n\r\n")
+    with Origin({"/a": ACORN}, {("GET", "/a"): [whole]}) as origin:
+        way.perform(
+            Download(f"{origin.url}/a", str(tmp_path / "a")),
+            progress=lambda _, __, total: totals.append(total),
+        )
+    assert set(totals) == {None}
+    assert (tmp_path / "a").read_bytes() == b"x" * 0x8000
+
+
+@each_way
+def test_an_encoded_body_is_kept_as_it_came(way: Way, tmp_path: Path) -> None:
+    encoded = Malformed(
+        b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nacor"
+    )
+    with Origin({"/a": ACORN}, {("GET", "/a"): [encoded]}) as origin:
+        way.perform(Download(f"{origin.url}/a", str(tmp_path / "a")))
+    assert (tmp_path / "a").read_bytes() == b"acor"
+    assert origin.requests[0].headers["accept-encoding"] == "identity"
+
+
+@each_way
+def test_redirects_are_followed_up_to_the_limit(way: Way, tmp_path: Path) -> None:
+    hops = {("GET", f"/{n}"): repeat(Redirect(f"/{n + 1}")) for n in range(3)}
+    with Origin({"/3": ACORN}, hops) as origin:
+        command = Download(f"{origin.url}/0", str(tmp_path / "a"))
+        way.perform(command, limits=replace(QUICK, max_redirects=3))
+        with pytest.raises(RedirectError, match="2 times"):
+            way.perform(command, limits=replace(QUICK, max_redirects=2))
+    assert (tmp_path / "a").read_bytes() == ACORN
+
+
+@each_way
+def test_a_closed_port_is_a_refused_connection(way: Way, tmp_path: Path) -> None:
+    with socket.socket() as placeholder:  # bound and not listening
+        placeholder.bind(("127.0.0.1", 0))
+        port = placeholder.getsockname()[1]
+        for host in ("127.0.0.1", "localhost"):
+            with pytest.raises(ConnectionRefusedError, match="refused"):
+                way.perform(Download(f"http://{host}:{port}/a", str(tmp_path / "a")))
+    assert list(tmp_path.iterdir()) == []
+
+
+@each_way
+@pytest.mark.parametrize(
+    ("limits", "failure", "words"),
+    [
+        (replace(QUICK, max_size=len(ACORN) - 1), TooLarge, f"limit is {len(ACORN) - 1}"),
+        (replace(QUICK, total_timeout=0.01), TimeoutError, "not done within 0.01 s"),
+    ],
+)
+def test_a_download_keeps_to_its_limits(
+    way: Way, limits: Limits, failure: type[Exception], words: str, tmp_path: Path
+) -> None:
+    with (
+        Origin({"/a": ACORN}, {("GET", "/a"): repeat(Slow(0.02, 1000))}) as origin,
+        pytest.raises(failure, match=words),
+    ):
+        way.perform(Download(f"{origin.url}/a", str(tmp_path / "a")), limits=limits)
+    assert list(tmp_path.iterdir()) == []
+
+
+@each_way
+def test_a_size_that_is_not_announced_is_limited_too(way: Way, tmp_path: Path) -> None:
+    limits = replace(QUICK, max_size=5000)
+    with (
+        Origin({"/a": ACORN}, {("GET", "/a"): [Malformed(CHUNKS)]}) as origin,
+        pytest.raises(TooLarge),
+    ):
+        way.perform(Download(f"{origin.url}/a", str(tmp_path / "a")), limits=limits)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_download_that_ends_early_leaves_trio_nothing_to_complain_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left: list[object] = []
+    monkeypatch.setattr("sys.unraisablehook", left.append)
+
+    async def ended_early() -> None:
+        with suppress(TooLarge):
+            await at(N0).do(command).run_async(live_async(limits=replace(QUICK, max_size=5000)))
+        gc.collect()
+
+    with Origin({"/a": ACORN}, {("GET", "/a"): [Malformed(CHUNKS)]}) as origin:
+        command = Download(f"{origin.url}/a", str(tmp_path / "a"))
+        trio.run(ended_early)
+    assert left == []
+
+
+@each_way
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ftp://localhost/a",
+        "file:///etc/passwd",
+        "/a",
+        "",
+        "http:///a",
+        "http://[::1/a",
+        "http://a\n",
+        "//sesame:opensaysme@localhost/a",
+        "sesame:opensaysme@localhost/a",
+        "http:/sesame:opensaysme@localhost/a",
+        "http://sesame:opens?aysme@localhost/a",
+        "http://sesame:opens#aysme@localhost/a",
+        "http://sesame:opens/aysme@localhost/a",
+    ],
+)
+def test_what_is_no_web_address_is_refused_before_anything_is_opened(
+    way: Way, url: str, tmp_path: Path
+) -> None:
+    command = Download(url, str(tmp_path / "no folder" / "a"))
+    for ask in (lambda: way.perform(command), lambda: way.headers(url)):
+        with pytest.raises(ValueError, match=r"give http://host/path or https://") as caught:
+            ask()
+        shown = "".join(traceback.format_exception(caught.value))
+        assert not [secret for secret in ("sesame", "opens", "aysme") if secret in shown]
+
+
+@each_way
+def test_credentials_are_used_and_never_shown(
+    way: Way, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    elsewhere = Origin({"/b": ACORN})
+    with elsewhere, Origin({"/a": ACORN, "/b": b""}) as origin:
+        origin.script("GET", "/a", [Redirect("/b"), Redirect(f"{elsewhere.url}/b")])
+        for _ in range(3):
+            way.perform(Download(with_secrets(origin.url, "/a"), str(tmp_path / "a")))
+    basic = "Basic " + b64encode(b"sesame:opensaysme").decode()
+    assert {request.headers.get("authorization") for request in origin.requests} == {basic}
+    assert {request.headers.get("authorization") for request in elsewhere.requests} == {None}
+    assert origin.requests[0].target == "/a?token=hush"
+    assert caplog.records
+    assert not [secret for secret in SECRETS if secret in caplog.text]
+
+
+@each_way
+def test_the_proxies_of_the_usual_variables_are_used(
+    way: Way, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    with Origin({"http://nuts.example/a": ACORN, "/b": b"b"}) as proxy:
+        for address in (proxy.url, proxy.url.removeprefix("http://")):
+            monkeypatch.setenv("http_proxy", address.replace("127", "sesame:opensaysme@127"))
+            way.perform(Download("http://nuts.example/a", str(tmp_path / "a")))
+            way.perform(Download(f"{proxy.url}/b", str(tmp_path / "b")))
+    assert (tmp_path / "a").read_bytes() == ACORN
+    basic = "Basic " + b64encode(b"sesame:opensaysme").decode()
+    given = [request.headers.get("proxy-authorization") for request in proxy.requests]
+    assert given == [basic, None] * 2
+
+
+@each_way
+def test_a_proxy_that_refuses_is_told_without_its_password(
+    way: Way, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Origin({}, {("CONNECT", "nuts.example:443"): [Status(407)]}) as proxy:
+        monkeypatch.setenv("https_proxy", proxy.url.replace("127", "sesame:opensaysme@127"))
+        with pytest.raises(ConnectionError, match="the proxy refuses") as caught:
+            way.perform(Download("https://nuts.example/a", str(tmp_path / "a")))
+    shown = "".join(traceback.format_exception(caught.value))
+    assert not [secret for secret in SECRETS if secret in shown]
+
+
+@each_way
+def test_headers_are_asked_for_without_the_body(way: Way) -> None:
+    resources: dict[str, bytes | Resource] = {
+        "/a": ACORN,
+        "/odd": Resource(ACORN, etag="W/not quoted"),
+        "/none": Resource(ACORN, etag=None),
+    }
+    with Origin(resources, {("HEAD", "/moved"): repeat(Redirect("/odd"))}) as origin:
+        assert re.fullmatch('"[0-9a-f]{16}"', way.headers(f"{origin.url}/a")["etag"])
+        assert way.headers(f"{origin.url}/moved")["ETag"] == "W/not quoted"
+        assert "ETag" not in way.headers(f"{origin.url}/none")
+        with pytest.raises(ClientError):
+            way.headers(f"{origin.url}/missing")
+    assert origin.counts["HEAD", "/odd"] == 1
+    assert {request.method for request in origin.requests} == {"HEAD"}
+
+
+def test_a_ladder_gets_over_every_fault(tmp_path: Path) -> None:
+    script: list[Fault] = [Down(0.02), Reset(1000), Truncated(1000), Status(503, retry_after=0.02)]
+    with Origin({"/a": ACORN}, {("GET", "/a"): script}) as origin:
+        copy = at(N3).retry(Download(f"{origin.url}/a", str(tmp_path / "a")))
+        with pytest.raises(ServerError):
+            copy.run(live(), schedule=Exponential(base=0.05))
+        copy.run(live(), schedule=Exponential(base=0.05))
+    assert (tmp_path / "a").read_bytes() == ACORN
+    assert origin.counts["GET", "/a"] == 5
+
+
+@each_async_way
+@pytest.mark.parametrize("fault", [Slow(0.01, 5000), Hang()], ids=["mid-body", "no answer"])
+def test_a_cancelled_download_leaves_nothing(way: Way, fault: Fault, tmp_path: Path) -> None:
+    part = tmp_path / ".a.part"
+
+    def under_way() -> bool:
+        return (
+            bool(origin.requests)
+            and part.exists()
+            and (isinstance(fault, Hang) or part.stat().st_size > 0)
+        )
+
+    with Origin({"/a": ACORN}, {("GET", "/a"): [fault]}) as origin:
+        way.cancelled(Download(f"{origin.url}/a", str(tmp_path / "a")), under_way)
+        assert list(tmp_path.iterdir()) == []
+
+
+@each_way
+@pytest.mark.parametrize("error", [KeyboardInterrupt, KeyError])
+def test_what_interrupts_a_download_leaves_nothing(
+    way: Way, error: type[BaseException], tmp_path: Path
+) -> None:
+    def progress(_: Download, received: int, __: int | None) -> None:
+        if received > 5000:
+            raise error
+
+    with Origin({"/a": ACORN}) as origin, pytest.raises(error):
+        way.perform(Download(f"{origin.url}/a", str(tmp_path / "a")), progress=progress)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_limits_are_checked() -> None:
+    for wrong in (0, -1, float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="read_timeout"):
+            Limits(read_timeout=wrong)
+    with pytest.raises(ValueError, match="max_size"):
+        Limits(max_size=-1)

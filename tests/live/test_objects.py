@@ -1,0 +1,343 @@
+"""Uploads into folders, memory and a bucket behind a real S3 endpoint."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import traceback
+from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import replace
+from itertools import repeat
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import httpx2
+import pytest
+from moto.server import ThreadedMotoServer
+from obstore.store import MemoryStore, S3Store
+
+from ixbackoff import N0, ClientError, ServerError, Throttled, Upload, at
+from ixbackoff._words.failures import WORTH_ANOTHER_TRY
+from ixbackoff.live import StoreError, live, s3_store, store_of, uploads
+from ixbackoff.live.folders import swept
+from ixbackoff.live.times import Deadline
+from ixbackoff.squirrel.faults import Dropped, Fault, Hang, Malformed, Reset, Status
+from ixbackoff.squirrel.origin import Origin
+
+from ..support.origins import QUICK, SECRETS, SYNC, Way, each_async_way, each_way
+
+if TYPE_CHECKING:
+    from obstore.store import ObjectStore
+
+SMALL = b"acorn"
+LARGE = bytes(range(256)) * (2 * uploads.PART // 256 + 1)
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "source"
+    path.write_bytes(SMALL)
+    return path
+
+
+@pytest.fixture
+def large(tmp_path: Path) -> Path:
+    path = tmp_path / "large"
+    path.write_bytes(LARGE)
+    return path
+
+
+@pytest.fixture(scope="module")
+def moto() -> Generator[str]:
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    server = ThreadedMotoServer("127.0.0.1", 0)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+def content_of(store: MemoryStore | S3Store, key: str) -> bytes:
+    return bytes(store.get(key).bytes())
+
+
+def made(endpoint: str, bucket: str) -> str:
+    httpx2.put(f"{endpoint}/{bucket}").raise_for_status()
+    return bucket
+
+
+def keys_of(endpoint: str, bucket: str) -> list[str]:
+    """The keys of all objects, and of all uploads that were not brought to an end."""
+    told = httpx2.get(f"{endpoint}/{bucket}").text + httpx2.get(f"{endpoint}/{bucket}?uploads").text
+    return re.findall("<Key>(.*?)</Key>", told)
+
+
+@each_way
+def test_a_folder_is_made_and_written_whole(way: Way, source: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "a b%20é#?" / "deep"
+    for content in (SMALL, LARGE, b""):
+        source.write_bytes(content)
+        way.perform(Upload(str(source), f"{folder.as_uri()}/key"))
+        assert (folder / "key").read_bytes() == content
+    assert os.listdir(folder) == ["key"]
+
+
+@each_way
+def test_memory_is_one_store_in_each_interpreter(way: Way, source: Path, large: Path) -> None:
+    store = MemoryStore()
+    for path in (source, large):
+        way.perform(Upload(str(path), "memory:///folder/key"), stores={"memory://": store})
+        assert content_of(store, "folder/key") == path.read_bytes()
+    stores: dict[str, ObjectStore] = {}
+    first, key = store_of("memory:///key", stores)
+    assert (store_of("memory://other", stores), key) == ((first, "other"), "key")
+    assert store_of("memory:///key", {})[0] is not first
+
+
+def test_the_longest_beginning_of_a_url_names_its_store(source: Path) -> None:
+    outer, inner = MemoryStore(), MemoryStore()
+    stores: dict[str, ObjectStore] = {"s3://nuts": outer, "s3://nuts/hazel": inner}
+    assert store_of("s3://nuts/hazel/a", stores) == (inner, "a")
+    assert store_of("s3://nuts/hazelnut", stores) == (outer, "hazelnut")
+    world = live(stores=stores)
+    at(N0).do(Upload(str(source), "s3://nuts/hazel/b/c")).run(world)
+    assert content_of(inner, "b/c") == SMALL
+
+
+@each_way
+def test_a_bucket_of_s3(
+    way: Way, source: Path, large: Path, moto: str, aws: pytest.MonkeyPatch
+) -> None:
+    aws.setenv("AWS_ENDPOINT_URL", moto)
+    bucket = made(moto, f"bucket-{way.name}")
+    for path in (source, large):
+        way.perform(Upload(str(path), f"s3://{bucket}/prefix/key é"))
+        assert content_of(s3_store(bucket), "prefix/key é") == path.read_bytes()
+    assert keys_of(moto, bucket) == ["prefix/key é"]
+    with pytest.raises(FileNotFoundError, match="no such bucket"):
+        way.perform(Upload(str(source), "s3://missing-bucket/key"))
+
+
+def test_an_endpoint_can_be_given(source: Path, moto: str, aws: pytest.MonkeyPatch) -> None:
+    aws.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+    stores: dict[str, ObjectStore] = {"s3://given": s3_store("given", endpoint=moto)}
+    made(moto, "given")
+    SYNC.perform(Upload(str(source), "s3://given/key"), stores=stores)
+    assert keys_of(moto, "given") == ["key"]
+    for wrong in ("ftp://localhost", "localhost:9000"):
+        with pytest.raises(ValueError, match="no URL of http"):
+            s3_store("given", endpoint=wrong)
+
+
+def refusal(status: int, code: str) -> Fault:
+    body = f"<Error><Code>{code}</Code><AWSAccessKeyId>sesame</AWSAccessKeyId></Error>"
+    head = f"HTTP/1.1 {status} No\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    return Malformed((head + body).encode())
+
+
+OUTCOMES: list[tuple[Fault, type[Exception], str]] = [
+    (refusal(503, "SlowDown"), Throttled, "throttled"),
+    (Status(429), Throttled, "throttled"),
+    (Status(503), ServerError, "503"),
+    (Status(500), ServerError, "500"),
+    (Status(408), ServerError, "408"),
+    (refusal(400, "RequestTimeout"), ServerError, "400"),
+    (Status(400), ClientError, "400"),
+    (Status(412), ClientError, "412"),
+    (Status(409), ClientError, "409"),
+    (Status(401), PermissionError, "the store answered 401"),
+    (refusal(403, "AccessDenied"), PermissionError, r"answered 403 \(AccessDenied\)"),
+    (refusal(404, "NoSuchBucket"), FileNotFoundError, r"answered 404 \(NoSuchBucket\)"),
+    (Status(301), StoreError, "set AWS_REGION"),
+    (Dropped(), ConnectionError, "broke off"),
+    (Malformed(), ConnectionError, "no HTTP"),
+    (Reset(), ConnectionResetError, "reset"),
+    (Hang(), TimeoutError, "did not answer in time"),
+]
+
+
+@pytest.mark.parametrize(("fault", "failure", "words"), OUTCOMES, ids=lambda it: repr(it)[:40])
+@pytest.mark.parametrize("size", ["small", "large"])
+def test_a_fault_comes_out_as_its_failure(
+    fault: Fault,
+    failure: type[Exception],
+    words: str,
+    size: str,
+    source: Path,
+    aws: pytest.MonkeyPatch,
+) -> None:
+    if size == "large":
+        source.write_bytes(LARGE)
+    asked = ("PUT" if size == "small" else "POST", "/bucket/key")
+    with Origin({}, {asked: repeat(fault)}) as origin:
+        aws.setenv("AWS_ENDPOINT_URL", origin.url)
+        with pytest.raises(failure) as caught:
+            SYNC.perform(
+                Upload(str(source), "s3://bucket/key"),
+                limits=replace(QUICK, part_timeout=0.2),
+            )
+    passes = failure not in (ClientError, FileNotFoundError, PermissionError, StoreError)
+    assert isinstance(caught.value, WORTH_ANOTHER_TRY) == passes
+    shown = "".join(traceback.format_exception(caught.value))
+    assert "s3://bucket/key" in shown
+    assert not [secret for secret in SECRETS if secret in shown]
+    assert origin.counts == {asked: 1}, "a retry inside the store's client would multiply"
+
+
+@each_way
+def test_a_closed_port_is_a_refused_connection(
+    way: Way, source: Path, aws: pytest.MonkeyPatch
+) -> None:
+    with Origin({}) as origin:
+        aws.setenv("AWS_ENDPOINT_URL", origin.url)
+    with pytest.raises(ConnectionRefusedError):
+        way.perform(Upload(str(source), "s3://bucket/key"))
+
+
+@each_way
+def test_what_names_no_object_is_refused(way: Way, source: Path) -> None:
+    for url in (
+        "ftp://localhost/key",
+        "key",
+        "",
+        "s3://bucket",
+        "s3:///key",
+        "memory:///",
+        "memory:///a//b",
+        "memory:///a/../b",
+        "file:///",
+        "file://elsewhere/key",
+        f"{source.as_uri()}%231",
+        "http://sesame:opensaysme@localhost/key?token=hush",
+        "//sesame:opensaysme@localhost/key",
+    ):
+        with pytest.raises(ValueError, match=r"names|a key has|for parts") as caught:
+            way.perform(Upload(str(source), url))
+        assert not [secret for secret in SECRETS if secret in str(caught.value)]
+
+
+@each_way
+def test_what_cannot_be_read_or_written_is_told(way: Way, source: Path) -> None:
+    folder = source.parent
+    (folder / "taken").mkdir()
+    cases: list[tuple[Path, str, type[OSError], str]] = [
+        (folder / "missing", "memory:///key", FileNotFoundError, "missing"),
+        (folder, "memory:///key", IsADirectoryError, folder.name),
+        (source, f"{source.as_uri()}/key", OSError, "source"),
+        (source, f"{folder.as_uri()}/taken", IsADirectoryError, "taken"),
+    ]
+    for path, url, kind, name in cases:
+        with pytest.raises(kind, match=name) as caught:
+            way.perform(Upload(str(path), url))
+        assert not isinstance(caught.value, WORTH_ANOTHER_TRY)
+    assert sorted(os.listdir(folder)) == ["source", "taken"]
+
+
+def test_a_full_disk_is_told_with_the_name_of_the_object(large: Path, tmp_path: Path) -> None:
+    program = """
+import resource, sys
+from ixbackoff import Upload
+from tests.support.origins import SYNC
+resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
+try:
+    SYNC.perform(Upload(*sys.argv[1:]))
+except OSError as error:
+    print(type(error).__name__, error)
+"""
+    url = (tmp_path / "store" / "key").as_uri()
+    arguments = [sys.executable, "-c", program, str(large), url]
+    limited = subprocess.run(arguments, capture_output=True, text=True, check=True)  # noqa: S603
+    assert limited.stdout == f"OSError [Errno 27] File too large: '{url}'\n"
+    assert os.listdir(tmp_path / "store") == []
+
+
+SLOW_CLOCK = """
+import time
+from ixbackoff.live.times import Deadline
+
+Deadline.check = lambda deadline: time.sleep(0.02)
+"""
+
+
+def test_a_killed_upload_leaves_nothing_after_the_next(
+    large: Path, source: Path, tmp_path: Path
+) -> None:
+    program = (
+        SLOW_CLOCK
+        + "from tests.support.origins import *; import sys; SYNC.perform(Upload(*sys.argv[1:]))"
+    )
+    folder = tmp_path / "store"
+    url = (folder / "key").as_uri()
+    arguments = [sys.executable, "-c", program, str(large), url]
+    with subprocess.Popen(arguments) as killed:  # noqa: S603
+        while not (folder.exists() and os.listdir(folder)):
+            assert killed.poll() is None
+            time.sleep(0.005)
+        killed.send_signal(signal.SIGKILL)
+    assert os.listdir(folder) == ["key#1"]
+    (folder / "keys#7").touch()
+    SYNC.perform(Upload(str(source), url))
+    assert sorted(os.listdir(folder)) == ["key", "keys#7"]
+
+
+def test_uploads_into_one_folder_leave_each_other_alone(source: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "store"
+    source.write_bytes(LARGE)
+    with ThreadPoolExecutor(8) as pool:
+        for number in range(24):
+            command = Upload(str(source), (folder / f"key{number % 3}").as_uri())
+            pool.submit(SYNC.perform, command).add_done_callback(lambda done: done.result())
+    assert sorted(os.listdir(folder)) == ["key0", "key1", "key2"]
+    assert {path.read_bytes() == LARGE for path in folder.iterdir()} == {True}
+
+
+def test_what_another_is_writing_is_not_swept(tmp_path: Path) -> None:
+    path, staged = str(tmp_path / "key"), tmp_path / "key#1"
+    first = ExitStack()
+    first.enter_context(swept(path))
+    with swept(path):
+        staged.touch()
+        first.close()
+        with swept(path):
+            assert staged.exists()
+    with swept(path):
+        assert not staged.exists()
+
+
+@each_async_way
+def test_a_cancelled_upload_leaves_nothing(
+    way: Way, large: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ixbackoff.live.times.Deadline.check", lambda _: time.sleep(0.02))
+    folder = tmp_path / "store"
+    way.cancelled(
+        Upload(str(large), (folder / "key").as_uri()),
+        lambda: folder.exists() and os.listdir(folder) == ["key#1"],
+    )
+    assert os.listdir(folder) == []
+
+
+def test_an_upload_keeps_to_its_time_and_removes_its_parts(
+    large: Path, aws: pytest.MonkeyPatch, moto: str
+) -> None:
+    aws.setenv("AWS_ENDPOINT_URL", moto)
+    bucket = made(moto, "timed")
+    check = Deadline.check
+
+    def slow(deadline: Deadline) -> None:
+        time.sleep(0.1)
+        check(deadline)
+
+    aws.setattr(Deadline, "check", slow)
+    with pytest.raises(TimeoutError, match=r"s3://timed/key: not done within 0\.8 s"):
+        SYNC.perform(
+            Upload(str(large), f"s3://{bucket}/key"), limits=replace(QUICK, total_timeout=0.8)
+        )
+    assert keys_of(moto, bucket) == []

@@ -1,0 +1,118 @@
+"""Downloads over TLS: whom a client trusts, and what it makes of the rest."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
+from pathlib import Path
+from threading import Thread
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from ixbackoff import Download
+from ixbackoff._words.failures import WORTH_ANOTHER_TRY
+from ixbackoff.squirrel.origin import Origin
+
+from ..support.origins import SYNC, Way, each_way
+
+ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nacorn"
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with a key and a certificate for 127.0.0.1 that nobody has signed."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "origin")])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(
+            x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False
+        )
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    path = tmp_path_factory.mktemp("certificate") / "origin.pem"
+    path.write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        )
+        + made.public_bytes(serialization.Encoding.PEM)
+    )
+    return path
+
+
+@contextmanager
+def answering(certificate: Path) -> Generator[str]:
+    """A server that answers one connection over TLS; its URL."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+
+    def answer() -> None:
+        client, _ = listener.accept()
+        with client, suppress(OSError), context.wrap_socket(client, server_side=True) as secured:
+            secured.recv(4096)
+            secured.sendall(ANSWER)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(5.0)
+        thread = Thread(target=answer)
+        thread.start()
+        yield f"https://127.0.0.1:{listener.getsockname()[1]}/a"
+        thread.join()
+
+
+@each_way
+def test_a_certificate_that_is_not_trusted_is_no_passing_failure(
+    way: Way, certificate: Path, tmp_path: Path
+) -> None:
+    with (
+        answering(certificate) as url,
+        pytest.raises(ssl.SSLCertVerificationError, match="not trusted: self-signed") as caught,
+    ):
+        way.perform(Download(url, str(tmp_path / "a")))
+    assert not isinstance(caught.value, WORTH_ANOTHER_TRY)
+    assert list(tmp_path.iterdir()) == []
+
+
+@each_way
+def test_a_certificate_that_the_user_trusts_will_do(
+    way: Way, certificate: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    with answering(certificate) as url:
+        way.perform(Download(url, str(tmp_path / "a")))
+    assert (tmp_path / "a").read_bytes() == b"acorn"
+
+
+@each_way
+def test_a_server_without_tls_is_a_connection_error(way: Way, tmp_path: Path) -> None:
+    with Origin({"/a": b"acorn"}) as origin, pytest.raises(ConnectionError):
+        way.perform(Download(origin.url.replace("http:", "https:"), str(tmp_path / "a")))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failure_tells_nothing_of_what_was_being_handled_before(tmp_path: Path) -> None:
+    with Origin({}) as origin:
+        url = origin.url
+    try:
+        raise ssl.SSLCertVerificationError("of something else")
+    except ssl.SSLCertVerificationError:
+        with pytest.raises(ConnectionRefusedError):
+            SYNC.perform(Download(url, str(tmp_path / "a")))

@@ -1,0 +1,156 @@
+"""A squirrel that is killed or interrupted, and what it finds when it comes back."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from itertools import repeat
+from pathlib import Path
+
+import pytest
+
+from ixbackoff.squirrel import running
+from ixbackoff.squirrel.commands import Resource
+from ixbackoff.squirrel.faults import Status
+from ixbackoff.squirrel.origin import Origin
+from ixbackoff.squirrel.workplace import PREFIX, workplace
+
+from ..support.killed import Moments
+from ..support.squirrels import Squirrel, files_below, objects_of, rows_of, tidy
+
+ROOT = Path(__file__).parent.parent.parent
+OLD = b"acorn" * 50_000
+NEW = b"hazelnut" * 100_000
+
+
+def moments_of(url: str, squirrel: Squirrel, monkeypatch: pytest.MonkeyPatch) -> int:
+    """How many moments there are before and after the commands of a run that copies."""
+    counted = Moments(None, lambda: None)
+    with monkeypatch.context() as patched:
+        patched.setattr(running, "answering", counted.answering)
+        assert squirrel.run(url).results == ["copied"]
+    return counted.passed
+
+
+@pytest.mark.parametrize("kept_before", [False, True], ids=["new", "changed"])
+def test_killed_at_any_moment_it_keeps_the_resource_the_next_time(
+    kept_before: bool,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with Origin({"/nuts": NEW}) as origin:
+        url = origin.url + "/nuts"
+        key = Resource(url).name
+        count = moments_of(url, Squirrel(tmp_path / "dry", capsys), monkeypatch)
+        assert count == 20  # ten commands
+        moments = [str(moment) for moment in range(count)] + ["download", "upload"]
+        squirrels = {moment: Squirrel(tmp_path / moment, capsys) for moment in moments}
+        if kept_before:
+            origin.resources["/nuts"] = OLD
+            for squirrel in squirrels.values():
+                squirrel.run(url)
+            origin.resources["/nuts"] = NEW
+        arguments = [str(tmp_path), ",".join(moments), url]
+        words = [sys.executable, "-m", "tests.support.killed", *arguments]
+        subprocess.run(words, cwd=ROOT, check=True)  # noqa: S603
+
+        left = {moment: files_below(squirrel.folder) for moment, squirrel in squirrels.items()}
+        assert any(name.endswith(".part") for name in left["download"])
+        assert any("#" in name for name in left["upload"])
+        for moment, squirrel in squirrels.items():
+            before = {key: OLD} if kept_before else {}
+            uploaded = moment.isdecimal() and int(moment) >= count - 5
+            assert squirrel.objects == ({key: NEW} if uploaded else before), moment
+            recorded = moment == str(count - 1)
+            ran = squirrel.run(url)
+            assert (ran.status, ran.results) == (0, ["hit" if recorded else "copied"]), moment
+            assert squirrel.objects == {key: NEW}
+            assert [row.key for row in squirrel.rows] == [key]
+            assert files_below(squirrel.folder) == tidy(url)
+
+
+# A process that a shell began in the background ignores SIGINT, and so do those that it begins.
+INTERRUPTIBLE = """
+import runpy, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+runpy.run_module("ixbackoff.squirrel", run_name="__main__", alter_sys=True)
+"""
+
+
+def test_interrupted_in_a_wait_it_shows_what_is_kept(tmp_path: Path) -> None:
+    folder = tmp_path / "squirrel"
+    with Origin({"/nuts": OLD}, {("GET", "/later"): repeat(Status(503))}) as origin:
+        origin.resources["/later"] = OLD
+        words = [origin.url + "/nuts", origin.url + "/later", origin.url + "/never"]
+        arguments = ["-c", INTERRUPTIBLE, *words, "--folder", str(folder), "--base", "600"]
+        with subprocess.Popen(  # noqa: S603
+            [sys.executable, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as process:
+            try:
+                assert process.stderr is not None
+                assert "server error 503; on N3 (3 waits left), waiting 600 s" in (
+                    process.stderr.readline()
+                )
+                process.send_signal(signal.SIGINT)
+                out, err = process.communicate(timeout=60)
+            finally:
+                process.kill()
+        assert process.returncode == 130
+        assert err == "Interrupted; what was kept until now is in the index.\n"
+        assert Resource(words[0]).name in out
+        assert "/later" not in out
+        assert files_below(folder) == tidy(words[0])
+        assert objects_of(folder) == {Resource(words[0]).name: OLD}
+        assert len(rows_of(folder / "index.sqlite")) == 1
+
+
+WORKING = """
+import sys
+from pathlib import Path
+from ixbackoff.squirrel.workplace import workplace
+with workplace(Path(sys.argv[1])) as folder:
+    print(folder, flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_squirrels_leave_each_other_in_peace_and_clear_up_after_the_dead(tmp_path: Path) -> None:
+    others = [tmp_path / "work-of-mine", tmp_path / f"{PREFIX}file"]
+    others[0].mkdir()
+    others[1].touch()
+    with subprocess.Popen(  # noqa: S603
+        [sys.executable, "-c", WORKING, str(tmp_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        theirs = Path(process.stdout.readline().strip())
+        (theirs / "part").touch()
+        with workplace(tmp_path) as ours:
+            assert sorted(os.listdir(tmp_path)) == sorted(
+                path.name for path in (*others, ours, theirs)
+            )
+        assert (theirs / "part").exists()
+        process.kill()
+        process.wait()
+        with workplace(tmp_path) as ours:
+            assert sorted(tmp_path.iterdir()) == sorted((*others, ours))
+    assert sorted(tmp_path.iterdir()) == sorted(others)
+
+
+def test_a_folder_that_nothing_was_put_into_is_not_left_behind(tmp_path: Path) -> None:
+    home = tmp_path / "a" / "b"
+    with workplace(home) as folder:
+        assert folder.parent == home
+    assert os.listdir(tmp_path) == []
+    home.mkdir(parents=True)
+    with workplace(home):
+        pass
+    assert home.exists()
+    with workplace(home / "c"):
+        (home / "c" / "kept").touch()
+    assert os.listdir(home / "c") == ["kept"]

@@ -1,0 +1,133 @@
+"""What nobody may read: user names, passwords, queries and fragments of URLs."""
+
+from __future__ import annotations
+
+import logging
+from itertools import repeat
+from pathlib import Path
+
+import pytest
+
+from ixbackoff.squirrel.commands import Resource
+from ixbackoff.squirrel.faults import (
+    Dropped,
+    Fault,
+    Malformed,
+    Redirect,
+    Reset,
+    Status,
+    Truncated,
+)
+from ixbackoff.squirrel.origin import Origin
+
+from ..support.origins import SECRETS, with_secrets
+from ..support.squirrels import Squirrel
+
+ACORN = b"acorn" * 50_000
+
+OUTCOMES: dict[str, tuple[str, Fault | None]] = {
+    "kept": ("GET", None),
+    "missing": ("HEAD", Status(404)),
+    "unauthorized": ("HEAD", Status(401)),
+    "unavailable": ("HEAD", Status(503)),
+    "redirected": ("HEAD", Redirect("/nuts?token=hush")),
+    "elsewhere": ("HEAD", Redirect("ftp://sesame:opensaysme@localhost/nuts?token=hush")),
+    "dropped": ("HEAD", Dropped()),
+    "malformed": ("GET", Malformed()),
+    "reset": ("GET", Reset(after=1000)),
+    "truncated": ("GET", Truncated(after=1000)),
+}
+
+
+@pytest.fixture
+def squirrel(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> Squirrel:
+    caplog.set_level(logging.DEBUG)
+    return Squirrel(tmp_path / "squirrel", capsys)
+
+
+def told(text: str) -> list[str]:
+    return [secret for secret in SECRETS if secret in text]
+
+
+def kept(folder: Path) -> str:
+    """All names and contents of files."""
+    texts = [str(path.relative_to(folder)) for path in folder.rglob("*")]
+    texts += [path.read_bytes().decode("latin-1") for path in folder.rglob("*") if path.is_file()]
+    return "\n".join(texts)
+
+
+@pytest.mark.parametrize("name", OUTCOMES)
+def test_those_of_a_resource(
+    name: str, squirrel: Squirrel, caplog: pytest.LogCaptureFixture
+) -> None:
+    method, fault = OUTCOMES[name]
+    with Origin({"/nuts": ACORN}, {(method, "/nuts"): repeat(fault)}) as origin:
+        url = with_secrets(origin.url, "/nuts")
+        ran = squirrel.run(url, "--verbose")
+        asked = origin.requests[0]
+    assert ran.status == (0 if name == "kept" else 1)
+    assert asked.target == "/nuts?token=hush"
+    assert "authorization" in asked.headers
+    assert Resource(url).url == url
+    shown = ran.out + ran.err
+    assert origin.url + "/nuts" in shown
+    assert told(shown) == []
+    assert origin.url + "/nuts" in caplog.text
+    assert told(caplog.text) == []
+    assert told(kept(squirrel.folder)) == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["ftp://sesame:opensaysme@localhost/nuts?token=hush#whisper"],
+        ["sesame:opensaysme@localhost/nuts?token=hush#whisper"],
+        ["http:/sesame:opensaysme@localhost/nuts?token=hush"],
+        ["http://sesame:opensaysme/@localhost/nuts?token=hush"],
+        ["http://sesame:opensaysme@/nuts?token=hush"],
+        ["--store", "ftp://sesame:opensaysme@localhost?token=hush"],
+        ["--store", "s3://sesame:opensaysme@bucket?token=hush"],
+        ["--store", "s3:/sesame:opensaysme@bucket"],
+        ["--index", "mysql://sesame:opensaysme@localhost/database?token=hush"],
+        ["--index", "postgresql://sesame:opensaysme@127.0.0.1:port/database"],
+        ["--index", "postgresql://sesame:opensaysme@127.0.0.1:1/database?sslmode=hush"],
+        ["--index", "postgresql://sesame:opensaysme@127.0.0.1:1/database?application_name=hush"],
+        ["--index", "postgresql://127.0.0.1:1/database?user=sesame&password=opensaysme"],
+        ["--store", "s3://bucket", "--endpoint", "ftp://sesame:opensaysme@localhost?token=hush"],
+    ],
+    ids=lambda words: " ".join(words),
+)
+def test_those_of_a_command_that_is_refused(
+    words: list[str], squirrel: Squirrel, caplog: pytest.LogCaptureFixture
+) -> None:
+    resources = ["http://127.0.0.1:1/nuts"] if words[0].startswith("--") else []
+    ran = squirrel.run(*resources, *words, "--verbose")
+    assert ran.status == 2
+    assert told(ran.out + ran.err) == []
+    assert told(caplog.text) == []
+
+
+@pytest.mark.parametrize(
+    "fault", [Status(403), Status(503), Dropped(), Malformed(b"HTTP/1.1 400 No\r\n\r\nsesame")]
+)
+def test_those_of_a_bucket(
+    fault: Fault,
+    squirrel: Squirrel,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "sesame")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "opensaysme")
+    monkeypatch.setenv("AWS_REGION", "us-east-1")
+    with Origin({"/nuts": ACORN}) as origin, Origin({}) as bucket:
+        url = origin.url + "/nuts"
+        bucket.script("PUT", f"/bucket/{Resource(url).name}", repeat(fault))
+        endpoint = with_secrets(bucket.url, "")
+        ran = squirrel.run(url, "--store", "s3://bucket", "--endpoint", endpoint, "--verbose")
+        assert ran.status == 1
+        assert any(request.method == "PUT" for request in bucket.requests)
+    assert told(ran.out + ran.err) == []
+    assert told(caplog.text) == []
+    assert told(kept(squirrel.folder)) == []

@@ -1,0 +1,98 @@
+"""A squirrel that is killed: `python -m tests.support.killed FOLDER MOMENTS WORDS...`.
+
+It runs the squirrel's command line once for each moment, in a process of its own that kills itself
+at that moment, in the folder FOLDER/MOMENT; `{moment}` in the words stands for it, too. Moments are
+numbered: before and after the first command, before and after the second one, and so on. `download`
+and `upload` are in the midst of one.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import obstore.store  # noqa: F401
+
+from ixbackoff import Command, Delay, Interpreter, Standard
+from ixbackoff._words.commands import Handler
+from ixbackoff.live import http, uploads
+from ixbackoff.squirrel import copying
+from ixbackoff.squirrel.__main__ import main
+from ixbackoff.squirrel.index import Index
+from ixbackoff.squirrel.pipeline import Row
+
+PIECE, PART = 2**14, 2**16  # bytes, so that a small file is uploaded in parts
+LATE = 12  # pieces of an upload that have been read when the store has begun to write
+
+
+class Moments:
+    """Counts the moments of a run, and does something at one of them."""
+
+    def __init__(self, chosen: int | None, act: Callable[[], None]) -> None:
+        self.chosen = chosen
+        self.act = act
+        self.passed = 0
+
+    def answering(self, standard: Interpreter[Standard], index: Index) -> Interpreter[Row | Delay]:
+        """For the squirrel's function of this name."""
+        return copying.answering(standard, index).around(self.around)
+
+    def around(self, command: Command[Any], handler: Handler) -> Any:
+        self.next()
+        answer = handler(command)
+        self.next()
+        return answer
+
+    def next(self) -> None:
+        if self.passed == self.chosen:
+            self.act()
+        self.passed += 1
+
+
+def kill() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def progress(_display: object, _download: object, done: int, _total: int | None) -> None:
+    if done:
+        kill()
+
+
+def prepare(moment: str) -> None:
+    """See to it that the squirrel is killed."""
+    if moment == "download":
+        patch("ixbackoff.squirrel.display.Display.progress", progress).start()
+    elif moment == "upload":
+        pieces = Moments(LATE, kill)
+        patch.multiple(uploads, PIECE=PIECE, PART=PART).start()
+        patch(
+            "ixbackoff.live.interpreters.upload",
+            lambda command, stores, limits: uploads.upload(command, stores, limits, pieces.next),
+        ).start()
+    else:
+        answering = Moments(int(moment), kill).answering
+        patch("ixbackoff.squirrel.running.answering", answering).start()
+
+
+def killed(folder: Path, moment: str, words: list[str]) -> bool:
+    process = os.fork()
+    if process == 0:
+        prepare(moment)
+        named = [word.replace("{moment}", moment) for word in words]
+        main([*named, "--folder", str(folder / moment)])
+        os._exit(0)
+    _, status = os.waitpid(process, 0)
+    return os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
+
+
+if __name__ == "__main__":
+    _, where, moments, *all_words = sys.argv
+    http.trusted()  # what takes long, as imports do, is done once, before the processes part
+    for each in moments.split(","):
+        if not killed(Path(where), each, all_words):
+            sys.exit(f"The squirrel was not killed at {each}.")
