@@ -6,7 +6,7 @@ from collections import deque
 
 from typing_extensions import override
 
-from .._words.checks import is_finite
+from .._words.checks import between
 from .._words.failures import Throttled
 
 TOKEN = 1000
@@ -133,13 +133,17 @@ class Requests(Rule):
     __slots__ = ("cost", "given", "left", "reserve", "since", "slice", "slices")
     timed = True
 
-    def __init__(self, ttl: float, min_retries_per_second: int, percent_can_retry: float) -> None:
-        checked("ttl", ttl, 1, 60, "seconds")
-        checked("min_retries_per_second", min_retries_per_second, 0, INT_MAX, "retries")
-        checked("percent_can_retry", percent_can_retry, 0, 1000, "retries for each program")
+    def __init__(self, ttl: float, min_retries_per_second: float, percent_can_retry: float) -> None:
+        ttl = between("ttl", ttl, 1, 60, "seconds")
+        min_retries_per_second = between(
+            "min_retries_per_second", min_retries_per_second, 0, INT_MAX, "retries"
+        )
+        percent_can_retry = between(
+            "percent_can_retry", percent_can_retry, 0, 1000, "retries for each program"
+        )
         if min_retries_per_second != int(min_retries_per_second):
             raise ValueError(
-                f"min_retries_per_second={min_retries_per_second!r}: give a whole number."
+                f"min_retries_per_second={min_retries_per_second:g}: give a whole number."
             )
         if min_retries_per_second == percent_can_retry == 0:
             raise ValueError(
@@ -185,26 +189,13 @@ class Requests(Rule):
         return f"tokens left, a retry costs {shown(self.cost)}"
 
 
-def checked(name: str, number: float, least: float, most: float, what: str) -> float:
-    """`number`, if it is one and within its bounds.
-
-    Raises:
-        ValueError: it is not.
-    """
-    if not (is_finite(number) and least <= number <= most):
-        raise ValueError(
-            f"{name}={number!r}: give a number of {what}, {least:.13g} to {most:.13g}."
-        )
-    return number
-
-
 def thousandths(name: str, tokens: float, least: int, most: int, what: str = "tokens") -> int:
     """`tokens` in thousandths, if they are within these bounds, which are thousandths.
 
     Raises:
         ValueError: they are not.
     """
-    return round(checked(name, tokens, least / TOKEN, most / TOKEN, what) * TOKEN)
+    return round(between(name, tokens, least / TOKEN, most / TOKEN, what) * TOKEN)
 
 
 def shown(thousandths: int) -> str:

@@ -1,36 +1,77 @@
-"""Deadlines: what a stream of commands may take, and what becomes of it when that is over."""
+"""Deadlines: the seconds that a part of a run has, and the end of it when they are over."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from typing import Any
 
-from .._words.checks import is_finite
+from .._words.checks import finite
 from .._words.commands import Command, Stream
 from .._words.failures import WORTH_ANOTHER_TRY, DeadlineExceeded
 from .._words.vocabulary import CLOCK, Delay
 
 NOTE = "ixbackoff:"
-"""How the notes begin that are added to failures."""
+"""The beginning of each note that is added to a failure."""
+
+
+class Limit:
+    """So many seconds for a part of a run: for the whole of it, or for one attempt.
+
+    Attributes:
+        deadline: the time at which it ends, on the clock of the interpreter.
+        seconds: how many it has in all.
+        whole: whether it is for the whole run.
+        over: whether the part was told that its time is over.
+        ending: whether the part was told to end, by this limit or otherwise, and now cleans up.
+        where: the command at which its time was over, for whoever reads of it.
+        refused: the time when it was too late for the next command, if none was running.
+        cause: the failure of the command that was running, if one was.
+    """
+
+    __slots__ = ("cause", "deadline", "ending", "over", "refused", "seconds", "where", "whole")
+
+    def __init__(self, now: float, seconds: float, whole: bool) -> None:
+        self.deadline = now + seconds
+        self.seconds = seconds
+        self.whole = whole
+        self.over = self.ending = False
+        self.where = ""
+        self.refused: float | None = None
+        self.cause: Exception | None = None
+
+    def expire(self, where: str = "", refused: float | None = None) -> Expired:
+        """Its time is over."""
+        self.over = True
+        if where:
+            self.where, self.refused = where, refused
+        return Expired(self)
+
+    def exceeded(self, outcome: BaseException | None) -> DeadlineExceeded:
+        """The failure of the part that was ended, with the notes of its own failure."""
+        made = DeadlineExceeded(f"not done within {self.seconds:g} s{self.where}")
+        made.refused = self.refused
+        with suppress(Exception):  # there are exceptions that take no note
+            for note in getattr(outcome, "__notes__", ()):
+                made.add_note(note)
+        return made
 
 
 class Expired(BaseException):
-    """What is thrown into a stream at its deadline.
+    """Thrown into a part of a run whose time is over.
 
-    It is no failure there, so that nothing recovers from it and goes on: the `finally` blocks run,
+    It is not a failure there, so nothing recovers from it and goes on: the `finally` blocks run,
     with the commands in them, as they do when a program is cancelled.
-
-    Attributes:
-        where: where the stream was, for whoever reads of it.
     """
 
-    where = ""
-    refused: float | None = None
+    def __init__(self, limit: Limit) -> None:
+        super().__init__()
+        self.limit = limit
 
 
 class Left:
-    """What one command may take, while it is being answered."""
+    """The seconds that one command may take, while it is being answered."""
 
     __slots__ = ("over", "seconds")
 
@@ -61,100 +102,83 @@ def checked_seconds(name: str, seconds: float | None) -> float | None:
     """`seconds`, if so many can be given.
 
     Raises:
-        ValueError: they are no number, not finite, or not above 0.
+        ValueError: they are not a number, not finite, or not above 0.
     """
-    if seconds is not None and not (is_finite(seconds) and seconds > 0):
+    if seconds is None:
+        return None
+    exact = finite(seconds)
+    if not exact > 0:
         raise ValueError(f"{name}={seconds!r}: give a finite number of seconds, above 0.")
-    return seconds
+    return exact
 
 
-def limited(stream: Stream, seconds: float) -> Stream:
-    """`stream`, which has so many seconds, on the clock of the interpreter.
+def timely(command: Command[Any], limits: Sequence[Limit]) -> Stream:
+    """Issue `command`, which has to be answered in the time that these limits leave.
 
-    Before each of its commands the time is asked, and handlers are told what is left of it. A wait
-    that would leave no time for what follows it is not begun. What is running at the deadline is
-    ended there. Inside a handler that has less time itself, it has that.
-
-    Raises:
-        DeadlineExceeded: the stream was ended.
+    The innermost limit is the last. A part that was told to end cleans up without a limit.
     """
-    given = time_limit()
-    seconds = seconds if given is None else min(seconds, given)
-    deadline: float = (yield CLOCK) + seconds
-    expired = Expired()
-    over = False
-    ending = False  # it was told to end, by this deadline or otherwise: now it cleans up
-    answer: Any = None
-    failure: BaseException | None = None
-    command: Command[Any] = CLOCK
     try:
-        while True:
-            if failure is None:
-                command = stream.send(answer)
-            else:
-                over = over or failure is expired
-                ending = ending or not isinstance(failure, Exception)
-                command = stream.throw(failure)
-            answer = failure = None
-            try:
-                if command.__class__ is Delay:
-                    if over:
-                        raise expired
-                    ending = False  # what goes on to wait has not ended
-                    check_wait(command, deadline - (yield CLOCK), seconds)
-                    answer = yield command
-                elif ending or command is CLOCK:
-                    answer = yield command
-                else:
-                    answer = yield from ended(command, deadline, expired)
-            except BaseException as error:
-                failure = error
-    except StopIteration as end:
-        if over:  # it held the end back, and so it is late
-            raise exceeded(seconds, expired, expired) from expired.__cause__
-        return end.value
-    except Expired as error:
-        if error is not expired:
-            raise
-        raise exceeded(seconds, expired, expired) from expired.__cause__
-    except Exception as error:
-        if not over:
-            raise
-        raise exceeded(seconds, expired, error) from expired.__cause__ or error
-    finally:  # an exception must not be kept alive by a frame in its own traceback
-        failure = None
-        del expired, command
+        if command.__class__ is Delay:
+            return (yield from wait_in_time(command, limits[0]))
+        holding = [limit for limit in limits if not limit.ending]
+        if not holding:
+            return (yield command)
+        return (yield from in_time(command, holding))
+    except Exception:
+        raise
+    except BaseException as error:
+        outermost = error.limit if isinstance(error, Expired) else None
+        place = limits.index(outermost) if outermost in limits else 0
+        for limit in limits[place:]:
+            limit.ending = True
+        raise
+    finally:  # a wait holds its failure, whose traceback holds this frame
+        del command
 
 
-def ended(command: Command[Any], deadline: float, expired: Expired) -> Stream:
-    """Issue `command`, which has to be answered by the deadline."""
-    kind = command.__class__.__name__
+def in_time(command: Command[Any], limits: Sequence[Limit]) -> Stream:
+    """Issue `command`, unless a deadline has passed; its handler is told how long it may take."""
     now: float = yield CLOCK
-    left = deadline - now
-    if left <= 0:
-        expired.where = f" (before {kind})"
-        expired.refused = now
-        raise expired
-    end = min(deadline, now + left)  # the sum may be rounded to a little less
+    kind = command.__class__.__name__
+    for limit in reversed(limits):
+        if limit.deadline <= now:
+            raise limit.expire(f" (before {kind})", now)
+    left = min(limit.deadline for limit in limits) - now
     before = LEFT.get()
     if before is not None and not before.over:
         left = min(left, before.seconds)
     mine = Left(left)
-    LEFT.set(mine)
     try:
-        answer = yield command
-    except Exception as error:
+        try:
+            LEFT.set(mine)
+            return (yield command)
+        except WORTH_ANOTHER_TRY as error:  # a bug stays one, also when it comes late
+            mine.over = True
+            later: float = yield CLOCK
+            for limit in limits:
+                # The sum of now and what is left may be rounded to a little less.
+                if later >= min(limit.deadline, now + (limit.deadline - now)):
+                    limit.cause = error
+                    raise limit.expire(f" ({kind} was running)") from error
+            raise
+        finally:
+            mine.over = True
+    finally:  # the second, since Ctrl-C may come at the beginning of the first
         mine.over = True
-        if not isinstance(error, WORTH_ANOTHER_TRY) or (yield CLOCK) < end:
-            raise  # a bug stays one, also when it comes late
-        expired.where = f" ({kind} was running)"
-        raise expired from error
-    finally:
-        mine.over = True
-        if LEFT.get() is mine:  # what is closed by the collector is closed anywhere
+        if LEFT.get() is mine:  # a stream that the collector closes is closed anywhere
             LEFT.set(before)
-        del expired
-    return answer
+
+
+def wait_in_time(wait: Any, limit: Limit) -> Stream:
+    """Issue a wait, unless it leaves no time for what follows it."""
+    if limit.over:
+        raise limit.expire()
+    limit.ending = False  # a program that goes on to wait has not ended
+    try:
+        check_wait(wait, limit.deadline - (yield CLOCK), limit.seconds)
+        return (yield wait)
+    finally:
+        del wait
 
 
 def check_wait(wait: Any, left: float, seconds: float) -> None:
@@ -165,22 +189,12 @@ def check_wait(wait: Any, left: float, seconds: float) -> None:
     failure: Exception | None = wait.failure
     if wait.seconds < left or (failure is None and wait.seconds == left):
         return
-    told = f"a wait of {wait.seconds:g} s would end after the deadline, {seconds:g} s in all"
+    said = f"a wait of {wait.seconds:g} s would end after the deadline, {seconds:g} s in all"
     if failure is None:
-        raise DeadlineExceeded(f"not done within {seconds:g} s: {told}")
+        raise DeadlineExceeded(f"not done within {seconds:g} s: {said}")
     try:
         with suppress(Exception):  # there are exceptions that take no note
-            failure.add_note(f"{NOTE} not tried again: {told}")
+            failure.add_note(f"{NOTE} not tried again: {said}")
         raise failure
     finally:
         del failure, wait
-
-
-def exceeded(seconds: float, expired: Expired, outcome: BaseException) -> DeadlineExceeded:
-    """The failure of what was ended, with the notes of what came of it."""
-    made = DeadlineExceeded(f"not done within {seconds:g} s{expired.where}")
-    made.refused = expired.refused
-    with suppress(Exception):  # there are exceptions that take no note
-        for note in getattr(outcome, "__notes__", ()):
-            made.add_note(note)
-    return made

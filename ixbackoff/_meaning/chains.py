@@ -1,13 +1,14 @@
-"""Lists of steps that only grow, and where on a ladder they start and end."""
+"""Lists of steps that only grow, and the rungs of a ladder where they start and end."""
 
 from __future__ import annotations
 
 from typing import TypeAlias, TypeVar
 
 from .._words.commands import Misuse
+from .._words.nat import ENDLESS
 
 Position: TypeAlias = int | None
-"""How many waits are left; `None` where only the run will tell."""
+"""How many waits are left; `ENDLESS` on a ladder without end, `None` where only the run tells."""
 
 
 class Step:
@@ -70,7 +71,7 @@ class Ladder(Chain):
 
     @property
     def start(self) -> int:
-        """How many waits are left where it starts."""
+        """How many waits are left where it starts; `ENDLESS` on a ladder without end."""
         return self._start
 
     @property
@@ -93,7 +94,7 @@ C = TypeVar("C", bound=Chain)
 
 
 def chain(kind: type[C], before: Chain | None, last: Step | None) -> C:
-    """The one place where chains, and so attempts, are made."""
+    """Make a chain; the one place where they, and so attempts, are made."""
     made = object.__new__(kind)
     made._before = before
     made._last = last
@@ -104,18 +105,17 @@ def chain(kind: type[C], before: Chain | None, last: Step | None) -> C:
 L = TypeVar("L", bound=Ladder)
 
 
-def ladder(kind: type[L], start: int, end: int, steps: tuple[Step, ...] = ()) -> L:
-    """A ladder with the steps that lead from `start` to `end`."""
+def ladder(kind: type[L], start: int) -> L:
+    """Make a ladder without steps."""
     made = chain(kind, None, None)
-    made._flat = steps
-    made._start = start
-    made._end = made._bound = end
-    made._waits = start > end
+    made._flat = ()
+    made._start = made._end = made._bound = start
+    made._waits = False
     return made
 
 
 def longer(kind: type[L], before: Ladder, last: Step) -> L:
-    """`before` and one step more.
+    """Make a ladder of `before` and one step more.
 
     Raises:
         Misuse: the step cannot stand where `before` ends.
@@ -135,12 +135,32 @@ def continued(following: Ladder, rung: Position) -> Position:
     Raises:
         Misuse: it begins elsewhere.
     """
-    if rung is not None and following.start != rung:
-        raise Misuse(
-            f"A program that ends at N{rung} cannot go on with one that starts at "
-            f"N{following.start}: start the second with at(N{rung})."
-        )
+    if rung is not None:
+        check_start(following.start, rung)
     return following.end
+
+
+def check_start(start: int, rung: int) -> None:
+    """Check that a program which starts at `start` can go on where another one ends, at `rung`.
+
+    Raises:
+        Misuse: it cannot.
+    """
+    if start != rung:
+        raise Misuse(
+            f"A program that ends at {named(rung)} cannot go on with one that starts at "
+            f"{named(start)}: start the second with at({named(rung)}), or, if it is to be tried "
+            "again as a whole, put the effects of both into one attempt."
+        )
+
+
+def named(rung: int) -> str:
+    """The name of a rung, as it is written.
+
+    >>> named(3), named(ENDLESS)
+    ('N3', 'FOREVER')
+    """
+    return "FOREVER" if rung == ENDLESS else f"N{rung}"
 
 
 def counted(steps: int) -> str:

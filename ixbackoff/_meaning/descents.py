@@ -1,4 +1,4 @@
-"""What a retry means: after which failures it waits and tries again, and how long it waits."""
+"""The one definition of a retry: after which failures it waits, and for how long."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from .._words.commands import Misuse
 from .._words.failures import On, Predicate, Transient, asked_for, predicate
+from .._words.nat import DEEPEST, ENDLESS
 from ..schedules.algebra import Schedule, steady
 from ..schedules.timings import Chance, Timing, Waits, usable
 
@@ -30,7 +31,8 @@ def descents(
 ) -> Callable[[], After]:
     """A retry: while a rung is left and the failure is chosen, wait and go down.
 
-    No wait is shorter than the one before it, nor than the service asked for.
+    No wait is shorter than the one before it, nor than the service asked for. A ladder without end
+    has the waits of the deepest one, and then the last of them again and again.
 
     >>> from ixbackoff import Exponential, NotReady, Throttled
     >>> after = descents(3, (NotReady, Throttled), bool, Exponential().begin)()
@@ -38,15 +40,17 @@ def descents(
     (1.0, 5.0, 5.0, None)
 
     Args:
-        rungs: how many waits are left.
-        kinds: the failures that are worth another try,
-        chosen: and which others are.
-        begin: begins the waits of a run, when it comes to one.
+        rungs: how many waits are left, or `ENDLESS`.
+        kinds: the failures that are worth another try, by their classes,
+        chosen: and by a predicate, which is asked for the others.
+        begin: begins the waits of a run, at the first of them.
         first: how many waits there have been.
         floor: how long the last of them was.
         shortens: whether a wait may be shorter than the one before: in simulations.
     """
     last = first + rungs
+    if rungs == ENDLESS:
+        last, begin = -1, without_end(begin)
 
     def run() -> After:
         k, shortest, waits = first, floor, None
@@ -71,10 +75,20 @@ def descents(
     return run
 
 
+def without_end(begin: Callable[[], Waits]) -> Callable[[], Waits]:
+    """Waits that go on: those of the deepest ladder, and then the last of them again and again."""
+
+    def begun() -> Waits:
+        waits = begin()
+        return lambda k: waits(k if k < DEEPEST else DEEPEST - 1)
+
+    return begun
+
+
 def begins(
     timing: Timing, top: int, chance: Chance | None = None, checked: bool = True
 ) -> Callable[[], Waits]:
-    """What begins the waits of a run, at most `top` of them.
+    """A function that begins the waits of a run, at most `top` of them.
 
     Those that are always the same, or so but for a random factor, are asked for once and for all.
 
@@ -86,7 +100,7 @@ def begins(
         common = steady(timing)
         if common is not None:
             waits, spread = common
-            table = [float(usable(waits(k), k, timing)) for k in range(top)]
+            table = [usable(waits(k), k, timing) for k in range(min(top, DEEPEST))]
             known = table.__getitem__ if all(isfinite(s * spread) for s in table) else None
     if known is None:
         return lambda: drawn(timing, chance)
@@ -100,7 +114,7 @@ def begins(
             return lambda k: table[k] * uniform(1.0, spread)
         from random import random as unit  # now, since what is decorated may never be called
 
-        return lambda k: table[k] * (1.0 + more * unit())  # as uniform(1, spread), and faster
+        return lambda k: table[k] * (1.0 + more * unit())  # noqa: S311  as uniform(1, spread)
 
     return spread_out
 
@@ -108,7 +122,7 @@ def begins(
 def drawn(timing: Timing, chance: Chance | None = None) -> Waits:
     """The waits of one run, asked for one by one."""
     waits = timing.begin(chance)
-    return lambda k: float(usable(waits(k), k, timing))
+    return lambda k: usable(waits(k), k, timing)
 
 
 def shortening(timing: Timing) -> bool:

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator
 from types import CoroutineType
-from typing import Any
+from typing import Any, TypeAlias
 
-from .._limits.deadlines import Expired
+from .._limits.deadlines import Expired, timely
 from .._words.commands import Handlers, Misuse, Stream, unawaited
-from .._words.vocabulary import Delay
-from .runs import Run
-from .steps import Task
+from .._words.vocabulary import CLOCK, Delay
+from .chains import Chain, Ladder
+from .runs import InAttempt, Run
+
+Task: TypeAlias = Generator[Any, Any, Any]
+"""A generator that asks the machine for commands and for other tasks, and is sent the answers."""
 
 CLOSED = 100
 """How often an attempt may ask for something in its `finally` blocks when nobody answers."""
 
 
-class Inner:
-    """What a generator asks for to have another one run first; it is sent what comes of that."""
+class Enter:
+    """A task's request to have another one run first; it is sent what comes of that."""
 
     __slots__ = ("task",)
 
@@ -24,15 +28,46 @@ class Inner:
         self.task = task
 
 
-def performed_on_a_stack(
-    task: Task, run: Run, handlers: Handlers, callers: list[Task] | None = None
-) -> Stream:
-    """Run `task`, and issue every command that it asks for which `handlers` do not answer.
+class Perform:
+    """An attempt's request, out of a generator that anybody can iterate: perform another attempt.
 
-    A command that the topmost generator yields is answered. An `Inner` that it yields is run first,
+    >>> from ixbackoff import N1, at
+    >>> Perform(at(N1).wait())
+    Traceback (most recent call last):
+    ixbackoff.Misuse: A program cannot run inside an attempt: join them with >> or .bind(...).
+    """
+
+    __slots__ = ("chain",)
+
+    def __init__(self, chain: Chain) -> None:
+        given: object = chain
+        if not isinstance(given, Chain) or isinstance(given, Ladder):
+            raise Misuse("A program cannot run inside an attempt: join them with >> or .bind(...).")
+        self.chain = chain
+
+
+def driven(
+    task: Task,
+    run: Run,
+    handlers: Handlers,
+    perform: Callable[[Chain, InAttempt], Task],
+    callers: list[Task] | None = None,
+) -> Stream:
+    """Drive `task` to its end, and issue every command that it asks for.
+
+    A command that `handlers` have is answered in place. A task that another one enters runs first,
     whatever the depth; one that it returns takes its place.
+
+    Args:
+        task: the topmost task.
+        run: it is told how the task ended, and has the limits that hold.
+        handlers: they answer in place.
+        perform: makes the task of an attempt.
+        callers: the tasks below, which wait for what comes of the topmost.
     """
     callers = callers or []
+    limits = run.limits
+    answers = handlers.get
     value: Any = None
     failure: BaseException | None = None
     request: Any = None
@@ -42,24 +77,29 @@ def performed_on_a_stack(
             try:
                 request = send(value) if failure is None else throw(failure)
                 failure = None
-                while request.__class__ is not Inner:
-                    handler = handlers.get(request.__class__)
+                while (kind := request.__class__) is not Enter:
                     try:
-                        if handler is not None:
+                        handler = answers(kind)
+                        if limits and request is not CLOCK and kind is not Perform:
+                            check_wait(request, run)
+                            value = yield from timely(request, limits)
+                        elif handler is not None:
                             value = handler(request)
                             if value.__class__ is CoroutineType:
                                 raise unawaited(value, request)
-                        elif request.__class__ is not Delay or request is run.wait:
-                            value = yield request
+                        elif kind is Perform:
+                            request = Enter(perform(request.chain, run.inside))
+                            break
                         else:
-                            raise Misuse("An attempt cannot wait: raise NotReady instead.")
+                            check_wait(request, run)
+                            value = yield request
                     except GeneratorExit:
                         close([*callers, task])
                         callers.clear()
                         raise
                     except BaseException as error:
                         if error.__class__ is Expired:
-                            run.expired = error
+                            run.expire(error)
                         request = throw(error)
                     else:
                         request = send(value)
@@ -67,7 +107,7 @@ def performed_on_a_stack(
                 task, value = request.task, None
             except StopIteration as end:
                 value, failure = end.value, None
-                if value.__class__ is Inner:
+                if value.__class__ is Enter:
                     task, value = value.task, None
                 elif callers:
                     task = callers.pop()
@@ -83,8 +123,18 @@ def performed_on_a_stack(
         failure = request = run.wait = run.not_waited = run.expired = None
 
 
+def check_wait(request: Any, run: Run) -> None:
+    """Check that only the ladder waits.
+
+    Raises:
+        Misuse: an attempt asked for a wait.
+    """
+    if request.__class__ is Delay and request is not run.wait:
+        raise Misuse("An attempt cannot wait: raise NotReady instead.")
+
+
 def close(tasks: list[Task]) -> None:
-    """End generators, the innermost first; nobody answers what their `finally` blocks ask for."""
+    """End tasks, the innermost first; nobody answers what their `finally` blocks ask for."""
     for task in reversed(tasks):
         try:
             for _ in range(CLOSED):

@@ -1,4 +1,4 @@
-"""One run of a program: where it stands on its ladder, and how long it waits there."""
+"""One run of a program: the rung where it stands, and what it has tried and waited."""
 
 from __future__ import annotations
 
@@ -6,35 +6,66 @@ from collections.abc import Generator
 from contextlib import suppress
 from typing import Any
 
-from .._limits.deadlines import NOTE, Expired
+from .._limits.deadlines import NOTE, Expired, Limit
 from .._words.commands import Misuse
 from .._words.failures import Predicate
+from .._words.nat import DEEPEST, ENDLESS
 from .._words.vocabulary import Delay, delay
-from ..schedules.kinds import Chance, Timing, Waits
-from .chains import Chain, Ladder, Step, continued
+from ..schedules.timings import Chance, Timing, Waits
+from .chains import Chain, Ladder, Position, Step, check_start, named
 from .descents import After, Kinds, descents, drawn, shortening
 
 TRIES = f"{NOTE} attempts made:"
 
 
+class InAttempt:
+    """The inside of an attempt, where there is no rung: nothing waits, and nothing goes down.
+
+    Attributes:
+        limits: the time limits of the whole run, the innermost last.
+        expired: nothing, since a time limit ends the run that the attempt is in.
+        tries: nobody asks for it: the commands of an attempt are one try.
+    """
+
+    __slots__ = ("limits", "tries")
+    expired: Expired | None = None
+
+    def __init__(self, limits: list[Limit]) -> None:
+        self.limits = limits
+        self.tries = 0
+
+    @property
+    def inside(self) -> InAttempt:
+        """An attempt in an attempt is in no other place."""
+        return self  # not an attribute, which would be a cycle
+
+    def recoverable(self, failure: Exception) -> bool:
+        """Whether a step may recover from this failure: not from a misuse."""
+        return not isinstance(failure, Misuse)
+
+
 class Run:
-    """One run: where it stands on its ladder, and what it has tried and waited.
+    """One run: the rung where it stands, and what it has tried and waited.
 
     Attributes:
         wait: the one that it waits now.
-        not_waited: what went wrong with a wait, if something did.
-        expired: what ended it, if its time was over.
+        not_waited: the failure of a wait, if one failed.
+        expired: what ended the run, if its time was over.
+        limits: the time limits that hold now, the innermost last.
+        inside: the inside of its attempts.
         top: the rung where the whole program starts.
-        rung: where the run stands.
-        sure: whether it stands exactly there. A `bind` that was passed over was never asked where
-            it would have ended, so from then on the rung is an upper bound, until the next program
-            that is bound says where it starts.
+        rung: the rung where the run stands.
+        sure: whether it stands exactly there. Nobody knows where a `bind` that was passed over
+            would have ended, unless it says so; then the rung is an upper bound, until the next
+            program that is joined says where it starts.
     """
 
     __slots__ = (
         "chance",
         "expired",
+        "inside",
         "ladder",
+        "limits",
         "not_waited",
         "rung",
         "seconds",
@@ -44,7 +75,7 @@ class Run:
         "top",
         "tries",
         "wait",
-        "waited_seconds",
+        "waited",
         "waits",
     )
 
@@ -59,9 +90,16 @@ class Run:
         self.tries = 0
         self.wait: Delay | None = None
         self.not_waited: BaseException | None = None
-        self.expired: BaseException | None = None
+        self.expired: Expired | None = None
+        self.limits: list[Limit] = []
+        self.inside = InAttempt(self.limits)
         self.waits = 0
-        self.waited_seconds = 0.0
+        self.waited = 0.0
+
+    @property
+    def number(self) -> int:
+        """How many waits are left: on a ladder without end as on the deepest one, and then 1."""
+        return max(DEEPEST - self.waits, 1) if self.rung == ENDLESS else self.rung
 
     def descend(self, step: Step) -> None:
         """Go down as far as the step does, whether it is taken or passed over."""
@@ -69,7 +107,12 @@ class Run:
             self.rung, self.sure = min(self.rung, step.start), True
         below = step.below(self.rung if self.sure else None)
         self.sure = below is not None
-        self.rung = step.bound(self.rung) if below is None else below
+        self.rung = step.bound(self.rung) if below is None else min(below, self.rung)
+
+    def go_down(self) -> None:
+        """Go one rung down inside a retry."""
+        if self.rung not in (0, ENDLESS):
+            self.rung -= 1
 
     def entered(self, step: Any, given: Any) -> Ladder:
         """The program that a `bind` goes on with, if it starts where the run stands."""
@@ -78,15 +121,25 @@ class Run:
         program: object = step.function(given)
         if not isinstance(program, Ladder):
             raise Misuse(
-                f"The function of a bind returned {program!r}, which is no program: return one "
-                "that starts with at(...), or use .then(...) or .or_else(...) for what is none."
+                f"The function of a bind returned {program!r}, which is not a program: return one "
+                "that starts with at(...), or use .then(...) or .or_else(...) for an effect."
             )
-        continued(program, rung if sure else min(rung, program.start))
+        check_start(program.start, rung if sure else min(rung, program.start))
+        if step.end is not None and program.end not in (None, step.end):
+            raise Misuse(
+                f"The function of a bind says that its program ends at {named(step.end)}, and "
+                f"returned one that ends at {named(program.end)}: change either."
+            )
         self.rung, self.sure = program.start, True
         return program
 
+    def left(self, end: Position) -> None:
+        """A program that was entered has ended, at a rung that is known if `end` is one."""
+        if end is not None and not self.sure:
+            self.rung, self.sure = min(self.rung, end), True
+
     def descent(self, rung: int, kinds: Kinds = (), chosen: Predicate = bool) -> After:
-        """What gives the seconds after failures, from this rung down."""
+        """The function that gives the seconds after failures, from this rung down."""
         k, shortens = self.top - rung, shortening(self.timing)
         return descents(rung, kinds, chosen, self.begin, k, self.shortest, shortens)()
 
@@ -96,8 +149,8 @@ class Run:
             self.seconds = drawn(self.timing, self.chance)
         return self.seconds
 
-    def waited(self, rung: int, after: After, failure: Any) -> Generator[Delay, Any, bool]:
-        """Wait, on `rung`, if there is a wait after this failure."""
+    def pause(self, rung: int, after: After, failure: Any) -> Generator[Delay, Any, bool]:
+        """Wait, on `rung`, if there is a wait after this failure; whether there was."""
         try:
             seconds = after(failure)
             if seconds is None:
@@ -107,7 +160,7 @@ class Run:
             failure = None
             yield self.wait
             self.waits += 1
-            self.waited_seconds += seconds
+            self.waited += seconds
         except BaseException as error:
             self.not_waited = error
             raise
@@ -115,11 +168,24 @@ class Run:
             failure = self.wait = None
         return True
 
+    def recoverable(self, failure: Exception) -> bool:
+        """Whether a step may recover: not from a misuse, and not from a wait that failed."""
+        return (
+            failure is not self.not_waited
+            and self.expired is None
+            and not isinstance(failure, Misuse)
+        )
+
+    def expire(self, expired: Expired) -> None:
+        """The time of the run is over, or that of a run around it; not only of one attempt."""
+        if expired.limit.whole or expired.limit not in self.limits:
+            self.expired = expired
+
     def ended(self, value: Any, failure: BaseException | None) -> Any:
         """The value, or the failure, with a note of what was done about it.
 
         Raises:
-            Misuse: a program that typed code can run has come down to N0, and this one has not.
+            Misuse: the program has not come down to N0, which a type checker would not let pass.
         """
         if self.expired is not None and (failure is None or isinstance(failure, Exception)):
             failure = self.expired
@@ -127,23 +193,16 @@ class Run:
             if failure is None:
                 if self.rung and self.sure:
                     raise Misuse(
-                        f"The program ended at N{self.rung}, not at N0: end it with .give_up(), or "
-                        "go down with .retry(...)."
+                        f"The program ended at {named(self.rung)}, not at N0: end it with "
+                        ".give_up(), or go down with .retry(...)."
                     )
                 return value
             if self.ladder and isinstance(failure, Exception | Expired):
                 gave_up = failure is self.not_waited
-                noted(failure, self.tries, self.waits, self.waited_seconds, gave_up)
+                noted(failure, self.tries, self.waits, self.waited, gave_up)
             raise failure
         finally:
             failure = None
-
-
-def recoverable(failure: Exception, run: Run | None) -> bool:
-    """Whether a step can recover: not from a misuse, and not from a wait that was not waited."""
-    return not isinstance(failure, Misuse) and (
-        run is None or (failure is not run.not_waited and run.expired is None)
-    )
 
 
 def noted(

@@ -1,46 +1,54 @@
-"""What a program means: one flat stream of commands.
+"""The meaning of a program: one flat stream of commands.
 
-`chained` is what a chain of steps asks of the machine, step by step; `WELL` and `FAILED` have the
-meaning of each kind of step.
+`chained` walks a chain of steps; the tables have the meaning of each kind of step, one for a
+program that is well and one for a program that has failed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from types import GeneratorType
 from typing import Any, TypeAlias
 
 from .._limits.budgets import Budget, budgeted
-from .._limits.deadlines import checked_seconds, limited
+from .._limits.deadlines import Expired, Limit, checked_seconds, time_limit
 from .._limits.nesting import check_begun
-from .._words.commands import Command, Handlers, Stream
+from .._words.commands import Command, Handlers, Misuse, Stream
 from .._words.failures import Predicate
-from ..schedules.kinds import Chance, Schedule, Timing, check_schedule, powers_of_two
+from .._words.vocabulary import CLOCK
+from ..schedules.kinds import Schedule, check_schedule, powers_of_two
+from ..schedules.timings import Chance, Timing
 from .chains import Chain, Step, chain
 from .descents import After
-from .machine import Inner, performed_on_a_stack
+from .machine import Enter, Task, driven
 from .replay import Entry, replay
-from .runs import Run, recoverable
+from .runs import InAttempt, Run
 from .steps import (
     Backoff,
     Bind,
     Do,
+    GiveUp,
+    Limited,
     Map,
     OrBind,
     OrElse,
     Resume,
     Retry,
+    Skip,
     Start,
-    Task,
     Then,
     Vary,
     Wait,
     checked_effect,
-    checked_task,
+    fresh,
 )
 
+Place: TypeAlias = Run | InAttempt
+"""Where a chain runs: on a ladder, or inside an attempt."""
+
+Asked: TypeAlias = Command[Any] | Enter | None
+"""What a step asks the machine for, if anything."""
+
 NO_HANDLERS: Handlers = {}
-Asked: TypeAlias = Command[Any] | Inner | None
 
 
 def unroll(
@@ -53,8 +61,9 @@ def unroll(
     """Every command of a program, in order, `Delay`s included; it is sent every answer.
 
     A command's failure is thrown in. It returns the program's value, or raises its last failure.
-    What is no `Exception` (cancellation, `KeyboardInterrupt`) is never held back: it passes through
-    the running attempts, innermost first, and the commands of their `finally` blocks are issued.
+    An exception that is not an `Exception` (cancellation, `KeyboardInterrupt`) is never swallowed:
+    it passes through the running attempts, innermost first, and the commands of their `finally`
+    blocks are issued.
 
     >>> from ixbackoff import N1, Log, at
     >>> list(unroll(at(N1).do(Log("one")).wait().do(Log("two"))))
@@ -64,39 +73,43 @@ def unroll(
         program: the program, or an attempt.
         schedule: the seconds of its waits.
         within: the seconds that it has in all; it then asks for the time, with `Now`.
-        budget: what its further tries are taken from.
+        budget: its further tries are taken from it.
     """
-    within = checked_seconds("within", within)
     check_schedule(schedule)
-    return bounded(unrolled(program, schedule), within, budget)
-
-
-def bounded(stream: Stream, within: float | None, budget: Budget | None) -> Stream:
-    """`stream`, which has so many seconds, and takes its further tries from `budget`."""
-    if within is not None:
-        stream = limited(stream, within)
-    if budget is not None:
-        stream = budgeted(stream, budget)
-    return stream
+    return unrolled(program, schedule, within=within, budget=budget)
 
 
 def unrolled(
-    program: Chain, timing: Timing, handlers: Handlers = NO_HANDLERS, chance: Chance | None = None
+    program: Chain,
+    timing: Timing,
+    handlers: Handlers = NO_HANDLERS,
+    *,
+    chance: Chance | None = None,
+    within: float | None = None,
+    budget: Budget | None = None,
 ) -> Stream:
-    """`unroll`, where commands that `handlers` has are answered on the spot.
+    """`unroll`, where commands that `handlers` have are answered in place.
 
     A `Timing` that can shorten waits is for simulations.
     """
+    within = checked_seconds("within", within)
     check_begun(program)
     run = Run(program, timing, chance)
-    return performed_on_a_stack(chained(program, run), run, handlers)
+    task = chained(program, run if run.ladder else run.inside)
+    if within is not None:
+        task = limited(task, within, run)
+    stream = driven(task, run, handlers, chained)
+    return stream if budget is None else budgeted(stream, budget)
 
 
-def chained(chain: Chain, run: Run | None) -> Task:
-    """A chain: well, it holds a value, or it has failed; each step says what it does in either.
+def chained(chain: Chain, place: Place) -> Task:
+    """Run a chain. It is well, and holds a value, or it has failed; each step says what it does.
 
-    `run` is that of the program whose steps they are; the steps of an attempt have none.
+    The table of the state that it is in has the meaning of each step.
     """
+    on_ladder = place.__class__ is Run
+    well = WELL if on_ladder else WELL_IN_ATTEMPT
+    failed = FAILED if on_ladder else FAILED_IN_ATTEMPT
     value: Any = None
     failure: BaseException | None = None
     steps: tuple[Any, ...] = chain.steps()
@@ -109,18 +122,18 @@ def chained(chain: Chain, run: Run | None) -> Task:
                     if kind is Map:
                         value = step.function(value)
                         continue
-                    asked = WELL.get(kind, passed_over)(step, run, value)
-                elif isinstance(failure, Exception) and recoverable(failure, run):
-                    asked = FAILED.get(kind, passed_over)(step, run, failure)
+                    asked: Asked = well.get(kind, refused)(step, place, value)
+                elif isinstance(failure, Exception) and place.recoverable(failure):
+                    asked = failed.get(kind, refused)(step, place, failure)
                 else:
                     continue
                 if asked is not None:
-                    if step is last and asked.__class__ is Inner:
+                    if step is last and asked.__class__ is Enter:
                         return asked
                     value = yield asked
                     failure = None
-                    if run is not None and run.expired is not None:  # an attempt held it back
-                        raise run.expired
+                    if place.expired is not None:  # an attempt held it back
+                        raise place.expired
             except BaseException as error:
                 failure = error
         if failure is not None:
@@ -130,91 +143,223 @@ def chained(chain: Chain, run: Run | None) -> Task:
         failure = None
 
 
-# The meaning of each step: from the step, the run and the value (`WELL`) or the failure
-# (`FAILED`) to what is to be performed, if anything is.
+def do(step: Do, place: Place, _: Any) -> Asked:
+    """Perform the effect. Its answer is the value.
+
+    >>> from ixbackoff import N0, Log, at, unroll
+    >>> list(unroll(at(N0).do(Log("one"))))
+    [Log(message='one', level=20)]
+    """
+    return performed(step.effect, place)
 
 
-def do(step: Do, run: Run | None, _: Any) -> Asked:
-    """Perform the effect."""
-    return performed(step.effect, run)
+def start(step: Start, place: Place, _: Any) -> Asked:
+    """Start the generator function of an attempt in do-notation. What it returns is the value.
 
-
-def start(step: Start, run: Run | None, _: Any) -> Asked:
-    """Start the generator function."""
+    >>> from ixbackoff import Log, attempt, unroll
+    >>> @attempt
+    ... def hello():
+    ...     yield from Log("hello")
+    >>> list(unroll(hello()))
+    [Log(message='hello', level=20)]
+    """
+    place.tries += 1
     task = step.function(*step.arguments, **step.keywords)
-    return performed(checked_task(task, step.function), run)
+    return Enter(task if step.fresh else fresh(task, step.function))
 
 
-def then(step: Then, run: Run | None, value: Any) -> Asked:
-    """Perform the effect that the function makes of the value."""
-    return performed(checked_effect(step.function(value)), run)
+def then(step: Then, place: Place, value: Any) -> Asked:
+    """Perform the effect that the function makes of the value. Its answer is the next value.
+
+    >>> from ixbackoff import N0, Log, Pick, at, unroll
+    >>> stream = unroll(at(N0).do(Pick(6)).then(lambda number: Log(str(number))))
+    >>> next(stream), stream.send(4)
+    (Pick(count=6), Log(message='4', level=20))
+    """
+    return performed(checked_effect(step.function(value)), place)
 
 
-def or_else(step: OrElse, run: Run | None, failure: Exception) -> Asked:
-    """Perform the effect instead."""
-    return performed(step.effect, run) if step.chosen(failure) else None
+def or_else(step: OrElse, place: Place, failure: Exception) -> Asked:
+    """Perform the effect instead, if the failure is chosen. The program is then well.
+
+    >>> from ixbackoff import N0, Log, NotReady, at, unroll
+    >>> stream = unroll(at(N0).do(Log("one")).or_else(Log("other")))
+    >>> next(stream), stream.throw(NotReady())
+    (Log(message='one', level=20), Log(message='other', level=20))
+    """
+    return performed(step.effect, place) if step.chosen(failure) else None
 
 
 def bind(step: Bind, run: Run, value: Any) -> Asked:
-    """Go on with the program that the function makes of the value."""
-    return Inner(chained(run.entered(step, value), run))
+    """Go on with the program that the function makes of the value.
+
+    >>> from ixbackoff import N1, Log, at, unroll
+    >>> list(unroll(at(N1).bind(lambda _: at(N1).wait())))
+    [Delay(seconds=1.0, rung=1)]
+    """
+    return joined(step, run, value)
 
 
 def or_bind(step: OrBind, run: Run, failure: Exception) -> Asked:
-    """Go on with the program that the function makes of the failure."""
-    if not step.chosen(failure):
-        return passed_over(step, run, failure)
-    return Inner(chained(run.entered(step, failure), run))
+    """Go on with the program that the function makes of the failure, if it is chosen.
+
+    >>> from ixbackoff import N1, Log, NotReady, at, unroll
+    >>> stream = unroll(at(N1).do(Log("one")).or_bind(lambda failure: at(N1).retry(Log("other"))))
+    >>> next(stream), stream.throw(NotReady())
+    (Log(message='one', level=20), Log(message='other', level=20))
+    """
+    return joined(step, run, failure) if step.chosen(failure) else passed_over(step, run, failure)
 
 
 def wait(step: Wait, run: Run, value: Any) -> Asked:
-    """Wait, and go on with the value. One rung down."""
-    return Inner(waited(step, run, None, value))
+    """Wait, and go on with the value, one rung down.
+
+    >>> from ixbackoff import N2, at, unroll
+    >>> list(unroll(at(N2).wait().wait()))
+    [Delay(seconds=1.0, rung=2), Delay(seconds=2.0, rung=1)]
+    """
+    return Enter(waited(step, run, None, value))
 
 
 def backoff(step: Backoff, run: Run, failure: Exception) -> Asked:
-    """Wait, and stay failed. One rung down in any case."""
+    """Wait, if the failure is chosen, and stay failed. One rung down in any case.
+
+    >>> from ixbackoff import N1, Log, NotReady, at, unroll
+    >>> stream = unroll(at(N1).do(Log("one")).backoff())
+    >>> next(stream), stream.throw(NotReady())
+    (Log(message='one', level=20), Delay(seconds=1.0, rung=1))
+    """
     if not step.chosen(failure):
         return passed_over(step, run, failure)
-    return Inner(waited(step, run, failure, None))
+    return Enter(waited(step, run, failure, None))
 
 
 def retry(step: Retry, run: Run, _: Any) -> Asked:
-    """Perform the effect; while its failure is chosen, wait and perform it again."""
-    return Inner(retried(step.on, step.chosen, run))
+    """Perform the effect; while its failure is chosen, wait, go down, and perform it again.
+
+    `vary` performs the effect that its function makes of the rung.
+
+    >>> from ixbackoff import N1, Log, NotReady, at, unroll
+    >>> stream = unroll(at(N1).retry(Log("try")))
+    >>> next(stream), stream.throw(NotReady()), next(stream)
+    (Log(message='try', level=20), Delay(seconds=1.0, rung=1), Log(message='try', level=20))
+    """
+    return Enter(retried(step.on, step.chosen, run))
 
 
 def resume(step: Resume, run: Run, _: Any) -> Asked:
-    """As `retry`, where what was answered is not asked again."""
-    return Inner(resumed(step, run))
+    """As `retry`, but a command that was answered is not issued again.
+
+    >>> from ixbackoff import N1, Log, NotReady, at, do, unroll
+    >>> stream = unroll(at(N1).resume(do(Log("one")).then(lambda _: Log("two"))))
+    >>> next(stream), next(stream)
+    (Log(message='one', level=20), Log(message='two', level=20))
+    >>> stream.throw(NotReady()), next(stream)
+    (Delay(seconds=1.0, rung=1), Log(message='two', level=20))
+    """
+    return Enter(resumed(step, run))
 
 
-def passed_over(step: Step, run: Run | None, _: Any) -> Asked:
-    """Only go down as far as the step does."""
-    if run is not None:
-        run.descend(step)
+def passed_over(step: Step, run: Run, _: Any) -> Asked:
+    """Only go down as far as the step does.
+
+    >>> from ixbackoff import N2, at, unroll
+    >>> list(unroll(at(N2).skip().wait()))
+    [Delay(seconds=2.0, rung=1)]
+    """
+    run.descend(step)
     return None
 
 
-WELL: Mapping[type[Step], Any] = {
+def nothing(_step: Step, _place: Place, _: Any) -> Asked:
+    """Pass over a step that stays on its rung."""
+    return None
+
+
+def refused(step: Step, _place: Place, _: Any) -> Asked:
+    """Refuse a step that is for a ladder, inside an attempt."""
+    raise Misuse(
+        f"{step.__class__.__name__} is a step of a program and cannot stand in an attempt, or "
+        "waits would multiply: put it on the ladder."
+    )
+
+
+Meanings: TypeAlias = Mapping[type[Step], Callable[[Any, Any, Any], Asked]]
+
+WELL_IN_ATTEMPT: Meanings = {Do: do, Start: start, Then: then, OrElse: nothing}
+FAILED_IN_ATTEMPT: Meanings = {
+    Do: nothing,
+    Start: nothing,
+    Then: nothing,
+    Map: nothing,
+    OrElse: or_else,
+}
+WELL: Meanings = {
     Do: do,
     Start: start,
     Then: then,
+    OrElse: nothing,
     Bind: bind,
+    OrBind: passed_over,
+    Backoff: passed_over,
     Wait: wait,
+    Skip: passed_over,
     Retry: retry,
     Vary: retry,
     Resume: resume,
+    GiveUp: passed_over,
 }
-FAILED: Mapping[type[Step], Any] = {OrElse: or_else, OrBind: or_bind, Backoff: backoff}
+FAILED: Meanings = {
+    Do: nothing,
+    Start: nothing,
+    Then: nothing,
+    Map: nothing,
+    OrElse: or_else,
+    Bind: passed_over,
+    OrBind: or_bind,
+    Backoff: backoff,
+    Wait: passed_over,
+    Skip: passed_over,
+    Retry: passed_over,
+    Vary: passed_over,
+    Resume: passed_over,
+    GiveUp: passed_over,
+}
+
+
+def performed(effect: Any, place: Place) -> Asked:
+    """Ask for a command, or enter an attempt: one try more."""
+    place.tries += 1
+    if isinstance(effect, Command):
+        return effect
+    if isinstance(effect, Chain):
+        return Enter(chained(effect, place.inside))
+    if effect.__class__ is Limited:
+        return Enter(limited(chained(effect.chain, place.inside), effect.seconds, place.inside))
+    return Enter(fresh(iter(effect), effect.__class__))
+
+
+def joined(step: Bind | OrBind, run: Run, given: Any) -> Enter:
+    """Enter the program that a function makes; if its end is known, the run is there then."""
+    program = run.entered(step, given)
+    task = chained(program, run)
+    return Enter(task if step.end is None or program.end is not None else ending(task, run, step))
+
+
+def ending(task: Task, run: Run, step: Bind | OrBind) -> Task:
+    """Run `task`, which ends at a rung that its step knows and the task itself may not."""
+    try:
+        return (yield Enter(task))
+    finally:
+        run.left(step.end)
 
 
 def waited(step: Step, run: Run, failure: Exception | None, value: Any) -> Task:
     """Wait, and be what it was: well with a value, or failed."""
     try:
-        rung = run.rung
+        rung, number = run.rung, run.number
         run.descend(step)
-        yield from run.waited(rung, run.descent(rung, object), failure)
+        yield from run.pause(number, run.descent(rung, object), failure)
         if failure is not None:
             raise failure
         return value
@@ -223,28 +368,29 @@ def waited(step: Step, run: Run, failure: Exception | None, value: Any) -> Task:
 
 
 def retried(effect_on: Callable[[int], Any], chosen: Predicate, run: Run) -> Task:
-    """Try; as long as its `descent` has a wait for the failure, go down, and try again."""
+    """Try; as long as there is a wait for the failure, wait, go down, and try again."""
     after: After | None = None
     failure: Exception | None = None
     try:
         while True:
+            number = run.number
             try:
-                return (yield performed(effect_on(run.rung), run))
+                return (yield performed(effect_on(number), run))
             except Exception as error:
-                if not recoverable(error, run):
+                if not run.recoverable(error):
                     raise
                 failure = error
             after = after or run.descent(run.rung, (), chosen)
-            rung, run.rung = run.rung, max(run.rung - 1, 0)
-            if not (yield from run.waited(rung, after, failure)):
+            run.go_down()
+            if not (yield from run.pause(number, after, failure)):
                 raise failure
     finally:
         failure = None
-        run.rung = 0
+        run.rung, run.sure = 0, True
 
 
 def resumed(step: Resume, run: Run) -> Task:
-    """`retried`, with a log of what was answered, which each try has read to it first."""
+    """Retry, with a log of what was answered, which each try is answered from first."""
     log: list[Entry] = []
     once = chain(Chain, None, Do(step.effect))
     try:
@@ -266,26 +412,43 @@ class Again:
         return replay(unroll(self.chain), self.log)
 
 
-class Limited:
-    """An effect that has so many seconds."""
+def limited(task: Task, seconds: float, place: Place) -> Task:
+    """Run `task`, which has so many seconds, on the clock of the interpreter.
 
-    __slots__ = ("chain", "seconds")
+    While it runs, its limit is among those that hold for each command (`deadlines.timely`). Inside
+    a handler that has less time itself, it has that.
 
-    def __init__(self, chain: Chain, seconds: float) -> None:
-        self.chain = chain
-        self.seconds = seconds
+    Raises:
+        DeadlineExceeded: its time was over, whatever it made of that.
+    """
+    given = time_limit()
+    seconds = seconds if given is None else min(seconds, given)
+    limit = Limit((yield CLOCK), seconds, whole=place.__class__ is Run)
+    place.limits.append(limit)
+    outcome: BaseException | None = None
+    try:
+        value = yield Enter(task)
+        if not limit.over:
+            return value
+    except Expired as error:
+        if error.limit is not limit:
+            raise
+        outcome = error
+    except Exception as error:
+        if not limit.over:
+            raise
+        outcome = error
+    finally:
+        place.limits.remove(limit)
+        cause, limit.cause = limit.cause, None
+    if isinstance(place, Run):
+        place.expired = None
+    try:
+        raise limit.exceeded(outcome) from cause or without_expired(outcome)
+    finally:  # an exception must not be kept alive by a frame in its own traceback
+        outcome = cause = None
 
-    def __iter__(self) -> Stream:
-        return unroll(self.chain, within=self.seconds)
 
-
-def performed(effect: Any, run: Run | None) -> Asked:
-    """What is asked for so that `effect` is performed; if that is a try of `run`, it counts."""
-    if run is not None:
-        run.tries += 1
-    if isinstance(effect, Command):
-        return effect
-    if isinstance(effect, Chain):
-        return Inner(chained(effect, None))
-    task = effect if isinstance(effect, GeneratorType) else iter(effect)
-    return Inner(checked_task(task, effect.__class__))
+def without_expired(outcome: BaseException | None) -> BaseException | None:
+    """The failure that a part of a run ended with when its time was over, if it had one."""
+    return None if isinstance(outcome, Expired) else outcome

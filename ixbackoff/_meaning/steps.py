@@ -1,22 +1,35 @@
 """The kinds of steps that attempts and programs are made of, untyped by rung.
 
-What a step means stands in `semantics`; here is only what it holds, and how far down it goes.
+A step holds its arguments and knows how far down it goes; its meaning stands in `semantics`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from types import GeneratorType
-from typing import Any, TypeAlias
+from collections.abc import Callable
+from contextlib import suppress
+from types import GeneratorType, SimpleNamespace
+from typing import Any, TypeAlias, get_args, get_origin, get_type_hints
 
-from .._words.commands import Command, Misuse
+from .._words.commands import CO_GENERATOR, Command, Misuse, code_flags
 from .._words.failures import Predicate
+from .._words.nat import ENDLESS, position
 from .._words.vocabulary import Delay
-from .chains import Chain, Ladder, Position, Step, continued
+from .chains import Chain, Ladder, Position, Step, check_start, named
 
 Function: TypeAlias = Callable[..., Any]
-Task: TypeAlias = Generator[Any, Any, Any]
-EFFECTS: tuple[type, ...] = (Command, Chain)
+
+
+class Limited:
+    """An effect that has so many seconds, each time that it is performed."""
+
+    __slots__ = ("chain", "seconds")
+
+    def __init__(self, chain: Chain, seconds: float) -> None:
+        self.chain = chain
+        self.seconds = seconds
+
+
+EFFECTS: tuple[type, ...] = (Command, Chain, Limited)
 
 
 class Do(Step):
@@ -29,14 +42,19 @@ class Do(Step):
 
 
 class Start(Step):
-    """Well: start a generator function."""
+    """Well: start a generator function.
 
-    __slots__ = ("function", "arguments", "keywords")
+    Attributes:
+        fresh: whether each call makes a generator of its own, as one written with `yield` does.
+    """
+
+    __slots__ = ("arguments", "fresh", "function", "keywords")
 
     def __init__(
         self, function: Function, arguments: tuple[Any, ...], keywords: dict[str, Any]
     ) -> None:
         self.function = function
+        self.fresh = bool(code_flags(function) & CO_GENERATOR)
         self.arguments = arguments
         self.keywords = keywords
 
@@ -70,21 +88,42 @@ class OrElse(Step):
 
 
 class Joint(Step):
-    """Go on with the program that the function makes; `known`, if it is always the same."""
+    """Go on with the program that the function makes.
 
-    __slots__ = ("function", "known", "start", "waits")
+    Attributes:
+        known: that program, if it is always the same.
+        start: the rung where it starts, if that is known,
+        end: and where it ends.
+    """
 
-    def __init__(self, function: Function, known: Ladder | None = None) -> None:
+    __slots__ = ("end", "function", "known", "start", "waits")
+
+    def __init__(
+        self, function: Function, known: Ladder | None = None, ends_at: Position = None
+    ) -> None:
         self.function = checked_function(function)
         self.known = known
-        self.start = None if known is None else known.start
-        self.waits = None if known is None else known.waits
+        if known is not None:
+            self.start, self.end = known.start, known.end
+            self.waits = known.waits
+        else:
+            self.start, self.end = annotated(function)
+            self.end = self.end if ends_at is None else ends_at
+            self.waits = False if self.end is not None and self.end == self.start else None
 
     def below(self, rung: Position) -> Position:
-        return None if self.known is None else continued(self.known, rung)
+        if rung is not None and self.start is not None:
+            check_start(self.start, rung)
+        if rung is not None and self.end is not None and self.end > rung:
+            raise Misuse(
+                f"A program that stands at {named(rung)} cannot go on to {named(self.end)}: "
+                "nothing goes up a ladder."
+            )
+        return self.end
 
     def bound(self, rung: int) -> int:
-        return rung if self.known is None else min(rung, self.known.bound)
+        end = self.end if self.known is None else self.known.bound
+        return rung if end is None else min(rung, end)
 
 
 class Bind(Joint):
@@ -98,8 +137,14 @@ class OrBind(Joint):
 
     __slots__ = ("chosen",)
 
-    def __init__(self, function: Function, chosen: Predicate, known: Ladder | None = None) -> None:
-        super().__init__(function, known)
+    def __init__(
+        self,
+        function: Function,
+        chosen: Predicate,
+        known: Ladder | None = None,
+        ends_at: Position = None,
+    ) -> None:
+        super().__init__(function, known, ends_at)
         self.chosen = chosen
 
 
@@ -138,7 +183,7 @@ class Skip(Step):
 class Retry(Step):
     """Well: perform the effect; while its failure is chosen, wait and perform it again."""
 
-    __slots__ = ("effect", "chosen")
+    __slots__ = ("chosen", "effect")
     waits = True
 
     def __init__(self, effect: Any, chosen: Predicate) -> None:
@@ -182,6 +227,11 @@ class GiveUp(Step):
 
 
 def _one_down(rung: Position, step: str) -> Position:
+    if rung == ENDLESS:
+        raise Misuse(
+            f".{step}() goes one rung down, and a ladder without end has none below: use .retry, "
+            ".resume, .vary or .give_up at FOREVER."
+        )
     if rung == 0:
         raise Misuse(
             f".{step}() goes one rung down, but no wait is left at N0: "
@@ -213,31 +263,37 @@ def checked_effect(effect: Any) -> Any:
     # An effect of another kind has an `__iter__` written in Python; strings and lists have not.
     if isinstance(effect, type) or not hasattr(getattr(effect, "__iter__", None), "__code__"):
         hint = "; call it first, or write call(function, ...)" if callable(effect) else ""
-        raise Misuse(f"{effect!r} is no command and no attempt{hint}.")
+        raise Misuse(f"{effect!r} is not a command or an attempt{hint}.")
     return effect
 
 
-def checked_task(task: Any, function: Any) -> Task:
-    """`task`, if it is a generator.
+def fresh(task: Any, function: Any) -> GeneratorType[Any, Any, Any]:
+    """`task`, if it is a generator that has not begun.
+
+    One that is stored has ended at the second try, and would seem to answer `None`.
 
     Raises:
-        Misuse: it is none.
+        Misuse: it is not.
     """
     name = getattr(function, "__name__", function)
-    if not hasattr(task, "send"):
+    if not isinstance(task, GeneratorType):
         raise Misuse(
-            f"The attempt {name} is no generator, it returned {task!r}: it has to "
+            f"The attempt {name} is not a generator, it returned {task!r}: it has to "
             "issue its commands with `yield from`."
         )
-    generator: Task = task
-    return generator
+    if task.gi_frame is None or task.gi_suspended or task.gi_running:
+        raise Misuse(
+            f"The attempt {name} gave a generator that had run before: make a new one for each "
+            "try, with @attempt."
+        )
+    return task
 
 
 def joined(following: object, operator: str, instead: str) -> tuple[Function, Ladder]:
-    """What a step that goes on with a known program is made of.
+    """The function and the program of a step that goes on with a known program.
 
     Raises:
-        Misuse: it is no program.
+        Misuse: it is not a program.
     """
     if not isinstance(following, Ladder):
         raise Misuse(
@@ -251,6 +307,34 @@ def joined(following: object, operator: str, instead: str) -> tuple[Function, La
     return made, known
 
 
+def annotated(function: Any) -> tuple[Position, Position]:
+    """The rungs between which the program runs that `function` returns, if it is annotated.
+
+    >>> from ixbackoff import N0, N2, Program
+    >>> def ask(answer: str) -> Program[N2, N0, str]: ...
+    >>> annotated(ask), annotated(lambda answer: ...)
+    ((2, 0), (None, None))
+    """
+    hints = getattr(function, "__annotations__", None)
+    hint = hints.get("return") if isinstance(hints, dict) else None
+    if isinstance(hint, str):
+        written = SimpleNamespace(__annotations__={"return": hint})
+        with suppress(Exception):  # a name that only a type checker knows, or that comes later
+            hint = get_type_hints(written, getattr(function, "__globals__", {}))["return"]
+    kind = get_origin(hint)
+    if not (isinstance(kind, type) and issubclass(kind, Ladder)):
+        return None, None
+    start, end, *_ = map(_position, get_args(hint))
+    return start, end
+
+
+def _position(rung: Any) -> Position:
+    try:
+        return position(rung)
+    except TypeError:  # a variable, or `Nat`
+        return None
+
+
 def checked_function(function: Any) -> Any:
     """`function`, if it can be called.
 
@@ -258,5 +342,5 @@ def checked_function(function: Any) -> Any:
         Misuse: it cannot.
     """
     if not callable(function):
-        raise Misuse(f"{function!r} is no function: this step takes a function of the value.")
+        raise Misuse(f"{function!r} is not a function: this step takes a function of the value.")
     return function

@@ -6,11 +6,11 @@ from collections.abc import Generator
 from types import CoroutineType, UnionType
 from typing import Any, TypeAlias
 
-from .._limits.budgets import Budget, budgeted
+from .._limits.budgets import Budget
 from .._limits.deadlines import checked_seconds, time_limit
 from .._limits.nesting import begin, end
 from .._meaning.chains import Ladder
-from .._meaning.semantics import unroll, unrolled
+from .._meaning.semantics import unrolled
 from .._words.commands import (
     AsyncInterpreter,
     Awaited,
@@ -42,11 +42,8 @@ def run(
     checked_run(program, interpreter, Interpreter, schedule, within, budget)
     mark = begin(program)
     try:
-        if within is None:
-            stream = unrolled(program, schedule, interpreter._in_place)
-            stream = stream if budget is None else budgeted(stream, budget)
-        else:  # each command has to be seen, to be given what is left of the time
-            stream = unroll(program, schedule, within=within, budget=budget)
+        in_place = interpreter._in_place
+        stream = unrolled(program, schedule, in_place, within=within, budget=budget)
         return answered(stream, interpreter._handlers)
     finally:
         end(mark)
@@ -63,11 +60,8 @@ async def run_async(
     checked_run(program, interpreter, Interpreter | AsyncInterpreter, schedule, within, budget)
     mark = begin(program)
     try:
-        if within is None:
-            stream = unrolled(program, schedule, interpreter._in_place)
-            stream = stream if budget is None else budgeted(stream, budget)
-        else:
-            stream = unroll(program, schedule, within=within, budget=budget)
+        in_place = interpreter._in_place
+        stream = unrolled(program, schedule, in_place, within=within, budget=budget)
         return await answered_async(stream, interpreter._handlers)
     finally:
         end(mark)

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from .._limits.deadlines import limited, time_limit
+from .._limits.deadlines import time_limit
 from .._meaning.chains import Chain, chain
 from .._meaning.semantics import unroll
 from .._meaning.steps import Do
@@ -28,21 +28,24 @@ class Ended(BaseException):
 
 def branches(together: Together) -> list[Stream]:
     """The streams of its effects, each of which has what is left of its time."""
-    streams = [unroll(chain(Chain, None, Do(effect))) for effect in together.effects]
+    attempts = [chain(Chain, None, Do(effect)) for effect in together.effects]
     within = time_limit()
-    return streams if within is None else [timed(stream, within) for stream in streams]
+    if within is None:
+        return [unroll(attempt) for attempt in attempts]
+    return [timed(attempt, within) for attempt in attempts]
 
 
-def timed(stream: Stream, within: float) -> Stream:
-    """`stream`, limited if its interpreter has a clock.
+def timed(attempt: Chain, within: float) -> Stream:
+    """The stream of an attempt, which is limited if its interpreter has a clock.
 
     It need not have one where the limit is that of a program around this one.
     """
+    limit: float | None = within
     try:
         yield CLOCK
     except Misuse:
-        return (yield from stream)
-    return (yield from limited(stream, within))
+        limit = None
+    return (yield from unroll(attempt, within=limit))
 
 
 def in_threads(together: Together, answer: Answer) -> list[Any]:

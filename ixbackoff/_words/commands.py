@@ -15,7 +15,8 @@ F = TypeVar("F")
 I_any = TypeVar("I_any", "Interpreter[Any]", "AsyncInterpreter[Any]")
 
 CO_COROUTINE = 0x80  # inspect.CO_COROUTINE; inspect itself costs 18 ms to import
-GENERATORS = 0x20 | 0x200  # inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
+CO_GENERATOR = 0x20
+GENERATORS = CO_GENERATOR | 0x200  # or inspect.CO_ASYNC_GENERATOR
 
 Handler: TypeAlias = Callable[[Any], Any]
 Handlers: TypeAlias = dict[type, Any]

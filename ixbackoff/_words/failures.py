@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias, TypeVar
 
-from .checks import is_finite
+from .checks import finite
 from .commands import CO_COROUTINE, GENERATORS, Misuse, code_flags
 
 A = TypeVar("A")
@@ -175,7 +175,8 @@ def asked_for(failure: Exception) -> float:
     """
     if not isinstance(failure, Transient):
         return 0.0
-    return float(_seconds(failure.retry_after) or 0)
+    asked = _seconds(failure.retry_after)
+    return 0.0 if asked is None else finite(asked)
 
 
 def _are_exceptions(on: Any) -> bool:
@@ -186,7 +187,7 @@ def _are_exceptions(on: Any) -> bool:
 
 
 def _seconds(retry_after: float | None) -> float | None:
-    if retry_after is not None and not (is_finite(retry_after) and retry_after >= 0):
+    if retry_after is not None and not finite(retry_after) >= 0:
         raise ValueError(f"retry_after={retry_after!r}: give seconds, 0 or more, or None.")
     return retry_after
 

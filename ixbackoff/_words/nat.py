@@ -13,6 +13,9 @@ from typing_extensions import TypeVar
 DEEPEST = 20
 """The deepest rung: beyond it one type checker stops telling two rungs apart, in silence."""
 
+ENDLESS = DEEPEST + 1
+"""The position of a ladder without end: it starts above every rung, and joins none of them."""
+
 
 class _Seal:
     """What a class must show to derive from `Nat`; only this module has it."""
@@ -99,6 +102,11 @@ N17 = Succ[N16]
 N18 = Succ[N17]
 N19 = Succ[N18]
 N20 = Succ[N19]
+
+
+def position(rung: Rung[R_rung]) -> int:
+    """The number of a rung, or `ENDLESS`."""
+    return reflect(rung)
 
 
 def reflect(rung: Rung[R_rung]) -> int:

@@ -10,10 +10,9 @@ from typing_extensions import TypeVar
 
 from .._limits.deadlines import checked_seconds
 from .._meaning.chains import Chain, Step, chain, counted
-from .._meaning.machine import Inner
-from .._meaning.semantics import Limited, chained
+from .._meaning.machine import Perform
 from .._meaning.steps import Do as DoStep
-from .._meaning.steps import Map, OrElse, Start, Then, checked_effect, checked_function
+from .._meaning.steps import Limited, Map, OrElse, Start, Then, checked_effect, checked_function
 from .._words.commands import Command, Misuse, is_coroutine_function
 from .._words.failures import WORTH_ANOTHER_TRY, NotReady, On, checked_predicate, predicate
 from .._words.vocabulary import Now, Pick, Together
@@ -51,9 +50,8 @@ class Attempt(Chain, Generic[E_co, A_co]):
 
     def __iter__(self) -> Generator[E_co, Any, A_co]:
         """Issue its commands in do-notation: `answer = yield from attempt`."""
-        # `unroll` runs it on a stack of its own, so depth costs no recursion.
-        inner: Any = Inner(chained(self, None))
-        answer: A_co = yield inner
+        request: Any = Perform(self)  # the machine has a stack of its own: no recursion
+        answer: A_co = yield request
         return answer
 
     def then(self, function: Callable[[A_co], Effect[F, B]]) -> Attempt[E_co | F, B]:

@@ -293,7 +293,7 @@ def at(rung: Rung[I]) -> Program[I, I, None, Never]:
         TypeError: `rung` is not one of `N0` to `N20`.
     """
     start = reflect(rung)
-    return ladder(UNTYPED, start, start)
+    return ladder(UNTYPED, start)
 
 
 UNTYPED: type[Program[Any, Any, Any, Any]] = Program

@@ -7,8 +7,9 @@ from typing import Any, TypeAlias
 
 from .._limits.deadlines import LEFT
 from .._meaning.chains import Chain, chain
-from .._meaning.machine import Inner, performed_on_a_stack
+from .._meaning.machine import Perform, driven
 from .._meaning.runs import Run
+from .._meaning.semantics import chained
 from .._running.together import Ended, branches
 from .._words.commands import Command, Misuse, Stream
 from .._words.vocabulary import CLOCK, Delay, Together
@@ -105,13 +106,17 @@ class Client:
                 break
             answer = failure = None
             kind = command.__class__
-            if traced and command is not CLOCK and kind is not Inner:
+            if traced and command is not CLOCK and kind is not Perform:
                 self._command, self._since = command, events.now
             serving = services.get(kind)
             if serving is None:
-                if kind is Inner:  # an attempt in the one that it drives: from here on with a stack
+                if (
+                    kind is Perform
+                ):  # an attempt in the one that it drives: from here on with a stack
                     run = Run(NOTHING, powers_of_two, None)
-                    stream = self._stream = performed_on_a_stack(command.task, run, {}, [stream])
+                    stream = self._stream = driven(
+                        chained(command.chain, run.inside), run, {}, chained, [stream]
+                    )
                     continue
                 if command is CLOCK:
                     answer = events.now

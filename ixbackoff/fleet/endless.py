@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .._meaning.chains import Ladder
-from .._meaning.semantics import bounded, unrolled
+from .._meaning.semantics import unrolled
 from .._words.commands import Misuse, Stream
 from .._words.failures import Transient
 from .._words.vocabulary import Delay, delay
@@ -31,7 +31,7 @@ def endless(program: Ladder, timing: Timing, chance: Chance, within: float | Non
     """
     waits = Endless(timing, chance)
     while True:
-        run = bounded(unrolled(program, Rest(waits)), within, None)
+        run = unrolled(program, Rest(waits), within=within)
         try:
             return (yield from waits.counted(run))
         except Misuse:

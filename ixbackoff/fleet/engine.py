@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from math import ceil, log
 from typing import Any
 
-from .._limits.budgets import Budget
+from .._limits.budgets import Budget, budgeted
 from .._limits.deadlines import LEFT
 from .._limits.nesting import RUNNING
 from .._meaning.chains import Ladder
-from .._meaning.semantics import bounded, unrolled
+from .._meaning.semantics import unrolled
 from .._words.commands import Command, Handlers, Interpreter, Misuse, Stream
 from .._words.vocabulary import Log, Now, Pick, Throw
 from ..schedules.kinds import Timing
@@ -148,8 +148,9 @@ class Engine:
         def stream() -> Stream:
             chance = self.events.random
             if self.persistent:
-                return bounded(endless(mine, self.timing, chance, self.within), None, budget)
-            return bounded(unrolled(mine, self.timing, chance=chance), self.within, budget)
+                stream = endless(mine, self.timing, chance, self.within)
+                return stream if budget is None else budgeted(stream, budget)
+            return unrolled(mine, self.timing, chance=chance, within=self.within, budget=budget)
 
         return Client(self.world, number, stream, self.done)
 

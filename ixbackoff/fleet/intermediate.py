@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from .._limits.budgets import Budget
 from .._meaning.chains import Ladder
-from .._meaning.semantics import bounded, unrolled
+from .._meaning.semantics import unrolled
 from .._words.commands import Command, Stream
 from .._words.nat import Nat, Z
 from .._writing.programs import Program
@@ -89,8 +89,8 @@ class _Layer(Serving):
 
     def stream(self) -> Stream:
         model = self.model
-        unlimited = unrolled(model.program, model.schedule, chance=self.events.random)
-        return bounded(unlimited, None, self.budget)
+        chance = self.events.random
+        return unrolled(model.program, model.schedule, chance=chance, budget=self.budget)
 
     def stop(self) -> None:
         self.below.stop()

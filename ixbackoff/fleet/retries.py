@@ -12,10 +12,10 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from .._limits.nesting import check_begun
 from .._meaning.chains import Chain, Ladder
 from .._meaning.descents import begins, descents, drawn, shortening
-from .._meaning.machine import close, performed_on_a_stack
+from .._meaning.machine import close, driven
 from .._meaning.runs import Run, noted
-from .._meaning.semantics import Limited, chained
-from .._meaning.steps import Do, Retry, Start
+from .._meaning.semantics import chained
+from .._meaning.steps import Do, Limited, Retry, Start
 from .._words.commands import Command, Misuse, Stream
 from .._words.failures import DeadlineExceeded, Predicate
 from .._words.vocabulary import Together, delay
@@ -109,7 +109,7 @@ class Retries:
         start = self.start
         if start is None:
             run = Run(NOTHING, self.timing, None)
-            return performed_on_a_stack(chained(self.effect, None), run, {})
+            return driven(chained(self.effect, run.inside), run, {}, chained)
         return start.function(*start.arguments, **start.keywords)
 
 

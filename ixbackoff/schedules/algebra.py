@@ -8,7 +8,7 @@ from math import inf
 from operator import add
 from typing import Final, final
 
-from .._words.checks import is_finite
+from .._words.checks import finite
 from .timings import Chance, Timing, Waits, any_chance, begun, chance_of, never_shorter
 
 
@@ -178,9 +178,9 @@ class Scaled(Changed):
 
     def __init__(self, schedule: Schedule, times: float) -> None:
         super().__init__(schedule)
-        if not is_finite(times) or times < 0:
+        if not finite(times) >= 0:
             raise ValueError(f"{times!r} times a schedule: give a finite number, 0 or more.")
-        self.times: Final = float(times)
+        self.times: Final = finite(times)
 
     def begin(self, chance: Chance | None = None) -> Waits:
         waits, times = begun(self.schedule, chance), self.times
@@ -201,11 +201,11 @@ class Jittered(Changed):
 
     def __init__(self, schedule: Schedule, spread: float) -> None:
         super().__init__(schedule)
-        if not is_finite(spread) or spread < 1:
+        if not finite(spread) >= 1:
             raise ValueError(
                 f"jittered({spread!r}): the spread is 1 or more, since less would shorten waits."
             )
-        self.spread: Final = float(spread)
+        self.spread: Final = finite(spread)
 
     @property
     def deterministic(self) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from math import inf
 from typing import Final, final
 
-from .._words.checks import is_finite
+from .._words.checks import finite
 from .._words.commands import Misuse
 from .._words.nat import DEEPEST
 from .algebra import Schedule
@@ -73,18 +73,18 @@ class Exponential(Series):
     __slots__ = ("base", "factor", "cap")
 
     def __init__(self, base: float = 1.0, factor: float = 2.0, cap: float | None = None) -> None:
-        if not (is_finite(base) and base > 0):
+        if not finite(base) > 0:
             raise ValueError(f"base={base!r}: the first wait takes a number of seconds above 0.")
-        if not (is_finite(factor) and factor >= 1):
+        if not finite(factor) >= 1:
             raise ValueError(
                 f"factor={factor!r}: a wait is never shorter than the one before, so "
                 "the factor is 1 or more."
             )
-        if cap is not None and not (is_finite(cap) and cap >= base):
+        if cap is not None and not finite(cap) >= finite(base):
             raise ValueError(f"cap={cap!r}: the longest wait is at least the base, {base!r} s.")
-        self.base: Final = float(base)
-        self.factor: Final = float(factor)
-        self.cap: Final = None if cap is None else float(cap)
+        self.base: Final = finite(base)
+        self.factor: Final = finite(factor)
+        self.cap: Final = None if cap is None else finite(cap)
         if self.seconds(DEEPEST) == inf:
             raise ValueError(
                 f"factor={factor!r}: the waits grow out of all bounds; give a cap, or a smaller "
@@ -113,9 +113,9 @@ class Constant(Series):
     __slots__ = ("every",)
 
     def __init__(self, every: float) -> None:
-        if not (is_finite(every) and every >= 0):
+        if not finite(every) >= 0:
             raise ValueError(f"Constant({every!r}): give seconds, 0 or more.")
-        self.every: Final = float(every)
+        self.every: Final = finite(every)
 
     def seconds(self, k: int) -> float:  # noqa: ARG002
         return self.every
@@ -135,9 +135,9 @@ class Fibonacci(Series):
     __slots__ = ("base",)
 
     def __init__(self, base: float = 1.0) -> None:
-        if not (is_finite(base) and base > 0 and is_finite(base * 20_000)):
+        if not 0 < finite(base) * 20_000 < inf:
             raise ValueError(f"Fibonacci({base!r}): the first wait takes seconds above 0.")
-        self.base: Final = float(base)
+        self.base: Final = finite(base)
 
     def seconds(self, k: int) -> float:
         this, following = 1.0, 1.0
@@ -164,11 +164,11 @@ class Listed(Series):
         if not isinstance(waits, Iterable):
             raise TypeError(f"Listed({waits!r}): give a list of seconds.")
         given = tuple(waits)
-        if not given or not all(is_finite(wait) and wait >= 0 for wait in given):
+        if not given or not all(finite(wait) >= 0 for wait in given):
             raise ValueError(f"Listed({given!r}): give seconds, 0 or more, at least one number.")
         if list(given) != sorted(given):
             raise ValueError(f"Listed({given!r}): a wait is never shorter than the one before.")
-        self.waits: Final = tuple(float(wait) for wait in given)
+        self.waits: Final = tuple(finite(wait) for wait in given)
 
     def seconds(self, k: int) -> float:
         return self.waits[min(k, len(self.waits) - 1)]

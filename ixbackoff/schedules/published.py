@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import inf
 from typing import Final, final
 
-from .._words.checks import is_finite
+from .._words.checks import finite
 from .algebra import Changed, Schedule
 from .kinds import Constant, Exponential
 from .timings import Chance, Waits, any_chance, begun, never_shorter
@@ -112,19 +112,19 @@ class NormalJitter(Schedule):
 
     def __init__(self, min_delay: float, factor: float, jitter: float, max_delay: float) -> None:
         for name, seconds in ("min_delay", min_delay), ("max_delay", max_delay):
-            if not (is_finite(seconds) and seconds >= min_delay > 0):
+            if not finite(seconds) >= finite(min_delay) > 0:
                 raise ValueError(
                     f"{name}={seconds!r}: give seconds above 0, and a max_delay that is not "
                     "below min_delay."
                 )
-        if not (is_finite(factor) and factor >= 1):
+        if not finite(factor) >= 1:
             raise ValueError(f"factor={factor!r}: waits never shorten, so the factor is 1 or more.")
-        if not (is_finite(jitter) and jitter >= 0):
+        if not finite(jitter) >= 0:
             raise ValueError(f"jitter={jitter!r}: give a share of the wait, 0 or more.")
-        self.min_delay: Final = float(min_delay)
-        self.factor: Final = float(factor)
-        self.jitter: Final = float(jitter)
-        self.max_delay: Final = float(max_delay)
+        self.min_delay: Final = finite(min_delay)
+        self.factor: Final = finite(factor)
+        self.jitter: Final = finite(jitter)
+        self.max_delay: Final = finite(max_delay)
 
     @property
     def deterministic(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, final
 
-from .._words.checks import is_finite
+from .._words.checks import finite
 from .published import NormalJitter
 from .timings import Chance, Timing, Waits, any_chance
 
@@ -38,12 +38,12 @@ class Jitter(Shortening):
     __slots__ = ("base", "cap")
 
     def __init__(self, base: float = 0.005, cap: float = 2.0) -> None:
-        if not (is_finite(base) and base > 0):
+        if not finite(base) > 0:
             raise ValueError(f"base={base!r}: give seconds, above 0.")
-        if not (is_finite(cap) and cap >= base):
+        if not finite(cap) >= finite(base):
             raise ValueError(f"cap={cap!r}: the cap is at least the base, {base!r} s.")
-        self.base: Final = float(base)
-        self.cap: Final = float(cap)
+        self.base: Final = finite(base)
+        self.cap: Final = finite(cap)
 
     def expo(self, k: int) -> float:
         """The wait that is spread."""
@@ -154,9 +154,9 @@ class Every(Shortening):
     from_start = True
 
     def __init__(self, seconds: float) -> None:
-        if not (is_finite(seconds) and seconds >= 0):
+        if not finite(seconds) >= 0:
             raise ValueError(f"Every({seconds!r}): give seconds, 0 or more.")
-        self.seconds: Final = float(seconds)
+        self.seconds: Final = finite(seconds)
 
     @property
     def deterministic(self) -> bool:

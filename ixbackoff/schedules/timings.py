@@ -7,7 +7,7 @@ from collections.abc import Callable
 from math import inf
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from .._words.checks import is_finite
+from .._words.checks import finite
 
 Waits: TypeAlias = Callable[[int], float]
 """The waits of one run: from k to the seconds of the k-th wait, asked for with growing k."""
@@ -147,10 +147,11 @@ def usable(seconds: float, k: int, timing: Timing) -> float:
     Raises:
         ValueError: the schedule gave no usable number.
     """
-    if (seconds.__class__ is float and 0.0 <= seconds < inf) or (
-        is_finite(seconds) and seconds >= 0
-    ):
+    if seconds.__class__ is float and 0.0 <= seconds < inf:
         return seconds
+    exact = finite(seconds)
+    if exact >= 0:
+        return exact
     raise ValueError(
         f"The schedule {timing!r} gave {seconds!r} for wait {k}: it has to give a finite "
         "number of seconds, 0 or more."
@@ -159,7 +160,10 @@ def usable(seconds: float, k: int, timing: Timing) -> float:
 
 def number(seconds: float, k: int, timing: Timing) -> float:
     """As `usable`, as a float, and inf is well too: there may be a cap above it."""
-    return inf if seconds == inf else float(usable(seconds, k, timing))
+    given: object = seconds
+    if isinstance(given, float) and float.__pos__(given) == inf:
+        return inf
+    return usable(seconds, k, timing)
 
 
 def chance_of(seed: int | None) -> Chance:

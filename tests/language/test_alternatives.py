@@ -200,9 +200,9 @@ untyped_all_of: Any = all_of
         (lambda: untyped_first_of([a, b], start=0.5), ValueError, "give a place from 0 to 1"),
         (lambda: untyped_first_of([a, b], start="0"), ValueError, "give a place from 0 to 1"),
         (lambda: untyped_first_of([a], on=3), TypeError, "on=3 chooses no failures"),
-        (lambda: untyped_first_of([a, 5]), TypeError, "5 is no command and no attempt"),
+        (lambda: untyped_first_of([a, 5]), TypeError, "5 is not a command or an attempt"),
         (lambda: untyped_first_of([at(N1).retry(a)]), TypeError, "its retries would multiply"),
-        (lambda: untyped_all_of([a, 5]), TypeError, "5 is no command and no attempt"),
+        (lambda: untyped_all_of([a, 5]), TypeError, "5 is not a command or an attempt"),
         (lambda: untyped_all_of([at(N1).retry(a)]), TypeError, "its retries would multiply"),
         (lambda: untyped_all_of([a, holding]), TypeError, "call it first"),
         (lambda: untyped_all_of(5), TypeError, "give a list"),
@@ -851,7 +851,7 @@ def test_what_is_expected_may_fail_itself() -> None:
 
 def test_what_is_expected_is_a_function() -> None:
     untyped: Any = do(a)
-    with pytest.raises(TypeError, match="is no function"):
+    with pytest.raises(TypeError, match="is not a function"):
         untyped.expect(5)
 
 
@@ -931,8 +931,8 @@ def test_a_failure_of_the_function_is_one_of_the_try() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (5, "is no function"),
-        (lambda rung: 5, "5 is no command and no attempt"),
+        (5, "is not a function"),
+        (lambda rung: 5, "5 is not a command or an attempt"),
         (lambda rung: at(N1).retry(a), "its retries would multiply"),
     ],
 )

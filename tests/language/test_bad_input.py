@@ -125,12 +125,12 @@ WRONGLY_PUT_TOGETHER: dict[str, tuple[Callable[[], Any], str]] = {
     "an attempt's function": (lambda: untyped_at(N1).do(asking), "call it first"),
     "a command's class": (lambda: untyped_at(N1).do(Ask), "call it first"),
     "a generator": (lambda: untyped_at(N1).do(generator()), "can run only once"),
-    "a number": (lambda: untyped_at(N1).do(5), "5 is no command and no attempt"),
-    "a string": (lambda: untyped_at(N1).do("a"), "'a' is no command and no attempt"),
-    "a list": (lambda: untyped_at(N1).do([say]), "is no command and no attempt"),
+    "a number": (lambda: untyped_at(N1).do(5), "5 is not a command or an attempt"),
+    "a string": (lambda: untyped_at(N1).do("a"), "'a' is not a command or an attempt"),
+    "a list": (lambda: untyped_at(N1).do([say]), "is not a command or an attempt"),
     "a plan of no program": (lambda: untyped.plan(do(say)), "give a program"),
     "a script of no kind": (lambda: untyped_virtual(answers(1)), "Kind.handled_by"),
-    "then without a function": (lambda: untyped_at(N1).then(say), "is no function"),
+    "then without a function": (lambda: untyped_at(N1).then(say), "is not a function"),
     "on that chooses nothing": (
         lambda: untyped_at(N1).retry(say, on=3),
         "on=3 chooses no failures",
@@ -175,7 +175,7 @@ WRONGLY_RUN: dict[str, tuple[Any, Any, str]] = {
         Ask.handled_by(lambda command: coroutine(command)),  # type: ignore[arg-type, return-value]
         r"answered a coroutine: join it as Ask.awaited_by",
     ),
-    "no generator": (at(N0).do(attempt(no_generator)()), asked, "no_generator is no generator"),
+    "no generator": (at(N0).do(attempt(no_generator)()), asked, "no_generator is not a generator"),
     "a bind to no program": (at(N0).bind(lambda _: say), asked, "use .then"),  # type: ignore[arg-type, return-value]
     "a bind upwards": (
         at(N0).bind(lambda _: at(N3).retry(say)),  # type: ignore[arg-type, return-value]

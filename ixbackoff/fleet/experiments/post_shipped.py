@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import log
 from typing import Final, final
 
-from ..._words.checks import is_finite
+from ..._words.checks import finite
 from ...schedules.shortening import Shortening
 from ...schedules.timings import Chance, Waits, any_chance
 from .post_client import FACTOR, LONGEST, THINK
@@ -46,9 +46,9 @@ class PostShipped(Shortening):
         max_delay: float = LONGEST,
     ) -> None:
         for name, value in ("think", think), ("factor", factor), ("max_delay", max_delay):
-            if not (is_finite(value) and value > 0):
+            if not finite(value) > 0:
                 raise ValueError(f"{name}={value!r}: give a number above 0.")
-        if not (is_finite(deviation) and deviation >= 0):
+        if not finite(deviation) >= 0:
             raise ValueError(f"deviation={deviation!r}: give seconds, 0 or more.")
         self.think: Final = float(think)
         self.factor: Final = float(factor)
