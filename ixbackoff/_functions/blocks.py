@@ -38,15 +38,20 @@ class Try:
         self._before: Left | None = None
         self._done = False
         self._failure: Exception | None = None
-        self._mark: Mark | None = None
+        self._mark: Mark = [None]
 
     def __enter__(self) -> Self:
         if self._done:
             raise Misuse("One try runs the block once: go on to the next round of the loop.")
-        self._mark = begin(self._program)
         self._before = LEFT.get()
-        LEFT.set(self._left)
-        return self
+        try:
+            if self._program.waits is not False:
+                begin(self._mark, self._program)
+            LEFT.set(self._left)
+            return self  # noqa: TRY300  Ctrl-C may come before it
+        except BaseException:
+            self.leave()
+            raise
 
     def __exit__(
         self,
@@ -54,8 +59,7 @@ class Try:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> bool:
-        mark, self._mark = self._mark, None
-        end(mark)
+        self.leave()
         LEFT.set(self._before)
         self._done = True
         # The loop, which asks for the next try, would take these for its own end.
@@ -68,6 +72,10 @@ class Try:
             next(self._stream, None)
         self._stream.close()
         return False
+
+    def leave(self) -> None:
+        """The block does not run, or not any more."""
+        end(self._mark)
 
     def outcome(self) -> Exception | None:
         """What failed, forgotten here.
@@ -100,6 +108,10 @@ class Loop:
         self._number = 0
         self._last: Try | None = None
 
+    def __del__(self) -> None:
+        if self._last is not None:  # Ctrl-C may have come between the block and its end
+            self._last.leave()
+
     def _next(self) -> Try:
         self._number += 1
         self._last = Try(self._number, self._program, self._stream, self._left)
@@ -112,13 +124,18 @@ class Loop:
         The time limit that the stream tells is that of the block, and of nothing beside it.
         """
         before = LEFT.get()
-        mark = begin(self._program)
+        mine: Mark = [None]
         try:
-            yield
+            try:
+                if self._program.waits is not False:
+                    begin(mine, self._program)
+                yield
+            finally:
+                end(mine)
+                self._left = LEFT.get()
+                LEFT.set(before)
         finally:
-            end(mark)
-            self._left = LEFT.get()
-            LEFT.set(before)
+            end(mine)
 
     def _between(self) -> Stream:
         """What `stream` asks for before it asks for the block; whether it does."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
-from .._limits.nesting import RUNNING, multiplied
+from .._limits.nesting import BEGINNERS, HERE, RUNNING, check_alone
 from .._meaning.runs import noted
 from .._running.loops import stopped
 from .._running.sleeping import LONGEST_SLEEP, awaitable, blocking, listener, log, unheard
@@ -22,7 +22,7 @@ from .functions import check_function, no_coroutine_function
 if TYPE_CHECKING:
     from .._meaning.descents import After
 
-running, run_in, others = RUNNING.get, RUNNING.set, OTHERS.get
+running, run_in, here, others = RUNNING.get, RUNNING.set, HERE, OTHERS.get
 
 
 def caller(backoff: Any, function: Any) -> Any:
@@ -31,83 +31,97 @@ def caller(backoff: Any, function: Any) -> Any:
     if is_coroutine_function(function):
         return caller_async(backoff, function)
     generic, top, descent = backoff._generic, backoff._top, backoff._descent
+    waits = backoff if top else None
 
     def retried(*args: Any, **kwargs: Any) -> Any:
         if generic or others() is not None:
             program = backoff._program(call(function, *args, **kwargs))
             return program.run(interpreter(), **backoff._how())
-        if running() and top:
-            raise multiplied()
-        mark = [backoff]
+        last = here.last
+        if top and (running()[0] is not None or last[0][0] is not None or last[1]):
+            check_alone()
+        mine = [waits]
         k, waited, wanted = 0, 0.0, unheard
         after: After | None = None
         sleep: Any = None
-        try:
-            if top:
-                run_in(mark)
-            while True:
-                try:
-                    answer = function(*args, **kwargs) if kwargs else function(*args)  # faster
-                    if answer.__class__ is not CoroutineType:
-                        return answer
-                    raise no_coroutine_function(function, answer)
-                except Exception as failure:
-                    if after is None:
-                        after, wanted, sleep = descent(), listener(), blocking()
-                    seconds = after(failure)
-                    if seconds is None:
-                        raise
-                    if wanted(INFO):
-                        log(delay(seconds, top - k, failure))
-                sleep(seconds if seconds < LONGEST_SLEEP else LONGEST_SLEEP)
-                waited += seconds
-                k += 1
-        except StopIteration as failure:  # as of a handler
-            raise noted(stopped(failure), tries=k + 1, waits=k, waited=waited) from failure
-        except Exception as failure:
-            noted(failure, tries=k + 1, waits=k, waited=waited)
-            raise
+        try:  # twice, since Ctrl-C may come at the beginning of a `finally`
+            try:
+                if top:
+                    run_in(mine)
+                    last[0] = mine
+                while True:
+                    try:
+                        answer = function(*args, **kwargs) if kwargs else function(*args)  # faster
+                        if answer.__class__ is not CoroutineType:
+                            return answer
+                        raise no_coroutine_function(function, answer)
+                    except Exception as failure:
+                        if after is None:
+                            after, wanted, sleep = descent(), listener(), blocking()
+                        seconds = after(failure)
+                        if seconds is None:
+                            raise
+                        if wanted(INFO):
+                            log(delay(seconds, top - k, failure))
+                    sleep(seconds if seconds < LONGEST_SLEEP else LONGEST_SLEEP)
+                    waited += seconds
+                    k += 1
+            except StopIteration as failure:  # as of a handler
+                raise noted(stopped(failure), tries=k + 1, waits=k, waited=waited) from failure
+            except Exception as failure:
+                noted(failure, tries=k + 1, waits=k, waited=waited)
+                raise
+            finally:
+                mine[0] = None
         finally:
-            mark.clear()
+            mine[0] = None
 
+    BEGINNERS.add(retried.__code__)
     return retried
 
 
 def caller_async(backoff: Any, function: Any) -> Any:
     """As `caller`, for a coroutine function."""
     generic, top, descent = backoff._generic, backoff._top, backoff._descent
+    waits = backoff if top else None
 
     async def retried(*args: Any, **kwargs: Any) -> Any:
         if generic or others() is not None:
             program = backoff._program(call_async(function, *args, **kwargs))
             return await program.run_async(interpreter_async(), **backoff._how())
-        if running() and top:
-            raise multiplied()
-        mark = [backoff]
+        last = here.last
+        if top and (running()[0] is not None or last[0][0] is not None):
+            check_alone()
+        mine = [waits]
         k, waited, wanted = 0, 0.0, unheard
         after: After | None = None
         sleep: Any = None
-        try:
-            if top:
-                run_in(mark)
-            while True:
-                try:
-                    return await (function(*args, **kwargs) if kwargs else function(*args))
-                except Exception as failure:
-                    if after is None:
-                        after, wanted, sleep = descent(), listener(), awaitable()
-                    seconds = after(failure)
-                    if seconds is None:
-                        raise
-                    if wanted(INFO):
-                        log(delay(seconds, top - k, failure))
-                await sleep(seconds if seconds < LONGEST_SLEEP else LONGEST_SLEEP)
-                waited += seconds
-                k += 1
-        except Exception as failure:
-            noted(failure, tries=k + 1, waits=k, waited=waited)
-            raise
+        try:  # twice, since Ctrl-C may come at the beginning of a `finally`
+            try:
+                if top:
+                    run_in(mine)
+                    last[1] = True
+                while True:
+                    try:
+                        return await (function(*args, **kwargs) if kwargs else function(*args))
+                    except Exception as failure:
+                        if after is None:
+                            after, wanted, sleep = descent(), listener(), awaitable()
+                        seconds = after(failure)
+                        if seconds is None:
+                            raise
+                        if wanted(INFO):
+                            log(delay(seconds, top - k, failure))
+                    await sleep(seconds if seconds < LONGEST_SLEEP else LONGEST_SLEEP)
+                    waited += seconds
+                    k += 1
+            except Exception as failure:
+                noted(failure, tries=k + 1, waits=k, waited=waited)
+                raise
+            finally:
+                mine[0] = None
         finally:
-            mark.clear()
+            mine[0] = None
 
+    BEGINNERS.add(retried.__code__)
     return retried

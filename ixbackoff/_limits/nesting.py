@@ -1,63 +1,92 @@
-"""The run-time side of "no retry in a retry"."""
+"""No retry in a retry, at run time: what may wait marks that it runs, and looks for such a mark.
+
+The mark is in the context, so tasks and threads that a handler begins with a copy of its context
+see it. A handler that runs something in another context is seen in its thread, where the stack of
+frames has the last word: other tasks of an event loop, and greenlets, are not inside.
+"""
 
 from __future__ import annotations
 
+import sys
+from _thread import _local  # threading's own; threading itself costs 5 ms to import
 from contextvars import ContextVar
-from typing import Protocol, TypeAlias
+from types import CodeType, FrameType
+from typing import Any, TypeAlias
 
 from .._words.commands import Misuse
 
 Mark: TypeAlias = list[object]
-"""The program that runs, in this thread and task; it is taken out when it is over."""
+"""The program that runs; in its place is `None` when it is over, for all who have a copy."""
+
+OVER: Mark = [None]
 
 
-class MayWait(Protocol):
-    """A program: it waits, or it does not, or only the run will tell (`None`)."""
+class Thread(_local):
+    """The last sync run of this thread, by its mark, and whether it has had an async one."""
 
-    @property
-    def waits(self) -> bool | None: ...
-
-
-RUNNING: ContextVar[Mark | None] = ContextVar("ixbackoff_running", default=None)
+    def __init__(self) -> None:
+        self.last: list[Any] = [OVER, False]
 
 
-def begin(program: MayWait) -> Mark | None:
-    """`program` begins to run; nothing that may wait runs inside it until its `end`.
+RUNNING: ContextVar[Mark] = ContextVar("ixbackoff_running", default=OVER)
+HERE = Thread()
+
+BEGINNERS: set[CodeType] = set()
+"""The code of functions that run something that may wait, and call its mark `mine`."""
+
+
+def begin(mine: Mark, program: object, *, awaits: bool = False) -> None:
+    """A program that may wait begins to run; no other one runs inside it until its `end`.
+
+    The caller calls this in a `try`, and `end` in its `finally`, and once more around that, since
+    Ctrl-C may come between any two instructions.
 
     Raises:
         Misuse: it is inside another one itself.
     """
-    return None if program.waits is False else begun(program)
+    last = HERE.last
+    if RUNNING.get()[0] is not None or last[0][0] is not None or last[1]:
+        check_alone()
+    mine[0] = program
+    RUNNING.set(mine)
+    if awaits:
+        last[1] = True
+    else:
+        last[0] = mine
 
 
-def begun(program: object) -> Mark:
-    """What may wait begins to run.
+def end(mine: Mark) -> None:
+    """It is over."""
+    mine[0] = None
+
+
+def check_alone() -> None:
+    """Check that nothing that may wait runs around the caller.
 
     Raises:
-        Misuse: it is inside another one.
+        Misuse: something does.
     """
-    if RUNNING.get():
+    if RUNNING.get()[0] is not None or runs_around():
         raise multiplied()
-    mark = [program]
-    RUNNING.set(mark)
-    return mark
 
 
-def end(mark: Mark | None) -> None:
-    """The program has ended, also for those that have a copy of its context."""
-    if mark is not None:
-        mark.clear()
+def runs_around() -> bool:
+    """Whether one of the `BEGINNERS` is on the stack, with something that runs."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code in BEGINNERS and frame.f_locals.get("mine", OVER)[0] is not None:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def check_begun(program: object) -> None:
-    """A stream of commands with waits is not answered inside another program.
+    """Check that a stream of commands with waits is not answered inside another program.
 
     Raises:
         Misuse: it would be.
     """
-    outer = RUNNING.get()
-    inside = outer and outer[0] is not program
-    if inside and getattr(program, "waits", False) is not False:
+    if RUNNING.get()[0] is not None and getattr(program, "waits", False) is not False:
         raise multiplied()
 
 

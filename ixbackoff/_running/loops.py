@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 
 from .._limits.budgets import Budget
 from .._limits.deadlines import checked_seconds, time_limit
-from .._limits.nesting import begin, end
-from .._meaning.chains import Ladder
+from .._limits.nesting import BEGINNERS, Mark, begin, end
+from .._meaning.chains import Ladder, named
 from .._meaning.semantics import unrolled
 from .._words.commands import (
     AsyncInterpreter,
@@ -40,13 +40,9 @@ def run(
 ) -> Any:
     """The program's value, or its last failure."""
     checked_run(program, interpreter, Interpreter, schedule, within, budget)
-    mark = begin(program)
-    try:
-        in_place = interpreter._in_place
-        stream = unrolled(program, schedule, in_place, within=within, budget=budget)
-        return answered(stream, interpreter._handlers)
-    finally:
-        end(mark)
+    in_place, handlers = interpreter._in_place, interpreter._handlers
+    stream = unrolled(program, schedule, in_place, within=within, budget=budget)
+    return answered(stream, handlers) if program.waits is False else alone(stream, handlers)
 
 
 async def run_async(
@@ -58,13 +54,40 @@ async def run_async(
 ) -> Any:
     """As `run`."""
     checked_run(program, interpreter, Interpreter | AsyncInterpreter, schedule, within, budget)
-    mark = begin(program)
+    in_place, handlers = interpreter._in_place, interpreter._handlers
+    stream = unrolled(program, schedule, in_place, within=within, budget=budget)
+    if program.waits is False:
+        return await answered_async(stream, handlers)
+    return await alone_async(stream, handlers)
+
+
+def alone(stream: Stream, handlers: Handlers) -> Any:
+    """Answer a stream that may wait: no other one runs inside it."""
+    mine: Mark = [None]
     try:
-        in_place = interpreter._in_place
-        stream = unrolled(program, schedule, in_place, within=within, budget=budget)
-        return await answered_async(stream, interpreter._handlers)
+        try:
+            begin(mine, stream)
+            return answered(stream, handlers)
+        finally:
+            end(mine)
     finally:
-        end(mark)
+        end(mine)
+
+
+async def alone_async(stream: Stream, handlers: Handlers) -> Any:
+    """As `alone`."""
+    mine: Mark = [None]
+    try:
+        try:
+            begin(mine, stream, awaits=True)
+            return await answered_async(stream, handlers)
+        finally:
+            end(mine)
+    finally:
+        end(mine)
+
+
+BEGINNERS.update((alone.__code__, alone_async.__code__))
 
 
 def checked_run(
@@ -78,7 +101,7 @@ def checked_run(
     """Refuse what would go wrong later, before anything has been done."""
     if program.end:
         raise Misuse(
-            f"The program is open, it ends at N{program.end}: end it with .give_up(), or go down "
+            f"The program is open, it ends at {named(program.end)}: end it with .give_up(), or go down "
             "with .retry(...)."
         )
     if not isinstance(interpreter, kinds):
@@ -89,12 +112,14 @@ def checked_run(
             hint = "give its .interpreter"
         elif callable(interpreter):
             hint = "call it first, or if it is a handler, give SomeCommand.handled_by(...) of it"
-        raise Misuse(f"{interpreter!r} is no Interpreter: {hint}.")
+        raise Misuse(f"{interpreter!r} is not an Interpreter: {hint}.")
     check_schedule(schedule)
     if program.waits:
         inherited(interpreter._handlers, Delay)
     if budget is not None and not isinstance(budget, Budget):
-        raise Misuse(f"budget={budget!r} is no budget: give a Budget(...), or one of its presets.")
+        raise Misuse(
+            f"budget={budget!r} is not a budget: give a Budget(...), or one of its presets."
+        )
     if checked_seconds("within", within) is not None or (budget is not None and budget.timed):
         inherited(interpreter._handlers, Now)
 

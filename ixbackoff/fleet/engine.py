@@ -10,7 +10,7 @@ from typing import Any
 
 from .._limits.budgets import Budget, budgeted
 from .._limits.deadlines import LEFT
-from .._limits.nesting import RUNNING
+from .._limits.nesting import OVER, RUNNING
 from .._meaning.chains import Ladder
 from .._meaning.semantics import unrolled
 from .._words.commands import Command, Handlers, Interpreter, Misuse, Stream
@@ -81,7 +81,7 @@ class Engine:
     ) -> Outcome:
         """What comes of it."""
         LEFT.set(None)
-        RUNNING.set(None)
+        RUNNING.set(OVER)
         running: list[Running] = []
         self.events.most += TRIES * clients
         try:

@@ -1029,7 +1029,7 @@ BAD: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "a service without a kind": (
         {"services": BoundedQueue(1, 1.0)}, Misuse, "say what they serve, with service.serves"),
     "a budget that is none": ({"budget": Budget(3)}, Misuse, "give a function from the number"),
-    "a budget that makes none": ({"budget": lambda _: 3}, Misuse, "is no budget"),
+    "a budget that makes none": ({"budget": lambda _: 3}, Misuse, "is not a budget"),
 }  # fmt: skip
 
 

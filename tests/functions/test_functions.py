@@ -290,7 +290,7 @@ WRONGLY_MADE: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a time that is none": (lambda: untyped(N1, within=float("nan")), ValueError, "within=nan"),
     "all the time": (lambda: untyped(N1, within=float("inf")), ValueError, "within=inf"),
     "a time in words": (lambda: untyped(N1, within="5"), ValueError, "within='5'"),
-    "a number as a budget": (lambda: untyped(N1, budget=3), TypeError, "budget=3 is no budget"),
+    "a number as a budget": (lambda: untyped(N1, budget=3), TypeError, "budget=3 is not a budget"),
     "a Backoff made by itself": (lambda: Backoff(0), TypeError, r"backoff\(\.\.\.\)"),  # type: ignore[arg-type]
     "what is no interpreter": (
         lambda: answered_by(5).__enter__(),  # type: ignore[arg-type]

@@ -165,8 +165,8 @@ def test_what_is_wrongly_put_together_is_refused_there(
 
 WRONGLY_RUN: dict[str, tuple[Any, Any, str]] = {
     "an open program": (at(N3).do(say), log_only, "it ends at N3: end it with .give_up"),
-    "no interpreter": (at(N0).do(say), 5, "is no Interpreter: make one with"),
-    "a function": (at(N0).do(say), print, "is no Interpreter: call it first"),
+    "no interpreter": (at(N0).do(say), 5, "is not an Interpreter: make one with"),
+    "a function": (at(N0).do(say), print, "is not an Interpreter: call it first"),
     "a virtual world": (at(N0).do(say), Virtual(log_only), "give its .interpreter"),
     "no handler": (at(N0).do(Ask("a")), log_only, r"interpreter \| Ask.handled_by"),
     "no handler of waits": (at(N1).retry(Ask("a")), asked, "No handler for Delay"),

@@ -771,7 +771,7 @@ def test_a_budget_that_cannot_be_is_refused(make: Callable[[], Any], message: st
 
 @pytest.mark.parametrize("budget", [Budget, Budget.grpc, 5, "botocore"], ids=repr)
 def test_what_is_no_budget_is_refused(budget: Any) -> None:
-    with pytest.raises(TypeError, match="is no budget: give a Budget"):
+    with pytest.raises(TypeError, match="is not a budget: give a Budget"):
         at(N0).do(ASK).run(world_of(1).interpreter, budget=budget)
 
 
