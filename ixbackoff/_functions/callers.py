@@ -7,20 +7,17 @@ deadline, a budget or another interpreter they run that program.
 from __future__ import annotations
 
 from types import CoroutineType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from .._limits.nesting import BEGINNERS, HERE, RUNNING, check_alone
+from .._limits.nesting import HERE, RUNNING, begins, check_alone
 from .._meaning.runs import noted
 from .._running.loops import stopped
-from .._running.sleeping import LONGEST_SLEEP, awaitable, blocking, listener, log, unheard
+from .._running.sleeping import LONGEST_SLEEP, awaitable, blocking, listener, log
 from .._words.calls import call, call_async
 from .._words.commands import is_coroutine_function
 from .._words.vocabulary import INFO, delay
 from .answering import OTHERS, interpreter, interpreter_async
 from .functions import check_function, no_coroutine_function
-
-if TYPE_CHECKING:
-    from .._meaning.descents import After
 
 running, run_in, here, others = RUNNING.get, RUNNING.set, HERE, OTHERS.get
 
@@ -38,17 +35,17 @@ def caller(backoff: Any, function: Any) -> Any:
             program = backoff._program(call(function, *args, **kwargs))
             return program.run(interpreter(), **backoff._how())
         last = here.last
-        if top and (running()[0] is not None or last[0][0] is not None or last[1]):
+        if (running()[0] is not None or last[0][0] is not None or last[1]) and top:
             check_alone()
         mine = [waits]
-        k, waited, wanted = 0, 0.0, unheard
-        after: After | None = None
-        sleep: Any = None
+        after: Any
+        wanted: Any
+        sleep: Any
+        k, waited, after, wanted, sleep = 0, 0.0, None, None, None
         try:  # twice, since Ctrl-C may come at the beginning of a `finally`
             try:
-                if top:
-                    run_in(mine)
-                    last[0] = mine
+                run_in(mine)
+                last[0] = mine
                 while True:
                     try:
                         answer = function(*args, **kwargs) if kwargs else function(*args)  # faster
@@ -76,7 +73,7 @@ def caller(backoff: Any, function: Any) -> Any:
         finally:
             mine[0] = None
 
-    BEGINNERS.add(retried.__code__)
+    begins(retried.__code__)
     return retried
 
 
@@ -90,17 +87,17 @@ def caller_async(backoff: Any, function: Any) -> Any:
             program = backoff._program(call_async(function, *args, **kwargs))
             return await program.run_async(interpreter_async(), **backoff._how())
         last = here.last
-        if top and (running()[0] is not None or last[0][0] is not None):
+        if (running()[0] is not None or last[0][0] is not None) and top:
             check_alone()
         mine = [waits]
-        k, waited, wanted = 0, 0.0, unheard
-        after: After | None = None
-        sleep: Any = None
+        after: Any
+        wanted: Any
+        sleep: Any
+        k, waited, after, wanted, sleep = 0, 0.0, None, None, None
         try:  # twice, since Ctrl-C may come at the beginning of a `finally`
             try:
-                if top:
-                    run_in(mine)
-                    last[1] = True
+                run_in(mine)
+                last[1] = True
                 while True:
                     try:
                         return await (function(*args, **kwargs) if kwargs else function(*args))
@@ -123,5 +120,5 @@ def caller_async(backoff: Any, function: Any) -> Any:
         finally:
             mine[0] = None
 
-    BEGINNERS.add(retried.__code__)
+    begins(retried.__code__)
     return retried

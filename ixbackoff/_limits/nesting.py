@@ -14,6 +14,7 @@ from types import CodeType, FrameType
 from typing import Any, TypeAlias
 
 from .._words.commands import Misuse
+from .eventloop import running
 
 Mark: TypeAlias = list[object]
 """The program that runs; in its place is `None` when it is over, for all who have a copy."""
@@ -22,7 +23,7 @@ OVER: Mark = [None]
 
 
 class Thread(_local):
-    """The last sync run of this thread, by its mark, and whether it has had an async one."""
+    """The last sync run of this thread, by its mark, and whether an async one may be going on."""
 
     def __init__(self) -> None:
         self.last: list[Any] = [OVER, False]
@@ -31,8 +32,13 @@ class Thread(_local):
 RUNNING: ContextVar[Mark] = ContextVar("ixbackoff_running", default=OVER)
 HERE = Thread()
 
-BEGINNERS: set[CodeType] = set()
-"""The code of functions that run something that may wait, and call its mark `mine`."""
+BEGINNERS: dict[int, CodeType] = {}
+"""The code of functions that run something that may wait, by its id, since its hash is slow."""
+
+
+def begins(code: CodeType) -> None:
+    """A function with this code runs something that may wait, and calls its mark `mine`."""
+    BEGINNERS[id(code)] = code
 
 
 def begin(mine: Mark, program: object, *, awaits: bool = False) -> None:
@@ -68,13 +74,14 @@ def check_alone() -> None:
     """
     if RUNNING.get()[0] is not None or runs_around():
         raise multiplied()
+    HERE.last[1] = running() != (None, None)
 
 
 def runs_around() -> bool:
     """Whether one of the `BEGINNERS` is on the stack, with something that runs."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        if frame.f_code in BEGINNERS and frame.f_locals.get("mine", OVER)[0] is not None:
+        if id(frame.f_code) in BEGINNERS and frame.f_locals.get("mine", OVER)[0] is not None:
             return True
         frame = frame.f_back
     return False

@@ -1,4 +1,4 @@
-"""What asyncio and trio are needed for; neither is imported before the caller has done so."""
+"""The services of asyncio and trio: tasks, time-outs, shields, and the time."""
 
 from __future__ import annotations
 
@@ -9,20 +9,11 @@ from contextlib import AbstractContextManager, nullcontext
 from types import ModuleType
 from typing import Any, TypeVar
 
+from .._limits.eventloop import running
 from .._words.commands import Misuse
 
 A = TypeVar("A")
 S = TypeVar("S")
-
-
-def running() -> tuple[ModuleType | None, ModuleType | None]:
-    """`asyncio` or `trio`, whichever runs this: (asyncio, None), (None, trio) or neither."""
-    trio, asyncio = sys.modules.get("trio"), sys.modules.get("asyncio")
-    if trio is not None and trio.lowlevel.in_trio_run():
-        return None, trio
-    if asyncio is not None and asyncio._get_running_loop() is not None:
-        return asyncio, None
-    return None, None
 
 
 def shielded() -> AbstractContextManager[object]:

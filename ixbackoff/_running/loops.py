@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from .._limits.budgets import Budget
 from .._limits.deadlines import checked_seconds, time_limit
-from .._limits.nesting import BEGINNERS, Mark, begin, end
+from .._limits.nesting import Mark, begin, begins, end
 from .._meaning.chains import Ladder, named
 from .._meaning.semantics import unrolled
 from .._words.commands import (
@@ -87,7 +87,8 @@ async def alone_async(stream: Stream, handlers: Handlers) -> Any:
         end(mine)
 
 
-BEGINNERS.update((alone.__code__, alone_async.__code__))
+begins(alone.__code__)
+begins(alone_async.__code__)
 
 
 def checked_run(
@@ -101,8 +102,8 @@ def checked_run(
     """Refuse what would go wrong later, before anything has been done."""
     if program.end:
         raise Misuse(
-            f"The program is open, it ends at {named(program.end)}: end it with .give_up(), or go down "
-            "with .retry(...)."
+            f"The program is open, it ends at {named(program.end)}: end it with .give_up(), or go "
+            "down with .retry(...)."
         )
     if not isinstance(interpreter, kinds):
         hint = "make one with SomeCommand.handled_by(...)"

@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable
 from functools import cache
 from typing import TYPE_CHECKING
 
+from .._limits.eventloop import running
 from .._words.commands import Misuse
 from .._words.vocabulary import INFO, Delay
-from .eventloops import running
 
 if TYPE_CHECKING:
     from logging import Logger
