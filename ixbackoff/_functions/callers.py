@@ -37,17 +37,17 @@ def caller(backoff: Any, function: Any) -> Any:
         last = here.last
         if (running()[0] is not None or last[0][0] is not None or last[1]) and top:
             check_alone()
-        mine = [waits]
+        run_in(mine := [None])
         after: Any
         wanted: Any
         sleep: Any
         k, waited, after, wanted, sleep = 0, 0.0, None, None, None
         try:  # twice, since Ctrl-C may come at the beginning of a `finally`
             try:
-                run_in(mine)
                 last[0] = mine
                 while True:
                     try:
+                        mine[0] = waits
                         answer = function(*args, **kwargs) if kwargs else function(*args)  # faster
                         if answer.__class__ is not CoroutineType:
                             return answer
@@ -60,6 +60,7 @@ def caller(backoff: Any, function: Any) -> Any:
                             raise
                         if wanted(INFO):
                             log(delay(seconds, top - k, failure))
+                        mine[0] = None  # so that no instruction is outside of a `try` with it
                     sleep(seconds if seconds < LONGEST_SLEEP else LONGEST_SLEEP)
                     waited += seconds
                     k += 1
@@ -89,17 +90,17 @@ def caller_async(backoff: Any, function: Any) -> Any:
         last = here.last
         if (running()[0] is not None or last[0][0] is not None) and top:
             check_alone()
-        mine = [waits]
+        run_in(mine := [None])
         after: Any
         wanted: Any
         sleep: Any
         k, waited, after, wanted, sleep = 0, 0.0, None, None, None
         try:  # twice, since Ctrl-C may come at the beginning of a `finally`
             try:
-                run_in(mine)
                 last[1] = True
                 while True:
                     try:
+                        mine[0] = waits
                         return await (function(*args, **kwargs) if kwargs else function(*args))
                     except Exception as failure:
                         if after is None:
@@ -109,6 +110,7 @@ def caller_async(backoff: Any, function: Any) -> Any:
                             raise
                         if wanted(INFO):
                             log(delay(seconds, top - k, failure))
+                        mine[0] = None  # so that no instruction is outside of a `try` with it
                     await sleep(seconds if seconds < LONGEST_SLEEP else LONGEST_SLEEP)
                     waited += seconds
                     k += 1

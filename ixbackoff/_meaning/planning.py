@@ -1,18 +1,21 @@
-"""What a program would do, known before it runs: its waits, their sum, its tries."""
+"""Plans: what a program does at most, known before it runs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from math import inf
+from typing import Any, NamedTuple, TypeAlias
 
 from .._words.commands import Command, Misuse
+from .._words.nat import DEEPEST, ENDLESS
 from ..schedules.kinds import Schedule, check_schedule, powers_of_two
 from .chains import Ladder, Step
-from .steps import Backoff, Bind, Do, Map, OrBind, OrElse, Retry, Then, Wait
+from .counting import NONE, Commands, commands_of, named, told
+from .steps import Backoff, Bind, Do, Map, OrBind, OrElse, Retry, Then, Vary, Wait
 
 
 class PlannedRung(NamedTuple):
-    """What may happen on one rung.
+    """The most that may happen on one rung.
 
     Attributes:
         rung: how many waits are left.
@@ -27,16 +30,8 @@ class PlannedRung(NamedTuple):
     when: str
 
 
-class Worst(NamedTuple):
-    """The most that can have happened on the way to a place."""
-
-    tries: int = 0
-    waits: int = 0
-    seconds: float = 0.0
-
-
 class Plan(NamedTuple):
-    """What a program does at most, rung by rung; it prints as a table.
+    """The most that a program does, rung by rung; it prints as a table.
 
     A service's Retry-After may lengthen a wait, nothing adds one.
 
@@ -46,26 +41,37 @@ class Plan(NamedTuple):
     (3, 2, 3.0)
 
     Attributes:
-        rungs: from the one where the program starts down to the last.
-        tries: how many commands and attempts it tries at most; `None` if only the run tells.
+        rungs: from the one where the program starts down to the last. On a ladder without end those
+            of the deepest one; its last wait is then repeated until the program is well.
+        tries: how many commands and attempts it tries at most; `None` if only the run tells, inf if
+            it tries until it is well.
         waits: how often it waits at most.
         seconds: how many seconds it waits in all at most.
+        commands: how many commands it issues at most, by kind; a print of them names the functions
+            whose commands only the run tells.
     """
 
     rungs: tuple[PlannedRung, ...]
-    tries: int | None
-    waits: int
+    tries: float | None
+    waits: float
     seconds: float
+    commands: Commands
 
     def __str__(self) -> str:
         lines = ["rung  tries    then waits  if", *map(_line, self.rungs)]
-        tries = (
-            "as many tries as its bind will tell"
-            if self.tries is None
-            else (f"{self.tries} {'try' if self.tries == 1 else 'tries'}")
-        )
-        waits = "1 wait" if self.waits == 1 else f"{self.waits} waits"
-        return "\n".join([*lines, f"at most {tries}, {waits}, {self.seconds:g} s"])
+        if self.waits == inf:
+            lines.append("and so on, until it is well")
+        else:
+            tries = (
+                "as many tries as its functions tell"
+                if self.tries is None
+                else (f"{self.tries} {'try' if self.tries == 1 else 'tries'}")
+            )
+            waits = "1 wait" if self.waits == 1 else f"{self.waits} waits"
+            lines.append(f"at most {tries}, {waits}, {self.seconds:g} s")
+        if self.commands.untold or sum(self.commands.kinds.values()) != self.tries:
+            lines.append(f"commands: {self.commands}")
+        return "\n".join(lines)
 
 
 def _line(planned: PlannedRung) -> str:
@@ -75,7 +81,7 @@ def _line(planned: PlannedRung) -> str:
 
 
 def plan(program: Ladder, schedule: Schedule = powers_of_two) -> Plan:
-    """What `program` would do, without doing it.
+    """Plan what `program` does at most, without doing it.
 
     >>> from ixbackoff import N3, Download, at, plan
     >>> print(plan(at(N3).retry(Download("http://localhost/a", "a"))))
@@ -86,11 +92,12 @@ def plan(program: Ladder, schedule: Schedule = powers_of_two) -> Plan:
     N0        1             -
     at most 4 tries, 3 waits, 7 s
 
-    What a `bind` with a function goes on with is known only when it runs: the plan then has a
-    "perhaps" on every rung that is left to it.
+    The program that a function of `bind` returns is known only when it runs: the plan then has a
+    "perhaps" on every rung that is left to it. Where the function is annotated, or `ends_at` says
+    where its program ends, these are fewer.
 
     Raises:
-        Misuse: it is no program, or `schedule` is no schedule.
+        Misuse: it is not a program, or `schedule` is not a schedule.
     """
     if not isinstance(program, Ladder):
         raise Misuse(f"plan({program!r}): give a program, such as at(N3).retry(...).")
@@ -98,110 +105,261 @@ def plan(program: Ladder, schedule: Schedule = powers_of_two) -> Plan:
     return _Planner(program, schedule).planned(program)
 
 
-class _Planner:
-    """Walks a program's steps with the most that can have happened when it is well, and failed.
+class Worst(NamedTuple):
+    """The most that can have happened on the way to a place.
 
-    A program that cannot be well, or cannot have failed, at a place has `None` for it there.
+    Attributes:
+        unknown: the rungs, from one down to another, between which a function of a `bind` led.
     """
 
+    tries: float = 0
+    waits: float = 0
+    seconds: float = 0.0
+    commands: Commands = NONE
+    unknown: frozenset[tuple[int, int]] = frozenset()
+
+    def most(self, other: Worst | None) -> Worst:
+        """The most of two ways to the same place."""
+        if other is None or other is self:
+            return self
+        return Worst(
+            max(self.tries, other.tries),
+            max(self.waits, other.waits),
+            max(self.seconds, other.seconds),
+            self.commands.most(other.commands),
+            self.unknown | other.unknown,
+        )
+
+
+Place: TypeAlias = tuple[int, bool]
+"""A rung, as a run knows it, and whether it stands exactly there (`Run.rung`, `Run.sure`)."""
+
+Ways: TypeAlias = dict[Place, Worst]
+"""From each place where a run may be to the most that can have happened on the way."""
+
+
+def joined(*several: Ways) -> Ways:
+    """All of these places, with the most on any way to each."""
+    ways: Ways = {}
+    for one in several:
+        for place, worst in one.items():
+            ways[place] = worst.most(ways.get(place))
+    return ways
+
+
+class _Planner:
+    """Walks a program's steps with all places where a run may be, when it is well and failed."""
+
     def __init__(self, program: Ladder, schedule: Schedule) -> None:
-        self.top = self.rung = program.start
-        self.sure = True
+        self.top = program.start
         self.schedule = schedule
-        self.shortest = 0.0
-        self.well: Worst | None = Worst()
-        self.failed: Worst | None = None
+        self.longest: list[float] = []  # of each wait, and of all before it
+        self.well: Ways = {(self.top, True): Worst()}
+        self.failed: Ways = {}
+        self.ended: Ways = {}  # by a misuse
         self.tries: dict[int, int | None] = {}
         self.waits: dict[int, tuple[float, str]] = {}
 
     def planned(self, program: Ladder) -> Plan:
         """Take all steps, into programs that are joined and out again, and sum up."""
-        frames: list[tuple[Iterator[Step], Worst | None, Worst | None]]
-        frames = [(iter(program.steps()), None, None)]
+        frames: list[tuple[Iterator[Step], Ways, Ways]] = [(iter(program.steps()), {}, {})]
         while frames:
             steps, well, failed = frames[-1]
             for step in steps:
                 if not isinstance(step, Bind | OrBind) or step.known is None:
                     self.take(step)
                     continue
-                self.locate(step.known.start)
-                passed_over = None if isinstance(step, Bind) else self.well
-                frames.append((iter(step.known.steps()), passed_over, self.failed))
-                self.well = self.well if isinstance(step, Bind) else self.failed
-                self.failed = None
+                frames.append((iter(step.known.steps()), *self.enter(step, step.known)))
                 break
             else:
                 frames.pop()
-                self.well, self.failed = _most(self.well, well), _most(self.failed, failed)
-        self.locate(0 if program.end is None else program.end)
-        worst = _most(self.well, self.failed) or Worst()
-        rungs = tuple(
+                self.well, self.failed = joined(self.well, well), joined(self.failed, failed)
+        end = program.end or 0
+        last = [
+            worst
+            for ways in (self.well, self.failed)
+            for (rung, sure), worst in ways.items()
+            if rung == end or not sure
+        ]
+        for worst in last:
+            self.mark(worst.unknown)
+        most = Worst()
+        for worst in [*last, *self.ended.values()]:
+            most = most.most(worst)
+        tries = None if None in self.tries.values() else most.tries
+        return Plan(self.rungs(end), tries, most.waits, most.seconds, most.commands)
+
+    def rungs(self, end: int) -> tuple[PlannedRung, ...]:
+        """The table, from the top down to `end`."""
+        first, last = (DEEPEST, 1) if self.top == ENDLESS else (self.top, end)
+        return tuple(
             PlannedRung(rung, self.tries.get(rung, 0), *self.waits.get(rung, (None, "")))
-            for rung in range(self.top, self.rung - 1, -1)
+            for rung in range(first, last - 1, -1)
         )
-        tries = None if None in self.tries.values() else worst.tries
-        return Plan(rungs, tries, worst.waits, worst.seconds)
+
+    def enter(self, step: Bind | OrBind, known: Ladder) -> tuple[Ways, Ways]:
+        """Go into a program that is joined; the places of those that pass it over."""
+        bind = isinstance(step, Bind)
+        taken = self.well if bind else self.failed
+        over_well = {} if bind else self.moved(self.well, step)
+        inside: Ways = {}
+        for (rung, sure), worst in taken.items():
+            fits = rung == known.start if sure else rung >= known.start
+            self.arrive(inside if fits else self.ended, (known.start, True), worst)
+        over_failed = self.moved(self.failed, step)
+        self.well, self.failed = inside, {}
+        return over_well, over_failed
 
     def take(self, step: Step) -> None:
         """Take one step."""
         if isinstance(step, Bind | OrBind):
-            self.sure = False
-            self.well = self.failed = _most(self.well, self.failed)
+            self.take_unknown(step)
         elif isinstance(step, Retry):
-            self.take(_TRY)
-            for _ in range(self.rung):
-                self.take(_BACKOFF)
-                self.take(_OR_ELSE)
+            self.take_retry(step)
         elif isinstance(step, Do | Then):
-            self.well, self.failed = (tried := self.tried(self.well)), _most(self.failed, tried)
+            tried = self.tried(self.well, step)
+            self.well, self.failed = tried, joined(self.failed, tried)
         elif isinstance(step, OrElse):
-            tried = self.tried(self.failed)
-            self.well, self.failed = _most(self.well, tried), _most(self.failed, tried)
+            tried = self.tried(self.failed, step)
+            self.well, self.failed = joined(self.well, tried), joined(self.failed, tried)
         elif isinstance(step, Map):
-            self.failed = _most(self.failed, self.well)
-        elif isinstance(step, Backoff):
-            self.failed = self.waited(self.failed, "failed")
-        elif isinstance(step, Wait):
-            self.well = self.waited(self.well, "well")
-        below = step.below(self.rung if self.sure else None)
-        if below is not None:
-            self.locate(below)
+            self.failed = joined(self.failed, self.well)
+        else:
+            failed = self.waited(self.failed, "failed") if isinstance(step, Backoff) else {}
+            well = self.waited(self.well, "well") if isinstance(step, Wait) else self.well
+            self.failed = self.moved(joined(self.failed, failed), step)
+            self.well = self.moved(well, step)
 
-    def tried(self, before: Worst | None) -> Worst | None:
-        """One try more, if this place can be reached."""
-        if before is None:
-            return None
-        if self.sure:
-            tries = self.tries.get(self.rung, 0)
-            self.tries[self.rung] = None if tries is None else tries + 1
-        return before._replace(tries=before.tries + 1)
+    def take_unknown(self, step: Bind | OrBind) -> None:
+        """Go on with a program that only a function of the user's knows."""
+        bind = isinstance(step, Bind)
+        outcome: Ways = {}
+        for (rung, _), worst in (self.well if bind else self.failed).items():
+            start = rung if step.start is None else min(rung, step.start)
+            ends = range(start + 1) if step.end is None else [step.end]
+            if start == ENDLESS:
+                ends = [0, ENDLESS] if step.end is None else [step.end]
+            for end in ends:
+                waits = self.all_waits(start, end)
+                after = Worst(
+                    inf,
+                    worst.waits + len(waits),
+                    worst.seconds + sum(waits),
+                    worst.commands.plus(told(named(step.function))),
+                    worst.unknown | {(start, end)},
+                )
+                if start == ENDLESS != end:
+                    after = after._replace(waits=inf, seconds=inf)
+                self.arrive(outcome, (end, True), after)
+                if step.end is None:
+                    self.arrive(outcome, (end, False), after)
+        failed = joined(self.moved(self.failed, step), outcome)
+        self.well = outcome if bind else joined(self.moved(self.well, step), outcome)
+        self.failed = failed
 
-    def waited(self, before: Worst | None, when: str) -> Worst | None:
-        """One wait more, if this place can be reached."""
-        if before is None or not self.sure:
-            return before
-        self.shortest = max(self.shortest, self.schedule.longest(self.top - self.rung))
-        self.waits[self.rung] = (self.shortest, when)
-        return before._replace(waits=before.waits + 1, seconds=before.seconds + self.shortest)
+    def take_retry(self, step: Retry) -> None:
+        """Try, and wait and try again, on every rung that is left."""
+        effect = commands_in(step)
+        outcome: Ways = {}
+        for (rung, _), worst in self.well.items():
+            endless = rung == ENDLESS
+            waits = self.all_waits(rung, 0)
+            for place in range(DEEPEST if endless else rung, 0 if endless else -1, -1):
+                self.try_on(place)
+                if place:
+                    self.wait_on(place, "failed")
+            after = Worst(
+                inf if endless else worst.tries + rung + 1,
+                inf if endless else worst.waits + rung,
+                inf if endless else worst.seconds + sum(waits),
+                worst.commands.plus(many(effect) if endless else effect.times(rung + 1)),
+                worst.unknown,
+            )
+            self.arrive(outcome, (0, True), after)
+        self.well, self.failed = outcome, joined(self.moved(self.failed, step), outcome)
 
-    def locate(self, rung: int) -> None:
-        """Here the program stands at `rung`; if it was unsure, it may have waited on the way."""
-        if not self.sure:
-            for between in range(self.rung, rung, -1):
-                self.rung, self.sure = between, True
-                self.tries[between] = None
-                self.well = self.waited(self.well, "perhaps")
-                self.failed = self.well
-            self.tries[rung] = None
-        self.rung, self.sure = rung, True
+    def tried(self, ways: Ways, step: Do | Then | OrElse) -> Ways:
+        """One try more."""
+        commands = (
+            told(named(step.function)) if isinstance(step, Then) else commands_of(step.effect)
+        )
+        after: Ways = {}
+        for rung in {rung for rung, _ in ways}:
+            self.try_on(min(rung, DEEPEST))
+        for place, worst in ways.items():
+            after[place] = worst._replace(
+                tries=worst.tries + 1, commands=worst.commands.plus(commands)
+            )
+        return after
+
+    def waited(self, ways: Ways, when: str) -> Ways:
+        """One wait more."""
+        after: Ways = {}
+        for place, worst in ways.items():
+            rung = place[0]
+            self.wait_on(rung, when)
+            seconds = worst.seconds + self.wait(self.top - rung)
+            after[place] = worst._replace(waits=worst.waits + 1, seconds=seconds)
+        return after
+
+    def moved(self, ways: Ways, step: Step) -> Ways:
+        """The places after a step that only goes down, as `Run.descend` says."""
+        after: Ways = {}
+        for (rung, sure), worst in ways.items():
+            start = step.start
+            here, known = (rung, sure) if sure or start is None else (min(rung, start), True)
+            try:
+                below = step.below(here if known else None)
+                there = step.bound(here) if below is None else min(below, here)
+            except Misuse:
+                self.arrive(self.ended, (rung, sure), worst)
+            else:
+                self.arrive(after, (there, below is not None), worst)
+        return after
+
+    def arrive(self, ways: Ways, place: Place, worst: Worst) -> None:
+        """One more way to a place."""
+        ways[place] = worst.most(ways.get(place))
+
+    def try_on(self, rung: int) -> None:
+        tries = self.tries.get(rung, 0)
+        self.tries[rung] = None if tries is None else tries + 1
+
+    def wait_on(self, rung: int, when: str) -> None:
+        top = min(self.top, DEEPEST)
+        self.waits[rung] = (self.wait(top - rung), when)
+
+    def mark(self, unknown: frozenset[tuple[int, int]]) -> None:
+        """Between these rungs, only the run tells."""
+        for start, end in unknown:
+            for rung in range(min(start, DEEPEST), end - 1, -1):
+                self.tries[rung] = None
+                if rung > end and rung not in self.waits:
+                    self.wait_on(rung, "perhaps")
+
+    def all_waits(self, start: int, end: int) -> list[float]:
+        """The seconds of the waits from one rung down to another."""
+        if start == ENDLESS:
+            return []
+        return [self.wait(self.top - rung) for rung in range(start, end, -1)]
+
+    def wait(self, k: int) -> float:
+        """The seconds of the k-th wait at most: none is shorter than one before it."""
+        while len(self.longest) <= k:
+            before = self.longest[-1] if self.longest else 0.0
+            self.longest.append(max(before, self.schedule.longest(len(self.longest))))
+        return self.longest[k]
 
 
-_TRY, _BACKOFF, _OR_ELSE = Do(Command()), Backoff(bool), OrElse(Command(), bool)
+def commands_in(step: Do | Then | OrElse | Retry) -> Commands:
+    """The commands of one try of a step, as far as they are known."""
+    if isinstance(step, Then | Vary):
+        return told(named(step.function))
+    return commands_of(step.effect)
 
 
-def _most(one: Worst | None, other: Worst | None) -> Worst | None:
-    if one is None or other is None:
-        return one or other
-    return Worst(
-        max(one.tries, other.tries), max(one.waits, other.waits), max(one.seconds, other.seconds)
-    )
+def many(commands: Commands) -> Commands:
+    """The same, as often as it takes."""
+    endless: Any = inf
+    kinds: dict[type[Command[Any]], int] = dict.fromkeys(commands.kinds, endless)
+    return Commands(kinds, commands.untold)

@@ -284,7 +284,8 @@ def refused(step: Step, _place: Place, _: Any) -> Asked:
     )
 
 
-Meanings: TypeAlias = Mapping[type[Step], Callable[[Any, Any, Any], Asked]]
+Meanings: TypeAlias = Mapping[type[Step], Any]
+"""From a kind of step to its meaning: a function of the step, its place, and value or failure."""
 
 WELL_IN_ATTEMPT: Meanings = {Do: do, Start: start, Then: then, OrElse: nothing}
 FAILED_IN_ATTEMPT: Meanings = {

@@ -13,7 +13,7 @@ from .._meaning.chains import Ladder, Step, counted, ladder, longer
 from .._running.loops import run, run_async
 from .._words.commands import AsyncInterpreter, Interpreter
 from .._words.failures import WORTH_ANOTHER_TRY, On, predicate
-from .._words.nat import Nat, Rung, Succ, Z, reflect
+from .._words.nat import Nat, Rung, Succ, Z, position
 from .._words.vocabulary import Delay, Standard
 from ..schedules.kinds import Schedule, powers_of_two
 from .attempts import Effect
@@ -90,10 +90,18 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         """
         return extended(self, steps.OrElse(effect, predicate(on)))
 
-    def bind(self, function: Callable[[A_co], Program[O, J, B, F]]) -> Program[I, J, B, E_co | F]:
+    def bind(
+        self,
+        function: Callable[[A_co], Program[O, J, B, F]],
+        *,
+        ends_at: Rung[J] | None = None,
+    ) -> Program[I, J, B, E_co | F]:
         """Well: go on with the program that `function` makes of the value. Failed: passed over.
 
-        The program starts where this one ends.
+        The program starts where this one ends. When it is passed over, nobody calls `function`, and
+        so nobody knows where it would have ended, unless its annotation or `ends_at` says so: until
+        the next program that is joined tells, the run stays on its rung, and a `.retry` there has
+        more tries.
 
         >>> from ixbackoff import N1, N2, at, call
         >>> from ixbackoff.live import live
@@ -101,14 +109,19 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         >>> at(N2).do(call(len, "four")).skip().bind(squared).run(live())
         16
         """
-        return extended(self, steps.Bind(function))
+        end = None if ends_at is None else position(ends_at)
+        return extended(self, steps.Bind(function, ends_at=end))
 
     def or_bind(
         self,
         function: Callable[[Exception], Program[O, J, B, F]],
         on: On = WORTH_ANOTHER_TRY,
+        *,
+        ends_at: Rung[J] | None = None,
     ) -> Program[I, J, A_co | B, E_co | F]:
         """Failed with `on`: go on with the program that `function` makes of the failure.
+
+        `ends_at` is as in `bind`.
 
         >>> from ixbackoff import N0, Log, at, call
         >>> from ixbackoff.live import live
@@ -116,7 +129,8 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         >>> at(N0).do(call(int, "four")).or_bind(tell, on=ValueError).run(live())
         "invalid literal for int() with base 10: 'four'"
         """
-        return extended(self, steps.OrBind(function, predicate(on)))
+        end = None if ends_at is None else position(ends_at)
+        return extended(self, steps.OrBind(function, predicate(on), ends_at=end))
 
     def __rshift__(self, following: Program[O, J, B, F]) -> Program[I, J, B, E_co | F]:
         """Well: go on with `following`. Failed: passed over.
@@ -292,7 +306,7 @@ def at(rung: Rung[I]) -> Program[I, I, None, Never]:
     Raises:
         TypeError: `rung` is not one of `N0` to `N20`.
     """
-    start = reflect(rung)
+    start = position(rung)
     return ladder(UNTYPED, start)
 
 

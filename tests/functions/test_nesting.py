@@ -228,3 +228,72 @@ def test_what_runs_at_the_same_time_is_not_nested() -> None:
         return await asyncio.gather(*(work() for _ in range(10)))
 
     assert asyncio.run(main()) == [1] * 10
+
+
+def in_an_empty_context(function: Function) -> Any:
+    return contextvars.Context().run(function)
+
+
+EARLIER = contextvars.copy_context()
+
+
+def in_an_earlier_context(function: Function) -> Any:
+    return EARLIER.copy().run(function)
+
+
+OTHER_CONTEXTS = {"an empty one": in_an_empty_context, "an earlier one": in_an_earlier_context}
+AROUND_OTHERS = {name: outer for name, outer in SYNC.items() if name != "a block"}
+
+
+@pytest.mark.parametrize("inner", SYNC.values(), ids=SYNC)
+@pytest.mark.parametrize("outer", AROUND_OTHERS.values(), ids=AROUND_OTHERS)
+@pytest.mark.parametrize("elsewhere", OTHER_CONTEXTS.values(), ids=OTHER_CONTEXTS)
+def test_a_retry_in_another_context_of_the_same_thread_is_inside(
+    elsewhere: Any, outer: Any, inner: Any
+) -> None:
+    outside, inside = Counted(), Counted()
+
+    def nested() -> None:
+        outside()
+        elsewhere(lambda: inner(inside))
+
+    with pytest.raises(Misuse, match="their retries would multiply"):
+        outer(nested)
+    assert (outside.calls, inside.calls) == (1, 0)
+    assert elsewhere(lambda: inner(inside)) == 1, "it is over"
+
+
+@pytest.mark.parametrize("inner", SYNC.values(), ids=SYNC)
+@pytest.mark.parametrize("outer", ["decorated", "decorated, in time", "a program"])
+def test_a_retry_in_another_context_of_the_same_task_is_inside(outer: str, inner: Any) -> None:
+    outside, inside = Counted(), Counted()
+
+    async def nested() -> None:
+        outside()
+        await asyncio.sleep(0)
+        in_an_empty_context(lambda: inner(inside))
+
+    async def main() -> None:
+        with pytest.raises(Misuse, match="their retries would multiply"):
+            await ASYNC[outer](nested)
+
+    asyncio.run(main())
+    assert (outside.calls, inside.calls) == (1, 0)
+
+
+def test_other_tasks_of_the_same_thread_are_not_inside() -> None:
+    inside = Counted()
+    decorated = plainly(inside)
+
+    async def long() -> None:
+        await asyncio.sleep(0.02)
+
+    async def short() -> int:
+        await asyncio.sleep(0.01)
+        return decorated()
+
+    async def main() -> None:
+        _, number = await asyncio.gather(plainly(long)(), short())
+        assert number == 1
+
+    asyncio.run(main())

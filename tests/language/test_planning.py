@@ -7,12 +7,19 @@ from typing import Any
 import pytest
 
 from ixbackoff import N0, N1, N2, N3, N4, NotReady, Plan, at, plan
+from ixbackoff._meaning.counting import Commands
 from ixbackoff._meaning.planning import PlannedRung
 from ixbackoff.testing import Virtual, always
 
 from ..support.observing import Ask
 
 ask = Ask("a")
+
+
+def asks(number: int, *untold: str) -> Commands:
+    """So many of one kind, and those of these functions."""
+    return Commands({Ask: number} if number else {}, frozenset(untold))
+
 
 PLANS: dict[str, tuple[Any, Plan]] = {
     "both branches": (
@@ -26,6 +33,7 @@ PLANS: dict[str, tuple[Any, Plan]] = {
             tries=3,
             waits=2,
             seconds=3.0,
+            commands=asks(3),
         ),
     ),
     "one of two waits": (
@@ -39,6 +47,7 @@ PLANS: dict[str, tuple[Any, Plan]] = {
             tries=2,
             waits=1,
             seconds=2.0,
+            commands=asks(2),
         ),
     ),
     "several tries on a rung, and a function that may fail": (
@@ -48,6 +57,7 @@ PLANS: dict[str, tuple[Any, Plan]] = {
             tries=3,
             waits=1,
             seconds=1.0,
+            commands=asks(3),
         ),
     ),
     "only a function may fail": (
@@ -57,6 +67,7 @@ PLANS: dict[str, tuple[Any, Plan]] = {
             tries=1,
             waits=1,
             seconds=1.0,
+            commands=asks(1),
         ),
     ),
     "nothing may fail": (
@@ -66,6 +77,7 @@ PLANS: dict[str, tuple[Any, Plan]] = {
             tries=0,
             waits=0,
             seconds=0.0,
+            commands=asks(0),
         ),
     ),
     "skipped": (
@@ -79,6 +91,7 @@ PLANS: dict[str, tuple[Any, Plan]] = {
             tries=2,
             waits=1,
             seconds=2.0,
+            commands=asks(2),
         ),
     ),
     "a function's program, then a known one": (
@@ -92,6 +105,7 @@ PLANS: dict[str, tuple[Any, Plan]] = {
             tries=None,
             waits=2,
             seconds=3.0,
+            commands=asks(2, "<lambda>"),
         ),
     ),
     "a program instead": (
@@ -105,6 +119,7 @@ PLANS: dict[str, tuple[Any, Plan]] = {
             tries=3,
             waits=2,
             seconds=3.0,
+            commands=asks(3),
         ),
     ),
 }
@@ -137,5 +152,6 @@ def test_a_plan_prints_as_a_table() -> None:
         "N2        ?           2 s  perhaps",
         "N1        ?           4 s  perhaps",
         "N0        ?             -",
-        "at most as many tries as its bind will tell, 3 waits, 7 s",
+        "at most as many tries as its functions tell, 3 waits, 7 s",
+        "commands: those of <lambda>, which only the run tells",
     ]

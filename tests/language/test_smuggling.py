@@ -1,0 +1,121 @@
+"""Nothing that waits gets into an attempt, by whatever way that public names offer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from typing import Any
+
+import pytest
+
+from ixbackoff import N0, N1, N3, N5, Misuse, NotReady, all_of, at, attempt, do, unroll
+from ixbackoff.testing import Virtual, always, answers
+
+from ..support.observing import Ask
+
+retried = at(N5).retry(Ask("a"))
+
+
+def busy() -> Any:
+    """A world in which nothing ever works."""
+    return Virtual(Ask.handled_by(always(NotReady())))
+
+
+@attempt
+def by_a_list() -> Generator[Any, Any, Any]:
+    place: Any = yield None
+    place.append(retried.steps())
+    return (yield None)
+
+
+@attempt
+def by_a_request_for_a_program() -> Generator[Any, Any, Any]:
+    request = next(iter(do(Ask("a"))))  # type: ignore[call-overload]
+    return (yield type(request)(retried))
+
+
+@attempt
+def by_a_request_that_is_changed() -> Generator[Any, Any, Any]:
+    request = next(iter(do(Ask("a"))))  # type: ignore[call-overload]
+    request.chain = retried
+    return (yield request)
+
+
+@attempt
+def by_its_stream() -> Generator[Any, Any, Any]:
+    return (yield from unroll(retried))
+
+
+@attempt
+def by_the_program_itself() -> Generator[Any, Any, Any]:
+    return (yield retried)
+
+
+SMUGGLERS: dict[str, Callable[[], Any]] = {
+    "a list": by_a_list,
+    "a request for a program": by_a_request_for_a_program,
+    "a request that is changed": by_a_request_that_is_changed,
+    "the program's stream": by_its_stream,
+    "the program itself": by_the_program_itself,
+}
+
+
+@pytest.mark.parametrize("smuggler", SMUGGLERS.values(), ids=SMUGGLERS)
+@pytest.mark.parametrize("step", ["do", "retry", "resume", "all_of", "limit"])
+def test_no_ladder_gets_into_an_attempt(smuggler: Callable[[], Any], step: str) -> None:
+    world = busy()
+    effect: Any = smuggler()
+    program: Any = {
+        "do": lambda: at(N0).do(effect),
+        "retry": lambda: at(N1).retry(effect, on=Exception),
+        "resume": lambda: at(N1).resume(effect, on=Exception),
+        "all_of": lambda: at(N1).retry(do(all_of([effect, Ask("b")])), on=Exception),
+        "limit": lambda: at(N1).retry(do(effect).limit(100), on=Exception),
+    }[step]()
+    with pytest.raises(Misuse):
+        program.run(world.interpreter)
+    assert world.waits == []
+
+
+def test_a_step_that_waits_is_refused_inside_an_attempt() -> None:
+    chain: Any = do(Ask("a"))
+    forged: Any = object.__new__(type(chain))
+    forged._before, forged._last, forged._flat = None, None, retried.steps()
+    world = busy()
+    with pytest.raises(Misuse, match="Retry is a step of a program and cannot stand in an attempt"):
+        at(N1).do(forged).give_up().run(world.interpreter)
+    assert world.waits == []
+
+
+class Stored:
+    """An effect whose generator is stored, so it can run only once."""
+
+    def __init__(self) -> None:
+        self.generator = self.ask()
+
+    def ask(self) -> Generator[Any, Any, Any]:
+        return (yield from Ask("a"))
+
+    def __iter__(self) -> Generator[Any, Any, Any]:
+        return self.generator
+
+
+def test_a_stored_generator_is_refused_at_the_second_try() -> None:
+    world = Virtual(Ask.handled_by(answers(NotReady(), 7)))
+    with pytest.raises(Misuse, match="gave a generator that had run before"):
+        at(N3).retry(Stored()).run(world.interpreter)
+
+
+def test_a_stored_generator_of_an_attempt_is_refused_at_the_second_try() -> None:
+    stored = Stored().generator
+    once = attempt(lambda: stored)
+    world = Virtual(Ask.handled_by(answers(NotReady(), 7)))
+    with pytest.raises(Misuse, match="gave a generator that had run before"):
+        at(N3).retry(once()).run(world.interpreter)
+
+
+def test_hundreds_of_nested_limits_are_no_deeper_than_one() -> None:
+    effect = do(Ask("a"))
+    for seconds in range(3000, 0, -1):
+        effect = effect.limit(seconds).map(lambda answer: answer + 1)
+    world = Virtual(Ask.handled_by(answers(NotReady(), 7)))
+    assert at(N1).retry(effect).run(world.interpreter) == 3007
