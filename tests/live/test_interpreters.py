@@ -16,8 +16,7 @@ import pytest
 from ixbackoff import N0, N2, Download, Exponential, Log, Throw, Upload, at, call
 from ixbackoff._running.sleeping import LONGEST_SLEEP
 from ixbackoff.schedules import Listed
-from ixbackoff.squirrel.faults import Fault, Hang, Malformed, Redirect, Reset, Status, Truncated
-from ixbackoff.squirrel.origin import Origin
+from ixbackoff.testing.web import Fault, Hang, Malformed, Origin, Redirect, Reset, Status, Truncated
 
 from ..support.origins import SYNC, Way, each_way
 
@@ -75,10 +74,10 @@ def test_nothing_is_left_open(way: Way, tmp_path: Path) -> None:
         way.perform(upload)
         before = len(os.listdir("/proc/self/fd"))
         for fault in faults:
-            origin.script("GET", "/a", repeat(fault))
+            origin.script("GET /a", repeat(fault))
             with pytest.raises(Exception, match="/a"):
                 way.perform(command)
-        origin.script("GET", "/a", ())
+        origin.script("GET /a", ())
         way.perform(command)
         with pytest.raises(ValueError, match="names no store"):
             way.perform(Upload(command.path, "nowhere"))

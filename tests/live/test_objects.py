@@ -28,8 +28,7 @@ from ixbackoff._words.failures import WORTH_ANOTHER_TRY
 from ixbackoff.live import StoreError, live, s3_store, store_of, uploads
 from ixbackoff.live.folders import swept
 from ixbackoff.live.times import Deadline
-from ixbackoff.squirrel.faults import Dropped, Fault, Hang, Malformed, Reset, Status
-from ixbackoff.squirrel.origin import Origin
+from ixbackoff.testing.web import Dropped, Fault, Hang, Malformed, Origin, Reset, Status
 
 from ..support.origins import QUICK, SECRETS, SYNC, Way, each_async_way, each_way
 
@@ -175,7 +174,7 @@ def test_a_fault_comes_out_as_its_failure(
 ) -> None:
     if size == "large":
         source.write_bytes(LARGE)
-    asked = ("PUT" if size == "small" else "POST", "/bucket/key")
+    asked = "PUT /bucket/key" if size == "small" else "POST /bucket/key"
     with Origin({}, {asked: repeat(fault)}) as origin:
         aws.setenv("AWS_ENDPOINT_URL", origin.url)
         with pytest.raises(failure) as caught:

@@ -19,7 +19,7 @@ from cryptography.x509.oid import NameOID
 
 from ixbackoff import Download
 from ixbackoff._words.failures import WORTH_ANOTHER_TRY
-from ixbackoff.squirrel.origin import Origin
+from ixbackoff.testing.web import Origin
 
 from ..support.origins import SYNC, Way, each_way
 

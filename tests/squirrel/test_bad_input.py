@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ixbackoff.squirrel.commands import Resource
-from ixbackoff.squirrel.origin import Origin
+from ixbackoff.testing.web import Origin
 
 from ..support.squirrels import Ran, Squirrel, files_below, tidy
 

@@ -14,7 +14,7 @@ import pytest
 
 from ixbackoff.squirrel.commands import Copy, FindCopy, RecordCopy, Resource
 from ixbackoff.squirrel.index import Index, IndexBroken, IndexUnavailable
-from ixbackoff.squirrel.origin import Origin
+from ixbackoff.testing.web import Origin
 
 from ..support.squirrels import Squirrel, files_below
 
