@@ -1,4 +1,4 @@
-"""An origin on loopback that fails as real ones do, and five resources of it."""
+"""The demonstration: five resources on a web server that fails in many ways."""
 
 from __future__ import annotations
 
@@ -27,5 +27,5 @@ WHAT_HAPPENS = (
 
 
 def origin() -> Origin:
-    """The origin, to be entered."""
+    """Make the web server of the demonstration; it runs inside its `with` block."""
     return Origin(RESOURCES, FAULTS)

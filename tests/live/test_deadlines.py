@@ -56,7 +56,7 @@ Server: TypeAlias = Callable[[], AbstractContextManager[str]]
 
 @pytest.fixture(autouse=True, scope="module")
 def read_once(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """What the libraries read once and keep, such as certificates, they read now."""
+    """Let the libraries read now what they read once, such as certificates."""
     path = str(tmp_path_factory.mktemp("folder") / "a")
     for way in (SYNC, *ASYNC):
         with Origin({"/a": b"acorn"}) as origin:

@@ -141,7 +141,7 @@ def test_a_second_download_into_a_file_waits_for_the_first(way: Way, tmp_path: P
         command = Download(f"{origin.url}/a", str(target))
         with PartFile(str(target)) as part:
             part.write(b"acorn")
-            with pytest.raises(NotReady, match="another download into it is under way"):
+            with pytest.raises(NotReady, match="another download into it is running"):
                 way.perform(command)
             part.commit()
         assert target.read_bytes() == b"acorn"

@@ -62,10 +62,10 @@ OUTCOMES: list[tuple[Fault, type[Exception], str]] = [
     (Status(400), ClientError, "400"),
     (Status(401), ClientError, "401"),
     (Status(404), ClientError, "404"),
-    (Status(304), RedirectError, "to nowhere, by status 304"),
-    (Redirect("/a"), RedirectError, "redirected 10 times and again"),
-    (Redirect("ftp://localhost/a"), ValueError, "it redirects to a URL of the scheme 'ftp'"),
-    (Redirect("file:///etc/passwd"), ValueError, "it redirects to a URL of the scheme 'file'"),
+    (Status(304), RedirectError, "answered 304, a redirect without a place"),
+    (Redirect("/a"), RedirectError, "more than 10 redirects"),
+    (Redirect("ftp://localhost/a"), ValueError, "it redirects to a URL with the scheme 'ftp'"),
+    (Redirect("file:///etc/passwd"), ValueError, "it redirects to a URL with the scheme 'file'"),
     (Reset(), ConnectionResetError, "reset"),
     (Reset(0), ConnectionResetError, "reset"),
     (Reset(1000), ConnectionResetError, "reset"),
@@ -73,7 +73,7 @@ OUTCOMES: list[tuple[Fault, type[Exception], str]] = [
     (Truncated(len(ACORN) - 1), ConnectionError, "broke off"),
     (Dropped(), ConnectionError, "broke off"),
     (Down(0.05), ConnectionError, "broke off"),
-    (Malformed(), ConnectionError, "no HTTP"),
+    (Malformed(), ConnectionError, "it is not HTTP"),
     (Malformed(b"HTTP/1.1 206 Part\r\nContent-Length: 1\r\n\r\na"), ConnectionError, "206"),
     (Malformed(CHUNKS), ConnectionError, "broke off"),
     (Slow(5.0, 1000), TimeoutError, "nothing came for 0.2 s"),
@@ -163,7 +163,7 @@ def test_redirects_are_followed_up_to_the_limit(way: Way, tmp_path: Path) -> Non
     with Origin({"/3": ACORN}, hops) as origin:
         command = Download(f"{origin.url}/0", str(tmp_path / "a"))
         way.perform(command, limits=replace(QUICK, max_redirects=3))
-        with pytest.raises(RedirectError, match="2 times"):
+        with pytest.raises(RedirectError, match="more than 2 redirects"):
             way.perform(command, limits=replace(QUICK, max_redirects=2))
     assert (tmp_path / "a").read_bytes() == ACORN
 
@@ -245,7 +245,7 @@ def test_a_download_that_ends_early_leaves_trio_nothing_to_complain_of(
         "http://sesame:opens/aysme@localhost/a",
     ],
 )
-def test_what_is_no_web_address_is_refused_before_anything_is_opened(
+def test_what_is_not_a_web_address_is_refused_before_anything_is_opened(
     way: Way, url: str, tmp_path: Path
 ) -> None:
     command = Download(url, str(tmp_path / "no folder" / "a"))

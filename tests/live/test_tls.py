@@ -79,7 +79,7 @@ def answering(certificate: Path) -> Generator[str]:
 
 
 @each_way
-def test_a_certificate_that_is_not_trusted_is_no_passing_failure(
+def test_a_certificate_that_is_not_trusted_is_not_worth_another_try(
     way: Way, certificate: Path, tmp_path: Path
 ) -> None:
     with (

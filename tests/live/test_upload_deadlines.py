@@ -39,7 +39,7 @@ BEGUN = b"<InitiateMultipartUploadResult><UploadId>1</UploadId></InitiateMultipa
 
 @pytest.fixture(autouse=True, scope="module")
 def opened_once() -> None:
-    """What the libraries read and open once and keep, they read and open now."""
+    """Let the libraries open now what they open once and keep."""
     store = S3Store(
         "bucket",
         config={"endpoint": "http://127.0.0.1:1", "access_key_id": "a", "secret_access_key": "a"},

@@ -234,7 +234,7 @@ def test_two_squirrels_may_make_one_index(tmp_path: Path) -> None:
     assert len(rows_of(tmp_path / "index.sqlite")) == 1
 
 
-def test_what_was_replaced_and_not_recorded_is_no_hit(
+def test_what_was_replaced_and_not_recorded_is_not_a_hit(
     squirrel: Squirrel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = Index.record

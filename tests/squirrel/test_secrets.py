@@ -1,4 +1,4 @@
-"""What nobody may read: user names, passwords, queries and fragments of URLs."""
+"""Secrets, which nobody may read: user names, passwords, queries and fragments of URLs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ways to perform a live command, and what the tests of live commands share."""
+"""Helpers of the tests of live commands, and the ways to perform one: sync, asyncio, trio."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def carried_out(request: Request, resources: MutableMapping[str, bytes | Resourc
 
 
 def is_known(request: Request, etag: str | None) -> bool:
-    """Whether the client says that it has this version: `If-None-Match` compares weakly."""
+    """Return `True` if `If-None-Match` names this ETag, which is compared weakly."""
     listed = request.headers.get("if-none-match", "").split(",")
     known = [each.strip().removeprefix("W/") for each in listed]
     return etag is not None and ("*" in known or etag.removeprefix("W/") in known)

@@ -19,7 +19,7 @@ BODILESS = (204, 304)
 
 
 class Host(Protocol):
-    """What a connection asks of its origin."""
+    """The origin, as a connection sees it."""
 
     stopped: Event
 
