@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Generator, Iterable
+from collections.abc import Awaitable, Callable, Generator
 from functools import partial
 from types import CoroutineType, NoneType
 from typing import Any, Generic, Never, Self, TypeAlias, final
 
 from typing_extensions import TypeVar
+
+from .values import Value
 
 R_co = TypeVar("R_co", covariant=True)
 E_contra = TypeVar("E_contra", contravariant=True)
@@ -44,7 +46,7 @@ class Misuse(TypeError):
     """  # noqa: E501
 
 
-class Command(Generic[R_co]):
+class Command(Value, Generic[R_co]):
     """One effect as data; `R_co` is the type of its answer.
 
     A subclass is a frozen dataclass or a class with `__slots__`; it is compared and printed by its
@@ -106,18 +108,6 @@ class Command(Generic[R_co]):
         if not callable(handler):
             raise TypeError(f"{cls.__name__}.awaited_by({handler!r}): give a coroutine function.")
         return _interpreter(AsyncInterpreter, {cls: Awaited(handler)})
-
-    def __eq__(self, other: object) -> bool:
-        if self.__class__ is not other.__class__:
-            return NotImplemented
-        return _fields(self) == _fields(other)
-
-    def __hash__(self) -> int:
-        return hash((self.__class__, *_fields(self).items()))
-
-    def __repr__(self) -> str:
-        fields = ", ".join(f"{name}={value!r}" for name, value in _fields(self).items())
-        return f"{self.__class__.__name__}({fields})"
 
 
 Stream: TypeAlias = Generator[Command[Any], Any, Any]
@@ -277,27 +267,6 @@ def unawaited(answer: Any, command: Command[Any]) -> Misuse:
 def _described(interpreter: Interpreter[Any] | AsyncInterpreter[Any]) -> str:
     kinds = ", ".join(kind.__name__ for kind in interpreter._handlers)
     return f"<{interpreter.__class__.__name__} of {kinds}>"
-
-
-def _fields(command: object) -> dict[str, object]:
-    names = [
-        name
-        for base in reversed(command.__class__.__mro__)
-        for name in _slots(base)
-        if name not in ("__dict__", "__weakref__")
-    ]
-    slotted = {name: getattr(command, name) for name in names if hasattr(command, name)}
-    return slotted | getattr(command, "__dict__", {})
-
-
-def _slots(base: type) -> list[str]:
-    slots: str | Iterable[str] = base.__dict__.get("__slots__", ())
-    names = [slots] if isinstance(slots, str) else list(slots)
-    mangled = f"_{base.__name__.lstrip('_')}"
-    return [
-        mangled + name if name.startswith("__") and not name.endswith("__") else name
-        for name in names
-    ]
 
 
 def is_coroutine_function(function: Callable[..., object]) -> bool:

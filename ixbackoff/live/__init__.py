@@ -1,4 +1,4 @@
-"""The real world: interpreters for the standard commands, over HTTP, files and object stores."""
+"""Interpreters that carry out the standard commands over HTTP, files and object stores."""
 
 from __future__ import annotations
 
@@ -26,17 +26,22 @@ __all__ = [
 
 
 def response_headers(url: str, *, limits: Limits = DEFAULT_LIMITS) -> Mapping[str, str]:
-    """The headers with which a web server answers `HEAD`: for commands of your own.
+    """Send a `HEAD` request and return the headers of the answer, for commands of your own.
+
+    >>> from ixbackoff.testing.web import Origin
+    >>> with Origin({"/page": b"acorn"}) as origin:
+    ...     response_headers(f"{origin.url}/page")["content-length"]
+    '5'
 
     Args:
-        url: `http://` or `https://`; redirects are followed.
-        limits: its time-outs, and how many redirects are followed.
+        url: an `http://` or `https://` URL; redirects are followed.
+        limits: the time-outs, in seconds, and the number of redirects that are followed.
 
     Returns:
-        From a header's name, in upper or lower case, to its value.
+        The value of each header by its name, in upper or lower case.
 
     Raises:
-        Exception: what `Download` raises, in the same cases.
+        Exception: the same failures as `Download`, in the same cases.
     """
     deadline = Deadline(limits)
     with needed("response_headers"):
@@ -45,7 +50,14 @@ def response_headers(url: str, *, limits: Limits = DEFAULT_LIMITS) -> Mapping[st
 
 
 async def response_headers_async(url: str, *, limits: Limits = DEFAULT_LIMITS) -> Mapping[str, str]:
-    """As `response_headers`, under asyncio and trio."""
+    """Do what `response_headers` does, under asyncio or trio.
+
+    >>> import asyncio
+    >>> from ixbackoff.testing.web import Origin
+    >>> with Origin({"/page": b"acorn"}) as origin:
+    ...     asyncio.run(response_headers_async(f"{origin.url}/page"))["content-length"]
+    '5'
+    """
     deadline = Deadline(limits)
     with needed("response_headers_async"):
         from . import http

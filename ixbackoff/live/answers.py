@@ -1,4 +1,4 @@
-"""What the answer of a web server means."""
+"""Failures of web servers, by the status and the headers of an answer."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ THROTTLED = 429
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """The seconds that a server asks to be left alone, from the header `Retry-After`.
+    """Return the seconds for which a server asks to be left alone, by the header `Retry-After`.
 
-    It gives seconds, or a date, which is taken relative to the header `Date` if there is one.
+    The header has seconds or a date. A date is compared with the header `Date`, or with the clock
+    of this machine if there is no such header.
 
     >>> retry_after({"Retry-After": "2"})
     2.0
@@ -30,7 +31,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     30.0
 
     Returns:
-        0 or more, and finite; `None` if there is no such header, or nonsense in it.
+        Seconds, finite and not negative; `None` if the header is missing or makes no sense.
     """
     asked = headers.get("Retry-After", "").strip()
     if SECONDS.fullmatch(asked):
@@ -43,7 +44,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def moment(date: str) -> float | None:
-    """The seconds since 1970 of an HTTP date, or `None` if it is none."""
+    """Return the seconds since 1970 of an HTTP date, or `None` if `date` is not one."""
     try:
         parsed = parsedate_to_datetime(date)
         return (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp()
@@ -52,12 +53,12 @@ def moment(date: str) -> float | None:
 
 
 def failure_of_status(status: int, headers: Mapping[str, str], asked: str) -> Exception | None:
-    """The failure that a status is, or `None` if it is none.
+    """Return the failure that a status stands for, or `None` for a success.
 
     Args:
-        status: what the server answered.
-        headers: the answer's.
-        asked: what was asked, as it may be shown.
+        status: the status of the answer.
+        headers: the headers of the answer.
+        asked: the method and the URL, without secrets.
     """
     failure: Exception
     if 200 <= status < 300 and status != 206:
@@ -69,8 +70,8 @@ def failure_of_status(status: int, headers: Mapping[str, str], asked: str) -> Ex
     elif status >= 400:
         failure = ClientError(status)
     elif status >= 300:
-        return RedirectError(f"{asked}: it was redirected to nowhere, by status {status}")
+        return RedirectError(f"{asked}: the server answered {status}, a redirect without a place")
     else:
-        return ConnectionError(f"{asked}: it was answered with status {status}, unasked")
+        return ConnectionError(f"{asked}: the server answered {status}, which no client asked for")
     failure.add_note(asked)
     return failure

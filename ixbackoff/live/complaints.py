@@ -1,7 +1,7 @@
-"""What the errors of object stores mean.
+"""Failures of object stores, by the text of the store library's errors.
 
-The store library says everything in the text of its errors, with URLs and the answer's body in it;
-so the text is read, and none of it is shown.
+The library has no other way to tell them apart. The text holds URLs and the body of the answer, so
+it is read and never shown.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ PASSING = frozenset({"OperationAborted", "RequestTimeout"})
 
 
 def failure_of(error: Exception, where: str) -> Exception:
-    """The failure that an error of the store library is.
+    """Return the failure that an error of the store library stands for.
 
     Args:
-        error: what was raised.
-        where: the object, as it may be shown.
+        error: the exception of the library.
+        where: the URL of the object, without secrets.
     """
     text = str(error)
     status, code = STATUS.search(text), CODE.search(text)
@@ -44,7 +44,7 @@ def failure_of(error: Exception, where: str) -> Exception:
         return failure_of_transport(transport[1], number, "InvalidCertificate" in text, where)
     if number:
         return OSError(number, os.strerror(number), where)
-    return StoreError(f"{where}: the store refuses it: {error.__class__.__name__}")
+    return StoreError(f"{where}: the store refused the request: {error.__class__.__name__}")
 
 
 def failure_of_status(status: int, code: str, where: str) -> Exception:
@@ -55,11 +55,11 @@ def failure_of_status(status: int, code: str, where: str) -> Exception:
     elif status >= 500 or status in (408, 425) or code in PASSING:
         failure = ServerError(status)
     elif status in (401, 403):
-        return PermissionError(f"{answered}: the credentials do not allow it")
+        return PermissionError(f"{answered}: the credentials do not allow this")
     elif status == 404:
         return FileNotFoundError(f"{answered}: there is no such bucket")
     elif status < 400:
-        return StoreError(f"{answered}: the bucket is elsewhere, so set AWS_REGION to its region")
+        return StoreError(f"{answered}: the bucket is in another region: set AWS_REGION")
     else:
         failure = ClientError(status)
     failure.add_note(answered)
@@ -71,10 +71,10 @@ def failure_of_transport(kind: str, number: int, untrusted: bool, where: str) ->
         return TimeoutError(f"{where}: the store did not answer in time")
     if untrusted:
         return ssl.SSLCertVerificationError(f"{where}: the store's certificate is not trusted")
-    why = "cannot connect" if kind == "Connect" else "the answer broke off, or it is no HTTP"
+    why = "cannot connect" if kind == "Connect" else "the answer broke off, or it is not HTTP"
     if number:
         why = os.strerror(number)
     failure = OSError(number, why).__class__
     if not issubclass(failure, ConnectionError):
         failure = ConnectionError
-    return failure(f"{where}: no answer of the store: {why}")
+    return failure(f"{where}: the store gave no answer: {why}")

@@ -1,4 +1,4 @@
-"""One question to a web server: all that its two drivers, sync and async, share. It does no I/O."""
+"""A request to a web server and its answer, without any I/O: sync and async callers share it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from .refusals import RedirectError, TooLarge
 from .times import Deadline
 
 Progress: TypeAlias = Callable[[Download, int, int | None], None]
-"""Told of a download, the bytes that it has got, and those that it will get, where it is known."""
+"""A function that is called during a download: with the command, the bytes received so far, and the
+bytes expected in all, `None` if the server did not say."""
 
 ADDRESS = "http://host/path or https://host/path"
 CONNECTION_ERRORS = (
@@ -31,14 +32,14 @@ CONNECTION_ERRORS = (
 
 
 class Exchange:
-    """A question, the redirects on its way, and what may go wrong.
+    """A request, with the redirects that it follows and the failures that it may end in.
 
     Raises:
-        ValueError: `url` is not one of `http` or `https`.
+        ValueError: `url` does not begin with `http://` or `https://`.
     """
 
-    # A copy is of what the server keeps, with its length and its ETag, so no encoding is asked for;
-    # one that comes nevertheless is part of what it keeps.
+    # Length and ETag are those of the resource as the server keeps it, so no encoding is asked for.
+    # An answer that is encoded all the same is kept as it came.
     headers = {"Accept-Encoding": "identity"}  # noqa: RUF012
 
     def __init__(self, method: str, url: str, limits: Limits, deadline: Deadline) -> None:
@@ -53,22 +54,22 @@ class Exchange:
         try:
             self.url = httpx2.URL(url)
         except (httpx2.InvalidURL, ValueError):
-            # Not shown: which part of it is a password, only a URL could tell.
-            raise ValueError(f"{method}: the URL cannot be read, give {ADDRESS}.") from None
+            # The text is not shown: without a URL it is unknown which part of it is a password.
+            raise ValueError(f"{method}: the URL cannot be read; give {ADDRESS}.") from None
         self.check_scheme(self.url)
 
     def first(
         self, client: httpx2.Client | httpx2.AsyncClient, trace: object = None
     ) -> httpx2.Request:
-        """The request to begin with; `trace` is told of what happens to it."""
+        """Return the first request; the HTTP library reports to `trace` what happens to it."""
         extensions = {} if trace is None else {"trace": trace}
         return hidden(client.build_request(self.method, self.url, extensions=extensions))
 
     def following(self, response: httpx2.Response) -> httpx2.Request | None:
-        """The request to go on with, or `None` if this is the answer.
+        """Return the next request if the answer is a redirect, and `None` if it is a success.
 
         Raises:
-            Exception: the failure that the answer is.
+            Exception: the answer is a failure.
         """
         self.deadline.check()
         following = response.next_request
@@ -78,7 +79,7 @@ class Exchange:
                 raise failure
             return None
         if self.redirects == self.limits.max_redirects:
-            raise RedirectError(f"{self.asked}: it was redirected {self.redirects} times and again")
+            raise RedirectError(f"{self.asked}: more than {self.redirects} redirects")
         self.redirects += 1
         self.check_scheme(following.url)
         return hidden(following)
@@ -86,13 +87,13 @@ class Exchange:
     def check_scheme(self, url: httpx2.URL) -> None:
         if url.scheme in ("http", "https") and url.host:
             return
-        is_to = f"{self.asked}: it redirects to" if self.redirects else f"{self.method}: it is"
-        what = f"a URL of the scheme {url.scheme!r}" if url.host else "a URL without a host"
-        raise ValueError(f"{is_to} {what}, give {ADDRESS}.")
+        where = f"{self.asked}: it redirects to" if self.redirects else f"{self.method}: this is"
+        what = f"a URL with the scheme {url.scheme!r}" if url.host else "a URL without a host"
+        raise ValueError(f"{where} {what}; give {ADDRESS}.")
 
     @contextmanager
     def translated(self) -> Generator[None]:
-        """Errors of the HTTP library come out as failures, without what a URL must not tell."""
+        """Raise errors of the HTTP library as failures that show no secret of a URL."""
         try:
             yield
         except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:
@@ -112,7 +113,7 @@ class Exchange:
         if isinstance(error, httpx2.TimeoutException):
             return TimeoutError(f"{self.asked}: nothing came for {self.limits.read_timeout:g} s")
         if isinstance(error, httpx2.LocalProtocolError | httpx2.UnsupportedProtocol):
-            return ValueError(f"{self.asked}: a request that HTTP does not allow")
+            return ValueError(f"{self.asked}: HTTP does not allow this request")
         for cause in causes:
             for kind in CONNECTION_ERRORS:
                 if isinstance(cause, kind):
@@ -121,7 +122,7 @@ class Exchange:
 
 
 class Body:
-    """The body of a download: its length and its progress.
+    """The body of a download, whose length is checked and whose progress is reported.
 
     Raises:
         TooLarge: the server announces more than `Limits.max_size`.
@@ -144,11 +145,11 @@ class Body:
         self.tell()
 
     def checked(self, chunk: bytes) -> bytes:
-        """A piece of the body, if it is not one too many.
+        """Check and return a piece of the body.
 
         Raises:
             TooLarge: the body is larger than `Limits.max_size`.
-            TimeoutError: the download is not done by its deadline.
+            TimeoutError: the deadline has passed.
         """
         self.received += len(chunk)
         self.check_size(self.received)
@@ -157,16 +158,16 @@ class Body:
         return chunk
 
     def check_whole(self) -> None:
-        """Raise ConnectionError if something is missing."""
+        """Raise `ConnectionError` if a part of the body is missing."""
         if self.expected not in (None, self.received):
             raise ConnectionError(
-                f"{self.exchange.asked}: {self.received} bytes came of {self.expected}"
+                f"{self.exchange.asked}: only {self.received} of {self.expected} bytes came"
             )
 
     def check_size(self, size: int) -> None:
         if size > self.exchange.limits.max_size:
             raise TooLarge(
-                f"{self.exchange.asked}: {size} bytes or more, and the limit is "
+                f"{self.exchange.asked}: it has {size} bytes or more, and the limit is "
                 f"{self.exchange.limits.max_size}"
             )
 
@@ -176,7 +177,7 @@ class Body:
 
 
 class ShownURL(httpx2.URL):
-    """A URL that shows none of its secrets: the HTTP library logs the URL of each request."""
+    """A URL that hides its secrets when it is shown: the HTTP library logs each URL."""
 
     def __str__(self) -> str:
         return without_secrets(super().__str__())
@@ -188,7 +189,7 @@ def hidden(request: httpx2.Request) -> httpx2.Request:
 
 
 def behind(error: BaseException, before: BaseException | None) -> Iterator[BaseException]:
-    """An exception and those that led to it, but not what was being handled `before`."""
+    """Yield an exception and its causes, except those that were being handled `before`."""
     waiting: list[BaseException | None] = [error]
     while waiting:
         cause = waiting.pop()
@@ -204,13 +205,13 @@ WORDS: dict[type[Exception], str] = {
     ConnectionAbortedError: "Connection aborted",
     BrokenPipeError: "Broken pipe",
     httpx2.ConnectError: "cannot connect",
-    httpx2.RemoteProtocolError: "the answer broke off, or it is no HTTP",
+    httpx2.RemoteProtocolError: "the answer broke off, or it is not HTTP",
     httpx2.ProxyError: "the proxy refuses",
 }
 
 
 def words(error: Exception, causes: list[BaseException]) -> str:
-    """What went wrong, in words that hold nothing of the URL or of the answer."""
+    """Describe what went wrong in words that show nothing of the URL or the answer."""
     said = next((text for kind, text in WORDS.items() if isinstance(error, kind)), "broke off")
     for cause in causes:
         if isinstance(cause, OSError) and told(cause):
@@ -219,7 +220,7 @@ def words(error: Exception, causes: list[BaseException]) -> str:
 
 
 def told(error: OSError) -> str:
-    """The operating system's words for an error; the libraries' own may hold addresses."""
+    """Return the operating system's words for an error; those of libraries may show addresses."""
     if isinstance(error, socket.gaierror | ssl.SSLError):
         return error.strerror or ""
     return os.strerror(error.errno) if error.errno else ""

@@ -1,4 +1,4 @@
-"""What `ixbackoff[live]` brings, imported when it is used."""
+"""The packages of the extra `ixbackoff[live]`, which are imported where they are used."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ EXTRA = frozenset({"anyio", "httpx2", "obstore"})
 
 @contextmanager
 def needed(by: str) -> Generator[None]:
-    """Where a package of the extra is imported.
+    """Say what to install if an import in this block fails.
+
+    Args:
+        by: the name of the command or function that needs the package.
 
     Raises:
-        ImportError: it is missing; with what to install.
+        ImportError: a package of the extra is missing.
     """
     try:
         yield

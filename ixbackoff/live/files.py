@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Files that are written whole or not at all."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ CREATED = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class PartFile:
-    """A file that is written beside its target and takes the target's place when it is whole.
+    """A file that is written beside its target, and replaces the target when it is complete.
 
-    It is named after its target, `.{name}.part`, so that what a killed process has left is
-    overwritten by the next one; and it is locked, so that two of them never write into one file.
-    The lock ends with the process, however that ends.
+    Its name is that of the target, as `.{name}.part`, so the next download overwrites what a killed
+    process has left. It is locked, so two downloads never write into one file; the lock ends with
+    its process, however that ends.
 
         with PartFile("a") as part:
             part.write(b"...")
             part.commit()
 
-    Without `commit`, nothing is left.
+    Without `commit` the part is removed and the target stays as it was.
 
     Raises:
-        NotReady: another download into the same target is under way.
-        OSError: the target cannot be written; names the target.
+        NotReady: another download into the same target is running.
+        OSError: the target cannot be written; the error names the target.
     """
 
     def __init__(self, path: str) -> None:
@@ -47,14 +47,14 @@ class PartFile:
         return self
 
     def write(self, chunk: bytes) -> None:
-        """Append."""
+        """Append to the part."""
         rest = memoryview(chunk)
         with naming(self.path):
             while rest:
                 rest = rest[os.write(self.descriptor, rest) :]
 
     def commit(self) -> None:
-        """The file is whole: from now on it is its target."""
+        """Put the part, which is complete now, in the place of the target."""
         with naming(self.path):
             os.fsync(self.descriptor)
             os.replace(self.part, self.path)
@@ -76,13 +76,13 @@ class PartFile:
             descriptor = os.open(self.part, CREATED, 0o666)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                # Whoever held the lock until now may have renamed or removed the file.
+                # The process that held the lock before may have renamed or removed the file.
                 if stands(descriptor, self.part):
                     os.ftruncate(descriptor, 0)
                     return descriptor
             except BlockingIOError:
                 os.close(descriptor)
-                raise NotReady(f"{self.path}: another download into it is under way") from None
+                raise NotReady(f"{self.path}: another download into it is running") from None
             except BaseException:
                 os.close(descriptor)
                 raise
@@ -90,7 +90,7 @@ class PartFile:
 
 
 def check_replaceable(path: str) -> None:
-    """Refuse a target that is there and is no file: renaming would put a file in its place."""
+    """Refuse a target that is not a regular file, which renaming would replace by one."""
     if not os.path.basename(path):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
     with suppress(FileNotFoundError):
@@ -102,7 +102,7 @@ def check_replaceable(path: str) -> None:
 
 
 def stands(descriptor: int, path: str) -> bool:
-    """Whether `path` names the open file."""
+    """Return `True` if `path` still names the open file."""
     try:
         return os.path.samestat(os.fstat(descriptor), os.stat(path, follow_symlinks=False))
     except FileNotFoundError:
@@ -111,7 +111,7 @@ def stands(descriptor: int, path: str) -> bool:
 
 @contextmanager
 def naming(path: str) -> Generator[None]:
-    """An error of the operating system names `path`, whichever file or descriptor it came from."""
+    """Let errors of the operating system name `path`, whichever file they came from."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Folders that serve as object stores."""
+"""Folders that are used as object stores."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from contextlib import contextmanager, suppress
 
 @contextmanager
 def swept(path: str) -> Generator[None]:
-    """While a file of a folder store is written: what a killed process has left of it goes.
+    """Remove the parts of a file that a killed process has left, before it is written anew.
 
-    The store writes to `{name}#1`, `{name}#2` and so on, and renames. So as not to touch what
-    another process is just writing, the folder is locked: shared by those who write into it, and
-    swept by one who has it to itself. Where a folder cannot be locked, nobody sweeps.
+    The store writes to `{name}#1`, `{name}#2` and so on, and renames the file at the end. A lock on
+    the folder keeps the parts of a running process safe: each process that writes shares the lock,
+    and only a process that has it alone removes parts. Where a folder cannot be locked, parts stay.
     """
     folder, name = os.path.split(path)
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

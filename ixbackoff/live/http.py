@@ -1,4 +1,4 @@
-"""Web servers: the two drivers of an exchange, sync and async."""
+"""Downloads and headers from web servers, sync and async."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .threads import in_thread
 from .times import Deadline
 from .transports import Opened, TimedTransport
 
-# Below INFO it shows headers as they come, and a redirect's may hold what no log may show.
+# Below INFO it logs headers as they are, and the URL of a redirect may hold secrets.
 WIRE = logging.getLogger("httpcore2")
 if WIRE.level == logging.NOTSET:
     WIRE.setLevel(logging.INFO)
@@ -64,7 +64,7 @@ async def head_async(url: str, limits: Limits, deadline: Deadline) -> Mapping[st
 
 @contextmanager
 def answer(exchange: Exchange) -> Generator[httpx2.Response]:
-    """The answer to a question, behind all its redirects; its body is still to be read."""
+    """Send a request, follow its redirects, and give the answer with its body still to be read."""
     with (
         exchange.translated(),
         httpx2.Client(
@@ -83,7 +83,7 @@ def answer(exchange: Exchange) -> Generator[httpx2.Response]:
 
 @asynccontextmanager
 async def answer_async(exchange: Exchange) -> AsyncGenerator[httpx2.Response]:
-    """As `answer`."""
+    """Do what `answer` does, with `await`."""
     with exchange.translated(), exchange.deadline.kept():
         async with (
             aclosing(Opened()) as opened,
@@ -101,7 +101,7 @@ async def answer_async(exchange: Exchange) -> AsyncGenerator[httpx2.Response]:
 
 @asynccontextmanager
 async def chunks_of(response: httpx2.Response) -> AsyncGenerator[AsyncIterator[bytes]]:
-    """The body of an answer; no generator of the HTTP library is left half read, as trio wants."""
+    """Give the body of an answer; at the end of the block it is read to its end, as trio wants."""
     chunks = response.aiter_raw()
     try:
         yield chunks
@@ -113,11 +113,11 @@ async def chunks_of(response: httpx2.Response) -> AsyncGenerator[AsyncIterator[b
 
 
 def trusted() -> ssl.SSLContext:
-    """Whose certificates are trusted: those of the system, or those of `SSL_CERT_FILE`."""
+    """Return the trusted certificates: the system's, or those that `SSL_CERT_FILE` names."""
     return certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
 
 
 @lru_cache(maxsize=1)
 def certificates(*_places: str | None) -> ssl.SSLContext:
-    # Reading them takes longer than a small download, so all clients share one.
+    # Reading the certificates takes longer than a small download, so all clients share them.
     return httpx2.create_ssl_context()

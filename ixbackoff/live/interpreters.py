@@ -1,4 +1,4 @@
-"""The live interpreters: who answers the standard commands in the real world."""
+"""The live interpreters, `live` and `live_async`."""
 
 from __future__ import annotations
 
@@ -32,38 +32,40 @@ def live(
     progress: Progress | None = None,
     logger: logging.Logger | None = None,
 ) -> Interpreter[Standard | Call[Any] | Now | Pick]:
-    """The interpreter that answers the standard commands in the real world.
+    """Make an interpreter that carries out the standard commands for real.
 
-    `Download` gets a file over HTTP: it stands at its path when it is whole, and nothing stands
-    beside it when it failed. It is asked for without an encoding; one that comes nevertheless is
-    kept as it came. `Upload` puts a file into an object store; in a folder, what a killed upload
-    left of the same key, `{key}#1` and so on, is removed. `Delay` says so at
-    the level INFO and sleeps, `Log` goes to `logging`, `Throw` raises, and `Call` calls.
+    - `Download` gets a file over HTTP. The file appears at its path when it is complete; a failure
+      leaves nothing behind. No encoding is asked for, and an encoded answer is kept as it came.
+    - `Upload` puts a file into an object store. In a folder it removes the parts (`{key}#1` and so
+      on) that a killed upload of the same key has left.
+    - `Delay` sleeps, and logs the wait at the level INFO.
+    - `Log` goes to `logging`, `Throw` raises its exception, and `Call` calls its function.
 
-    What may pass by itself is raised as `ConnectionError`, `TimeoutError`, `ServerError`,
-    `Throttled` or, where another download into the same file is under way, `NotReady`. What another
-    try would not help is raised as `ClientError`, `TooLarge`, `RedirectError`, `StoreError`,
-    `OSError` (no space, no such folder, no permission), `ssl.SSLCertVerificationError` or
-    `ValueError` (a URL of the wrong kind). No text of any of them holds the user name, password,
-    query or fragment of a URL. A store's `Retry-After` is not carried: its client drops it.
+    Failures that may pass by themselves are raised as `ConnectionError`, `TimeoutError`,
+    `ServerError`, `Throttled`, or `NotReady` if another download into the same file is running.
+    Failures that another try would not help are raised as `ClientError`, `TooLarge`,
+    `RedirectError`, `StoreError`, `OSError` (disk full, folder missing, permission denied),
+    `ssl.SSLCertVerificationError` or `ValueError` (a URL of the wrong kind). None of them shows the
+    user name, password, query or fragment of a URL. The `Retry-After` of an object store is not
+    known, because the store's client drops it.
 
-    A download or an upload ends, with `TimeoutError`, when its limits or the program's time
-    (`within`, `.limit`) are over, a quarter of a second later at most on a busy machine, whatever
-    the other side does. What cannot be ended is left to end by itself: looking up the address of a
-    host, importing what the first command needs, waiting for a disk, and the function of a `Call`.
-    Parts of a large file that a store did not take in time are removed if it answers at once; a
-    bucket should have a rule that removes the others.
+    A download or an upload ends with `TimeoutError` when its limits or the time of the program
+    (`within`, `.limit`) are over, whatever the other side does; on a busy machine up to a quarter
+    of a second later. Looking up the address of a host, importing the packages of the extra,
+    waiting for a disk, and the function of a `Call` cannot be interrupted. When the upload of a
+    large file ends so, its parts are removed if the store answers at once; give the bucket a rule
+    that removes the others.
 
     >>> from ixbackoff import N0, Log, at
     >>> at(N0).do(Log("ready")).run(live())
 
     Args:
-        limits: how long, how large and how far.
-        stores: object stores by the beginning of their URLs, such as `{"memory://": store}`, used
-            for what begins so; the longest beginning wins.
-        progress: called with a download, the bytes that it has, and those that it will have,
-            `None` if that is not known; once at its start, and with each piece.
-        logger: where `Log` goes; by default the logger `"ixbackoff"`.
+        limits: the time-outs, in seconds, and the bounds of downloads.
+        stores: object stores by the beginnings of the URLs that they are used for, such as
+            `{"memory://": store}`; the longest beginning wins.
+        progress: called at the start of a download and after each piece, with the command, the
+            bytes received so far, and the bytes expected in all, `None` if the server did not say.
+        logger: the logger for `Log` and `Delay`; by default `"ixbackoff"`.
     """
     kept = dict(stores or {})
     log = logger or LOGGER
@@ -89,11 +91,17 @@ def live_async(
     progress: Progress | None = None,
     logger: logging.Logger | None = None,
 ) -> AsyncInterpreter[Standard | Call[Any] | CallAsync[Any] | Now | Pick]:
-    """As `live`, for `run_async`, under asyncio and trio.
+    """Make an interpreter that does what `live` does, for `run_async`, under asyncio or trio.
 
-    A command that is cancelled, as it is when its time is over, leaves nothing behind: no part of a
-    file, no connection, no thread but one that looks up the address of a host.
-    `Call` calls its function where it is, so a function that takes long holds up the event loop.
+    A command that is cancelled, also at a deadline, leaves nothing behind: no part of a file, no
+    connection, and no thread except one that looks up the address of a host. `Call` calls its
+    function in the event loop, so a slow function blocks the loop; `CallAsync` is awaited.
+
+    >>> import asyncio
+    >>> from ixbackoff import N0, Log, at
+    >>> asyncio.run(at(N0).do(Log("ready")).run_async(live_async()))
+
+    The arguments are those of `live`.
     """
     kept = dict(stores or {})
     log = logger or LOGGER
@@ -116,7 +124,7 @@ def live_async(
 
 
 def at_once(logger: logging.Logger) -> Interpreter[Log | Throw | Call[Any] | Now | Pick]:
-    """What needs no waiting."""
+    """Make the handlers that need no waiting, which sync and async programs share."""
 
     def throw(command: Throw) -> Never:
         try:

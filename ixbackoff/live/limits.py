@@ -1,4 +1,4 @@
-"""How long, how large and how far: the bounds of every live command."""
+"""The limits of live commands: their time-outs, the size of downloads and the redirects."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from math import isfinite
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """The bounds that live commands keep to.
+    """The limits of live commands.
 
     >>> Limits(read_timeout=5.0).connect_timeout
     10.0
 
     Attributes:
-        connect_timeout: seconds for opening a connection to one address of a host.
-        read_timeout: seconds in which something has to arrive from a web server.
-        part_timeout: seconds for one request to an object store, which carries at most 5 MiB.
-        total_timeout: seconds for a whole download or upload, or for headers; a program that has
-            less time (`within`, `.limit`) shortens it.
+        connect_timeout: seconds to open a connection to one address of a host.
+        read_timeout: seconds without a byte from a web server.
+        part_timeout: seconds for one request to an object store, which has at most 5 MiB of data.
+        total_timeout: seconds for a whole download or upload, or for a `HEAD` request; if the
+            program has less time left (`within`, `.limit`), that counts.
         max_size: bytes of a download.
-        max_redirects: how many redirects are followed.
+        max_redirects: redirects that one request follows.
 
     Raises:
-        ValueError: a time is not above 0 or not finite, or a number is negative.
+        ValueError: a time-out is not a finite number above 0, or another limit is negative.
     """
 
     connect_timeout: float = 10.0

@@ -1,7 +1,7 @@
-"""Connections that end at a deadline, however the other side drips.
+"""Connections that end at a deadline, even if the other side sends a byte now and then.
 
-A time-out of the HTTP library is for one read or write, and fixed before the first of them; here
-each of them gets what is left.
+A time-out of the HTTP library holds for each read or write alone. Here each of them gets the time
+that is left.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ import httpcore2
 from .._running.aborting import ENDING
 from .times import Deadline
 
-PIECE = 16 * 1024  # bytes; small enough to be sent by one call to the system or none
+PIECE = 16 * 1024  # bytes; one call to the system sends all of them or none
 
 
 class TimedBackend(httpcore2.NetworkBackend):
-    """Opens connections that end at a deadline."""
+    """A network backend of the HTTP library whose connections end at a deadline."""
 
     def __init__(self, deadline: Deadline) -> None:
         self.deadline = deadline
@@ -37,7 +37,7 @@ class TimedBackend(httpcore2.NetworkBackend):
         addresses = resolved(host, port)
         while True:
             address = addresses.pop(0)
-            # The first of two addresses may be a black hole: some of the time is for the other.
+            # If the first address never answers, there has to be time left for the next one.
             share = self.deadline.left / (1 + len(addresses))
             seconds = share if timeout is None else min(timeout, share)
             try:
@@ -54,7 +54,7 @@ class TimedBackend(httpcore2.NetworkBackend):
 
 
 def resolved(host: str, port: int) -> list[str]:
-    """The addresses of a host, in the order in which they are to be tried."""
+    """Look up the addresses of a host, in the order in which they should be tried."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except OSError as error:
@@ -63,14 +63,14 @@ def resolved(host: str, port: int) -> list[str]:
 
 
 class TimedStream(httpcore2.NetworkStream):
-    """A connection; reading, writing and shaking hands end at the deadline, or are ended."""
+    """A connection whose reads, writes and handshakes end at the deadline or when it is shut."""
 
     def __init__(self, stream: httpcore2.NetworkStream, deadline: Deadline) -> None:
         self.stream = stream
         self.deadline = deadline
         opened, ending = stream.get_extra_info("socket"), ENDING.get()
         if ending is not None and isinstance(opened, socket.socket):
-            # Not the method of a TLS socket, which would take its state away from who reads now.
+            # The method of a TLS socket would drop its state while another thread reads.
             ending.by(partial(socket.socket.shutdown, opened, socket.SHUT_RDWR))
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:

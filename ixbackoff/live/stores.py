@@ -1,4 +1,4 @@
-"""Object stores by their URLs."""
+"""Object stores, found by their URLs."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
 def store_of(
     url: str, stores: MutableMapping[str, ObjectStore], limits: Limits = DEFAULT_LIMITS
 ) -> tuple[ObjectStore, str]:
-    """The object store that a URL names, and the key in it.
+    """Return the object store that a URL names, and the key in it.
 
     >>> store, key = store_of("memory:///folder/key", {})
     >>> key
     'folder/key'
 
     Args:
-        url: `file:///folder/key`, `memory:///key`, `s3://bucket/key`, or what begins with a key of
-            `stores`.
-        stores: stores by the beginning of their URLs; the longest beginning wins. The memory store
-            is put into it when it is first asked for.
-        limits: the time-outs of a store that is reached over the network.
+        url: `file:///folder/key`, `memory:///key`, `s3://bucket/key`, or a URL that begins with one
+            of `stores`.
+        stores: stores by the beginnings of the URLs that they are used for; the longest beginning
+            wins. The store in memory is added when it is first used.
+        limits: the time-outs, in seconds, of a store that is reached over the network.
 
     Raises:
-        ValueError: the URL names no store or no key.
+        ValueError: the URL does not name a store and a key.
         OSError: the folder is missing and cannot be made.
         ImportError: obstore is not installed.
     """
@@ -50,7 +50,9 @@ def store_of(
     if scheme == "file" and place in ("", "localhost"):
         folder, key = os.path.split("/" + checked_key(unquote(key), shown))
         if STAGED.search(key):
-            raise ValueError(f"{shown}: in a folder, names that end in #1 or so are for parts.")
+            raise ValueError(
+                f"{shown}: in a folder, names that end in #1 or so are for parts: give another."
+            )
         os.makedirs(folder, exist_ok=True)
         with needed("Upload"):
             from obstore.store import LocalStore
@@ -64,7 +66,7 @@ def store_of(
         return s3_store(place, limits=limits), key
     begin = scheme + separator if separator else ""
     raise ValueError(
-        f"A URL that begins with {begin!r} names no store here: give file:///folder/key, "
+        f"A URL that begins with {begin!r} does not name a store: give file:///folder/key, "
         "memory:///key or s3://bucket/key."
     )
 
@@ -72,21 +74,21 @@ def store_of(
 def s3_store(
     bucket: str, *, endpoint: str | None = None, limits: Limits = DEFAULT_LIMITS
 ) -> S3Store:
-    """A bucket of S3, or of what speaks its protocol, by the usual AWS variables.
+    """Open a bucket of S3 or of a service that speaks its protocol, by the usual AWS variables.
 
-    It does not try anything again by itself: that is the ladder's work.
+    The store does not retry by itself, since the program does.
 
     >>> s3_store("nuts", endpoint="http://localhost:9000").config["bucket"]
     'nuts'
 
     Args:
-        bucket: its name.
-        endpoint: the URL of the service, `http://` or `https://`; by default that of the variable
-            `AWS_ENDPOINT_URL`, and if there is none, that of AWS.
-        limits: its time-outs.
+        bucket: the name of the bucket.
+        endpoint: the `http://` or `https://` URL of the service; by default the one in the variable
+            `AWS_ENDPOINT_URL`, or else AWS.
+        limits: the time-outs, in seconds.
 
     Raises:
-        ValueError: the endpoint is not one of `http` or `https`.
+        ValueError: the endpoint does not begin with `http://` or `https://`.
         ImportError: obstore is not installed.
     """
     with needed("s3://"):
@@ -96,7 +98,7 @@ def s3_store(
     )
     if endpoint and not endpoint.startswith(("http://", "https://")):
         raise ValueError(
-            f"The S3 endpoint {without_secrets(endpoint)!r} is no URL of http:// or https://."
+            f"The S3 endpoint {without_secrets(endpoint)!r} does not begin with http:// or https://."
         )
     return S3Store(
         bucket,
@@ -117,7 +119,7 @@ def begins(url: str, prefix: str) -> bool:
 def checked_key(key: str, shown: str) -> str:
     key = key.lstrip("/")
     if not key:
-        raise ValueError(f"{shown} names a store and no key: add /key.")
+        raise ValueError(f"{shown} names a store but not a key: add /key.")
     if not {"", ".", ".."}.isdisjoint(key.split("/")):
-        raise ValueError(f"{shown}: a key has no empty part, and none that is '.' or '..'.")
+        raise ValueError(f"{shown}: remove the empty parts, and '.' and '..', from the key.")
     return key

@@ -1,4 +1,4 @@
-"""Blocking work beside an event loop, and awaiting where there is none."""
+"""Blocking work in a thread beside an event loop, and async work where no loop runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ASKED_AGAIN = 0.05  # seconds
 
 
 async def in_thread(work: Callable[[], None]) -> None:
-    """Do `work` in a thread; not even a cancelled caller goes on before it has ended."""
+    """Do `work` in a thread, and return when it has ended, even if the caller is cancelled."""
     failures: list[Exception] = []
 
     def kept() -> None:
@@ -24,8 +24,8 @@ async def in_thread(work: Callable[[], None]) -> None:
         except Exception as error:
             failures.append(error)
 
-    # In a task of its own: asyncio's own cancellation breaks through anyio's shields, but not
-    # through the wait for a task.
+    # The thread has a task of its own: a cancellation of asyncio gets through the shields of anyio,
+    # but not through the wait for a task.
     async with anyio.create_task_group() as group:
         group.start_soon(anyio.to_thread.run_sync, kept)
     for failure in failures:
@@ -38,13 +38,13 @@ def awaited(
     checkpoint: Callable[[], None],
     grace: float,
 ) -> None:
-    """Await `work` in an event loop of its own; what it awaits is cancelled when time is up.
+    """Await `work` in an event loop of its own, and cancel it at the deadline.
 
     Args:
         work: called in that loop.
-        deadline: when it has to be done; passes at once if it is to stop sooner.
-        checkpoint: called again and again meanwhile; what it raises stops the work, too.
-        grace: seconds for the work to see that it is to stop, and to tidy up.
+        deadline: the time by which it has to be done.
+        checkpoint: called every 50 milliseconds meanwhile; an exception of it stops the work.
+        grace: seconds after the deadline in which the work may tidy up.
     """
 
     async def limited() -> None:

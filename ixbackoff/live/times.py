@@ -1,4 +1,4 @@
-"""When a live command has to be done."""
+"""Deadlines of live commands."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from .limits import Limits
 
 
 class Deadline:
-    """The end of a live command: by its own limit, or sooner, by that of the program it is in.
+    """The time by which a live command has to be done: by its own limit or that of its program.
 
     >>> Deadline(Limits(total_timeout=5.0)).of(30.0) <= 5.0
     True
 
     Args:
-        limits: its own; it begins now, so before anything is imported.
+        limits: the limits of the command. Its time begins now, before any import.
 
     Attributes:
-        what: what has to be done, as it may be shown.
+        what: a description of the command, without secrets.
     """
 
     __slots__ = ("end", "seconds", "what")
@@ -33,20 +33,20 @@ class Deadline:
 
     @property
     def left(self) -> float:
-        """Seconds; 0 if it is over."""
+        """The seconds that are left; 0 after the deadline."""
         return max(0.0, self.end - time.monotonic())
 
     def of(self, seconds: float | None) -> float:
-        """So many seconds, or what is left."""
+        """Return `seconds`, or the seconds that are left if they are fewer."""
         return self.left if seconds is None else min(seconds, self.left)
 
     def check(self) -> None:
-        """Raise TimeoutError if it is over."""
+        """Raise `TimeoutError` after the deadline."""
         if not self.left:
             raise self.exceeded()
 
     def pass_now(self) -> None:
-        """From now on it is over."""
+        """Let the deadline pass now."""
         self.end = time.monotonic()
 
     def exceeded(self) -> TimeoutError:
@@ -54,10 +54,10 @@ class Deadline:
 
     @contextmanager
     def kept(self, grace: float = 0.0) -> Generator[None]:
-        """What is awaited in this block is cancelled at the end, or so many seconds after it.
+        """Cancel what is awaited in this block at the deadline, or `grace` seconds after it.
 
         Raises:
-            TimeoutError: it was.
+            TimeoutError: the block was cancelled.
         """
         from anyio import move_on_after
 

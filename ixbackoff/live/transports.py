@@ -1,4 +1,4 @@
-"""The connections behind the HTTP library: sync ones end at a deadline, async ones are closed."""
+"""Connections for the HTTP library: sync ones end at a deadline, async ones are always closed."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ ERRORS: dict[type[Exception], type[httpx2.TransportError]] = {
 
 
 class TimedTransport(httpx2.BaseTransport):
-    """Sends requests until a deadline; through the proxies of the usual variables, if there are.
+    """A transport that sends requests until a deadline, by way of the usual proxy variables.
 
-    The HTTP library's own transport takes no network backend, and the deadline is in that.
+    The HTTP library's own transport does not take a network backend, which knows the deadline.
     """
 
     def __init__(self, verify: ssl.SSLContext, deadline: Deadline) -> None:
@@ -86,7 +86,7 @@ class TimedTransport(httpx2.BaseTransport):
 
 
 class TimedBody(httpx2.SyncByteStream):
-    """The body of an answer."""
+    """The body of an answer, whose errors are those of the HTTP library."""
 
     def __init__(self, answer: httpcore2.Response) -> None:
         self.answer = answer
@@ -100,10 +100,10 @@ class TimedBody(httpx2.SyncByteStream):
 
 
 class Opened:
-    """The connections that an async exchange opens; they are closed with it.
+    """The connections that an async request opens, so that all of them can be closed.
 
-    The HTTP library leaves one open that is cancelled while it shakes hands. This is told of each
-    by the extension `trace` of a request.
+    The HTTP library leaves a connection open that is cancelled during the handshake. It reports
+    each connection to the extension `trace` of a request.
     """
 
     def __init__(self) -> None:
@@ -116,14 +116,14 @@ class Opened:
             self.streams.append(stream)
 
     async def aclose(self) -> None:
-        """Close them; those that are closed stay so."""
+        """Close the connections that are still open."""
         with anyio.CancelScope(shield=True):
             for stream in self.streams:
                 await stream.aclose()
 
 
 def proxy_of(url: httpx2.URL) -> str:
-    """The URL of the proxy that is set for a URL, or an empty text."""
+    """Return the proxy that the environment sets for a URL, or an empty text."""
     known = getproxies()
     proxy = known.get(url.scheme) or known.get("all", "")
     if not proxy or proxy_bypass(url.host):
@@ -144,7 +144,7 @@ def opened_proxy(url: str) -> httpcore2.Proxy:
 
 @contextmanager
 def renamed() -> Generator[None]:
-    """Errors come out by the names that the HTTP library gives them."""
+    """Raise errors of the lower library as those of the HTTP library."""
     try:
         yield
     except tuple(ERRORS) as error:

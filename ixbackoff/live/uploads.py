@@ -1,4 +1,4 @@
-"""Uploads: a file goes into an object store, piece by piece."""
+"""Uploads of files into object stores, piece by piece."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PIECE = 2**20
 PART = 5 * PIECE  # the smallest part that S3 takes
 PARTS = 10_000  # the most that S3 takes
 PARTS_AT_ONCE = 4
-GRACE = 0.1  # seconds after the deadline, in which the parts of a large file are removed
+GRACE = 0.1  # seconds after the deadline to remove the parts of a large file
 
 
 class Options(TypedDict):
@@ -42,13 +42,13 @@ def upload(
     limits: Limits,
     checkpoint: Callable[[], None] = lambda: None,
 ) -> None:
-    """Put a file into the store that its URL names; an object is there whole or not at all.
+    """Put a file into the store that a URL names; the object appears whole or not at all.
 
     Args:
-        command: which file, and where to.
-        stores: stores by the beginning of their URLs.
-        limits: its time-outs.
-        checkpoint: called again and again; what it raises ends the upload.
+        command: the path of the file and the URL of the object.
+        stores: stores by the beginnings of the URLs that they are used for.
+        limits: the time-outs, in seconds.
+        checkpoint: called again and again; an exception of it ends the upload.
     """
     deadline = Deadline(limits)
     with needed("Upload"):
@@ -83,7 +83,7 @@ def upload(
             try:
                 if near:
                     obstore.put(store, key, content, **options)
-                else:  # only what is awaited can be ended while a server says nothing
+                else:  # only an awaited request can be ended while the server says nothing
                     with needed("Upload"):
                         from .threads import awaited
                     putting = partial(obstore.put_async, store, key, content, **options)
@@ -102,7 +102,7 @@ def upload(
 async def upload_async(
     command: Upload, stores: MutableMapping[str, ObjectStore], limits: Limits
 ) -> None:
-    """As `upload`; cancelled, it ends, and nothing is put."""
+    """Do what `upload` does, in a thread; if it is cancelled, no object appears."""
     with needed("Upload"):
         import anyio.from_thread
 
@@ -111,9 +111,9 @@ async def upload_async(
 
 
 def shortened(limits: Limits, deadline: Deadline) -> Limits:
-    """The limits for the requests of a store, so that one of them ends when time is up.
+    """Return limits by which a request of the store ends at the deadline.
 
-    The store's client then still removes the parts of a large file.
+    The client of the store can then still remove the parts of a large file.
     """
     deadline.check()
     return replace(

@@ -1,4 +1,4 @@
-"""Pictures of schedules; the extra `plot`. On the command line: `python -m ixbackoff.plotting`."""
+"""Pictures of schedules, by the extra `plot` or `python -m ixbackoff.plotting`."""
 
 from .pictures import plot
 

@@ -15,22 +15,22 @@ MOST = 1000
 
 
 def named(text: str) -> tuple[str, Timing]:
-    """The name, and the schedule that is called so in its module.
+    """Find the schedule that `MODULE:NAME` names, and return it with the text.
 
     >>> named("ixbackoff.schedules:powers_of_two")
     ('ixbackoff.schedules:powers_of_two', Exponential(base=1.0, factor=2.0, cap=None))
 
     Raises:
-        ArgumentTypeError: there is none.
+        ArgumentTypeError: it does not name a schedule.
     """
     timing = found(text)
     if not isinstance(timing, Timing):
-        raise ArgumentTypeError(f"{text} is no schedule, but {timing!r}")
+        raise ArgumentTypeError(f"{text} is not a schedule but {timing!r}")
     return text, timing
 
 
 def labelled(timings: dict[str, Timing]) -> dict[str, Timing]:
-    """By their names without their modules, unless two are called so."""
+    """Label schedules by their names, and with their modules where two have the same name."""
     names = [text.partition(":")[2] for text in timings]
     return {
         text if names.count(name) > 1 else name: timing
@@ -39,21 +39,23 @@ def labelled(timings: dict[str, Timing]) -> dict[str, Timing]:
 
 
 def file_name(text: str) -> str:
-    """The beginning of a file's name.
+    """Check the beginning of the names of the files.
 
     >>> file_name("jitter")
     'jitter'
 
     Raises:
-        ArgumentTypeError: it is none.
+        ArgumentTypeError: it is empty, or it names a folder.
     """
     if not text or Path(text).name != text or not text.isprintable():
-        raise ArgumentTypeError(f"{text!r}: give a name, and the folder with --folder")
+        raise ArgumentTypeError(
+            f"{text!r} is not a name for a file: give a name, and the folder with --folder"
+        )
     return text
 
 
 def parsed(arguments: list[str] | None) -> Namespace:
-    """The command line's words."""
+    """Parse the command line."""
     parser = Parser(
         prog="python -m ixbackoff.plotting",
         description="Draw the waits of schedules over the number of the attempt, on a linear and a "
@@ -68,25 +70,31 @@ def parsed(arguments: list[str] | None) -> Namespace:
         help="a schedule, by its name in a module that can be imported",
     )
     parser.add_argument(
-        "--waits", type=whole(1, MOST), default=20, help="how many (default: %(default)s)"
+        "--waits",
+        type=whole(1, MOST),
+        default=20,
+        help="the number of waits (default: %(default)s)",
     )
     parser.add_argument(
-        "--seed", type=whole(0), default=1, help="of the random numbers (default: %(default)s)"
+        "--seed",
+        type=whole(0),
+        default=1,
+        help="the seed of the random numbers (default: %(default)s)",
     )
     parser.add_argument(
-        "--folder", type=Path, default=Path(), help="where the files go (default: here)"
+        "--folder", type=Path, default=Path(), help="the folder of the files (default: this one)"
     )
     parser.add_argument(
         "--name",
         type=file_name,
         default="waits",
-        help="how the names of the files begin (default: %(default)s)",
+        help="the beginning of the names of the files (default: %(default)s)",
     )
     return parser.parse_args(arguments)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Draw what the command line names; the exit status."""
+    """Draw the schedules that the command line names, and return the exit status."""
     words = parsed(arguments)
     timings = dict(words.timings or map(named, POST))
     try:

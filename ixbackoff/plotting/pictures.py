@@ -1,4 +1,4 @@
-"""Waits over the number of the attempt, on linear and on logarithmic axes, as PNG and SVG."""
+"""Pictures of the waits over the number of the attempt, as PNG and SVG."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ SCALES = {"linear": "linear", "logarithmic": "log"}
 FORMATS = ("png", "svg")
 INCHES = (8.0, 5.0)
 RUNS = 100
-HIGHEST = 1e100  # seconds; the margins above need floats too
+HIGHEST = 1e100  # seconds; above it, the margins of a picture would overflow
 COLORS = ("tab:blue", "tab:green", "tab:orange", "tab:red", "tab:purple", "tab:brown")
 SAME = {"svg.hashsalt": "ixbackoff", "svg.fonttype": "none"}
-"""The same picture is the same file, and its words can be searched."""
+"""Settings by which the same picture is the same file, with text that can be searched."""
 
 
 def plot(
@@ -29,10 +29,10 @@ def plot(
     seed: int = 1,
     name: str = "waits",
 ) -> list[Path]:
-    """Draw the waits of each schedule: four files, whose paths it returns.
+    """Draw the waits of schedules into four files, and return their paths.
 
-    A line is one run. Around it, where random numbers are drawn, is the band in which a hundred
-    runs stay.
+    A line shows one run. If the schedule draws random numbers, a band around the line shows the
+    range of a hundred runs.
 
     >>> from tempfile import TemporaryDirectory
     >>> from ixbackoff.published import post_blue, post_green
@@ -42,26 +42,28 @@ def plot(
     ['waits-linear.png', 'waits-linear.svg', 'waits-logarithmic.png', 'waits-logarithmic.svg']
 
     Args:
-        schedules: what is drawn, by the names that stand in the legend; those that shorten too.
-        folder: where the files go; it is made if there is none, and files of these names are
-            replaced.
-        waits: how many waits are drawn.
-        seed: of the random numbers, so that the same pictures can be drawn again; the band has
-            those that follow, too.
-        name: how the names of the files begin.
+        schedules: the schedules by their names in the legend; those of `ixbackoff.shortening` may
+            be among them.
+        folder: the folder of the files; it is made if it is missing, and files of the same names
+            are replaced.
+        waits: the number of waits.
+        seed: the seed of the random numbers, so that the same picture can be drawn again; the band
+            also uses the seeds that follow.
+        name: the beginning of the names of the files.
 
     Raises:
-        TypeError: one of them is no schedule.
-        ValueError: there is nothing to draw, or a schedule gives no usable number of seconds.
-        ImportError: matplotlib is missing; with what to install.
+        TypeError: one of `schedules` is not a schedule.
+        ValueError: there is nothing to draw, or a schedule gives a wait that is not a finite number
+            of seconds.
+        ImportError: matplotlib is missing; the error says what to install.
         OSError: the folder cannot be written to.
     """
     for timing in schedules.values():
         if not isinstance(timing, Timing):
-            raise TypeError(f"plot(...): {timing!r} is no schedule.")
+            raise TypeError(f"plot(...): {timing!r} is not a schedule, such as Exponential().")
     if not schedules or waits < 1:
-        raise ValueError(f"plot({dict(schedules)!r}, waits={waits!r}): give one of each at least.")
-    with needed():  # what its stubs leave out is Any
+        raise ValueError(f"plot({dict(schedules)!r}, waits={waits!r}): give at least one of each.")
+    with needed():  # its stubs leave out much, so it is Any
         matplotlib: Any = import_module("matplotlib")
         figures: Any = import_module("matplotlib.figure")
     curves = [Curve(label, timing, waits, seed) for label, timing in schedules.items()]
@@ -79,10 +81,10 @@ def plot(
 
 
 class Curve:
-    """One run, and between what bounds a hundred of them stay."""
+    """The waits of one run, and the range of those of a hundred runs."""
 
     def __init__(self, label: str, timing: Timing, waits: int, seed: int) -> None:
-        self.label = label.lstrip("_")  # one that begins so would be left out of the legend
+        self.label = label.lstrip("_")  # the legend would leave out a label that begins so
         self.run = timing.preview(waits, seed=seed)
         seeds = () if timing.deterministic else range(seed + 1, seed + RUNS)
         runs = [self.run, *(timing.preview(waits, seed=other) for other in seeds)]
@@ -91,7 +93,7 @@ class Curve:
 
 
 def plotted(axes: Any, curves: Sequence[Curve], scale: str) -> None:
-    """The curves on their axes."""
+    """Draw the curves on a pair of axes."""
     for number, curve in enumerate(curves, 1):
         color = COLORS[(number - 1) % len(COLORS)]
         points = {k: wait for k, wait in enumerate(curve.run, 1) if drawable(wait, scale)}
@@ -127,16 +129,16 @@ def plotted(axes: Any, curves: Sequence[Curve], scale: str) -> None:
 
 
 def drawable(wait: float, scale: str) -> bool:
-    """Whether there is a place for it on the axis."""
+    """Return `True` if a wait has a place on the axis."""
     return wait < HIGHEST and (wait > 0 or scale == "linear")
 
 
 @contextmanager
 def needed() -> Generator[None]:
-    """Where the package of the extra is imported.
+    """Say what to install if an import of matplotlib in this block fails.
 
     Raises:
-        ImportError: it is missing; with what to install.
+        ImportError: matplotlib is missing.
     """
     try:
         yield

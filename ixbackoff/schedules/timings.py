@@ -8,6 +8,7 @@ from math import inf
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from .._words.checks import finite
+from .._words.values import Value, fields_of
 
 Waits: TypeAlias = Callable[[int], float]
 """The waits of one run: from k to the seconds of the k-th wait, asked for with growing k."""
@@ -28,7 +29,7 @@ class Chance(Protocol):
     def normalvariate(self, mu: float, sigma: float, /) -> float: ...
 
 
-class Timing(ABC):
+class Timing(Value, ABC):
     """Seconds of waits. A `Schedule` never shortens them; a `Shortening` may, in simulations.
 
     It is an immutable value, shared by any number of programs, threads and tasks; what belongs to
@@ -78,43 +79,15 @@ class Timing(ABC):
         run = self.begin(None if self.deterministic else chance_of(seed))
         return [number(run(k), k, self) for k in range(waits)]
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Timing):
-            return NotImplemented
-        return self.__class__ is other.__class__ and self._fields() == other._fields()
-
-    def __hash__(self) -> int:
-        return hash((self.__class__, *self._fields().items()))
-
-    def __repr__(self) -> str:
-        fields = ", ".join(f"{name}={value!r}" for name, value in self._fields().items())
-        return f"{self.__class__.__name__}({fields})"
-
-    def _fields(self) -> dict[str, object]:
-        names = [name for kind in reversed(self.__class__.__mro__) for name in slots(kind)]
-        fields = {name: getattr(self, name) for name in names if hasattr(self, name)}
-        return fields | getattr(self, "__dict__", {})
-
     if not TYPE_CHECKING:  # or a checker would let any attribute be set
 
         def __setattr__(self, name, value):
-            if name in self._fields():
+            if name in fields_of(self):
                 raise AttributeError(f"{self!r} is a value, it does not change: make another one.")
             super().__setattr__(name, value)
 
         def __delattr__(self, name):
             raise AttributeError(f"{self!r} is a value, it does not change: make another one.")
-
-
-def slots(kind: type) -> list[str]:
-    """The attributes that have a slot of their own, as they are called from outside."""
-    names = vars(kind).get("__slots__", ())
-    owner = kind.__name__.lstrip("_")
-    return [
-        f"_{owner}{name}" if name.startswith("__") else name
-        for name in ((names,) if isinstance(names, str) else names)
-        if not name.endswith("__")
-    ]
 
 
 def begun(timing: Timing, chance: Chance | None) -> Waits:

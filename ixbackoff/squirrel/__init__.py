@@ -1,4 +1,5 @@
-"""The squirrel: keeps copies of web resources in an object store, and an index of what it keeps.
+"""The squirrel keeps copies of web resources in an object store, and an index of them.
 
-The reference pipeline of `ixbackoff`, on real parts. Run it with `python -m ixbackoff.squirrel`.
+It is the reference pipeline of `ixbackoff`, on real parts. Run it with
+`python -m ixbackoff.squirrel`.
 """

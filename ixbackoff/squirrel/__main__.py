@@ -14,23 +14,23 @@ LONGEST = 86_400.0
 
 
 def seconds(text: str) -> float:
-    """The number of seconds of a first wait."""
+    """Parse the number of seconds of a first wait."""
     try:
         number = float(text)
     except ValueError:
         number = 0.0
     if not 0 < number <= LONGEST:
-        raise ArgumentTypeError(f"{text} is no time to wait: give seconds, above 0, a day at most")
+        raise ArgumentTypeError(f"{text} is not a wait: give seconds, above 0, a day at most")
     return number
 
 
 def parsed(arguments: list[str] | None) -> Namespace:
-    """The command line's words."""
+    """Parse the command line."""
     parser = Parser(
         prog="python -m ixbackoff.squirrel",
-        description="Keep copies of web resources in an object store, and an index of them. What "
-        "is kept already, by its ETag, is not copied again; a failure that may pass is tried again "
-        "after a wait, at most three times, and no wait is shorter than the one before.",
+        description="Keep copies of web resources in an object store, and an index of them. A "
+        "resource whose ETag is in the index is not copied again. A failure that may pass is tried "
+        "again after a wait, at most three times, and no wait is shorter than the one before.",
         epilog="Exit status: 0 if all resources are kept, 1 if not, 2 if the command is wrong.",
     )
     parser.add_argument("urls", nargs="*", metavar="URL", help="an http:// or https:// resource")
@@ -47,14 +47,15 @@ def parsed(arguments: list[str] | None) -> Namespace:
         "--index",
         metavar="URL",
         help="the list of what is kept: sqlite:///file, postgresql+psycopg://user@host/database "
-        "(default: the file index.sqlite in --folder; none for a store in memory)",
+        "(default: the file index.sqlite in --folder; in memory for a store in memory)",
     )
     parser.add_argument(
         "--folder",
         metavar="FOLDER",
         type=Path,
         default=Path("squirrel"),
-        help="for what has no other place, and for files in passing (default: %(default)s)",
+        help="for temporary files, and by default for the store and the index "
+        "(default: %(default)s)",
     )
     parser.add_argument(
         "--base",
@@ -71,12 +72,12 @@ def parsed(arguments: list[str] | None) -> Namespace:
     parser.add_argument("--verbose", action="store_true", help="show what the program logs")
     words = parser.parse_args(arguments)
     if words.demo == bool(words.urls):
-        parser.error("give the URLs of the resources, or --demo and none")
+        parser.error("give the URLs of the resources, or --demo without any")
     return words
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Keep what the command line names; the exit status."""
+    """Keep the resources that the command line names, and return the exit status."""
     words = parsed(arguments)
     try:
         return run(words)
@@ -86,7 +87,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def run(words: Namespace) -> int:
-    """As `main`, but an interruption goes through."""
+    """Do what `main` does, and let an interruption through."""
     if missing := [package for package in PACKAGES if find_spec(package) is None]:
         names = ", ".join(missing)
         print(f"Not installed: {names}; pip install 'ixbackoff[squirrel]'.", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""The commands that the squirrel has beside the standard ones."""
+"""The commands that the squirrel adds to the standard ones."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from .._words.vocabulary import without_secrets
 
 @dataclass(frozen=True, repr=False)
 class Resource:
-    """What is kept, by its URL. It shows itself without user name, password and query.
+    """A web resource, by its URL. It is shown without user name, password and query.
 
     >>> Resource("https://me:secret@localhost/nuts?token=x")
     Resource('https://localhost/nuts')
 
     Raises:
-        ValueError: the URL is no http(s) one, or its host or port is of no use.
+        ValueError: the URL is not an `http://` or `https://` one with a host and a usable port.
     """
 
     url: str
@@ -32,12 +32,12 @@ class Resource:
             usable = False
         if not usable:
             raise ValueError(
-                f"{str(self)!r} is no URL such as http://host/path or https://host/path."
+                f"{str(self)!r} is not a URL such as http://host/path or https://host/path."
             )
 
     @property
     def name(self) -> str:
-        """The resource's UUID (version 5), of its URL without who asks and without the fragment."""
+        """The UUID (version 5) of the URL without user name, password and fragment."""
         parts = urlsplit(self.url)
         plain = parts._replace(netloc=parts.netloc.rpartition("@")[2], fragment="")
         return str(uuid5(NAMESPACE_URL, plain.geturl()))
@@ -50,11 +50,11 @@ class Resource:
 
 
 class Copy(NamedTuple):
-    """Where a copy is kept.
+    """The place of a copy.
 
     Attributes:
-        bucket: the store.
-        key: the object in it.
+        bucket: the URL of the object store.
+        key: the key of the object in it.
     """
 
     bucket: str
@@ -63,14 +63,14 @@ class Copy(NamedTuple):
 
 @dataclass(frozen=True)
 class GetETag(Command[str | None]):
-    """Ask the origin for the resource's ETag, as it stands; `None` if it gives none."""
+    """Ask the web server for the ETag of a resource; `None` if it does not give one."""
 
     resource: Resource
 
 
 @dataclass(frozen=True)
 class FindCopy(Command[Copy | None]):
-    """Look up in the index where the resource with this ETag is kept."""
+    """Look up in the index where the resource is kept with this ETag."""
 
     resource: Resource
     etag: str
@@ -78,14 +78,14 @@ class FindCopy(Command[Copy | None]):
 
 @dataclass(frozen=True)
 class GenerateUUID(Command[str]):
-    """The resource's name in the store: always the same one, so that a retry orphans nothing."""
+    """Generate the name of a resource in the store, the same one for each retry."""
 
     resource: Resource
 
 
 @dataclass(frozen=True)
 class RecordCopy(Command[None]):
-    """Write to the index where the resource with this ETag is kept, for what stood there."""
+    """Write to the index where the resource is kept with this ETag, over its former entry."""
 
     resource: Resource
     etag: str | None

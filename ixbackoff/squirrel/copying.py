@@ -1,4 +1,4 @@
-"""Keeping resources for real: the pipeline, with the real parts that answer its commands."""
+"""Keeping a resource for real: the pipeline, with handlers for its commands."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ NO_HEADERS_ALONE = frozenset({403, 405, 501})
 
 
 class Parts(NamedTuple):
-    """The real parts that a copy goes through.
+    """The parts that the pipeline needs to run.
 
     Attributes:
-        interpreter: answers the squirrel's commands.
+        interpreter: the handlers of its commands.
         store: the URL of the object store.
-        folder: for files in passing.
-        schedule: how long the waits are.
-        display: who is told of them.
+        folder: the folder for temporary files.
+        schedule: the lengths of the waits.
+        display: the display that shows the waits.
     """
 
     interpreter: Interpreter[Row | Delay]
@@ -36,7 +36,7 @@ class Parts(NamedTuple):
 
 
 def copied(resource: Resource, parts: Parts) -> Line:
-    """Keep one resource; what became of it."""
+    """Keep one resource, and return its line of the table."""
     waits: list[float] = []
 
     def shown(command: Command[Any], handler: Handler) -> Any:
@@ -50,7 +50,7 @@ def copied(resource: Resource, parts: Parts) -> Line:
         kept = program.run(parts.interpreter.around(shown), schedule=parts.schedule)
         result, key = (HIT if kept.hit else COPIED), kept.copy.key
     except Exception as failure:
-        # Its row names the resource already.
+        # The row of the table names the resource already.
         result, key = described(failure).replace(f" {resource}:", ":"), ""
     finally:
         parts.display.over()
@@ -58,7 +58,7 @@ def copied(resource: Resource, parts: Parts) -> Line:
 
 
 def answering(standard: Interpreter[Standard], index: Index) -> Interpreter[Row | Delay]:
-    """Who answers the squirrel's commands: the standard ones as given, its own for real."""
+    """Join handlers for the squirrel's own commands to those of the standard ones."""
     return (
         standard
         | GetETag.handled_by(get_etag)
@@ -68,7 +68,7 @@ def answering(standard: Interpreter[Standard], index: Index) -> Interpreter[Row 
 
 
 def get_etag(command: GetETag) -> str | None:
-    """Ask the origin; one that refuses to be asked for headers alone gives no ETag."""
+    """Send a `HEAD` request; a server that does not allow those counts as one without ETags."""
     try:
         return response_headers(command.resource.url).get("etag")
     except (ClientError, ServerError) as error:

@@ -1,9 +1,8 @@
-"""An origin on loopback that fails as real ones do, and five resources of it."""
+"""The demonstration: five resources on a web server that fails in many ways."""
 
 from __future__ import annotations
 
-from .faults import Down, Fault, Reset, Slow, Status, Truncated
-from .origin import Origin
+from ..testing.web import Down, Fault, Origin, Reset, Slow, Status, Truncated
 
 KIB = 1024
 RESOURCES = {
@@ -13,12 +12,12 @@ RESOURCES = {
     "/hazelnuts": b"hazelnut" * 20 * KIB,
     "/walnuts": b"walnut" * 300 * KIB,
 }
-FAULTS: dict[tuple[str, str], list[Fault | None]] = {
-    ("GET", "/acorns"): [Down(seconds=0.15)],
-    ("GET", "/beechnuts"): [Reset(after=10 * KIB), Reset()],
-    ("GET", "/chestnuts"): [Truncated(after=30 * KIB), Status(500)],
-    ("HEAD", "/hazelnuts"): [Status(503, retry_after=1)],
-    ("GET", "/walnuts"): [Status(429, retry_after=1), Slow(seconds=0.02, piece=32 * KIB)],
+FAULTS: dict[str, list[Fault | None]] = {
+    "GET /acorns": [Down(seconds=0.15)],
+    "GET /beechnuts": [Reset(after=10 * KIB), Reset()],
+    "GET /chestnuts": [Truncated(after=30 * KIB), Status(500)],
+    "HEAD /hazelnuts": [Status(503, retry_after=1)],
+    "GET /walnuts": [Status(429, retry_after=1), Slow(seconds=0.02, piece=32 * KIB)],
 }
 WHAT_HAPPENS = (
     "An origin on loopback refuses connections, resets them, breaks off in mid-body,\n"
@@ -28,5 +27,5 @@ WHAT_HAPPENS = (
 
 
 def origin() -> Origin:
-    """The origin, to be entered."""
+    """Make the web server of the demonstration; it runs inside its `with` block."""
     return Origin(RESOURCES, FAULTS)

@@ -1,4 +1,4 @@
-"""What a person sees of the squirrel: waits, long downloads, and a table at the end."""
+"""The output on a terminal: waits, long downloads, and a table at the end."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ COPIED = "copied"
 LONG = 0.5
 """Seconds after which a download is long enough for a bar."""
 WIDE = 120
-"""Columns of a terminal on which a key has room beside its resource."""
+"""Columns of a terminal that is wide enough for a key beside its resource."""
 UNBOUNDED = 100_000
 KEY = 36
 REST = 27
-"""Columns that the numbers and the lines between take."""
+"""Columns for the numbers and the lines between."""
 
 
 class Line(NamedTuple):
-    """What became of one resource.
+    """A line of the closing table: the result for one resource.
 
     Attributes:
-        resource: its URL, as it may be shown.
-        result: "hit", "copied", or what failed.
-        attempts: how often it was tried.
-        waited: seconds waited between them.
-        key: the object's key, "" if it is not kept.
+        resource: its URL, without secrets.
+        result: "hit", "copied", or a description of the failure.
+        attempts: the number of tries.
+        waited: the sum of the waits between them, in seconds.
+        key: the key of the object, "" if the resource is not kept.
     """
 
     resource: str
@@ -49,20 +49,20 @@ class Line(NamedTuple):
 
     @property
     def hit(self) -> bool:
-        """Whether the resource was kept already."""
+        """`True` if the resource was kept already."""
         return self.result == HIT
 
     @property
     def kept(self) -> bool:
-        """Whether the resource is kept now."""
+        """`True` if the resource is kept now."""
         return bool(self.key)
 
 
 class Display:
-    """Shows what happens while it happens, on standard error.
+    """A display of the progress, on standard error.
 
     Args:
-        verbose: whether what the program logs is to be shown, too.
+        verbose: show the log of the program, too.
     """
 
     def __init__(self, verbose: bool = False) -> None:
@@ -76,7 +76,7 @@ class Display:
         self.verbose = verbose
 
     def wait(self, what: object, delay: Delay) -> None:
-        """A wait begins: what failed, on which rung, how long it takes."""
+        """Show a wait: the failure before it, its rung, and its length."""
         self.over()
         failed = described(delay.failure).rstrip(".")
         if str(what) not in failed:
@@ -85,7 +85,7 @@ class Display:
         self.say(f"{failed}; on N{delay.rung} ({left} left), waiting {delay.seconds:g} s")
 
     def progress(self, download: Download, done: int, total: int | None) -> None:
-        """So many bytes of a download are done."""
+        """Show the progress of a download that takes long, as a bar."""
         now = monotonic()
         long = now - self._begun.setdefault(download, now) >= LONG
         if not (long and self._console.is_terminal):
@@ -97,7 +97,7 @@ class Display:
         self._progress.update(self._bars[download], completed=done, total=total)
 
     def over(self) -> None:
-        """No download is running any more."""
+        """Remove all bars, since no download is running any more."""
         if self._bars:
             self._progress.stop()
         for bar in self._bars.values():
@@ -106,14 +106,14 @@ class Display:
         self._begun.clear()
 
     def say(self, text: str) -> None:
-        """One line."""
-        # An ETag comes from anywhere, and a terminal obeys control characters.
+        """Print one line."""
+        # A server may have put control characters into an ETag, and a terminal would obey them.
         plain = "".join(each if each.isprintable() else "?" for each in text)
         self._console.print(plain, markup=False, soft_wrap=True)
 
 
 def described(failure: BaseException | None) -> str:
-    """A failure in one line: its sentence, or its kind if it has none.
+    """Describe a failure in one line: by its sentence, or by its class if it has none.
 
     >>> described(ConnectionError("no route to host")), described(KeyError(1))
     ('no route to host', 'KeyError: 1')
@@ -125,7 +125,7 @@ def described(failure: BaseException | None) -> str:
 
 
 def show(lines: list[Line]) -> None:
-    """The closing table, on standard output; a key stands in one piece whatever the terminal."""
+    """Print the closing table on standard output; no key is broken, however narrow the terminal."""
     console = Console(highlight=False, markup=False)
     if not console.is_terminal:
         console.width = UNBOUNDED

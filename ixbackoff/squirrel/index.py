@@ -1,4 +1,4 @@
-"""The index of what is kept: one row a resource, in SQLite or PostgreSQL."""
+"""The index of the copies: one row for each resource, in SQLite or PostgreSQL."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ DRIVERS = {
     "postgresql+psycopg": POSTGRESQL,
 }
 OPTIONS: dict[str, Mapping[str, str]] = {
-    SQLITE: {"timeout": "1"},  # seconds for which it waits, unseen, for a lock
+    SQLITE: {"timeout": "1"},  # seconds for a lock; this wait is not shown
     POSTGRESQL: {"connect_timeout": "10"},
 }
-# SQLite's names; PostgreSQL's classes of codes (connection, rollback, resources, held by others,
-# intervention), its code for a table that another process is just making, and the error without a
-# code that there is when there is no connection.
+# The names of SQLite. The classes of codes of PostgreSQL: connection, rollback, resources, object
+# in use, intervention; and its code for a table that another process is making. The last one is
+# the class of an error without a code, which means that there is no connection.
 PASSING = (
     *("SQLITE_BUSY", "SQLITE_LOCKED"),
     *("08", "40", "53", "55", "57", "23505"),
@@ -49,27 +49,27 @@ WORDS = {
     "SQLITE_LOCKED": "another program has locked it",
     "SQLITE_CANTOPEN": "the file cannot be opened or made, so look at its folder",
     "SQLITE_CORRUPT": "the file is damaged",
-    "SQLITE_ERROR": "its table copies is of another kind, so give another file",
+    "SQLITE_ERROR": "its table copies has other columns, so give another file",
     "SQLITE_FULL": "the disk is full",
-    "SQLITE_NOTADB": "the file is no SQLite database, so give another one",
+    "SQLITE_NOTADB": "the file is not an SQLite database, so give another one",
     "SQLITE_READONLY": "the file may only be read",
     "42501": "its user may not write to it",
-    "42703": "its table copies is of another kind, so give another database",
-    "ProgrammingError": "its URL has a part of no use to the driver",
+    "42703": "its table copies has other columns, so give another database",
+    "ProgrammingError": "its URL has a part that the driver does not know",
     "OperationalError": "no connection, so look at the host, user and password in its URL",
 }
 
 
 class IndexUnavailable(Transient):
-    """The index cannot be reached now, or somebody else holds it."""
+    """The index cannot be reached now, or another program has locked it."""
 
 
 class IndexBroken(Exception):
-    """The index cannot be used: it is no database, it is read-only, or it refuses."""
+    """The index cannot be used: it is not a database, or it may not be written."""
 
 
 class Index:
-    """What is kept where, in the database that `url` names.
+    """The places of the copies, in the database that `url` names.
 
     >>> from ixbackoff.squirrel.commands import Resource
     >>> with Index("sqlite://") as index:
@@ -82,9 +82,9 @@ class Index:
         url: `sqlite:///file` or `postgresql+psycopg://user:password@host/database`.
 
     Raises:
-        ValueError: the URL names no database of these kinds.
-        IndexBroken: what it names cannot be used.
-        IndexUnavailable: it cannot be reached now.
+        ValueError: the URL does not name a database of these kinds.
+        IndexBroken: the database cannot be used.
+        IndexUnavailable: the database cannot be reached now.
         ImportError: the driver is missing; the error names the extra to install.
     """
 
@@ -101,7 +101,7 @@ class Index:
             raise
 
     def find(self, command: FindCopy) -> Copy | None:
-        """Where the resource with this ETag is kept, if it is."""
+        """Return where the resource is kept with this ETag, or `None`."""
         wanted = select(COPIES.c.bucket, COPIES.c.key).where(
             COPIES.c.name == command.resource.name, COPIES.c.etag == command.etag
         )
@@ -110,7 +110,7 @@ class Index:
         return None if row is None else Copy(row.bucket, row.key)
 
     def record(self, command: RecordCopy) -> None:
-        """Write where the resource is kept, in place of what stood there."""
+        """Write where the resource is kept, in place of its former entry."""
         columns = {
             "resource": str(command.resource),
             "etag": command.etag,
@@ -123,7 +123,7 @@ class Index:
 
     @property
     def interpreter(self) -> Interpreter[FindCopy | RecordCopy]:
-        """Answers the commands that are about the index."""
+        """The handlers of the commands that are about the index."""
         return FindCopy.handled_by(self.find) | RecordCopy.handled_by(self.record)
 
     def __enter__(self) -> Self:
@@ -134,7 +134,7 @@ class Index:
 
     @contextmanager
     def _failures(self) -> Generator[None]:
-        """The library's errors as failures, without what they quote of the URL."""
+        """Raise errors of the library as failures that quote nothing of the URL."""
         try:
             yield
         except DBAPIError as error:
@@ -148,7 +148,7 @@ class Index:
 
 
 def _opened(url: str | URL) -> tuple[Engine, str]:
-    """The engine of a database, and how it may be called."""
+    """Open a database; return its engine, and its name without secrets."""
     wrong = ValueError(
         "The index is named by a URL: sqlite:///file or "
         "postgresql+psycopg://user:password@host/database."
@@ -172,7 +172,7 @@ def _opened(url: str | URL) -> tuple[Engine, str]:
 
 
 def _state(error: DBAPIError) -> str:
-    """What the database said, as its own short code: its sentences may quote user names."""
+    """Return the code of a database's error; its sentences may quote user names."""
     cause = error.orig
     code = getattr(cause, "sqlite_errorname", None) or getattr(cause, "sqlstate", None)
     return str(code or type(error).__name__)

@@ -1,4 +1,4 @@
-"""What the program logs, while the squirrel runs."""
+"""The log of the program, as lines of the display."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .display import Display
 
 
 class Lines(logging.Handler):
-    """A log as lines of the display: they and its bars share the terminal."""
+    """A log handler that prints by way of the display, which shares the terminal with its bars."""
 
     def __init__(self, display: Display) -> None:
         super().__init__()
@@ -19,12 +19,12 @@ class Lines(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         if not (isinstance(record.args, tuple) and isinstance(record.args[0], Delay)):
-            self.display.say(self.format(record))  # waits are shown in any case
+            self.display.say(self.format(record))  # the display shows waits itself
 
 
 @contextmanager
 def log_shown(display: Display) -> Generator[None]:
-    """The program's log is shown, if the display is verbose."""
+    """Show the log of the program in this block, if the display is verbose."""
     program = logging.getLogger("ixbackoff")
     level = program.level
     lines = Lines(display)

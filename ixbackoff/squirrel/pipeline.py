@@ -1,4 +1,4 @@
-"""What the squirrel does, as a program: it says what to ask for, and nobody is asked yet."""
+"""The pipeline as a program: the commands that keep a resource, in order."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ Row: TypeAlias = GetETag | FindCopy | GenerateUUID | RecordCopy | Download | Upl
 
 
 class Kept(NamedTuple):
-    """A resource that is kept.
+    """The result for a resource that is kept.
 
     Attributes:
-        copy: where.
-        hit: whether it was kept already.
+        copy: the place of the copy.
+        hit: `True` if it was kept already.
     """
 
     copy: Copy
@@ -25,7 +25,7 @@ class Kept(NamedTuple):
 
 @attempt
 def keep(resource: Resource, store: str, folder: str) -> Do[Row, Kept]:
-    """Keep the resource in the object store `store`, by way of a file in `folder`."""
+    """Copy the resource into the object store at `store`, by way of a file in `folder`."""
     bucket = without_secrets(store)
     etag = yield from GetETag(resource)
     yield from Log(f"got etag {etag} for resource {resource}")
@@ -37,7 +37,7 @@ def keep(resource: Resource, store: str, folder: str) -> Do[Row, Kept]:
     key = yield from GenerateUUID(resource)
     path, copy = f"{folder}/{key}", Copy(bucket, key)
     yield from Download(resource.url, path)
-    # The object changes before the index does: until both are done, no ETag is a hit.
+    # The object is replaced before the index knows: until then, no ETag may be a hit.
     yield from RecordCopy(resource, None, copy)
     yield from Upload(path, f"{store}/{key}")
     yield from Log(f"writing to the index: {resource}, etag {etag}")
@@ -46,7 +46,7 @@ def keep(resource: Resource, store: str, folder: str) -> Do[Row, Kept]:
 
 
 def squirrel(resource: Resource, store: str, folder: str) -> Program[N3, Z, Kept, Row | Delay]:
-    """Keep the resource; on a transient failure wait, at most three times, and go on there.
+    """Keep the resource; after a transient failure wait, at most three times, and go on from there.
 
     >>> from ixbackoff import plan
     >>> resource = Resource("http://localhost/nuts")

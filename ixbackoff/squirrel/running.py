@@ -1,4 +1,4 @@
-"""Running the squirrel: over the resources of a command line, or as a demonstration."""
+"""Running the squirrel, for the resources of a command line or as a demonstration."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ STORE = re.compile(r"(file://(localhost)?/+[^/?#]|memory://|s3://[^/@?#]+($|/))[
 
 @dataclass(frozen=True)
 class Places:
-    """Where things are kept.
+    """The places of the store, the index and the temporary files.
 
     Attributes:
         store: the URL of the object store, without a slash at its end.
-        stores: stores that are made already, by their URLs.
+        stores: stores that are open already, by their URLs.
         index: the URL of the index.
-        folder: for files in passing.
+        folder: the folder for temporary files.
     """
 
     store: str
@@ -50,14 +50,14 @@ class Places:
 
 
 def kept(words: Namespace) -> int:
-    """Keep the resources that the command line names; the exit status.
+    """Keep the resources that the command line names, and return the exit status.
 
     Raises:
-        ValueError: a URL on the command line is of no use; it says which and why.
+        ValueError: a URL on the command line cannot be used; the error says which and why.
         OSError: a folder cannot be written to.
         IndexBroken: the index cannot be used.
         IndexUnavailable: the index cannot be reached.
-        ImportError: a package is missing; it says what to install.
+        ImportError: a package is missing; the error says what to install.
     """
     resources = [Resource(url) for url in words.urls]
     schedule = Exponential(base=1.0 if words.base is None else words.base)
@@ -66,7 +66,7 @@ def kept(words: Namespace) -> int:
 
 
 def demonstrated(words: Namespace) -> int:
-    """Keep five resources of an origin that fails, twice; 0 if the second time all are hits."""
+    """Run the demonstration, and return 0 if all resources are hits the second time."""
     schedule = Exponential(base=0.1 if words.base is None else words.base)
     print(WHAT_HAPPENS, "", "The first time:", sep="\n", flush=True)
     with TemporaryDirectory(prefix="squirrel-") as name, origin() as place:
@@ -79,23 +79,23 @@ def demonstrated(words: Namespace) -> int:
 
 
 def places_in(folder: Path) -> Places:
-    """Everything in one folder."""
+    """Put the store, the index and the temporary files into one folder."""
     index = URL.create("sqlite", database=str(folder / "index.sqlite"))
     return Places((folder / "objects").as_uri(), {}, index, folder)
 
 
 def places_of(words: Namespace) -> Places:
-    """What the command line says, and for what it does not say, the folder.
+    """Take the places from the command line; those that it does not name are in its folder.
 
     Raises:
-        ValueError: the store or its endpoint is of no use.
+        ValueError: the store or its endpoint cannot be used.
     """
     places = places_in(words.folder.absolute())
     if words.store:
         if not STORE.fullmatch(words.store):
             shown = without_secrets(words.store)
             raise ValueError(
-                f"{shown!r} names no store: give file:///folder, memory:// or s3://bucket/prefix."
+                f"{shown!r} does not name a store: give file:///folder, memory:// or s3://bucket/prefix."
             )
         in_memory = words.store.startswith("memory://")
         places = replace(
@@ -110,14 +110,14 @@ def places_of(words: Namespace) -> Places:
         bucket = rest.partition("/")[0]
         places.stores[f"s3://{bucket}"] = s3_store(bucket, endpoint=words.endpoint)
     elif words.endpoint:
-        raise ValueError("--endpoint is for a store in S3: give --store s3://bucket/prefix.")
+        raise ValueError("--endpoint needs a store in S3: give --store s3://bucket/prefix.")
     return places
 
 
 def keep_all(
     resources: Iterable[Resource], places: Places, schedule: Exponential, display: Display
 ) -> list[Line]:
-    """Keep these resources, one after the other, and show what became of them."""
+    """Keep these resources, one after the other, and print a table of the results."""
     lines: list[Line] = []
     standard = live(progress=display.progress, stores=places.stores)
     try:
@@ -130,7 +130,7 @@ def keep_all(
             parts = Parts(answering(standard, index), places.store, work, schedule, display)
             for resource in resources:
                 lines.append(copied(resource, parts))  # noqa: PERF401
-    finally:  # what was kept before Ctrl-C is shown, too
+    finally:  # after Ctrl-C, too
         if lines:
             show(lines)
     return lines
@@ -138,7 +138,7 @@ def keep_all(
 
 @contextmanager
 def store_checked(places: Places) -> Generator[None]:
-    """What is wrong with the store is said before anything is done."""
+    """Open the store before the block, so that a store that cannot be used is found at once."""
     parts = urlsplit(places.store)
     with made(Path(unquote(parts.path))) if parts.scheme == "file" else nullcontext():
         store_of(f"{places.store}/key", places.stores)
@@ -146,7 +146,7 @@ def store_checked(places: Places) -> Generator[None]:
 
 
 def index_opened(url: str | URL, schedule: Exponential, display: Display) -> Index:
-    """The index; if it is not available, that may pass, too."""
+    """Open the index; while it is not available, wait and try again."""
 
     def shown(command: Command[Any], handler: Handler) -> Any:
         if isinstance(command, Delay):

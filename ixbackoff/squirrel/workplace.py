@@ -1,4 +1,4 @@
-"""Folders that come and go: one for files in passing, and those that nothing was put into."""
+"""Temporary folders, and folders that are removed if they stay empty."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from tempfile import mkdtemp
 
-PREFIX = ".squirrel-work-"  # what begins so is removed, so it must be nobody else's name
+PREFIX = ".squirrel-work-"  # folders that begin so are removed, so nobody else may use it
 
 
 @contextmanager
 def made(folder: Path) -> Generator[Path]:
-    """The folder, made if it is missing; and gone at the end if it was and is still empty.
+    """Make a folder if it is missing; at the end, remove it again if it is empty.
 
     Raises:
-        OSError: it cannot be made.
+        OSError: the folder cannot be made.
     """
     missing = [place for place in (folder, *folder.parents) if not place.exists()]
     try:
@@ -32,10 +32,9 @@ def made(folder: Path) -> Generator[Path]:
 
 @contextmanager
 def workplace(home: Path) -> Generator[Path]:
-    """A folder in `home` of this process's own, removed at the end.
+    """Make a folder in `home` for this process alone, and remove it at the end.
 
-    What a killed process left behind is removed too: a workplace is locked for as long as its
-    process lives.
+    Folders of killed processes are removed, too: a folder is locked while its process lives.
 
     Raises:
         OSError: `home` cannot be written to.

@@ -29,8 +29,7 @@ from ixbackoff import (
     do,
 )
 from ixbackoff.live import Limits, live, response_headers
-from ixbackoff.squirrel.faults import Fault, Hang, Redirect, Status
-from ixbackoff.squirrel.origin import Origin
+from ixbackoff.testing.web import Fault, Hang, Late, Origin, Redirect, Status
 
 from ..support.origins import (
     ASYNC,
@@ -39,7 +38,6 @@ from ..support.origins import (
     SECONDS,
     SYNC,
     Drip,
-    Slowly,
     Way,
     each_async_way,
     each_way,
@@ -58,7 +56,7 @@ Server: TypeAlias = Callable[[], AbstractContextManager[str]]
 
 @pytest.fixture(autouse=True, scope="module")
 def read_once(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """What the libraries read once and keep, such as certificates, they read now."""
+    """Let the libraries read now what they read once, such as certificates."""
     path = str(tmp_path_factory.mktemp("folder") / "a")
     for way in (SYNC, *ASYNC):
         with Origin({"/a": b"acorn"}) as origin:
@@ -67,8 +65,8 @@ def read_once(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 @contextmanager
 def redirecting() -> Generator[str]:
-    for_ever = repeat(Slowly(0.1, Redirect("/a")))
-    with Origin({}, {("GET", "/a"): for_ever, ("HEAD", "/a"): for_ever}) as origin:
+    for_ever = repeat(Late(0.1, Redirect("/a")))
+    with Origin({}, {"GET /a": for_ever, "HEAD /a": for_ever}) as origin:
         yield f"{origin.url}/a"
 
 
@@ -173,22 +171,22 @@ def test_a_proxy_has_no_more_time_than_others(
 
 @each_way
 def test_a_ladder_gives_up_in_time_where_nothing_is_answered(way: Way, tmp_path: Path) -> None:
-    with nothing_left(tmp_path), Origin({}, {("GET", "/a"): repeat(Hang())}) as origin:
+    with nothing_left(tmp_path), Origin({}, {"GET /a": repeat(Hang())}) as origin:
         program = at(N5).retry(Download(f"{origin.url}/a", str(tmp_path / "a")))
         with taking(1.0), pytest.raises(DeadlineExceeded) as caught:
             way.run(program, limits=Limits(), schedule=OFTEN, within=1.0)
     assert str(caught.value) == "not done within 1 s (Download was running)"
-    assert origin.counts["GET", "/a"] == 1
+    assert origin.counts["GET /a"] == 1
 
 
 @each_way
 def test_a_ladder_begins_no_wait_that_would_end_too_late(way: Way, tmp_path: Path) -> None:
-    with nothing_left(tmp_path), Origin({}, {("GET", "/a"): repeat(Status(503))}) as origin:
+    with nothing_left(tmp_path), Origin({}, {"GET /a": repeat(Status(503))}) as origin:
         program = at(N5).retry(Download(f"{origin.url}/a", str(tmp_path / "a")))
         with taking(0.3), pytest.raises(ServerError) as caught:
             way.run(program, schedule=OFTEN, within=0.6)  # 0.1 + 0.2, and 0.4 would be too long
     assert "0.4 s would end after the deadline" in " ".join(caught.value.__notes__)
-    assert origin.counts["GET", "/a"] == 3
+    assert origin.counts["GET /a"] == 3
 
 
 @each_way
@@ -196,32 +194,32 @@ def test_a_server_that_asks_for_a_year_is_believed(way: Way, tmp_path: Path) -> 
     year = 365 * 24 * 3600
     asked: list[int | str] = [year, formatdate(time.time() + year, usegmt=True)]
     script = [Status(503, retry_after) for retry_after in asked]
-    with Origin({}, {("GET", "/a"): script}) as origin:
+    with Origin({}, {"GET /a": script}) as origin:
         program = at(N5).retry(Download(f"{origin.url}/a", str(tmp_path / "a")))
         for _ in asked:
             with taking(0.0), pytest.raises(ServerError) as caught:
                 way.run(program, within=10.0)
             assert caught.value.retry_after == pytest.approx(year, abs=5)
             assert "not tried again" in " ".join(caught.value.__notes__)
-    assert origin.counts["GET", "/a"] == 2
+    assert origin.counts["GET /a"] == 2
 
 
 @pytest.mark.parametrize("asked", ["Thu, 01 Jan 1970 00:00:00 GMT", "0", "-5", "soon", "1e-9", ""])
 def test_no_answer_of_a_server_makes_a_wait_shorter(asked: str, tmp_path: Path) -> None:
-    with Origin({"/a": b"acorn"}, {("GET", "/a"): [Status(503, asked), None]}) as origin:
+    with Origin({"/a": b"acorn"}, {"GET /a": [Status(503, asked), None]}) as origin:
         program = at(N5).retry(Download(f"{origin.url}/a", str(tmp_path / "a")))
         with taking(0.1):
             SYNC.run(program, schedule=OFTEN, within=5.0)
-    assert origin.counts["GET", "/a"] == 2
+    assert origin.counts["GET /a"] == 2
 
 
 @pytest.mark.parametrize("hangs", [Hang(), Drip(HEAD)], ids=["silent", "dripping"])
 def test_the_first_failure_of_some_at_once_ends_the_others_in_mid_download(
     hangs: Fault, tmp_path: Path
 ) -> None:
-    faults: dict[tuple[str, str], Iterable[Fault]] = {
-        ("GET", "/slow"): repeat(hangs),
-        ("GET", "/gone"): repeat(Status(404)),
+    faults: dict[str, Iterable[Fault]] = {
+        "GET /slow": repeat(hangs),
+        "GET /gone": repeat(Status(404)),
     }
     with nothing_left(tmp_path), Origin({}, faults) as origin, taking(0):
         some = [Download(f"{origin.url}/{name}", str(tmp_path / name)) for name in ("slow", "gone")]
@@ -230,7 +228,7 @@ def test_the_first_failure_of_some_at_once_ends_the_others_in_mid_download(
 
 
 def test_ctrl_c_ends_some_downloads_at_once(tmp_path: Path) -> None:
-    faults = {("GET", "/a"): repeat(Hang()), ("GET", "/b"): repeat(Hang())}
+    faults = {"GET /a": repeat(Hang()), "GET /b": repeat(Hang())}
     with nothing_left(tmp_path), Origin({}, faults) as origin, taking(0.5):
         some = [Download(f"{origin.url}/{name}", str(tmp_path / name)) for name in ("a", "b")]
         pressed = Timer(0.5, signal.pthread_kill, [get_ident(), signal.SIGINT])

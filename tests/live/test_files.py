@@ -19,8 +19,7 @@ from ixbackoff import N3, Download, Exponential, NotReady, at
 from ixbackoff._words.failures import WORTH_ANOTHER_TRY
 from ixbackoff.live import live
 from ixbackoff.live.files import PartFile
-from ixbackoff.squirrel.faults import Slow
-from ixbackoff.squirrel.origin import Origin
+from ixbackoff.testing.web import Origin, Slow
 
 from ..support.origins import SYNC, Way, each_way
 
@@ -39,7 +38,7 @@ def test_a_killed_download_leaves_nothing_after_the_next(tmp_path: Path) -> None
         "import sys; from ixbackoff import N0, Download, at; from ixbackoff.live import live; "
         "at(N0).do(Download(*sys.argv[1:])).run(live())"
     )
-    with Origin({"/a": ACORN}, {("GET", "/a"): [Slow(0.02, 1000)]}) as origin:
+    with Origin({"/a": ACORN}, {"GET /a": [Slow(0.02, 1000)]}) as origin:
         with in_another_process(program, f"{origin.url}/a", str(target)) as killed:
             while not (part.exists() and part.stat().st_size):
                 assert killed.poll() is None
@@ -142,7 +141,7 @@ def test_a_second_download_into_a_file_waits_for_the_first(way: Way, tmp_path: P
         command = Download(f"{origin.url}/a", str(target))
         with PartFile(str(target)) as part:
             part.write(b"acorn")
-            with pytest.raises(NotReady, match="another download into it is under way"):
+            with pytest.raises(NotReady, match="another download into it is running"):
                 way.perform(command)
             part.commit()
         assert target.read_bytes() == b"acorn"
@@ -175,7 +174,7 @@ def test_downloads_that_meet_never_mix(tmp_path: Path) -> None:
     target = tmp_path / "a"
     contents = {f"/{n}": bytes([n]) * 100_000 for n in range(4)}
     whole = set(contents.values())
-    with Origin(contents, {("GET", path): repeat(Slow(0.001, 20_000)) for path in contents}) as o:
+    with Origin(contents, {path: repeat(Slow(0.001, 20_000)) for path in contents}) as o:
         programs = [
             at(N3).retry(Download(o.url + path, str(target)), on=NotReady) for path in contents
         ] * 4

@@ -16,14 +16,15 @@ import pytest
 from ixbackoff import N0, N2, Download, Exponential, Log, Throw, Upload, at, call
 from ixbackoff._running.sleeping import LONGEST_SLEEP
 from ixbackoff.schedules import Listed
-from ixbackoff.squirrel.faults import Fault, Hang, Malformed, Redirect, Reset, Status, Truncated
-from ixbackoff.squirrel.origin import Origin
+from ixbackoff.testing.web import Fault, Hang, Malformed, Origin, Redirect, Reset, Status, Truncated
 
 from ..support.origins import SYNC, Way, each_way
 
 
 @each_way
-def test_log_goes_to_logging_and_is_no_format(way: Way, caplog: pytest.LogCaptureFixture) -> None:
+def test_log_goes_to_logging_and_is_not_a_format(
+    way: Way, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.DEBUG)
     way.run(at(N0).do(Log("100 %s of {it}")).do(Log("ouch", logging.ERROR)))
     way.run(at(N0).do(Log("elsewhere", 10)), logger=logging.getLogger("other"))
@@ -75,12 +76,12 @@ def test_nothing_is_left_open(way: Way, tmp_path: Path) -> None:
         way.perform(upload)
         before = len(os.listdir("/proc/self/fd"))
         for fault in faults:
-            origin.script("GET", "/a", repeat(fault))
+            origin.script("GET /a", repeat(fault))
             with pytest.raises(Exception, match="/a"):
                 way.perform(command)
-        origin.script("GET", "/a", ())
+        origin.script("GET /a", ())
         way.perform(command)
-        with pytest.raises(ValueError, match="names no store"):
+        with pytest.raises(ValueError, match="does not name a store"):
             way.perform(Upload(command.path, "nowhere"))
         way.perform(upload)
         while threading.active_count() > threads:
@@ -125,6 +126,6 @@ print(sorted({"anyio", "asyncio", "httpx2", "obstore", "trio"} & set(sys.modules
 
 
 def said_by(program: str) -> str:
-    """What a program of its own process prints."""
+    """Run a program in a process of its own, and return what it prints."""
     arguments = [sys.executable, "-c", program]
     return subprocess.run(arguments, capture_output=True, text=True, check=True).stdout  # noqa: S603

@@ -19,7 +19,7 @@ from cryptography.x509.oid import NameOID
 
 from ixbackoff import Download
 from ixbackoff._words.failures import WORTH_ANOTHER_TRY
-from ixbackoff.squirrel.origin import Origin
+from ixbackoff.testing.web import Origin
 
 from ..support.origins import SYNC, Way, each_way
 
@@ -79,7 +79,7 @@ def answering(certificate: Path) -> Generator[str]:
 
 
 @each_way
-def test_a_certificate_that_is_not_trusted_is_no_passing_failure(
+def test_a_certificate_that_is_not_trusted_is_not_worth_another_try(
     way: Way, certificate: Path, tmp_path: Path
 ) -> None:
     with (

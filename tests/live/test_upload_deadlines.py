@@ -14,8 +14,7 @@ from obstore.store import S3Store
 from ixbackoff import N0, DeadlineExceeded, Upload, at
 from ixbackoff.live import uploads
 from ixbackoff.live.times import Deadline
-from ixbackoff.squirrel.faults import Fault, Hang, Status
-from ixbackoff.squirrel.origin import Origin
+from ixbackoff.testing.web import Fault, Hang, Late, Origin, Status
 
 from ..support.origins import (
     ASYNC,
@@ -24,7 +23,6 @@ from ..support.origins import (
     SECONDS,
     SYNC,
     Drip,
-    Slowly,
     Way,
     answered,
     each_async_way,
@@ -41,7 +39,7 @@ BEGUN = b"<InitiateMultipartUploadResult><UploadId>1</UploadId></InitiateMultipa
 
 @pytest.fixture(autouse=True, scope="module")
 def opened_once() -> None:
-    """What the libraries read and open once and keep, they read and open now."""
+    """Let the libraries open now what they open once and keep."""
     store = S3Store(
         "bucket",
         config={"endpoint": "http://127.0.0.1:1", "access_key_id": "a", "secret_access_key": "a"},
@@ -67,8 +65,8 @@ STORES = {
     "drips": Store(5, puts=Drip()),
     "begins no upload": Store(LARGE, posts=(Hang(),)),
     "takes no part": Store(LARGE, posts=(answered(BEGUN),)),
-    "ends no upload": Store(LARGE, posts=(Slowly(0.1, answered(BEGUN)), Hang()), puts=answered()),
-    "drips at the end": Store(LARGE, posts=(Slowly(0.1, answered(BEGUN)), Drip()), puts=answered()),
+    "ends no upload": Store(LARGE, posts=(Late(0.1, answered(BEGUN)), Hang()), puts=answered()),
+    "drips at the end": Store(LARGE, posts=(Late(0.1, answered(BEGUN)), Drip()), puts=answered()),
 }
 CASES = [(SYNC, name) for name in STORES]
 CASES += [(way, name) for way in ASYNC for name in ("never answers", "takes no part")]
@@ -82,9 +80,9 @@ def test_an_upload_ends_with_its_program(
     source = tmp_path / "source"
     source.write_bytes(bytes(store.size))
     scripts = {
-        ("POST", "/bucket/key"): store.posts,
-        ("PUT", "/bucket/key"): repeat(store.puts),
-        ("DELETE", "/bucket/key"): repeat(HANGS),
+        "POST /bucket/key": store.posts,
+        "PUT /bucket/key": repeat(store.puts),
+        "DELETE /bucket/key": repeat(HANGS),
     }
     with Origin({}, scripts) as origin:
         aws.setenv("AWS_ENDPOINT_URL", origin.url)
@@ -106,17 +104,17 @@ def test_the_parts_of_an_upload_are_removed_where_the_store_still_listens(
     aws.setattr(uploads, "GRACE", 5.0)  # not a matter of how busy the machine is
     source = tmp_path / "source"
     source.write_bytes(bytes(LARGE))
-    scripts: dict[tuple[str, str], list[Fault]] = {
-        ("POST", "/bucket/key"): [answered(BEGUN)],
-        ("PUT", "/bucket/key"): [Hang()] * 3,
-        ("DELETE", "/bucket/key"): [Status(204)],
+    scripts: dict[str, list[Fault]] = {
+        "POST /bucket/key": [answered(BEGUN)],
+        "PUT /bucket/key": [Hang()] * 3,
+        "DELETE /bucket/key": [Status(204)],
     }
     with Origin({}, scripts) as origin:
         aws.setenv("AWS_ENDPOINT_URL", origin.url)
         program = at(N0).do(Upload(str(source), "s3://bucket/key"))
         with pytest.raises(DeadlineExceeded) as caught:
             way.run(program, limits=PATIENT, within=SECONDS)
-    assert origin.counts["DELETE", "/bucket/key"] == 1
+    assert origin.counts["DELETE /bucket/key"] == 1
     if way is SYNC:
         assert str(caught.value.__cause__).startswith("s3://bucket/key: not done within 0.")
 
@@ -128,16 +126,16 @@ def test_the_parts_of_a_cancelled_upload_are_removed(
     aws.setattr(uploads, "GRACE", 5.0)  # not a matter of how busy the machine is
     source = tmp_path / "source"
     source.write_bytes(bytes(8 * LARGE))
-    scripts: dict[tuple[str, str], Iterable[Fault]] = {
-        ("POST", "/bucket/key"): [answered(BEGUN)],
-        ("PUT", "/bucket/key"): repeat(Slowly(0.02, answered())),
-        ("DELETE", "/bucket/key"): [Status(204)],
+    scripts: dict[str, Iterable[Fault]] = {
+        "POST /bucket/key": [answered(BEGUN)],
+        "PUT /bucket/key": repeat(Late(0.02, answered())),
+        "DELETE /bucket/key": [Status(204)],
     }
     with Origin({}, scripts) as origin:
         aws.setenv("AWS_ENDPOINT_URL", origin.url)
         with nothing_left(tmp_path):
             way.cancelled(Upload(str(source), "s3://bucket/key"), lambda: len(origin.requests) > 2)
-    assert origin.counts["DELETE", "/bucket/key"] == 1
+    assert origin.counts["DELETE /bucket/key"] == 1
 
 
 def test_a_store_with_limits_of_its_own_has_no_more_time(
@@ -184,7 +182,7 @@ def test_a_cancelled_upload_does_not_wait_for_its_store(
 ) -> None:
     source = tmp_path / "source"
     source.write_bytes(b"acorn")
-    with Origin({}, {("PUT", "/bucket/key"): [Hang()]}) as origin:
+    with Origin({}, {"PUT /bucket/key": [Hang()]}) as origin:
         aws.setenv("AWS_ENDPOINT_URL", origin.url)
         begin = time.monotonic()
         with nothing_left(tmp_path):

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ixbackoff.squirrel.commands import Resource
-from ixbackoff.squirrel.origin import Origin
+from ixbackoff.testing.web import Origin
 
 from ..support.squirrels import Ran, Squirrel, files_below, tidy
 
@@ -50,7 +50,7 @@ def check_refused(ran: Ran, squirrel: Squirrel, *words: str) -> None:
         "http://[::1/nuts",
     ],
 )
-def test_a_url_that_is_no_http(url: str, squirrel: Squirrel) -> None:
+def test_a_url_that_is_not_http(url: str, squirrel: Squirrel) -> None:
     words = (repr(url), "http://host/path")
     check_refused(squirrel.run(NUTS, url), squirrel, *words)
 
@@ -77,7 +77,7 @@ def test_a_command_that_names_no_resources(words: list[str], squirrel: Squirrel)
 def test_an_unknown_store(store: str, squirrel: Squirrel) -> None:
     ran = squirrel.run(NUTS, "--store", store)
     check_refused(
-        ran, squirrel, "names no store", "file:///folder, memory:// or s3://bucket/prefix"
+        ran, squirrel, "does not name a store", "file:///folder, memory:// or s3://bucket/prefix"
     )
 
 
@@ -104,12 +104,12 @@ def test_an_index_that_is_not_there(squirrel: Squirrel) -> None:
     assert len(ran.err.splitlines()) == 4
 
 
-def test_an_index_that_is_no_database(squirrel: Squirrel, tmp_path: Path) -> None:
+def test_an_index_that_is_not_a_database(squirrel: Squirrel, tmp_path: Path) -> None:
     file = tmp_path / "file"
-    file.write_text("This is no database. " * 100)
+    file.write_text("This is not a database. " * 100)
     ran = squirrel.run(NUTS, "--index", f"sqlite:///{file}")
-    check_refused(ran, squirrel, str(file), "no SQLite database", "give another one")
-    assert file.read_text() == "This is no database. " * 100
+    check_refused(ran, squirrel, str(file), "not an SQLite database", "give another one")
+    assert file.read_text() == "This is not a database. " * 100
 
 
 def test_an_index_of_another_kind(squirrel: Squirrel, tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def test_an_index_of_another_kind(squirrel: Squirrel, tmp_path: Path) -> None:
     with Origin({"/nuts": ACORN}) as origin:
         ran = squirrel.run(origin.url + "/nuts", "--index", f"sqlite:///{file}")
     assert (ran.status, ran.attempts) == (1, [1])
-    assert "its table copies is of another kind" in ran.out
+    assert "its table copies has other columns" in ran.out
     assert not squirrel.folder.exists()
 
 
@@ -151,7 +151,7 @@ def test_a_folder_that_cannot_be_made(
 
 
 @pytest.mark.parametrize("base", ["-1", "0", "nan", "inf", "1e300", "soon", ""])
-def test_a_base_that_is_no_time(base: str, squirrel: Squirrel) -> None:
+def test_a_base_that_is_not_a_time(base: str, squirrel: Squirrel) -> None:
     check_refused(squirrel.run(NUTS, base=base), squirrel, "--base", "give seconds, above 0")
 
 
@@ -161,7 +161,7 @@ def test_an_endpoint_without_s3(store: list[str], squirrel: Squirrel) -> None:
     check_refused(ran, squirrel, "--endpoint", "--store s3://bucket/prefix")
 
 
-def test_an_endpoint_that_is_no_url(squirrel: Squirrel, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_endpoint_that_is_not_a_url(squirrel: Squirrel, monkeypatch: pytest.MonkeyPatch) -> None:
     ran = squirrel.run(NUTS, "--store", "s3://bucket", "--endpoint", "localhost:9000")
     check_refused(ran, squirrel, "localhost:9000", "http://")
     monkeypatch.setenv("AWS_ENDPOINT_URL", "localhost:9000")

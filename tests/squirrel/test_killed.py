@@ -13,9 +13,8 @@ import pytest
 
 from ixbackoff.squirrel import running
 from ixbackoff.squirrel.commands import Resource
-from ixbackoff.squirrel.faults import Status
-from ixbackoff.squirrel.origin import Origin
 from ixbackoff.squirrel.workplace import PREFIX, workplace
+from ixbackoff.testing.web import Origin, Status
 
 from ..support.killed import Moments
 from ..support.squirrels import Squirrel, files_below, objects_of, rows_of, tidy
@@ -82,7 +81,7 @@ runpy.run_module("ixbackoff.squirrel", run_name="__main__", alter_sys=True)
 
 def test_interrupted_in_a_wait_it_shows_what_is_kept(tmp_path: Path) -> None:
     folder = tmp_path / "squirrel"
-    with Origin({"/nuts": OLD}, {("GET", "/later"): repeat(Status(503))}) as origin:
+    with Origin({"/nuts": OLD}, {"GET /later": repeat(Status(503))}) as origin:
         origin.resources["/later"] = OLD
         words = [origin.url + "/nuts", origin.url + "/later", origin.url + "/never"]
         arguments = ["-c", INTERRUPTIBLE, *words, "--folder", str(folder), "--base", "600"]

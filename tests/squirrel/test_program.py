@@ -97,7 +97,7 @@ def test_a_resource_that_is_not_kept_is_copied() -> None:
     world.expect(*COPYING)
 
 
-def test_a_copy_in_another_store_is_no_hit() -> None:
+def test_a_copy_in_another_store_is_not_a_hit() -> None:
     elsewhere = Copy("s3://elsewhere", "key")
     scripts = scripted() | FindCopy.handled_by(answers(elsewhere))
     with Virtual(scripts) as world:

@@ -15,9 +15,8 @@ from ixbackoff.squirrel.__main__ import main
 from ixbackoff.squirrel.commands import Copy, FindCopy, RecordCopy
 from ixbackoff.squirrel.commands import Resource as Kept
 from ixbackoff.squirrel.display import Display, Line, show
-from ixbackoff.squirrel.faults import Down, Fault, Reset, Slow, Status, Truncated
 from ixbackoff.squirrel.index import Index
-from ixbackoff.squirrel.origin import Origin, Resource
+from ixbackoff.testing.web import Down, Fault, Origin, Reset, Resource, Slow, Status, Truncated
 
 from ..support.squirrels import Squirrel, files_below, locking, rows_of, tidy
 
@@ -40,7 +39,7 @@ def test_first_it_copies_then_it_hits_and_a_change_is_copied_again(squirrel: Squ
         assert squirrel.objects == {key: ACORN}
         again = squirrel.run(url)
         assert (again.status, again.results) == (0, ["hit"])
-        assert origin.counts == {("HEAD", "/nuts"): 2, ("GET", "/nuts"): 1}
+        assert origin.counts == {"HEAD /nuts": 2, "GET /nuts": 1}
         origin.resources["/nuts"] = WALNUT
         changed = squirrel.run(url)
         assert (changed.status, changed.results) == (0, ["copied"])
@@ -79,12 +78,12 @@ def test_a_folder_of_any_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         assert files_below(squirrel.folder) == tidy(origin.url + "/nuts")
 
 
-FAULTS: dict[str, tuple[tuple[str, str], list[Fault | None], list[str]]] = {
-    "refused": (("HEAD", "/nuts"), [Down(seconds=0.3)], ["broke off", "refused"]),
-    "reset": (("GET", "/nuts"), [Reset(after=1000), Reset()], ["reset by peer", "reset by peer"]),
-    "truncated": (("GET", "/nuts"), [Truncated(after=1000)], ["broke off"]),
-    "unavailable": (("HEAD", "/nuts"), [Status(503), Status(500)], ["503", "500"]),
-    "throttled": (("GET", "/nuts"), [Status(429, retry_after=0.2)], ["waiting 0.2 s"]),
+FAULTS: dict[str, tuple[str, list[Fault | None], list[str]]] = {
+    "refused": ("HEAD /nuts", [Down(seconds=0.3)], ["broke off", "refused"]),
+    "reset": ("GET /nuts", [Reset(after=1000), Reset()], ["reset by peer", "reset by peer"]),
+    "truncated": ("GET /nuts", [Truncated(after=1000)], ["broke off"]),
+    "unavailable": ("HEAD /nuts", [Status(503), Status(500)], ["503", "500"]),
+    "throttled": ("GET /nuts", [Status(429, retry_after=0.2)], ["waiting 0.2 s"]),
 }
 
 
@@ -106,7 +105,7 @@ def test_what_may_pass_is_waited_for(name: str, squirrel: Squirrel) -> None:
 
 
 def test_what_fails_does_not_stop_the_others(squirrel: Squirrel) -> None:
-    faults = {("HEAD", "/broken"): repeat(Status(503))}
+    faults = {"HEAD /broken": repeat(Status(503))}
     with Origin({"/broken": ACORN, "/nuts": ACORN}, faults) as origin:
         ran = squirrel.run(*(origin.url + path for path in ("/missing", "/broken", "/nuts")))
         assert ran.status == 1
@@ -115,7 +114,7 @@ def test_what_fails_does_not_stop_the_others(squirrel: Squirrel) -> None:
         assert "503" in ran.results[1]
         assert ran.results[2] == "copied"
         assert list(squirrel.objects) == [Kept(origin.url + "/nuts").name]
-        assert origin.counts["HEAD", "/missing"] == 1
+        assert origin.counts["HEAD /missing"] == 1
         assert files_below(squirrel.folder) == tidy(origin.url + "/nuts")
 
 
@@ -137,7 +136,7 @@ def test_an_odd_etag_is_compared_as_it_stands(etag: str, squirrel: Squirrel) -> 
 
 @pytest.mark.parametrize("status", [403, 405, 501])
 def test_an_origin_may_refuse_to_give_headers_alone(status: int, squirrel: Squirrel) -> None:
-    with Origin({"/nuts": ACORN}, {("HEAD", "/nuts"): repeat(Status(status))}) as origin:
+    with Origin({"/nuts": ACORN}, {"HEAD /nuts": repeat(Status(status))}) as origin:
         assert squirrel.run(origin.url + "/nuts").results == ["copied"]
 
 
@@ -187,7 +186,7 @@ def test_a_long_download_has_a_bar(squirrel: Squirrel, monkeypatch: pytest.Monke
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setattr("ixbackoff.squirrel.display.LONG", 0.1)
-    slow = {("GET", "/slow"): [Slow(seconds=0.05, piece=len(ACORN) // 8)]}
+    slow = {"GET /slow": [Slow(seconds=0.05, piece=len(ACORN) // 8)]}
     with Origin({"/slow": ACORN, "/quick": ACORN}, slow) as origin:
         ran = squirrel.run(origin.url + "/quick?token=hush", origin.url + "/slow?token=hush")
     assert ran.results == ["copied"] * 2
@@ -219,8 +218,8 @@ def test_a_locked_index_is_waited_for_and_nothing_is_asked_again(
             assert (ran.status, ran.results) == (0, ["copied"])
             assert ran.err.count("another program has locked it; on N3 (3 waits left)") == 1
             assert ran.err.startswith(failing)
-        assert origin.counts["GET", "/nuts"] == 2
-        assert origin.counts["HEAD", "/nuts"] == 2
+        assert origin.counts["GET /nuts"] == 2
+        assert origin.counts["HEAD /nuts"] == 2
     assert len(squirrel.rows) == 2
 
 
@@ -235,7 +234,7 @@ def test_two_squirrels_may_make_one_index(tmp_path: Path) -> None:
     assert len(rows_of(tmp_path / "index.sqlite")) == 1
 
 
-def test_what_was_replaced_and_not_recorded_is_no_hit(
+def test_what_was_replaced_and_not_recorded_is_not_a_hit(
     squirrel: Squirrel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = Index.record

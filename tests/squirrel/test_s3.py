@@ -14,8 +14,7 @@ import pytest
 from moto.server import ThreadedMotoServer
 
 from ixbackoff.squirrel.commands import Resource
-from ixbackoff.squirrel.faults import Reset
-from ixbackoff.squirrel.origin import Origin
+from ixbackoff.testing.web import Origin, Reset
 
 from ..support.squirrels import Squirrel, files_below
 
@@ -42,7 +41,7 @@ def moto() -> Generator[str]:
 def test_a_bucket_of_s3(squirrel: Squirrel, moto: str, aws: pytest.MonkeyPatch) -> None:
     store = ["--store", "s3://bucket/prefix/", "--endpoint", moto]
     with (
-        Origin({"/nuts": ACORN}, {("GET", "/nuts"): [Reset(after=1000)]}) as origin,
+        Origin({"/nuts": ACORN}, {"GET /nuts": [Reset(after=1000)]}) as origin,
         closing(boto3.client("s3", endpoint_url=moto)) as client,
     ):
         client.create_bucket(Bucket="bucket")

@@ -1,4 +1,4 @@
-"""Ways to perform a live command, and what the tests of live commands share."""
+"""Helpers of the tests of live commands, and the ways to perform one: sync, asyncio, trio."""
 
 from __future__ import annotations
 
@@ -33,8 +33,7 @@ from ixbackoff import (
 )
 from ixbackoff.live import Limits, live, live_async, response_headers, response_headers_async
 from ixbackoff.schedules import powers_of_two
-from ixbackoff.squirrel.faults import Fault, Malformed
-from ixbackoff.squirrel.origin import Connection
+from ixbackoff.testing.web import Connection, Malformed
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
@@ -228,18 +227,6 @@ def answered(body: bytes = b"") -> Malformed:
 
 
 @dataclass(frozen=True)
-class Slowly:
-    """Answers as another fault does, after so many seconds."""
-
-    seconds: float
-    fault: Fault
-
-    def answer(self, connection: Connection) -> None:
-        connection.origin.stopped.wait(self.seconds)
-        self.fault.answer(connection)
-
-
-@dataclass(frozen=True)
 class Drip:
     """Sends a text, and byte by byte a header that never ends."""
 
@@ -247,5 +234,5 @@ class Drip:
 
     def answer(self, connection: Connection) -> None:
         connection.send(self.text)
-        while not connection.origin.stopped.wait(0.02):
+        while connection.pause(0.02):
             connection.send(b"x")

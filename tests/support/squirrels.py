@@ -1,4 +1,4 @@
-"""What the tests of the squirrel share: running its command line, and looking at what it keeps."""
+"""Helpers of the squirrel's tests: they run its command line, and look at what it keeps."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Row(NamedTuple):
 
 
 class Ran(NamedTuple):
-    """What a run of the command line came to."""
+    """The result of a run of the command line."""
 
     status: int
     out: str
@@ -84,7 +84,7 @@ def rows_of(index: Path) -> list[Row]:
 
 
 def objects_of(folder: Path) -> dict[str, bytes]:
-    """What a reader of the store in a squirrel's folder sees, by its keys."""
+    """Read the contents of the store in a squirrel's folder, by their keys."""
     objects = folder / "objects"
     if not objects.exists():
         return {}

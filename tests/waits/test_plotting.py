@@ -187,9 +187,12 @@ def test_two_of_the_same_name_are_told_apart(tmp_path: Path) -> None:
         (["ixbackoff.published:"], "write MODULE:NAME"),
         (["no.such:thing"], "No module named 'no'"),
         (["..above:thing"], "relative import"),
-        (["--name", "a/b"], "'a/b': give a name, and the folder with --folder"),
+        (
+            ["--name", "a/b"],
+            "'a/b' is not a name for a file: give a name, and the folder with --folder",
+        ),
         (["ixbackoff.published:post_red"], "the module has no post_red"),
-        (["ixbackoff.published:thain"], "is no schedule, but <function thain"),
+        (["ixbackoff.published:thain"], "is not a schedule but <function thain"),
         (["--waits", "0"], "0: give a whole number, 1 to 1000"),
         (["--waits", "9999"], "9999: give a whole number, 1 to 1000"),
         (["--seed", "x"], "x: give a whole number, 0 or more"),
@@ -226,9 +229,9 @@ def test_a_module_with_a_fault_is_told_so(tmp_path: Path) -> None:
 
 def test_nothing_to_draw_is_refused(tmp_path: Path) -> None:
     untyped: Any = plot
-    with pytest.raises(TypeError, match="5 is no schedule"):
+    with pytest.raises(TypeError, match="5 is not a schedule"):
         untyped({"a": 5}, tmp_path)
-    with pytest.raises(ValueError, match="give one of each at least"):
+    with pytest.raises(ValueError, match="give at least one of each"):
         plot({}, tmp_path)
     with pytest.raises(ValueError, match="waits=0"):
         plot({"a": Constant(1)}, tmp_path, waits=0)

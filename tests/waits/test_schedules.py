@@ -35,6 +35,7 @@ from ixbackoff import (
     backoff,
     plan,
 )
+from ixbackoff._words.values import fields_of
 from ixbackoff.published import (
     NormalJitter,
     WholeSeconds,
@@ -128,7 +129,7 @@ def test_a_timing_is_a_value(timing: Timing) -> None:
 
 @pytest.mark.parametrize("timing", VALUES, ids=repr)
 def test_a_timing_does_not_change(timing: Timing) -> None:
-    names = list(timing._fields())
+    names = list(fields_of(timing))
     changed: Any = timing
     for name in names:
         with pytest.raises(AttributeError, match="is a value, it does not change"):

@@ -1,0 +1,58 @@
+"""Values: objects that are compared, hashed and printed by their fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+class Value:
+    """A base for objects that are equal if they are of one class and all their fields are.
+
+    Fields are the attributes with a slot, those of the bases first, and then all others. A
+    dataclass may derive from it, and may then define the same methods in its own way.
+
+    >>> class Point(Value):
+    ...     __slots__ = ("x", "y")
+    ...     def __init__(self, x: int, y: int) -> None:
+    ...         self.x, self.y = x, y
+    >>> Point(1, 2), Point(1, 2) == Point(1, 2), len({Point(1, 2), Point(1, 2)})
+    (Point(x=1, y=2), True, 1)
+    """
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        if self.__class__ is not other.__class__:
+            return NotImplemented
+        return fields_of(self) == fields_of(other)
+
+    def __hash__(self) -> int:
+        return hash((self.__class__, *fields_of(self).items()))
+
+    def __repr__(self) -> str:
+        fields = ", ".join(f"{name}={value!r}" for name, value in fields_of(self).items())
+        return f"{self.__class__.__name__}({fields})"
+
+
+def fields_of(value: object) -> dict[str, object]:
+    """The attributes of an object by their names, as far as they are set.
+
+    >>> from ixbackoff import Exponential
+    >>> fields_of(Exponential(0.5))
+    {'base': 0.5, 'factor': 2.0, 'cap': None}
+    """
+    names = [name for kind in reversed(value.__class__.__mro__) for name in slots_of(kind)]
+    slotted = {name: getattr(value, name) for name in names if hasattr(value, name)}
+    return slotted | getattr(value, "__dict__", {})
+
+
+def slots_of(kind: type) -> list[str]:
+    """The slots that a class defines itself, by the names that they have from outside."""
+    slots: str | Iterable[str] = kind.__dict__.get("__slots__", ())
+    names = [slots] if isinstance(slots, str) else slots
+    owner = kind.__name__.lstrip("_")
+    return [
+        f"_{owner}{name}" if name.startswith("__") else name
+        for name in names
+        if not name.endswith("__")  # such as __dict__ and __weakref__
+    ]

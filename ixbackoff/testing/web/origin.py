@@ -1,0 +1,308 @@
+"""The origin: a web server on loopback that fails by a script."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, suppress
+from dataclasses import replace
+from queue import SimpleQueue
+from selectors import EVENT_READ, PollSelector
+from threading import Event, Lock, Thread, current_thread
+from types import TracebackType
+from typing import Self
+
+from .answers import Answer, carried_out
+from .connections import Connection
+from .faults import Fault
+from .requests import Request, TooLarge, received
+from .resources import Resource
+
+LOOPBACK = "127.0.0.1"
+CONNECTIONS = 64
+"""Connections that are served at once; one more is closed at once."""
+
+CLIENT_TIMEOUT = 10.0
+"""Seconds in which a client has to send or take something."""
+
+
+class Origin:
+    """A web server for tests: it serves resources on a loopback socket, and fails by a script.
+
+    `GET`, `HEAD` and `POST` are answered with the resource, `PUT` puts the body of the request in
+    its place, and `DELETE` removes it. A `GET` or `HEAD` whose `If-None-Match` names the ETag of
+    the resource is answered with 304. A connection serves one request. All requests are kept for
+    the test to look at.
+
+    It listens inside its block, at a port that the system chooses, in threads of its own, so the
+    client may be sync, or run under asyncio or trio. At most 64 connections are served at once, and
+    a request has at most 64 KiB of headers and 16 MiB of body. At the end of the block its sockets
+    are closed and its threads have ended, whatever its clients do.
+
+    >>> from ixbackoff import N2, Constant, backoff
+    >>> from ixbackoff.live import response_headers
+    >>> from ixbackoff.testing.web import Origin, Reset, Status
+    >>> @backoff(N2, schedule=Constant(0.01))
+    ... def size(url: str) -> int:
+    ...     return int(response_headers(url)["Content-Length"])
+    >>> with Origin({"/a": b"acorn"}, {"/a": [Status(503), Reset()]}) as origin:
+    ...     size(origin.url + "/a")
+    5
+    >>> [request.method for request in origin.requests]
+    ['HEAD', 'HEAD', 'HEAD']
+
+    Args:
+        resources: from a path to its content, or to a `Resource` with an ETag and headers. A client
+            that takes the origin for its proxy asks for URLs in place of paths.
+        faults: for a path, or a method and a path such as `"PUT /a"`, the faults that its first
+            request meets, its second and so on; `None` stands for a request that is answered well.
+            After the end of a script every request is. `itertools.repeat(Hang())` never ends. A
+            script for a method goes before one for its path.
+
+    Attributes:
+        resources: from a path to its resource; may be changed at any time, and `PUT` and `DELETE`
+            change it.
+        requests: all requests, in the order in which they came.
+        stopped: set when its block ends.
+
+    Raises:
+        ValueError: a path does not begin with a slash, and is not a URL.
+        TypeError: a script cannot be iterated over.
+    """
+
+    def __init__(
+        self,
+        resources: Mapping[str, bytes | Resource] | None = None,
+        faults: Mapping[str, Iterable[Fault | None]] | None = None,
+    ) -> None:
+        self.resources: dict[str, bytes | Resource] = dict(resources or {})
+        self.requests: list[Request] = []
+        self.stopped = Event()
+        self._scripts: dict[str, Iterator[Fault | None]] = {}
+        self._lock = Lock()
+        self._clients: dict[Thread, socket.socket] = {}
+        self._downs: SimpleQueue[tuple[float, Event]] = SimpleQueue()
+        self._errors: list[BaseException] = []
+        self._port = 0
+        self._opened = ExitStack()
+        for path in self.resources:
+            check_path(path)
+        for asked, script in (faults or {}).items():
+            self.script(asked, script)
+
+    def __enter__(self) -> Self:
+        if self._port:
+            raise RuntimeError("An Origin is entered once: make another one.")
+        with ExitStack() as opened:
+            # Bound all the time, so that nobody else gets the port while the origin is down.
+            place = opened.enter_context(bound(0))
+            self._port = place.getsockname()[1]
+            self._wake, self._woken = socket.socketpair()
+            opened.enter_context(self._woken)
+            opened.enter_context(self._wake)
+            listener = opened.enter_context(listening(self._port))
+            self._begin = time.monotonic()
+            # A daemon, so that a program that never leaves the block can still end.
+            self._thread = Thread(target=self._listen, args=(listener,), name="origin", daemon=True)
+            self._thread.start()
+            self._opened = opened.pop_all()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        with self._opened:
+            self.stopped.set()
+            self._wake.send(b"!")
+            self._thread.join()
+        if error is None and self._errors:
+            raise self._errors[0]
+
+    @property
+    def host(self) -> str:
+        """The address at which it listens."""
+        return LOOPBACK
+
+    @property
+    def port(self) -> int:
+        """The port at which it listens.
+
+        Raises:
+            RuntimeError: its block has not begun.
+        """
+        if not self._port:
+            raise RuntimeError("It listens inside its block: with Origin(...) as origin: ...")
+        return self._port
+
+    @property
+    def url(self) -> str:
+        """The URL at which it listens, such as `http://127.0.0.1:8070`, without a slash at its end.
+
+        Raises:
+            RuntimeError: its block has not begun.
+        """
+        return f"http://{self.host}:{self.port}"
+
+    @property
+    def counts(self) -> Counter[str]:
+        """The number of requests by method and path, without the query.
+
+        >>> from urllib.request import urlopen
+        >>> with Origin({"/a": b"acorn"}) as origin:
+        ...     urlopen(origin.url + "/a?b=1").close()
+        >>> origin.counts["GET /a"]
+        1
+        """
+        return Counter(f"{request.method} {request.path}" for request in self.requests)
+
+    def script(self, asked: str, faults: Iterable[Fault | None]) -> None:
+        """Replace the script for a path, or for a method and a path such as `"PUT /a"`.
+
+        >>> from urllib.request import urlopen
+        >>> from ixbackoff.testing.web import Dropped
+        >>> with Origin({"/a": b"acorn"}) as origin:
+        ...     urlopen(origin.url + "/a").close()
+        ...     origin.script("/a", [Dropped()])
+        ...     urlopen(origin.url + "/a")
+        Traceback (most recent call last):
+        http.client.RemoteDisconnected: Remote end closed connection without response
+
+        Raises:
+            ValueError: the path does not begin with a slash, and is not a URL.
+            TypeError: `faults` cannot be iterated over.
+        """
+        check_path(asked.rpartition(" ")[2])
+        if not isinstance(faults, Iterable):
+            raise TypeError(f"The script of {asked!r} is {faults!r}: give a list of faults.")
+        with self._lock:
+            self._scripts[asked] = iter(faults)
+
+    def go_down(self, seconds: float) -> None:
+        """Refuse new connections for so many seconds, from now on.
+
+        >>> from urllib.request import urlopen
+        >>> with Origin({"/a": b"acorn"}) as origin:
+        ...     origin.go_down(60.0)
+        ...     urlopen(origin.url + "/a")
+        Traceback (most recent call last):
+        urllib.error.URLError: <urlopen error [Errno 111] Connection refused>
+        """
+        down = Event()
+        self._downs.put((seconds, down))
+        with suppress(OSError):
+            self._wake.send(b"!")
+        while not (down.wait(0.05) or self.stopped.is_set()):
+            pass
+
+    def carry_out(self, request: Request) -> Answer:
+        """Carry out a request, and return the answer to it, as if no script were there."""
+        with self._lock:
+            return carried_out(request, self.resources)
+
+    def _listen(self, listener: socket.socket) -> None:
+        while not self.stopped.is_set():
+            with listener:
+                self._accept(listener)
+            if not self.stopped.is_set():
+                seconds, down = self._downs.get()
+                down.set()
+                if not self.stopped.wait(seconds):
+                    listener = listening(self._port)
+        with self._lock:
+            clients = dict(self._clients)
+        for thread, client in clients.items():
+            with suppress(OSError):
+                client.shutdown(socket.SHUT_RDWR)
+            thread.join()
+
+    def _accept(self, listener: socket.socket) -> None:
+        """Begin to serve each client that comes, until this thread is woken."""
+        with PollSelector() as selector:
+            selector.register(listener, EVENT_READ)
+            selector.register(self._woken, EVENT_READ)
+            while True:
+                ready = [key.fileobj for key, _ in selector.select()]
+                if self._woken in ready:
+                    self._woken.recv(1)
+                    return
+                with suppress(OSError):  # a client that has gone already
+                    self._start(listener.accept()[0])
+
+    def _start(self, client: socket.socket) -> None:
+        with self._lock:
+            if len(self._clients) == CONNECTIONS:
+                client.close()
+                return
+            thread = Thread(target=self._serve, args=(client,), name="origin client", daemon=True)
+            self._clients[thread] = client
+        thread.start()
+
+    def _serve(self, client: socket.socket) -> None:
+        try:
+            with client:
+                client.settimeout(CLIENT_TIMEOUT)
+                self._answer(client)
+        except OSError:
+            pass  # the client has gone, or is too slow
+        except BaseException as error:
+            self._errors.append(error)
+        finally:
+            with self._lock:
+                del self._clients[current_thread()]
+
+    def _answer(self, client: socket.socket) -> None:
+        try:
+            request = received(client)
+        except ValueError:
+            return
+        except TooLarge:
+            Connection(client, Request("", ""), self).send_answer(Answer(413))
+            return
+        with self._lock:
+            request = replace(request, at=time.monotonic() - self._begin)
+            self.requests.append(request)
+            fault = self._next_fault(request)
+        connection = Connection(client, request, self)
+        if fault is None:
+            connection.send_answer(connection.carry_out())
+        else:
+            fault.answer(connection)
+
+    def _next_fault(self, request: Request) -> Fault | None:
+        for asked in (f"{request.method} {request.path}", request.path):
+            for fault in self._scripts.get(asked, ()):
+                return fault
+        return None
+
+
+def check_path(path: str) -> None:
+    """Refuse what no client asks for; of its proxy it asks for URLs, and for `host:port`.
+
+    Raises:
+        ValueError: it does not begin with a slash, and is not a URL.
+    """
+    if not path.startswith("/") and ":" not in path:
+        raise ValueError(f"The path {path!r} does not begin with a slash: write {'/' + path!r}.")
+
+
+def bound(port: int) -> socket.socket:
+    """Make a socket that has a port on loopback, and refuses connections until it listens."""
+    made = socket.socket()
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind((LOOPBACK, port))
+    except BaseException:
+        made.close()
+        raise
+    return made
+
+
+def listening(port: int) -> socket.socket:
+    made = bound(port)
+    made.listen(CONNECTIONS)
+    return made

@@ -1,0 +1,114 @@
+"""Requests, as an origin reads them from a socket."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from io import BufferedReader
+
+HEAD_SIZE = 64 * 1024
+"""Bytes of a request's first line and headers, at most."""
+
+BODY_SIZE = 16 * 1024 * 1024
+"""Bytes of a request's body, at most."""
+
+CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request, as a client sent it.
+
+    >>> request = Request("POST", "/orders?urgent=1", {"content-type": "text/plain"}, b"two acorns")
+    >>> request.path, request.body
+    ('/orders', b'two acorns')
+
+    Attributes:
+        method: the method, such as `GET`.
+        target: the path, with the query.
+        headers: the headers, by their names in lower case.
+        body: the body; empty if there was none.
+        at: seconds from the beginning of the origin's block to the end of the request. Two
+            requests are compared without it.
+    """
+
+    method: str
+    target: str
+    headers: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
+    body: bytes = b""
+    at: float = field(default=0.0, compare=False)
+
+    @property
+    def path(self) -> str:
+        """The target without the query."""
+        return self.target.partition("?")[0]
+
+
+class TooLarge(Exception):
+    """A body is larger than `BODY_SIZE`."""
+
+
+def received(client: socket.socket) -> Request:
+    """Read a request from a connection.
+
+    Raises:
+        ValueError: the client did not send a whole request of HTTP/1.
+        TooLarge: the body is larger than `BODY_SIZE`.
+        OSError: the connection broke off.
+    """
+    with client.makefile("rb") as stream:
+        if not stream.peek(1)[:1].isalpha():  # a TLS client, which would wait for an answer
+            raise ValueError("The client speaks another protocol.")
+        first, *lines = head_of(stream)
+        method, target, _ = first.split(" ")
+        headers: dict[str, str] = {}
+        for line in lines:
+            name, _, value = line.partition(":")
+            name, value = name.lower(), value.strip()
+            headers[name] = f"{headers[name]}, {value}" if name in headers else value
+        if headers.get("expect", "").lower() == "100-continue":
+            client.sendall(CONTINUE)
+        return Request(method, target, headers, body_of(stream, headers))
+
+
+def head_of(stream: BufferedReader) -> list[str]:
+    """Read the first line and the headers."""
+    lines: list[str] = []
+    room = HEAD_SIZE
+    while line := stream.readline(room):
+        room -= len(line)
+        text = line.decode("latin-1").rstrip("\r\n")
+        if not text:
+            return lines
+        lines.append(text)
+    raise ValueError("The headers broke off or are too long.")
+
+
+def body_of(stream: BufferedReader, headers: Mapping[str, str]) -> bytes:
+    """Read a body of a given length, or in chunks."""
+    if headers.get("transfer-encoding", "").lower() == "chunked":
+        return chunked_body(stream)
+    return exactly(stream, int(headers.get("content-length", "0")))
+
+
+def chunked_body(stream: BufferedReader) -> bytes:
+    """Read a body that is sent in chunks."""
+    chunks = bytearray()
+    while size := int(stream.readline(HEAD_SIZE).partition(b";")[0], 16):
+        chunks += exactly(stream, size, read=len(chunks))
+        stream.readline(HEAD_SIZE)
+    head_of(stream)  # headers may follow the body
+    return bytes(chunks)
+
+
+def exactly(stream: BufferedReader, size: int, read: int = 0) -> bytes:
+    """Read so many bytes of a body, of which some have been read already."""
+    if size < 0:
+        raise ValueError("A length is negative.")
+    if read + size > BODY_SIZE:
+        raise TooLarge
+    part = stream.read(size)
+    if len(part) < size:
+        raise ValueError("The body broke off.")
+    return part
