@@ -62,6 +62,7 @@ def mypy(text: str, name: str, folder: Path) -> list[str]:
     return [line for line in done.stdout.splitlines() if "error:" in line]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_its_programs_pass_the_type_checker(page: Path, tmp_path: Path) -> None:
     right = [
@@ -72,6 +73,7 @@ def test_its_programs_pass_the_type_checker(page: Path, tmp_path: Path) -> None:
     assert mypy("\n".join(right), "right.py", tmp_path) == []
 
 
+@pytest.mark.slow
 def test_its_wrong_program_is_rejected_in_the_words_that_it_says(tmp_path: Path) -> None:
     [wrong] = [block.text for block in blocks() if block.words == "wrong"]
     [said] = [block.text.splitlines() for block in blocks() if block.words == "mypy"]

@@ -14,15 +14,15 @@ from ..support.syntax import lengths
 
 ROOT = Path(__file__).parent.parent.parent
 PACKAGE = ROOT / "ixbackoff"
-COMMANDS = {
-    "ruff check": ["ruff", "check", "--no-cache", "."],
-    "ruff format": ["ruff", "format", "--no-cache", "--check", "."],
-    "mypy": ["mypy", "--cache-dir={cache}"],
-    "pyright": ["pyright", "--pythonpath", sys.executable],
-}
+COMMANDS = [
+    pytest.param(["ruff", "check", "--no-cache", "."], id="ruff check"),
+    pytest.param(["ruff", "format", "--no-cache", "--check", "."], id="ruff format"),
+    pytest.param(["mypy", "--cache-dir={cache}"], id="mypy", marks=pytest.mark.slow),
+    pytest.param(["pyright", "--pythonpath", sys.executable], id="pyright", marks=pytest.mark.slow),
+]
 
 
-@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
+@pytest.mark.parametrize("command", COMMANDS)
 def test_clean(command: list[str], tmp_path: Path) -> None:
     words = [word.format(cache=tmp_path) for word in command]
     done = subprocess.run(  # noqa: S603

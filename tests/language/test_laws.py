@@ -38,6 +38,15 @@ def law_tests(laws: type) -> list[Any]:
     ]
 
 
+each_runner = pytest.mark.parametrize(
+    "run",
+    [
+        pytest.param(run, id=name, marks=[] if name == "sync" else pytest.mark.slow)
+        for name, run in RUNNERS.items()
+    ],
+)
+"""All ways to run being one is a law of its own, so one of them is enough for `make quick`."""
+
 STRATEGIES = {
     "value": values, "failure": transient, "f": functions, "g": functions, "m": effects,
     "a": effects, "b": effects, "c": effects, "x": effects, "command": commands,
@@ -62,7 +71,7 @@ def assert_same(run: Runner, left: Any, right: Any, data: st.DataObject) -> None
     assert one.outcome == other.outcome
 
 
-@pytest.mark.parametrize("run", RUNNERS.values(), ids=RUNNERS)
+@each_runner
 @pytest.mark.parametrize("begin", BEGINS.values(), ids=BEGINS)
 @pytest.mark.parametrize("law", law_tests(Then) + law_tests(OrElse))
 @given(data=st.data())
@@ -71,7 +80,7 @@ def test_law_of_effects(law: Any, begin: Any, run: Runner, data: st.DataObject) 
     assert_same(run, left, right, data)
 
 
-@pytest.mark.parametrize("run", RUNNERS.values(), ids=RUNNERS)
+@each_runner
 @pytest.mark.parametrize("law", law_tests(Ladders) + law_tests(Resume))
 @given(data=st.data())
 def test_law_of_ladders(law: Any, run: Runner, data: st.DataObject) -> None:
