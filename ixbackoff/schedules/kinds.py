@@ -148,14 +148,14 @@ class Fibonacci(Series):
 
 @final
 class Listed(Series):
-    """These waits, and after them the last one again.
+    """The given waits, and after them the last one again and again.
 
     >>> Listed([1, 5, 30]).preview(5)
     [1.0, 5.0, 30.0, 30.0, 30.0]
 
     Raises:
-        TypeError: it is no list.
-        ValueError: there are none, one is shorter than the one before, negative or not finite.
+        TypeError: `waits` is not a list, or another iterable.
+        ValueError: there are none, or one is negative, not finite, or shorter than the one before.
     """
 
     __slots__ = ("waits",)
@@ -165,9 +165,14 @@ class Listed(Series):
             raise TypeError(f"Listed({waits!r}): give a list of seconds.")
         given = tuple(waits)
         if not given or not all(is_finite(wait) and wait >= 0 for wait in given):
-            raise ValueError(f"Listed({given!r}): give seconds, 0 or more, at least one number.")
+            raise ValueError(
+                f"Listed({list(given)!r}): give seconds, 0 or more, at least one number."
+            )
         if list(given) != sorted(given):
-            raise ValueError(f"Listed({given!r}): a wait is never shorter than the one before.")
+            raise ValueError(
+                f"Listed({list(given)!r}): a wait is never shorter than the one before; "
+                f"sort them, write Listed({sorted(given)!r})."
+            )
         self.waits: Final = tuple(float(wait) for wait in given)
 
     def seconds(self, k: int) -> float:

@@ -153,6 +153,14 @@ def test_effects_at_once_are_done_within_a_deadline_if_the_longest_is(
         assert world.now == pytest.approx(within, rel=1e-15)
 
 
+def added(seconds: list[float]) -> float:
+    """Add as the clock of a world does; `sum` makes up for rounding from Python 3.12 on."""
+    total = 0.0
+    for each in seconds:
+        total += each
+    return total
+
+
 @given(st.lists(st.lists(durations, max_size=4), max_size=4))
 def test_effects_at_once_are_traced_in_the_order_of_their_times(
     branches: list[list[float]],
@@ -168,7 +176,7 @@ def test_effects_at_once_are_traced_in_the_order_of_their_times(
     assert program.run(world.interpreter) == list(range(len(branches)))
     times = [one.at for one in world.trace]
     assert times == sorted(times)
-    assert world.now == max((sum(branch, 0.0) for branch in branches), default=0.0)
+    assert world.now == max(map(added, branches), default=0.0)
 
 
 def test_no_effects_at_once_answer_nothing() -> None:
