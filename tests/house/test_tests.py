@@ -27,7 +27,7 @@ def test_no_function_is_too_long_to_be_read_at_once() -> None:
 
 
 def test_no_test_module_imports_another() -> None:
-    """What two of them need stands in `tests/support`."""
+    """Names that two of them need belong into `tests/support`."""
     modules = {name(path) for path in MODULES if path.name.startswith("test_")}
     imported = {
         f"{name(path)} imports {target}"

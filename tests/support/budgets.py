@@ -19,7 +19,7 @@ def world_of(*script: Any) -> Virtual[Any]:
 
 
 def outcome(program: Any, budget: Budget, *script: Any) -> Any:
-    """What a program comes to: its value, or its failure and how often it waited."""
+    """Run a program: its value, or its failure and how often it waited."""
     world = world_of(*script)
     try:
         return program.run(world.interpreter, budget=budget)

@@ -15,7 +15,7 @@ from ..support.observing import Ask
 
 
 class Closing:
-    """What accounts are closed with, while it is installed."""
+    """A record of the outcomes with which accounts are closed."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.seen: list[BaseException | None] = []

@@ -15,7 +15,7 @@ from ..support.programs import effects, lasting, programs, schedules, transient
 
 
 class Seen(NamedTuple):
-    """What can be seen of a run: what was performed, and when, and what it came to."""
+    """All that can be seen of a run from outside: its commands, their times, and its outcome."""
 
     trace: list[tuple[float, str]]
     value: Any

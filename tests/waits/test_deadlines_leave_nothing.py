@@ -42,7 +42,7 @@ def catching() -> Do[Ask, int]:
 
 
 class Late(TimeoutError):
-    """What a handler gives up with; unlike its base it can be referred to weakly."""
+    """A handler's time-out; unlike its base it can be referred to weakly."""
 
 
 class Busy(ServerError):

@@ -64,7 +64,7 @@ class TestBotocore:
             pytest.skip("another botocore, with other constants")
 
         class Context:
-            """What botocore knows of a request."""
+            """The parts of a request that botocore's quota looks at."""
 
             def __init__(self) -> None:
                 self.throttled = False
