@@ -49,11 +49,25 @@ class Checker:
     config: tuple[str, str]
     read: Callable[[str, int], list[Found]]
 
+    def run(self, files: Sequence[Path], folder: Path) -> subprocess.CompletedProcess[str]:
+        """Run it over `files`, in `folder`, and keep what it prints.
+
+        Configuration outside of `folder` changes nothing: not that of a parent folder, of the home
+        directory, or of the environment.
+        """
+        name, text = self.config
+        (folder / name).write_text(text)
+        return subprocess.run(  # noqa: S603
+            [SCRIPTS / self.name, *self.arguments, *files],
+            cwd=folder,
+            env=environment(folder),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
     def check(self, files: Sequence[Path], folder: Path) -> Report:
         """Check `files` in one process that works in `folder`, which may hold its cache.
-
-        Configuration outside of this folder changes nothing: not that of a parent folder, of the
-        home directory, or of the environment.
 
         One more file holds nothing but an error, so that a checker that stopped early, or was told
         to report nothing, is found out.
@@ -64,17 +78,8 @@ class Checker:
         folder.mkdir(exist_ok=True)
         canary = folder / "canary_of_the_test.py"
         canary.write_text('canary: int = "sings"\n')
-        name, text = self.config
-        (folder / name).write_text(text)
         checked = [*files, canary]
-        run = subprocess.run(  # noqa: S603
-            [SCRIPTS / self.name, *self.arguments, *checked],
-            cwd=folder,
-            env=environment(folder),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        run = self.run(checked, folder)
         told = f"{self.name}, exit status {run.returncode}\n{run.stdout[:2000]}{run.stderr[:2000]}"
         if run.returncode not in (0, 1):
             raise StoppedEarly(told)
