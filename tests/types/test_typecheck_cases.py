@@ -198,7 +198,7 @@ def known(checker: Checker, file: Path) -> set[int]:
 
 
 def differences(checker: Checker, file: Path, reported: Errors) -> list[str]:
-    """Compare a checker's findings in a case with its marks and `KNOWN`: a text for each difference."""
+    """Compare what a checker found in a case with its marks and `KNOWN`: one text for each."""
     lines = ["", *file.read_text().splitlines(), "the end of the file"]
     expected = marked(file)
     if checker is MYPY:
