@@ -30,7 +30,6 @@ from ixbackoff.testing import Virtual, always, answers
 PAGE = (Path(__file__).parent.parent.parent / "docs" / "ethernet.md").read_text()
 FULL = 7545 // 19  # so many submitters have their descriptors
 ALONE = Scheduler(job=1.0, spread=0.0)  # without chance
-pytestmark = pytest.mark.slow
 
 
 # What is shared.

@@ -27,7 +27,6 @@ from ixbackoff.schedules.timings import Timing
 PRINTED = {1040: 2.671444385, 1599: 16.458895305, 1925: 47.524196455, 2231: 128.580906589}
 HORIZON = 30.0
 BURST = 400
-pytestmark = pytest.mark.slow
 
 
 class Ask(Command[None]):
