@@ -2,10 +2,16 @@
 PYTHON ?= python3.11
 BIN := .venv/bin
 
-.PHONY: demo test test-all bench clean
+.PHONY: help demo quick test test-all bench clean
+
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: .venv/squirrel  ## copy five resources from an origin that fails, twice
 	$(BIN)/python -m ixbackoff.squirrel --demo
+
+quick: .venv/dev  ## the tests that take less than a minute, without type checkers and real fleets
+	$(BIN)/python -m pytest -m "not slow"
 
 test: .venv/dev  ## everything: tests, laws, type checkers, style
 	$(BIN)/python -m pytest
@@ -16,7 +22,7 @@ test-all: .venv/dev  ## the tests on each supported Python that is here
 bench: .venv/bench  ## speed, as ratios beside peers
 	$(BIN)/python -m benchmarks
 
-clean:
+clean:  ## remove the virtual environments and all caches
 	rm -rf .venv .nox .hypothesis .mypy_cache .pytest_cache .ruff_cache
 
 .venv/%: pyproject.toml

@@ -1,4 +1,4 @@
-"""What the whole suite shares; property tests draw the same examples in every run."""
+"""Settings of the whole suite: property tests draw the same examples in every run."""
 
 from __future__ import annotations
 

@@ -148,14 +148,14 @@ class Fibonacci(Series):
 
 @final
 class Listed(Series):
-    """These waits, and after them the last one again.
+    """The given waits, and after them the last one again and again.
 
     >>> Listed([1, 5, 30]).preview(5)
     [1.0, 5.0, 30.0, 30.0, 30.0]
 
     Raises:
-        TypeError: it is no list.
-        ValueError: there are none, one is shorter than the one before, negative or not finite.
+        TypeError: `waits` is not a list, or another iterable.
+        ValueError: there are none, or one is negative, not finite, or shorter than the one before.
     """
 
     __slots__ = ("waits",)
@@ -164,11 +164,17 @@ class Listed(Series):
         if not isinstance(waits, Iterable):
             raise TypeError(f"Listed({waits!r}): give a list of seconds.")
         given = tuple(waits)
-        if not given or not all(finite(wait) >= 0 for wait in given):
-            raise ValueError(f"Listed({given!r}): give seconds, 0 or more, at least one number.")
-        if list(given) != sorted(given):
-            raise ValueError(f"Listed({given!r}): a wait is never shorter than the one before.")
-        self.waits: Final = tuple(finite(wait) for wait in given)
+        seconds = tuple(finite(wait) for wait in given)
+        if not given or not all(wait >= 0 for wait in seconds):
+            raise ValueError(
+                f"Listed({list(given)!r}): give seconds, 0 or more, at least one number."
+            )
+        if list(seconds) != sorted(seconds):
+            raise ValueError(
+                f"Listed({list(given)!r}): a wait is never shorter than the one before; "
+                f"sort them, write Listed({sorted(given)!r})."
+            )
+        self.waits: Final = seconds
 
     def seconds(self, k: int) -> float:
         return self.waits[min(k, len(self.waits) - 1)]

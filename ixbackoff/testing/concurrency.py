@@ -17,20 +17,21 @@ Outcome: TypeAlias = Generator[Command[Any], Any, tuple[Any, BaseException | Non
 
 
 class Clock(Protocol):
-    """What has a time that commands move."""
+    """A clock that commands move."""
 
     now: float
 
 
 def interleaved(together: Together, world: Clock) -> Generator[Command[Any], Any, list[Any]]:
-    """The commands of all branches, in the order of virtual time.
+    """Issue the commands of all branches, in the order of virtual time.
 
-    The first failure, in that time, ends the rest: what they were doing then was in vain.
+    The first failure in that order ends the other branches: the answers to their commands under
+    way are dropped.
     """
     streams = branches(together)
     contexts = [copy_context() for _ in streams]  # each has limits of its own
     answers: list[Any] = [None] * len(streams)
-    # What came of the present command of each branch, and when.
+    # The answer or failure of the present command of each branch, and when it comes.
     queue: list[tuple[float, int, Any, BaseException | None]]
     queue = [(world.now, place, None, None) for place in range(len(streams))]
     answer: Any = None
@@ -68,7 +69,7 @@ def advanced(stream: Stream, answer: Any, failure: BaseException | None) -> Comm
 def outcome(
     command: Command[Any], context: Context
 ) -> Generator[Command[Any], Any, tuple[Any, BaseException | None]]:
-    """What comes of a command of the branch that has this context."""
+    """Issue a command within the time limit of its branch, and return its answer or its failure."""
     before = LEFT.get()
     LEFT.set(context.get(LEFT))
     try:

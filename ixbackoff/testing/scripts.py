@@ -1,4 +1,4 @@
-"""Scripted answers: handlers that answer as a test says."""
+"""Scripted answers: handlers that answer what a test says."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ C = TypeVar("C", bound=Command[Any])
 
 
 class Unscripted(BaseException):
-    """The program did what the test's script has no answer for.
+    """A command that the test has no answer for.
 
-    It is no `Exception`, so that no step takes it for a failure to recover from.
+    It is a `BaseException`, so that no step takes it for a failure and tries again.
     """
 
 
 class Computed:
-    """An answer that is a function of the command; made by `computed`."""
+    """An answer that is computed from the command; `computed` makes it."""
 
     __slots__ = ("function",)
 
@@ -33,9 +33,9 @@ class Computed:
 
 
 def computed(function: Callable[[C], A]) -> A:
-    """An answer that `function` makes of the command; it may raise, too.
+    """Make an answer that `function` computes from the command, or raises.
 
-    What it gives stands for that answer in a script, and only there.
+    The value that this returns is a placeholder: use it in a script only, such as `answers(...)`.
 
     >>> from ixbackoff import N0, Call, at, call
     >>> from ixbackoff.testing import Virtual, answers
@@ -49,7 +49,7 @@ def computed(function: Callable[[C], A]) -> A:
 
 
 class Taking:
-    """An answer that takes its time; made by `takes`."""
+    """An answer that takes virtual time; `takes` makes it."""
 
     __slots__ = ("answer", "seconds")
 
@@ -66,9 +66,10 @@ def takes(seconds: float, answer: BaseException) -> BaseException: ...
 @overload
 def takes(seconds: float, answer: A) -> A: ...
 def takes(seconds: float, answer: A) -> A:
-    """An answer that comes after so many seconds of virtual time, or not, if they are too many.
+    """Make an answer that comes after `seconds` of virtual time.
 
-    What it gives stands for that answer in a script, and only there.
+    If the command's time limit ends earlier, the command fails with a `TimeoutError` at the limit.
+    The value that this returns is a placeholder: use it in a script only, such as `answers(...)`.
 
     >>> from ixbackoff import N0, Call, at, call
     >>> from ixbackoff.testing import Virtual, answers
@@ -77,8 +78,8 @@ def takes(seconds: float, answer: A) -> A:
     ('slow', 2.5)
 
     Args:
-        seconds: how long it takes.
-        answer: a value, an exception, or a `computed` answer.
+        seconds: how long the answer takes, 0 or more.
+        answer: a value, an exception to raise, or a `computed` answer.
 
     Raises:
         ValueError: `seconds` is negative or not finite.
@@ -91,10 +92,10 @@ def takes(seconds: float, answer: A) -> A:
 
 
 class Answers(Generic[A]):
-    """A handler with scripted answers; made by `answers` and `always`.
+    """A handler with scripted answers; `answers` and `always` make it.
 
     Attributes:
-        left: what it has not given yet.
+        left: the answers that were not asked for yet.
     """
 
     __slots__ = ("forever", "left")
@@ -103,20 +104,21 @@ class Answers(Generic[A]):
         self.left: deque[Any] = deque(script)
         self.forever = forever
 
-    def __call__(self, command: Command[object]) -> A:
+    def __call__(self, command: Command[Any]) -> A:
         if not self.left:
             raise Unscripted(f"no answer is left for {command!r}")
         given: A = given_by(self.left[0] if self.forever else self.left.popleft(), command)
         return given
 
     def unused(self) -> list[str]:
-        """The answers that the program was expected to ask for, and has not."""
+        """List the answers that the program should have asked for and did not."""
         return [] if self.forever else [repr(answer) for answer in self.left]
 
 
 def answers(*script: A | BaseException) -> Answers[A]:
-    """A handler that gives these answers, one each time: a value; an exception, which it raises; a
-    `computed` one; or one that `takes` its time.
+    """Make a handler that gives these answers, one for each command, in order.
+
+    An answer is a value, an exception to raise, or what `computed` and `takes` make.
 
     >>> from ixbackoff import NotReady, call
     >>> handler = answers(NotReady(), 7)
@@ -130,7 +132,7 @@ def answers(*script: A | BaseException) -> Answers[A]:
 
 
 def always(answer: A | BaseException) -> Answers[A]:
-    """A handler that gives this answer every time.
+    """Make a handler that gives the same answer to every command.
 
     >>> from ixbackoff import call
     >>> handler = always(7)
@@ -140,8 +142,8 @@ def always(answer: A | BaseException) -> Answers[A]:
     return Answers((answer,), forever=True)
 
 
-def given_by(answer: Any, command: Command[object]) -> Any:
-    """What a scripted answer comes to, for this command."""
+def given_by(answer: Any, command: Command[Any]) -> Any:
+    """Return, raise or compute a scripted answer to `command`."""
     if _is_exception(answer):
         try:
             raise answer
@@ -158,21 +160,21 @@ def _is_exception(answer: object) -> bool:
 
 
 class ByCommand(Generic[A]):
-    """A handler with a script for each command; made by `by_command`."""
+    """A handler with a script for each command; `by_command` makes it."""
 
     __slots__ = ("scripts",)
 
     def __init__(self, scripts: Mapping[Any, Answers[A]]) -> None:
         self.scripts: dict[Any, Answers[A]] = dict(scripts)
 
-    def __call__(self, command: Command[object]) -> A:
+    def __call__(self, command: Command[Any]) -> A:
         script = self.scripts.get(command)
         if script is None:
             raise Unscripted(f"{command!r} is not among the scripted commands")
         return script(command)
 
     def unused(self) -> list[str]:
-        """The answers that the program was expected to ask for, and has not."""
+        """List the answers that the program should have asked for and did not."""
         return [
             f"{answer} for {command!r}"
             for command, script in self.scripts.items()
@@ -181,7 +183,7 @@ class ByCommand(Generic[A]):
 
 
 def by_command(scripts: Mapping[C, Answers[A]]) -> ByCommand[A]:
-    """A handler whose script depends on the command itself, not only on its kind.
+    """Make a handler with a script of its own for each command, not only for each kind.
 
     >>> from ixbackoff import call
     >>> handler = by_command({call(len, "a"): answers(1), call(len, "bc"): answers(2)})

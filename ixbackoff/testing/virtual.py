@@ -1,7 +1,8 @@
-"""Virtual time: programs run in no time, and leave a trace."""
+"""Virtual time: programs run without waiting, and leave a trace."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Generic, NamedTuple, Never, Self, TypeAlias, TypeVar
 
@@ -15,17 +16,20 @@ from .scripts import Taking, Unscripted, given_by
 E = TypeVar("E")
 
 Known: TypeAlias = Delay | Log | Throw | Now | Pick
-"""What needs no script."""
+"""The commands that need no script."""
+
+SHOWN = 20
+"""Lines at each end of a long list that a report shows."""
 
 
 class Performed(NamedTuple):
-    """One line of a trace.
+    """A command that was performed: one line of a trace.
 
     Attributes:
-        at: seconds of virtual time since the beginning.
-        command: what was issued.
-        answer: what came of it, `None` if it failed.
-        failure: the exception that came of it, `None` if it was answered.
+        at: when it was issued, in seconds of virtual time since the beginning.
+        command: the command itself.
+        answer: its answer, or `None` if it failed.
+        failure: the exception that it failed with, or `None` if it was answered.
     """
 
     at: float
@@ -39,7 +43,7 @@ class Performed(NamedTuple):
 
 
 class Waited:
-    """What a wait of the ladder is compared with; made by `waited`."""
+    """A value that equals each `Delay` of as many seconds; `waited` makes it."""
 
     __slots__ = ("seconds",)
 
@@ -57,31 +61,31 @@ class Waited:
 
 
 def waited(seconds: float) -> Waited:
-    """What stands for a wait of the ladder in `World.expect`, since nobody else can make one.
+    """Make a value that stands for a wait in `World.expect`: only a ladder can make a `Delay`.
 
     >>> from ixbackoff import N1, at, unroll
     >>> next(unroll(at(N1).wait())) == waited(1)
     True
 
     Args:
-        seconds: how long it takes.
+        seconds: how long the wait takes.
     """
     return Waited(seconds)
 
 
 class World(Generic[E]):
-    """A clock that waits move, and a trace; what `Virtual` and `VirtualAsync` share.
+    """A clock that waits move, and a trace: the base of `Virtual` and `VirtualAsync`.
 
     As a context manager it checks at the end that every scripted answer was asked for.
 
     Attributes:
         now: seconds of virtual time since the beginning.
-        trace: what was performed, in order.
+        trace: the commands that were performed, in order.
     """
 
     def __init__(self, scripts: Interpreter[E] | AsyncInterpreter[E]) -> None:
         if not isinstance(scripts, Interpreter | AsyncInterpreter):
-            raise Misuse(f"{scripts!r} is no script: write Kind.handled_by(answers(...)).")
+            raise Misuse(f"{scripts!r} is not a script: write Kind.handled_by(answers(...)).")
         self.now = 0.0
         self.trace: list[Performed] = []
         self._scripts = scripts._handlers
@@ -89,7 +93,7 @@ class World(Generic[E]):
 
     @property
     def commands(self) -> list[Command[Any]]:
-        """What was issued, in order, waits included."""
+        """The commands that were performed, in order, waits included."""
         return [performed.command for performed in self.trace]
 
     @property
@@ -101,8 +105,8 @@ class World(Generic[E]):
         """Check that these commands were performed, in this order, and no others.
 
         Raises:
-            AssertionError: they were not; it says what was performed, what was not found and what
-                was expected next.
+            AssertionError: they were not. The message lists what was performed, the command that
+                was not found, and what was expected after it.
         """
         issued = self.commands
         same = 0
@@ -117,7 +121,7 @@ class World(Generic[E]):
             + _report(
                 self.trace[:same],
                 ("not found", missing[:1]),
-                ("performed instead", [str(performed) for performed in self.trace[same:]]),
+                ("performed instead", self.trace[same:]),
                 ("expected next", missing[1:]),
             )
         )
@@ -126,7 +130,7 @@ class World(Generic[E]):
         """Check that every scripted answer was asked for.
 
         Raises:
-            AssertionError: some were not.
+            AssertionError: some were not. The message lists them, and what was performed.
         """
         if left := self._left():
             raise AssertionError(_report(self.trace, ("answers that nobody asked for", left)))
@@ -141,12 +145,12 @@ class World(Generic[E]):
         traceback: TracebackType | None,
     ) -> None:
         if error is None:
-            if self._missed is not None:  # the program held it back
+            if self._missed is not None:  # the program caught it
                 raise self._missed
             self.check_all_asked()
 
     def _standard(self) -> Interpreter[Command[Any]]:
-        """What needs no script; and anything else, which is then missed in it."""
+        """Make handlers for the commands that need no script, and for any other that has none."""
         return (
             Command[Any].handled_by(_missed)
             | Delay.handled_by(self._wait)
@@ -160,7 +164,7 @@ class World(Generic[E]):
         self.now += command.seconds
 
     def _taken(self, answer: Taking, command: Command[Any]) -> Any:
-        """An answer that takes its time, if it may take so long."""
+        """Give an answer after its seconds, or a `TimeoutError` at the time limit."""
         limit = time_limit()
         if limit is not None and answer.seconds >= limit:
             self.now += limit
@@ -189,10 +193,10 @@ class World(Generic[E]):
 
 
 class Virtual(World[E]):
-    """A world for tests: handlers that are scripted, a clock that waits move, and a trace.
+    """A world for tests: scripted handlers, a clock that waits move, and a trace.
 
-    Waits take no time, they only move `now`. `Log`, `Throw`, `Now` and `Pick` need no script: it is
-    virtual time, and the first is picked.
+    Waits take no real time, they only move `now`. `Log`, `Throw`, `Now` and `Pick` need no script:
+    `Now` is answered with virtual time, and `Pick` picks the first.
 
     >>> from ixbackoff import N2, ServerError, at, Download
     >>> from ixbackoff.testing import Virtual, answers, waited
@@ -236,9 +240,9 @@ class Virtual(World[E]):
 
 
 class VirtualAsync(World[E]):
-    """As `Virtual`, for handlers of which some are awaited; for `run_async`.
+    """A world like `Virtual`, for `run_async` with handlers of which some are awaited.
 
-    With scripted answers alone, `Virtual` serves `run_async` as well as `run`.
+    Where all answers are scripted, `Virtual` serves `run_async` as well as `run`.
 
     >>> import asyncio
     >>> from ixbackoff import N1, Log, at
@@ -292,8 +296,17 @@ def _throw(command: Throw) -> Never:
         del command  # or the error would be kept alive by a frame in its own traceback
 
 
-def _report(trace: list[Performed], *parts: tuple[str, list[str]]) -> str:
-    lines = ["", "performed:", *([f"  {performed}" for performed in trace] or ["  nothing"])]
-    for title, texts in parts:
-        lines += [f"{title}:", *(f"  {text}" for text in texts or ["nothing"])]
+def _report(trace: Sequence[object], *parts: tuple[str, Sequence[object]]) -> str:
+    lines = [""]
+    for title, things in (("performed", trace), *parts):
+        lines += [f"{title}:", *(f"  {line}" for line in _cut(things) or ["nothing"])]
     return "\n".join(lines)
+
+
+def _cut(things: Sequence[object]) -> list[str]:
+    """Write one line for each thing; of many, only the first and the last ones."""
+    left_out = len(things) - 2 * SHOWN
+    if left_out <= 1:
+        return [str(thing) for thing in things]
+    shown = [*things[:SHOWN], f"... {left_out} more ...", *things[-SHOWN:]]
+    return [str(thing) for thing in shown]

@@ -29,6 +29,7 @@ PUBLISHED = {  # N = 100: calls, and milliseconds until all are done
     "full": (794, 4865),
 }
 CALLS, TIME = 0.03, 0.10  # how far from it 20 trials may be
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")

@@ -33,6 +33,7 @@ RUNGS: list[Any] = [N0, N1, N2, N3]
 TRYING: list[Any] = [at(rung).retry(Ask("x")) for rung in RUNGS]
 LIMITED: list[Any] = [at(rung).retry(do(Ask("x")).limit(1)) for rung in RUNGS]
 LONG = 100_000.0
+pytestmark = pytest.mark.slow
 
 
 class Down(Service):

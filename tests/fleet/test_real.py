@@ -25,6 +25,7 @@ CLIENT = "ixbackoff.fleet.real.client"
 STORM = "ixbackoff.fleet.real.storm"
 SHORT = ["--port=0", "--steady=1", "--outage=1", "--watch=2", "--clients=60", "--think=0.5"]
 TIME = r"^\w{3} \d\d \d\d:\d\d:\d\d\.\d{3}"
+pytestmark = pytest.mark.slow
 MAINS = {"server": server.main, "client": client.main, "storm": storm.main}
 
 

@@ -22,6 +22,7 @@ def test_a_thousand_clients_that_try_each_second_are_a_thousand_a_second() -> No
     assert failing_rate(found, clients=1000) == pytest.approx(1000 / 1.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("p99", "clients", "rate", "maximum"),
     [

@@ -98,7 +98,7 @@ scripts: st.SearchStrategy[list[Outcome]] = st.lists(
 
 
 class Broken(Exception):
-    """What went wrong in the predicate itself."""
+    """A failure of the predicate itself."""
 
 
 def breaks_on_value_errors(failure: Exception) -> bool:
@@ -168,7 +168,7 @@ careless = st.builds(Careless, st.lists(seconds | nonsense, min_size=1), st.just
 schedules = deterministic | same_by_chance | careless | st.just(Unbegun())
 
 NO_LIMITS: list[dict[str, Any]] = [{}, {"within": 1e15}, {"budget": Budget(10**9)}]
-"""What no script comes near to, so that it changes nothing."""
+"""Bounds that no script comes near to, so that they change nothing."""
 
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
@@ -320,7 +320,7 @@ def test_the_level_of_the_log_may_change_between_calls_and_between_waits(
     logger = logging.getLogger("ixbackoff")
 
     def fails(level: int) -> Outcome:
-        """What fails, and sets the level before it does."""
+        """Set the level, and fail."""
 
         def failure() -> BaseException:
             logger.setLevel(level)

@@ -189,7 +189,7 @@ def test_a_generator_may_yield_in_its_block_and_be_closed() -> None:
 
 
 class InBudget:
-    """What is left of a budget after a block."""
+    """The tokens that a block leaves in a budget."""
 
     def __init__(self) -> None:
         self.budget = Budget(10, returned=0, returned_after_retry=0.5)
@@ -334,7 +334,7 @@ def test_what_ends_loops_is_raised_out_of_a_block_at_once(ends: type[Exception])
 
 
 class Ending:
-    """What is asked for its next item fails so."""
+    """An iterator that fails when it is asked for its next item."""
 
     def __init__(self, failure: type[Exception]) -> None:
         self.failure = failure

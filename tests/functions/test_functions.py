@@ -1,4 +1,4 @@
-"""What `backoff` can be put on, and that it stays what it was; and what is refused, and when."""
+"""Functions under `backoff` stay what they were; anything else is refused, and early."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ from ..support.plainly import (
 THREADS = 32
 TASKS = 1000
 FAILURES = range(6)
-"""How often a call fails before it goes well: all that N5 has tries for, and fewer."""
+"""Failures of a call before it succeeds: as many as N5 allows, and fewer."""
 
 jittered = Exponential().jittered().seeded(7)
 steady = Exponential()
@@ -177,7 +177,7 @@ def trio_run(coroutine: Coroutine[Any, Any, None]) -> None:
 
 @pytest.fixture
 def collector() -> Iterator[Callable[[], int]]:
-    """How many objects of this test only the garbage collector frees, since it was asked before."""
+    """The number of objects that only the garbage collector frees, since it was asked before."""
     gc.collect()
     gc.freeze()  # so that it has only what is made here to look at
     gc.disable()

@@ -10,17 +10,19 @@ from pathlib import Path
 
 import pytest
 
+from ..support.syntax import lengths
+
 ROOT = Path(__file__).parent.parent.parent
 PACKAGE = ROOT / "ixbackoff"
-COMMANDS = {
-    "ruff check": ["ruff", "check", "--no-cache", "."],
-    "ruff format": ["ruff", "format", "--no-cache", "--check", "."],
-    "mypy": ["mypy", "--cache-dir={cache}"],
-    "pyright": ["pyright", "--pythonpath", sys.executable],
-}
+COMMANDS = [
+    pytest.param(["ruff", "check", "--no-cache", "."], id="ruff check"),
+    pytest.param(["ruff", "format", "--no-cache", "--check", "."], id="ruff format"),
+    pytest.param(["mypy", "--cache-dir={cache}"], id="mypy", marks=pytest.mark.slow),
+    pytest.param(["pyright", "--pythonpath", sys.executable], id="pyright", marks=pytest.mark.slow),
+]
 
 
-@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
+@pytest.mark.parametrize("command", COMMANDS)
 def test_clean(command: list[str], tmp_path: Path) -> None:
     words = [word.format(cache=tmp_path) for word in command]
     done = subprocess.run(  # noqa: S603
@@ -55,18 +57,7 @@ LONGEST = 60
 
 
 def test_no_function_is_too_long_to_be_read_at_once() -> None:
-    lengths = {
-        f"{path.relative_to(ROOT)}: {node.name}": lines_of(node)
-        for path in PACKAGE.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    }
-    assert {name: lines for name, lines in lengths.items() if lines > LONGEST} == {}
-
-
-def lines_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    body = function.body[1:] if ast.get_docstring(function) else function.body
-    return (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
+    assert {name: lines for name, lines in lengths(PACKAGE).items() if lines > LONGEST} == {}
 
 
 FLOORS = (

@@ -1,4 +1,4 @@
-"""What is put together wrongly by code that no type checker saw gets one clear error, early."""
+"""Programs put together wrongly, unseen by a type checker, get one clear error, early."""
 
 from __future__ import annotations
 

@@ -9,73 +9,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ixbackoff import (
-    N0,
-    N1,
-    N2,
-    N3,
-    N5,
-    N7,
-    Do,
-    Exponential,
-    NotReady,
-    ServerError,
-    Succ,
-    Throttled,
-    at,
-    attempt,
-    do,
-    plan,
-    reflect,
-)
-from ixbackoff.schedules import Computed, powers_of_two
+from ixbackoff import N2, N7, NotReady, Throttled, at, do, plan, reflect
+from ixbackoff.schedules import powers_of_two
 from ixbackoff.testing import Virtual
 
-from ..support.laws import Ladders, OrElse, Resume, Same, Then, failing, pure
+from ..support.laws import Ladders, OrElse, Resume, Same, Then, failing
 from ..support.observing import RUNNERS, Ask, Runner, run_sync
+from ..support.programs import (
+    RUNGS,
+    commands,
+    effects,
+    functions,
+    outcomes,
+    programs,
+    schedules,
+    transient,
+    values,
+)
 
-RUNGS: list[Any] = [N0, N1, N2, N3, Succ[N3], N5]
 BEGINS = {"attempts": do, "programs": at(N2).do}
-
-transient = st.sampled_from(
-    [NotReady("n"), ServerError(503), Throttled(7.0), ConnectionError("c"), TimeoutError("t")]
-)
-lasting = st.sampled_from([KeyError("k"), ValueError("v")])
-failures = transient | lasting
-outcomes = st.lists(st.integers(0, 5) | failures, min_size=1, max_size=8)
-commands = st.sampled_from([Ask("a"), Ask("b"), Ask("c")])
-
-
-@attempt
-def two(first: Any, second: Any) -> Do[Any, int]:
-    one: int = yield from first
-    other: int = yield from second
-    return one * 10 + other
-
-
-@attempt
-def with_a_rescue(effect: Any) -> Do[Any, int]:
-    try:
-        answer: int = yield from effect
-    except ServerError:
-        answer = yield from Ask("rescue")
-    finally:
-        yield from Ask("finally")
-    return answer
-
-
-effects = st.recursive(
-    commands | st.builds(pure, st.integers(0, 5)) | st.builds(failing, failures),
-    lambda inner: st.one_of(
-        st.builds(two, inner, inner),
-        st.builds(with_a_rescue, inner),
-        st.builds(lambda a, b: do(a).or_else(b), inner, inner),
-        st.builds(lambda a, b: do(a).then(lambda _: b), inner, inner),
-    ),
-    max_leaves=5,
-)
-functions = st.builds(lambda even, odd: lambda value: odd if value % 2 else even, effects, effects)
-values = st.integers(0, 5)
 
 
 def law_tests(laws: type) -> list[Any]:
@@ -85,6 +37,15 @@ def law_tests(laws: type) -> list[Any]:
         if isinstance(law, staticmethod)
     ]
 
+
+each_runner = pytest.mark.parametrize(
+    "run",
+    [
+        pytest.param(run, id=name, marks=[] if name == "sync" else pytest.mark.slow)
+        for name, run in RUNNERS.items()
+    ],
+)
+"""All ways to run being one is a law of its own, so one of them is enough for `make quick`."""
 
 STRATEGIES = {
     "value": values, "failure": transient, "f": functions, "g": functions, "m": effects,
@@ -110,7 +71,7 @@ def assert_same(run: Runner, left: Any, right: Any, data: st.DataObject) -> None
     assert one.outcome == other.outcome
 
 
-@pytest.mark.parametrize("run", RUNNERS.values(), ids=RUNNERS)
+@each_runner
 @pytest.mark.parametrize("begin", BEGINS.values(), ids=BEGINS)
 @pytest.mark.parametrize("law", law_tests(Then) + law_tests(OrElse))
 @given(data=st.data())
@@ -119,49 +80,12 @@ def test_law_of_effects(law: Any, begin: Any, run: Runner, data: st.DataObject) 
     assert_same(run, left, right, data)
 
 
-@pytest.mark.parametrize("run", RUNNERS.values(), ids=RUNNERS)
+@each_runner
 @pytest.mark.parametrize("law", law_tests(Ladders) + law_tests(Resume))
 @given(data=st.data())
 def test_law_of_ladders(law: Any, run: Runner, data: st.DataObject) -> None:
     left, right = law(**drawn(data, law))
     assert_same(run, left, right, data)
-
-
-@st.composite
-def programs(draw: st.DrawFn) -> Any:
-    """Any program that comes down, put together as its rungs allow."""
-    top = draw(st.integers(0, 5))
-    program: Any = at(RUNGS[top])
-    for _ in range(draw(st.integers(1, 7))):
-        steps = ["do", "then", "map", "or_else", "bind", "or_bind", "join", "or_join"]
-        if program.end:
-            steps += ["backoff", "wait", "skip", "backoff"]
-        step = draw(st.sampled_from(steps))
-        if step in ("bind", "or_bind", "join", "or_join"):
-            below: Any = at(RUNGS[program.end]).do(draw(effects))
-            if program.end and draw(st.booleans()):
-                below = below.backoff()
-            if step in ("join", "or_join"):
-                program = program >> below if step == "join" else program | below
-            else:  # a function's rungs are known only when it runs, so what follows comes down
-                how = program.bind if step == "bind" else program.or_bind
-                return how(lambda _, below=below: below.give_up())
-        elif step in ("do", "or_else"):
-            program = getattr(program, step)(draw(effects))
-        elif step == "then":
-            program = program.then(draw(functions))
-        elif step == "map":
-            program = program.map(lambda value: value)
-        else:
-            program = getattr(program, step)()
-    last = draw(st.sampled_from(["retry", "resume", "give_up"]))
-    return program.give_up() if last == "give_up" else getattr(program, last)(draw(effects))
-
-
-schedules = st.builds(
-    lambda waits: Computed(lambda k: waits[k % len(waits)]),
-    st.lists(st.floats(0, 1e6), min_size=1, max_size=6),
-) | st.builds(Exponential, st.floats(0.001, 100), st.floats(1, 4))
 
 
 def seconds(waits: list[str]) -> list[float]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ixbackoff import N1, N2, Delay, Do, Log, Misuse, NotReady, at, attempt
+from ixbackoff import N1, N2, Delay, Do, Log, Misuse, NotReady, at, attempt, call
 from ixbackoff.testing import (
     Unscripted,
     Virtual,
@@ -68,6 +68,50 @@ def test_it_says_what_was_performed_beyond() -> None:
         "1.000 Ask(name='a') -> 7",
         *("expected next:", "nothing"),
     ]
+
+
+def many(number: int) -> Virtual[Any]:
+    """A world in which so many commands were performed: `Ask("0")`, `Ask("1")` and so on."""
+    world = Virtual(Ask.handled_by(answers(*range(number), *range(1000, 1300))))
+    for each in range(number):
+        at(N1).do(Ask(str(each))).give_up().run(world.interpreter)
+    return world
+
+
+def test_a_long_trace_is_cut_in_the_middle() -> None:
+    asks = [Ask(str(number)) for number in range(300)]
+    lines = told(many(300), *asks[:260], b, *asks)
+    assert lines[0] == "expected Ask(name='b'), performed Ask(name='260')"
+    performed, instead = lines.index("performed:"), lines.index("performed instead:")
+    assert lines[performed + 1 : lines.index("not found:")] == [
+        *(f"0.000 Ask(name='{number}') -> {number}" for number in range(20)),
+        "... 220 more ...",
+        *(f"0.000 Ask(name='{number}') -> {number}" for number in range(240, 260)),
+    ]
+    expected = lines.index("expected next:")
+    assert lines[instead + 1 : expected] == [
+        f"0.000 Ask(name='{number}') -> {number}" for number in range(260, 300)
+    ]
+    assert lines[expected + 20 : expected + 23] == [
+        *("Ask(name='19')", "... 260 more ...", "Ask(name='280')")
+    ]
+    assert len(lines) < 140
+
+
+@pytest.mark.parametrize("number", [40, 41])
+def test_a_trace_is_not_cut_where_that_saves_nothing(number: int) -> None:
+    assert "more ..." not in "\n".join(told(many(number), *([a] * number)))
+
+
+def test_what_was_missed_or_left_after_a_long_trace_is_cut_too() -> None:
+    world = many(300)
+    with pytest.raises(AssertionError, match=r"\.\.\. 260 more \.\.\.") as left:
+        world.check_all_asked()
+    assert len(str(left.value).splitlines()) < 100
+    unscripted: Any = at(N1).do(call(int)).give_up()
+    with pytest.raises(Unscripted, match=r"\.\.\. 260 more \.\.\.") as missed:
+        unscripted.run(world.interpreter)
+    assert len(str(missed.value).splitlines()) < 100
 
 
 @pytest.mark.parametrize("commands", [(), (a,), (a, waited(2), a), (a, waited(1), a, a), (b,)])

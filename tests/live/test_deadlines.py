@@ -50,6 +50,7 @@ from ..support.origins import (
 
 OFTEN = Exponential(base=0.1)
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"
+pytestmark = pytest.mark.slow
 
 Server: TypeAlias = Callable[[], AbstractContextManager[str]]
 

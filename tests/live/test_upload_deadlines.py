@@ -35,6 +35,7 @@ from ..support.origins import (
 LARGE = 2 * uploads.PART + 1
 HANGS = Hang()
 BEGUN = b"<InitiateMultipartUploadResult><UploadId>1</UploadId></InitiateMultipartUploadResult>"
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -33,6 +33,7 @@ def moments_of(url: str, squirrel: Squirrel, monkeypatch: pytest.MonkeyPatch) ->
     return counted.passed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kept_before", [False, True], ids=["new", "changed"])
 def test_killed_at_any_moment_it_keeps_the_resource_the_next_time(
     kept_before: bool,

@@ -140,6 +140,7 @@ def test_an_origin_may_refuse_to_give_headers_alone(status: int, squirrel: Squir
         assert squirrel.run(origin.url + "/nuts").results == ["copied"]
 
 
+@pytest.mark.slow
 def test_demo(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--demo", "--base", "0.06"]) == 0
     out, err = capsys.readouterr()

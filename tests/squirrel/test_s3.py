@@ -73,6 +73,7 @@ def test_the_endpoint_may_be_one_of_the_usual_variables(
         assert client.list_objects_v2(Bucket="usual")["KeyCount"] == 1
 
 
+@pytest.mark.slow
 def test_killed_at_any_moment_it_keeps_the_resource_the_next_time(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], moto: str, aws: pytest.MonkeyPatch
 ) -> None:

@@ -1,4 +1,4 @@
-"""Whether random numbers are distributed as they should be, with fixed seeds."""
+"""Tests of how random numbers are distributed, with fixed seeds."""
 
 from __future__ import annotations
 

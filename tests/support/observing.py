@@ -41,7 +41,7 @@ Row: TypeAlias = Ask | Delay | Log
 
 
 class Seen(NamedTuple):
-    """What can be seen of a run: the commands, in order, and what it came to."""
+    """All that can be seen of a run from outside: its commands, in order, and its outcome."""
 
     commands: list[str]
     value: Any

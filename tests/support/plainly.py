@@ -16,7 +16,7 @@ from ixbackoff._functions.answering import PLAIN, PLAIN_ASYNC
 from ixbackoff.testing import Virtual, VirtualAsync, always, computed
 
 Outcome: TypeAlias = int | Callable[[], BaseException]
-"""What a function comes to: a value, or what makes the exception that it raises."""
+"""The outcome of a call: a value, or a function that makes the exception to raise."""
 
 AnyBackoff: TypeAlias = Backoff[Any]
 
@@ -48,7 +48,7 @@ class Script:
 
 
 class Seen(NamedTuple):
-    """What can be seen of a call: how often it was tried, the waits, and what it came to.
+    """All that can be seen of a call from outside: its tries, its waits, and its outcome.
 
     Attributes:
         which: the last failure, as its place among those that the function raised; if it is none of
@@ -86,7 +86,7 @@ def how(backoff: AnyBackoff) -> dict[str, Any]:
 
 
 def program(backoff: AnyBackoff, script: Script) -> int:
-    """What all the others have to be the same as."""
+    """The way that all the others have to agree with."""
     return backoff.program(script.ask).run(PLAIN, **how(backoff))
 
 

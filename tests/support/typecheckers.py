@@ -1,8 +1,9 @@
-"""Runs a type checker over many files in one process, and says on which lines it found errors."""
+"""Run a type checker over many files in one process, and report the lines with errors."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -35,11 +36,35 @@ class Found:
 
 @dataclass(frozen=True)
 class Checker:
-    """A type checker: its arguments before the files, and how to read what it prints."""
+    """A type checker that sees no configuration but its own.
+
+    Attributes:
+        arguments: those before the files; they name `config`.
+        config: the name and the text of its configuration file.
+        read: reads its findings from what it prints about so many files.
+    """
 
     name: str
     arguments: tuple[str, ...]
+    config: tuple[str, str]
     read: Callable[[str, int], list[Found]]
+
+    def run(self, files: Sequence[Path], folder: Path) -> subprocess.CompletedProcess[str]:
+        """Run it over `files`, in `folder`, and keep what it prints.
+
+        Configuration outside of `folder` changes nothing: not that of a parent folder, of the home
+        directory, or of the environment.
+        """
+        name, text = self.config
+        (folder / name).write_text(text)
+        return subprocess.run(  # noqa: S603
+            [SCRIPTS / self.name, *self.arguments, *files],
+            cwd=folder,
+            env=environment(folder),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
 
     def check(self, files: Sequence[Path], folder: Path) -> Report:
         """Check `files` in one process that works in `folder`, which may hold its cache.
@@ -54,13 +79,7 @@ class Checker:
         canary = folder / "canary_of_the_test.py"
         canary.write_text('canary: int = "sings"\n')
         checked = [*files, canary]
-        run = subprocess.run(  # noqa: S603
-            [SCRIPTS / self.name, *self.arguments, *checked],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        run = self.run(checked, folder)
         told = f"{self.name}, exit status {run.returncode}\n{run.stdout[:2000]}{run.stderr[:2000]}"
         if run.returncode not in (0, 1):
             raise StoppedEarly(told)
@@ -77,6 +96,13 @@ class Checker:
         if len(report.pop(canary.resolve())) != 1:
             raise StoppedEarly(f"the canary's error was not reported once: {told}")
         return {file: sorted(errors) for file, errors in report.items()}
+
+
+def environment(home: Path) -> dict[str, str]:
+    """The variables of this process, but for those that configure a checker, and another home."""
+    checkers = ("MYPY", "PYRIGHT_", "TY_", "ZUBAN", "PYREFLY_", "XDG_CONFIG_")
+    kept = {name: text for name, text in os.environ.items() if not name.startswith(checkers)}
+    return {**kept, "HOME": str(home)}
 
 
 def read_mypy(text: str, files: int) -> list[Found]:
@@ -131,33 +157,47 @@ def read_pyrefly(text: str, files: int) -> list[Found]:
     ]
 
 
-STRICT = ("--strict", "--config-file=")
-
 MYPY = Checker(
     "mypy",
-    (*STRICT, "--cache-dir=mypy_cache", "--no-pretty", "--no-color-output"),
+    ("--config-file=mypy.ini", "--cache-dir=mypy_cache", "--no-pretty", "--no-color-output"),
+    ("mypy.ini", "[mypy]\nstrict = True\n"),
     read_mypy,
 )
-PYRIGHT = Checker("pyright", ("--outputjson", "--pythonpath", sys.executable), read_pyright)
+PYRIGHT = Checker(
+    "pyright",
+    ("--project=pyrightconfig.json", "--outputjson", f"--pythonpath={sys.executable}"),
+    ("pyrightconfig.json", "{}\n"),
+    read_pyright,
+)
 TY = Checker(
     "ty",
-    ("check", "--output-format=concise", "--color=never", "--python", sys.executable),
+    (
+        "check",
+        "--project=.",
+        "--config-file=ty.toml",
+        "--output-format=concise",
+        "--color=never",
+        f"--python={sys.executable}",
+    ),
+    ("ty.toml", ""),
     read_ty,
 )
 ZUBAN = Checker(
     "zuban",
-    ("mypy", "--strict", "--python-executable", sys.executable),
+    ("mypy", "--config-file=zuban.ini", f"--python-executable={sys.executable}"),
+    ("zuban.ini", "[mypy]\nstrict = True\n"),
     read_mypy,
 )
 PYREFLY = Checker(
     "pyrefly",
     (
         "check",
-        "--preset=default",  # without a preset it reports nothing
+        "--config=pyrefly.toml",
         "--output-format=json",
         "--summary=none",
         f"--python-interpreter-path={sys.executable}",
     ),
+    ("pyrefly.toml", 'preset = "default"\n'),  # without a preset it reports nothing
     read_pyrefly,
 )
 CHECKERS = (MYPY, PYRIGHT, TY, ZUBAN, PYREFLY)

@@ -24,6 +24,7 @@ from ixbackoff.shortening import FullJitter
 FILES = ["waits-linear.png", "waits-linear.svg", "waits-logarithmic.png", "waits-logarithmic.svg"]
 SVG = "{http://www.w3.org/2000/svg}"
 PIXEL = 0.01
+pytestmark = pytest.mark.slow
 
 Points: TypeAlias = list[tuple[float, float]]
 Scale: TypeAlias = Callable[[float], float]

@@ -204,6 +204,7 @@ def test_every_kind_is_among_the_ten_thousand() -> None:
     assert {Shrinking, Erratic} <= seen
 
 
+@pytest.mark.slow
 def test_no_schedule_shortens_a_wait() -> None:
     mended = 0
     for schedule, of in ten_thousand():
@@ -221,6 +222,7 @@ def test_no_schedule_shortens_a_wait() -> None:
     assert mended > 100  # that a user's own breaks the promise is among what is tried
 
 
+@pytest.mark.slow
 def test_no_run_of_a_program_shortens_a_wait() -> None:
     program = at(N8).retry(Ask("a"))
     never = Ask.handled_by(always(NotReady()))
@@ -233,6 +235,7 @@ def test_no_run_of_a_program_shortens_a_wait() -> None:
         assert sum(world.waits) <= plan(program, schedule).seconds * (1 + 1e-12)
 
 
+@pytest.mark.slow
 def test_no_run_shortens_a_wait_whatever_retry_after_says() -> None:
     program = at(N8).retry(Ask("a"))
     lengthened = 0

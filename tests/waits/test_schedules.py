@@ -378,7 +378,12 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "no first Fibonacci": (lambda: Fibonacci(0), ValueError, r"Fibonacci\(0\): the first wait"),
     "a huge Fibonacci": (lambda: Fibonacci(1e305), ValueError, "Fibonacci"),
     "an empty list": (lambda: Listed([]), ValueError, "at least one number"),
-    "a shorter wait": (lambda: Listed([1, 3, 2]), ValueError, "never shorter than the one before"),
+    "a shorter wait": (
+        lambda: Listed([1, 3, 2]),
+        ValueError,
+        r"Listed\(\[1, 3, 2\]\): a wait is never shorter than the one before; "
+        r"sort them, write Listed\(\[1, 2, 3\]\)\.",
+    ),
     "a list of texts": (lambda: untyped.Listed("123"), ValueError, "give seconds, 0 or more"),
     "no list": (lambda: untyped.Listed(5), TypeError, r"Listed\(5\): give a list"),
     "no function": (lambda: untyped.Computed(5), TypeError, r"Computed\(5\): give a function"),

@@ -1,0 +1,37 @@
+"""Questions about source files that their syntax trees answer."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+
+def lengths(folder: Path) -> dict[str, int]:
+    """The lines of each function below a folder, without its docstring."""
+    return {
+        f"{path.relative_to(folder)}: {node.name}": lines_of(node)
+        for path in folder.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
+
+
+def lines_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    body = function.body[1:] if ast.get_docstring(function) else function.body
+    return (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
+
+
+def imports(path: Path, root: Path) -> Iterator[str]:
+    """The names of all that a file below `root` imports, wherever the import stands in it.
+
+    What `from package import name` imports is `package.name`, be it a module or not.
+    """
+    package = path.relative_to(root).parent.parts
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else ()
+            module = [*above, *filter(None, [node.module])]
+            yield from (".".join([*module, alias.name]) for alias in node.names)

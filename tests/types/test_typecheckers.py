@@ -1,0 +1,65 @@
+"""The type checkers see no configuration but their own, wherever else there is some."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ..support.typecheckers import CHECKERS, Checker, Report
+
+WRONG = "number: int = 'text'\n\ndef untyped(a, b):\n    return a\n"
+
+SILENT = {
+    ".ignore": "*\n",
+    ".gitignore": "*\n",
+    "mypy.ini": "[mypy]\nignore_errors = True\n",
+    ".mypy.ini": "[mypy]\nignore_errors = True\n",
+    "setup.cfg": "[mypy]\nignore_errors = True\n",
+    "pyrightconfig.json": '{"reportAssignmentType": false, "ignore": ["**"]}\n',
+    "ty.toml": '[rules]\nall = "ignore"\n',
+    "pyrefly.toml": 'preset = "off"\n[errors]\nbad-assignment = false\n',
+    "pyproject.toml": (
+        "[tool.mypy]\nignore_errors = true\n"
+        '[tool.pyright]\nignore = ["**"]\n'
+        '[tool.ty.rules]\nall = "ignore"\n'
+        '[tool.pyrefly]\npreset = "off"\n'
+    ),
+    ".config/mypy/config": "[mypy]\nignore_errors = True\n",
+    ".config/ty/ty.toml": '[rules]\nall = "ignore"\n',
+}
+"""Configuration that silences a checker, wherever one looks for it."""
+
+BROKEN = dict.fromkeys(SILENT, "[\x00 this is no configuration")
+
+
+def planted(folder: Path, configuration: dict[str, str]) -> None:
+    for name, text in configuration.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+
+
+def found(checker: Checker, folder: Path) -> list[Report]:
+    """The errors in a wrong file, that lies in a folder of its own, and a second time."""
+    below = folder / "cases"
+    below.mkdir(parents=True)
+    wrong = below / "wrong.py"
+    wrong.write_text(WRONG)
+    reports = [checker.check([wrong], folder / "work") for _ in range(2)]
+    return [{file.relative_to(folder): errors for file, errors in one.items()} for one in reports]
+
+
+@pytest.mark.parametrize("hostile", [SILENT, BROKEN], ids=["silent", "broken"])
+@pytest.mark.parametrize("checker", CHECKERS, ids=lambda checker: checker.name)
+def test_configuration_elsewhere_changes_nothing(
+    checker: Checker, hostile: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone = found(checker, tmp_path / "alone")
+    assert any(errors for report in alone for errors in report.values())
+    planted(tmp_path / "parent", hostile)
+    planted(tmp_path / "home", hostile)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home" / ".config"))
+    monkeypatch.setenv("TY_CONFIG_FILE", str(tmp_path / "home" / "ty.toml"))
+    monkeypatch.setenv("PYREFLY_CONFIG", str(tmp_path / "home" / "pyrefly.toml"))
+    assert found(checker, tmp_path / "parent" / "folder") == alone
