@@ -6,6 +6,7 @@ checker has to come to; `put_together` the one that the library has to come to b
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -199,16 +200,18 @@ def functions(piece: Piece) -> Iterator[Piece]:
 
 
 def hidden(piece: Piece, entered: set[int]) -> bool:
-    """Whether what is wrong with a piece is nothing that a run can come to.
+    """Whether what is wrong with a piece may be nothing that a run comes to.
 
-    It is in an annotation, in a branch that is not taken, or in a function that was not `entered`.
+    It is in an annotation, in a branch that is not taken, or in a function that was not `entered`;
+    or the piece is open, which shows in a run that is well and knows its rung.
     """
     if any(id(function) not in entered for function in functions(piece)):
         return True
     try:
-        return end(erased(piece)) == 0
+        end(erased(piece))
     except IllFormed:
         return False
+    return True
 
 
 def erased(piece: Piece) -> Piece:
@@ -224,19 +227,28 @@ def erased(piece: Piece) -> Piece:
     return Piece(piece.start, tuple(steps))
 
 
-def most_calls(piece: Piece) -> int:
-    """How many commands a piece can issue at most, if no rung is higher than `along` says."""
-    return _most_calls(piece.steps, Place(piece.start, known=True))
+def most_tries(piece: Piece, typed: bool) -> Counter[int]:
+    """How often each step of a right piece, by its identity, may try its effect at most.
+
+    Args:
+        typed: whether its rungs are those of its types. Otherwise they are as the library knows
+            them: behind a function that was passed over, they may be higher.
+    """
+    most: Counter[int] = Counter()
+    _count_tries(piece.steps, Place(piece.start, known=True), typed, most)
+    return most
 
 
-def _most_calls(steps: tuple[Step, ...], place: Place) -> int:
-    most = 0
+def _count_tries(
+    steps: tuple[Step, ...], place: Place, typed: bool, most: Counter[int]
+) -> None:
     for step in steps:
         if step.piece is not None:
             inner = step.kind in ("inline", "generic")
             start = place if inner else Place(step.piece.start, known=True)
-            most += _most_calls(step.piece.steps * step.times, start)
-        tries = place.highest + 1 if step.kind in ENDING else 1
-        most += step.commands * tries
-        place = along((step,), place)
-    return most
+            _count_tries(step.piece.steps * step.times, start, typed, most)
+        most[id(step)] += place.highest + 1 if step.kind in ENDING else 1
+        if typed:
+            place = Place(below(step, place.highest), known=True)
+        else:
+            place = along((step,), place)

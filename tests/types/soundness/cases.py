@@ -10,7 +10,7 @@ from random import Random
 
 from . import shapes_of_chains, shapes_of_classes, shapes_of_flow, shapes_of_functions
 from .arithmetic import IllFormed, Piece, end
-from .making import MISTAKES, Maker, Part, annotation
+from .making import MISTAKES, RARE, Maker, Part, annotation
 
 SEED = 2021
 ROOMS = (shapes_of_chains, shapes_of_functions, shapes_of_classes, shapes_of_flow)
@@ -101,8 +101,10 @@ def case(number: int, shape: str, seed: int) -> Case:
     """The program of this number: two of five have a mistake."""
     chance = Random(f"{seed} {number}")  # noqa: S311
     wrong = chance.random() < 0.4
+    mistake: str | None = None
     for turn in count():
-        mistake = chance.choice(MISTAKES) if wrong else None
+        if wrong and turn % 10 == 0:
+            mistake = chance.choice(MISTAKES + RARE * 4)
         make = Maker(f"{seed} {number} {turn}", mistake)
         part = SHAPES[shape](make)
         if make.mistake is None:  # or it has not come to a place for it

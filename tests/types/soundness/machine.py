@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
@@ -75,6 +76,12 @@ class Machine:
 
     Where a function was passed over, nobody knows where its program would have ended: from then on
     `rung` is the highest that it can be (`sure` is false), until a program says where it starts.
+
+    Attributes:
+        tries: how often each step, by its identity, has tried its effect.
+        entered: the pieces that functions made, by their identity.
+        trusted: whether it came to something wrong that no run can tell from what is right: a
+            piece that starts below an unsure rung, or a failure that `on=Exception` recovers from.
     """
 
     def __init__(self, top: int, script: Script) -> None:
@@ -82,10 +89,11 @@ class Machine:
         self.sure = True
         self.failed: Failure | None = None
         self.calls = 0
-        self.tries = 0
+        self.tries: Counter[int] = Counter()
         self.waits: list[float] = []
         self.script = script
         self.entered: set[int] = set()
+        self.trusted = False
 
     def outcome(self, piece: Piece) -> Outcome:
         """Play it from its start to its end.
@@ -123,12 +131,14 @@ class Machine:
 
     def perform(self, step: Step, done: int) -> int:
         """Issue the commands of an effect but the first `done`; how many have succeeded."""
-        self.tries += 1
+        self.tries[id(step)] += 1
         if step.piece is not None:
             self.entered.add(id(step.piece))
             if not step.late or step.kind in ("then", "vary"):
                 raise Nested
-            self.failed = Failure("TypeError")  # `yield from` a program, within an attempt
+            # `yield from` a program is an ordinary failure, which `on=Exception` recovers from.
+            self.failed = Failure("TypeError")
+            self.trusted = True
             return done
         self.failed = None
         for number in range(done, step.commands):
@@ -159,6 +169,7 @@ class Machine:
         if taken or not step.late:
             if piece.start > self.rung or (self.sure and piece.start < self.rung):
                 raise IllFormed
+            self.trusted |= piece.start < self.rung
             self.rung, self.sure = piece.start, True
         place = Place(self.rung, known=False)
         if taken or not step.late:

@@ -11,6 +11,9 @@ from .arithmetic import ENDING, JOINING, ON, Piece, Step
 DEEPEST = 18
 """Where the programs start at most: pyright cannot always tell N19 from N20."""
 
+RARE = ("a wrong branch", "a descent in a loop")
+"""Mistakes for which only some shapes have a place."""
+
 MISTAKES = (
     "going up",
     "jumping down",
@@ -18,8 +21,7 @@ MISTAKES = (
     "a retry in a retry",
     "open at its run",
     "a wrong annotation",
-    "a wrong branch",
-    "a descent in a loop",
+    *RARE,
 )
 
 EFFECTS = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .arithmetic import Piece, Step
 from .making import Maker, Part
 
 
@@ -61,3 +62,31 @@ def assignment_expressions(make: Maker) -> Part:
     joined = make.joined(named, second, (">>", "|"))
     make.write(f"joined = {joined.text}", "del first")
     return joined.named("joined", ready=True)
+
+
+def functions_at_the_end(make: Maker) -> Part:
+    """A piece that ends with a function, joined behind waits that only a failure comes to."""
+    top = make.random.randint(2, 5)
+    end = make.random.randint(0, 2)
+    first = make.staying(Part(f"at(N{top})", Piece(top), top))
+    while first.rung > end:
+        first = first.longer(f"{first.text}.backoff()", Step("backoff"), first.rung - 1)
+    second = make.chain_at(make.following(first.rung))
+    third = make.closing(make.chain_at(second.rung))
+    inner = make.variable("inner", make.joined(second, third, ("bind", "or_bind")))
+    return make.joined(first, inner, (">>", "|"))
+
+
+def steps_behind_a_function(make: Maker) -> Part:
+    """A function that goes down and may be passed over, and what is tried behind it."""
+    part = make.begun()
+    first = make.trying(part, "do", part.rung)
+    start = make.following(first.rung)
+    second = make.chain(start, max(start - make.random.randint(1, 2), 0))
+    if make.chance(0.5):
+        name = "going_on"
+        second = make.function(name, second, "_: object", "None")
+        part = make.bound(first, make.random.choice(("bind", "or_bind")), second, name)
+    else:
+        part = make.joined(first, second, ("bind", "or_bind"))
+    return make.closing(make.trying(part, "or_else", part.rung))
