@@ -2,7 +2,7 @@
 PYTHON ?= python3.11
 BIN := .venv/bin
 
-.PHONY: demo test test-all bench clean
+.PHONY: demo test test-all sound bench clean
 
 demo: .venv/squirrel  ## copy five resources from an origin that fails, twice
 	$(BIN)/python -m ixbackoff.squirrel --demo
@@ -12,6 +12,9 @@ test: .venv/dev  ## everything: tests, laws, type checkers, style
 
 test-all: .venv/dev  ## the tests on each supported Python that is here
 	$(BIN)/nox
+
+sound: .venv/dev  ## 10,000 random programs: type checkers' verdicts, and six runs of each
+	$(BIN)/python -m tests.types.soundness 10000
 
 bench: .venv/bench  ## speed, as ratios beside peers
 	$(BIN)/python -m benchmarks

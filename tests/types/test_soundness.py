@@ -14,6 +14,7 @@ import pytest
 from ..support.typecheckers import MYPY, PYRIGHT, Checker
 from .soundness.cases import SHAPES, cases
 from .soundness.checking import verdicts
+from .soundness.forging import Forgery, accepted, fate, forgeries
 from .soundness.making import MISTAKES
 from .soundness.running import PLAN, Findings, findings
 
@@ -66,3 +67,20 @@ def test_every_run_keeps_the_promises(found: Findings) -> None:
 def test_no_run_exceeds_its_plan(found: Findings) -> None:
     told = found.broken.get(PLAN, [])
     assert not told, f"{len(told)} runs\n{told[0]}"
+
+
+TRIED = forgeries()
+
+
+@pytest.mark.parametrize("checker", [MYPY, PYRIGHT], ids=lambda checker: checker.name)
+def test_a_type_checker_accepts_those_forgeries_that_the_page_says(
+    checker: Checker, tmp_path: Path
+) -> None:
+    told = accepted(checker, TRIED, tmp_path)
+    seen = {forgery.name for forgery, passed in zip(TRIED, told, strict=True) if passed}
+    assert seen == {forgery.name for forgery in TRIED if checker.name in forgery.accepted}
+
+
+@pytest.mark.parametrize("forgery", TRIED, ids=lambda forgery: forgery.name)
+def test_a_forgery_keeps_the_promises_at_run_time(forgery: Forgery) -> None:
+    assert fate(forgery) == forgery.refused

@@ -239,16 +239,11 @@ def most_tries(piece: Piece, typed: bool) -> Counter[int]:
     return most
 
 
-def _count_tries(
-    steps: tuple[Step, ...], place: Place, typed: bool, most: Counter[int]
-) -> None:
+def _count_tries(steps: tuple[Step, ...], place: Place, typed: bool, most: Counter[int]) -> None:
     for step in steps:
         if step.piece is not None:
             inner = step.kind in ("inline", "generic")
             start = place if inner else Place(step.piece.start, known=True)
             _count_tries(step.piece.steps * step.times, start, typed, most)
         most[id(step)] += place.highest + 1 if step.kind in ENDING else 1
-        if typed:
-            place = Place(below(step, place.highest), known=True)
-        else:
-            place = along((step,), place)
+        place = Place(below(step, place.highest), True) if typed else along((step,), place)

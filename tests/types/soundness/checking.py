@@ -13,8 +13,20 @@ IN_A_FILE = 100
 """Programs in one module: a checker is started once for many modules."""
 
 ABOUT_SOMETHING_ELSE = {
-    "mypy": {"syntax", "name-defined", "valid-type", "no-redef", "no-untyped-def", "import-not-found"},
-    "pyright": {"syntax", "reportUndefinedVariable", "reportRedeclaration", "reportInvalidTypeForm"},
+    "mypy": {
+        "syntax",
+        "name-defined",
+        "valid-type",
+        "no-redef",
+        "no-untyped-def",
+        "import-not-found",
+    },
+    "pyright": {
+        "syntax",
+        "reportUndefinedVariable",
+        "reportRedeclaration",
+        "reportInvalidTypeForm",
+    },
 }
 """Errors that would not be about rungs: a program must not be rejected for one of these."""
 

@@ -11,6 +11,9 @@ from .arithmetic import ENDING, JOINING, ON, Piece, Step
 DEEPEST = 18
 """Where the programs start at most: pyright cannot always tell N19 from N20."""
 
+WIDER = -1
+"""Stands for a type in an annotation that is wider than one rung."""
+
 RARE = ("a wrong branch", "a descent in a loop")
 """Mistakes for which only some shapes have a place."""
 
@@ -269,15 +272,27 @@ class Maker:
 
     def declared(self, part: Part) -> tuple[str, Part]:
         """The annotation of a part; and the part, which is as it says or, by mistake, is not."""
-        start, end = part.start, part.rung
+        kind, declared = annotation(part.start, part.rung), (part.start, part.rung)
         if self.errs("a wrong annotation"):
-            if self.chance(0.5):
-                end = end - 1 if end and self.chance(0.5) else end + 1
-            else:
-                start = start - 1 if start and self.chance(0.5) else start + 1
+            kind, declared = self.lie(part.start, part.rung)
         inner = Step("inline", piece=part.piece)
-        piece = Piece(part.start, (inner,), declared=(start, end))
-        return annotation(start, end), Part(part.text, piece, end)
+        piece = Piece(part.start, (inner,), declared=declared)
+        rung = part.rung if declared[1] == WIDER else declared[1]
+        return kind, Part(part.text, piece, rung)
+
+    def lie(self, start: int, end: int) -> tuple[str, tuple[int, int]]:
+        """An annotation that is not true: another rung, or a type that is wider than one."""
+        first, last = start, end
+        wider = self.random.choice(("Nat", "N0 | N1", f"N{end} | N{end + 1}", ""))
+        if wider:
+            if self.chance(0.5):
+                return annotation(start, wider), (start, WIDER)
+            return annotation(wider, end), (WIDER, end)
+        if self.chance(0.5):
+            last = end - 1 if end and self.chance(0.5) else end + 1
+        else:
+            first = start - 1 if start and self.chance(0.5) else start + 1
+        return annotation(first, last), (first, last)
 
     def variable(self, name: str, part: Part, annotated: bool | None = None) -> Part:
         """A part by the name of a variable, with an annotation or without one."""

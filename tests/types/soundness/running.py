@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass, field
 from inspect import iscoroutine
 from typing import Any
@@ -16,7 +16,7 @@ from .cases import Case
 from .checking import IN_A_FILE, module
 from .machine import SCRIPTS, Failure, Machine, Outcome, Script
 
-EXCEPTIONS = {
+EXCEPTIONS: dict[str, Callable[[Failure], Exception]] = {
     "Throttled": lambda failure: Throttled(failure.seconds or None),
     "KeyError": lambda failure: KeyError("not in `on`"),
 }

@@ -192,10 +192,11 @@ def abstract_classes(make: Maker) -> Part:
 def callable_protocols(make: Maker) -> Part:
     """A function seen as a protocol that is called with a program."""
     pair = make.pair("one", "kind")
+    given = annotation(pair.first.start, pair.first.rung)
     make.write(
         "class GoesOn(Protocol):",
         f"    def __call__(self, program: {pair.one}, /) -> {pair.kind}: ...",
-        f"def going_on(program: {annotation(pair.first.start, pair.first.rung)}, /) -> {pair.kind}:",
+        f"def going_on(program: {given}, /) -> {pair.kind}:",
         f"    return program >> {pair.second.text}",
         "step: GoesOn = going_on",
     )

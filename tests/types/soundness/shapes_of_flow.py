@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .arithmetic import Piece, Step
+from .arithmetic import Step
 from .making import Maker, Part, annotation
 
 THEN = (">>",)

@@ -65,9 +65,7 @@ def generic_endings(make: Maker) -> Part:
 def generic_joins(make: Maker) -> Part:
     """A function that joins two programs of any rungs that fit."""
     first, second = make.pieces(2)
-    joined = make.joined(
-        first.named("first", ready=True), second.named("second", ready=True)
-    )
+    joined = make.joined(first.named("first", ready=True), second.named("second", ready=True))
     make.write(
         "def join(",
         f"    first: {annotation('I', 'J')}, second: {annotation('J', 'O')}",
@@ -170,7 +168,9 @@ def callbacks(make: Maker) -> Part:
         f"def used(step: Callable[[{pair.one}], {pair.kind}], program: {pair.one}) -> {pair.kind}:",
         "    return step(program)",
     )
-    return pair.joined.named(f"used(lambda program: program >> {pair.second.text}, {pair.first.text})")
+    return pair.joined.named(
+        f"used(lambda program: program >> {pair.second.text}, {pair.first.text})"
+    )
 
 
 def decorators(make: Maker) -> Part:
