@@ -51,7 +51,7 @@ from ._words.nat import (
     reflect,
 )
 from ._words.vocabulary import Delay, Download, Log, Now, Pick, Standard, Throw, Upload
-from ._writing.attempts import Attempt, Do, Effect, First, all_of, attempt, do, first_of
+from ._writing.attempts import Attempt, CommandOrAttempt, Do, First, all_of, attempt, do, first_of
 from ._writing.programs import Program, at
 from .schedules.kinds import Computed, Constant, Exponential, Fibonacci, Listed, Schedule
 
@@ -64,6 +64,7 @@ __all__ = [
     "CallAsync",
     "ClientError",
     "Command",
+    "CommandOrAttempt",
     "Computed",
     "Constant",
     "DeadlineExceeded",
@@ -71,7 +72,6 @@ __all__ = [
     "Diverged",
     "Do",
     "Download",
-    "Effect",
     "Exponential",
     "Fibonacci",
     "First",

@@ -15,7 +15,7 @@ from .._words.commands import Interpreter, Stream, is_coroutine_function
 from .._words.failures import WORTH_ANOTHER_TRY, On
 from .._words.nat import Nat, Rung, Z, reflect
 from .._words.vocabulary import Delay
-from .._writing.attempts import Effect
+from .._writing.attempts import CommandOrAttempt
 from .._writing.programs import Program, at
 from ..schedules.kinds import Schedule, powers_of_two
 from .answering import PLAIN, interpreter, interpreter_async
@@ -160,7 +160,7 @@ class Backoff(Generic[I]):
         program = at(self._rung).retry(Block(), self._on)
         return program, unroll(program, **self._how())
 
-    def _program(self, effect: Effect[E, A]) -> Program[I, Z, A, E | Delay]:
+    def _program(self, effect: CommandOrAttempt[E, A]) -> Program[I, Z, A, E | Delay]:
         return at(self._rung).retry(effect, self._on)
 
 

@@ -30,7 +30,7 @@ Do: TypeAlias = Generator[E, Any, A]
 """What a function in do-notation returns: it issues commands of the row `E` and answers `A`."""
 
 
-class Effect(Protocol[E_co, A_co]):
+class CommandOrAttempt(Protocol[E_co, A_co]):
     """What can be tried at a rung: a command or an attempt, but never a program."""
 
     def __iter__(self) -> Generator[E_co, Any, A_co]: ...
@@ -56,7 +56,7 @@ class Attempt(Chain, Generic[E_co, A_co]):
         answer: A_co = yield inner
         return answer
 
-    def then(self, function: Callable[[A_co], Effect[F, B]]) -> Attempt[E_co | F, B]:
+    def then(self, function: Callable[[A_co], CommandOrAttempt[F, B]]) -> Attempt[E_co | F, B]:
         """If it is well, perform the effect that `function` makes of its answer.
 
         >>> from ixbackoff import N0, at, call, do
@@ -77,7 +77,7 @@ class Attempt(Chain, Generic[E_co, A_co]):
         return extended(self, Map(function))
 
     def or_else(
-        self, effect: Effect[F, B], on: On = WORTH_ANOTHER_TRY
+        self, effect: CommandOrAttempt[F, B], on: On = WORTH_ANOTHER_TRY
     ) -> Attempt[E_co | F, A_co | B]:
         """If it failed, and the failure is `on`, perform `effect` instead.
 
@@ -158,7 +158,7 @@ def attempt(function: Callable[P, Do[E, A]]) -> Callable[P, Attempt[E, A]]:
     return made
 
 
-def do(effect: Effect[E, A]) -> Attempt[E, A]:
+def do(effect: CommandOrAttempt[E, A]) -> Attempt[E, A]:
     """An attempt that performs `effect`: the beginning of a chain.
 
     >>> from ixbackoff import Log, do
@@ -193,7 +193,10 @@ class First(NamedTuple, Generic[A]):
 
 
 def first_of(
-    effects: Iterable[Effect[E, A]], *, start: int | None = None, on: On = WORTH_ANOTHER_TRY
+    effects: Iterable[CommandOrAttempt[E, A]],
+    *,
+    start: int | None = None,
+    on: On = WORTH_ANOTHER_TRY,
 ) -> Attempt[E | Pick, First[A]]:
     """Alternatives: the first of the effects that is well, from a random one on, then round.
 
@@ -245,7 +248,7 @@ def first_of(
     return in_turn()
 
 
-def all_of(effects: Iterable[Effect[E, A]]) -> Attempt[E, list[A]]:
+def all_of(effects: Iterable[CommandOrAttempt[E, A]]) -> Attempt[E, list[A]]:
     """All effects at the same time, and their answers in order; the first failure ends the rest.
 
     As `forall` of the fault tolerant shell. Each has a thread of its own in `run`, and a task of
@@ -260,7 +263,9 @@ def all_of(effects: Iterable[Effect[E, A]]) -> Attempt[E, list[A]]:
     return extended(None, DoStep(Together(several("all_of", effects))))
 
 
-def several(name: str, effects: Iterable[Effect[E, A]]) -> tuple[Effect[E, A], ...]:
+def several(
+    name: str, effects: Iterable[CommandOrAttempt[E, A]]
+) -> tuple[CommandOrAttempt[E, A], ...]:
     """Effects that stand beside each other.
 
     Raises:

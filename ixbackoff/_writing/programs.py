@@ -16,7 +16,7 @@ from .._words.failures import WORTH_ANOTHER_TRY, On, predicate
 from .._words.nat import Nat, Rung, Succ, Z, reflect
 from .._words.vocabulary import Delay, Standard
 from ..schedules.kinds import Schedule, powers_of_two
-from .attempts import Effect
+from .attempts import CommandOrAttempt
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -49,7 +49,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
     def __init__(self, _sealed: Never) -> None:
         raise TypeError("A program begins with at(...): at(N3).retry(...).")
 
-    def do(self, effect: Effect[F, B]) -> Program[I, O, B, E_co | F]:
+    def do(self, effect: CommandOrAttempt[F, B]) -> Program[I, O, B, E_co | F]:
         """Well: perform `effect`. Failed: passed over.
 
         >>> from ixbackoff import N1, Log, at
@@ -58,7 +58,9 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         """
         return extended(self, steps.Do(effect))
 
-    def then(self, function: Callable[[A_co], Effect[F, B]]) -> Program[I, O, B, E_co | F]:
+    def then(
+        self, function: Callable[[A_co], CommandOrAttempt[F, B]]
+    ) -> Program[I, O, B, E_co | F]:
         """Well: perform the effect that `function` makes of the value. Failed: passed over.
 
         >>> from ixbackoff import N0, at, call
@@ -79,7 +81,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         return extended(self, steps.Map(function))
 
     def or_else(
-        self, effect: Effect[F, B], on: On = WORTH_ANOTHER_TRY
+        self, effect: CommandOrAttempt[F, B], on: On = WORTH_ANOTHER_TRY
     ) -> Program[I, O, A_co | B, E_co | F]:
         """Failed with `on`: perform `effect` instead, on this rung. Otherwise passed over.
 
@@ -168,7 +170,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         return extended(self, steps.Skip())
 
     def retry(
-        self, effect: Effect[F, B], on: On = WORTH_ANOTHER_TRY
+        self, effect: CommandOrAttempt[F, B], on: On = WORTH_ANOTHER_TRY
     ) -> Program[I, Z, B, E_co | F | Delay]:
         """Well: perform `effect`; while it fails with `on` and rungs are left, wait and try again.
 
@@ -185,7 +187,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         return extended(self, steps.Retry(effect, predicate(on)))
 
     def resume(
-        self, effect: Effect[F, B], on: On = WORTH_ANOTHER_TRY
+        self, effect: CommandOrAttempt[F, B], on: On = WORTH_ANOTHER_TRY
     ) -> Program[I, Z, B, E_co | F | Delay]:
         """As `retry`, but a further try goes on at the command that failed.
 
@@ -203,7 +205,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         return extended(self, steps.Resume(effect, predicate(on)))
 
     def vary(
-        self, function: Callable[[int], Effect[F, B]], on: On = WORTH_ANOTHER_TRY
+        self, function: Callable[[int], CommandOrAttempt[F, B]], on: On = WORTH_ANOTHER_TRY
     ) -> Program[I, Z, B, E_co | F | Delay]:
         """As `retry`, with the effect that `function` makes of how many waits are left.
 
