@@ -23,6 +23,7 @@ from ._words.failures import (
     Transient,
 )
 from ._words.nat import (
+    FOREVER,
     N0,
     N1,
     N2,
@@ -44,6 +45,7 @@ from ._words.nat import (
     N18,
     N19,
     N20,
+    Forever,
     Nat,
     Rung,
     Succ,
@@ -73,8 +75,10 @@ __all__ = [
     "Do",
     "Download",
     "Exponential",
+    "FOREVER",
     "Fibonacci",
     "First",
+    "Forever",
     "Interpreter",
     "Listed",
     "Log",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from functools import wraps
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Generic, Never, ParamSpec, TypeVar, final
 
 from .._limits.budgets import Budget
@@ -13,7 +14,7 @@ from .._running.loops import checked_run
 from .._words.calls import Call, CallAsync, call, call_async
 from .._words.commands import Interpreter, Stream, is_coroutine_function
 from .._words.failures import WORTH_ANOTHER_TRY, On
-from .._words.nat import Nat, Rung, Z, reflect
+from .._words.nat import Nat, Rung, Z, name_of, position
 from .._words.vocabulary import Delay
 from .._writing.attempts import CommandOrAttempt
 from .._writing.programs import Program, at
@@ -144,7 +145,7 @@ class Backoff(Generic[I]):
     def __repr__(self) -> str:
         given = {"on": self._on, **self._how()}
         said = [f"{name}={value!r}" for name, value in given.items() if value is not DEFAULTS[name]]
-        return f"backoff({', '.join([f'N{self._top}', *said])})"
+        return f"backoff({', '.join([name_of(self._top), *said])})"
 
     if not TYPE_CHECKING:  # or a checker would let any attribute be set
 
@@ -202,7 +203,7 @@ def backoff(
     """
     made: Backoff[I] = object.__new__(UNTYPED)
     made._rung = rung
-    made._top = reflect(rung)
+    made._top = _position(rung)
     made._on = on
     made.schedule = schedule
     made.within = within
@@ -212,6 +213,13 @@ def backoff(
     begin = begins(schedule, made._top)
     made._descent = descents(made._top, *kinds_and_predicate(on), begin)
     return made
+
+
+def _position(rung: Rung[I]) -> int:
+    given: object = rung
+    if isinstance(given, FunctionType | staticmethod | classmethod):
+        raise TypeError(f"@backoff on {given.__name__}: write @backoff(N3), with parentheses.")
+    return position(rung)
 
 
 UNTYPED: type[Backoff[Any]] = Backoff

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Generic, Never, final
+from typing import Any, Generic, Never, final, overload
 
 from typing_extensions import TypeVar
 
@@ -13,7 +13,7 @@ from .._meaning.chains import Ladder, Step, counted, ladder, longer
 from .._running.loops import run, run_async
 from .._words.commands import AsyncInterpreter, Interpreter
 from .._words.failures import WORTH_ANOTHER_TRY, On, predicate
-from .._words.nat import Nat, Rung, Succ, Z, reflect
+from .._words.nat import Forever, Nat, Rung, Succ, Z, name_of, position
 from .._words.vocabulary import Delay, Standard
 from ..schedules.kinds import Schedule, powers_of_two
 from .attempts import CommandOrAttempt
@@ -30,6 +30,15 @@ J = TypeVar("J", bound=Nat)
 N = TypeVar("N", bound=Nat)
 A_co = TypeVar("A_co", covariant=True, default=None)
 E_co = TypeVar("E_co", covariant=True, default=Standard)
+
+
+def overloaded(method: Callable[..., A]) -> Callable[..., A]:
+    """Mark the one definition of a method whose types stand in the overloads above it.
+
+    An overload that takes a `Never` can never be called. It is there for the name of that argument:
+    a sentence, which type checkers print when a program stands where the method cannot be used.
+    """
+    return method
 
 
 @final
@@ -139,9 +148,29 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         function, known = steps.joined(following, "|", ".or_else(...)")
         return extended(self, steps.OrBind(function, predicate(WORTH_ANOTHER_TRY), known))
 
+    @overload
     def backoff(
         self: Program[I, Succ[N], A, E], on: On = WORTH_ANOTHER_TRY
-    ) -> Program[I, N, A, E | Delay]:
+    ) -> Program[I, N, A, E | Delay]: ...
+
+    @overload
+    def backoff(
+        self: Program[I, Z, A, E],
+        on: On = WORTH_ANOTHER_TRY,
+        *,
+        no_wait_is_left_at_N0_start_on_a_higher_rung: Never,
+    ) -> Program[I, Z, A, E]: ...
+
+    @overload
+    def backoff(
+        self: Program[I, Forever, A, E],
+        on: On = WORTH_ANOTHER_TRY,
+        *,
+        only_retry_resume_vary_and_give_up_leave_FOREVER: Never,
+    ) -> Program[I, Forever, A, E]: ...
+
+    @overloaded
+    def backoff(self, on: On = WORTH_ANOTHER_TRY) -> Program[Any, Any, Any, Any]:
         """Failed with `on`: wait, and stay failed. One rung down in any case.
 
         >>> from ixbackoff import N1, Log, at, plan
@@ -151,7 +180,21 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         """
         return extended(self, steps.Backoff(predicate(on)))
 
-    def wait(self: Program[I, Succ[N], A, E]) -> Program[I, N, A, E | Delay]:
+    @overload
+    def wait(self: Program[I, Succ[N], A, E]) -> Program[I, N, A, E | Delay]: ...
+
+    @overload
+    def wait(
+        self: Program[I, Z, A, E], *, no_wait_is_left_at_N0_start_on_a_higher_rung: Never
+    ) -> Program[I, Z, A, E]: ...
+
+    @overload
+    def wait(
+        self: Program[I, Forever, A, E], *, only_retry_resume_vary_and_give_up_leave_FOREVER: Never
+    ) -> Program[I, Forever, A, E]: ...
+
+    @overloaded
+    def wait(self) -> Program[Any, Any, Any, Any]:
         """Well: wait, and go on. One rung down in any case.
 
         >>> from ixbackoff import N1, Log, at, plan
@@ -160,7 +203,21 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         """
         return extended(self, steps.Wait())
 
-    def skip(self: Program[I, Succ[N], A, E]) -> Program[I, N, A, E]:
+    @overload
+    def skip(self: Program[I, Succ[N], A, E]) -> Program[I, N, A, E]: ...
+
+    @overload
+    def skip(
+        self: Program[I, Z, A, E], *, no_wait_is_left_at_N0_start_on_a_higher_rung: Never
+    ) -> Program[I, Z, A, E]: ...
+
+    @overload
+    def skip(
+        self: Program[I, Forever, A, E], *, only_retry_resume_vary_and_give_up_leave_FOREVER: Never
+    ) -> Program[I, Forever, A, E]: ...
+
+    @overloaded
+    def skip(self) -> Program[Any, Any, Any, Any]:
         """One rung down, without waiting: the waits below are longer.
 
         >>> from ixbackoff import N2, Log, at, plan
@@ -228,6 +285,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         """
         return extended(self, steps.GiveUp())
 
+    @overload
     def run(
         self: Program[I, Z, A, E],
         interpreter: Interpreter[E],
@@ -235,7 +293,28 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         schedule: Schedule = powers_of_two,
         within: float | None = None,
         budget: Budget | None = None,
-    ) -> A:
+    ) -> A: ...
+
+    @overload
+    def run(
+        self: Program[I, Succ[N], A, E] | Program[I, Forever, A, E],
+        interpreter: object,
+        *,
+        schedule: Schedule = powers_of_two,
+        within: float | None = None,
+        budget: Budget | None = None,
+        it_is_open_end_it_with_give_up_or_retry: Never,
+    ) -> Program[I, Any, Any, Any]: ...
+
+    @overloaded
+    def run(
+        self,
+        interpreter: Interpreter[Any],
+        *,
+        schedule: Schedule = powers_of_two,
+        within: float | None = None,
+        budget: Budget | None = None,
+    ) -> Any:
         """Its value: `interpreter` answers its commands, `schedule` has the seconds of its waits.
 
         >>> from ixbackoff import N3, Exponential, at, call
@@ -255,9 +334,9 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
             ValueError: `within` is not above 0, or not finite.
             Exception: the last failure itself, with a note of what was tried and waited.
         """
-        answer: A = run(self, interpreter, schedule, within, budget)
-        return answer
+        return run(self, interpreter, schedule, within, budget)
 
+    @overload
     async def run_async(
         self: Program[I, Z, A, E],
         interpreter: Interpreter[E] | AsyncInterpreter[E],
@@ -265,7 +344,28 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         schedule: Schedule = powers_of_two,
         within: float | None = None,
         budget: Budget | None = None,
-    ) -> A:
+    ) -> A: ...
+
+    @overload
+    async def run_async(
+        self: Program[I, Succ[N], A, E] | Program[I, Forever, A, E],
+        interpreter: object,
+        *,
+        schedule: Schedule = powers_of_two,
+        within: float | None = None,
+        budget: Budget | None = None,
+        it_is_open_end_it_with_give_up_or_retry: Never,
+    ) -> Program[I, Any, Any, Any]: ...
+
+    @overloaded
+    async def run_async(
+        self,
+        interpreter: Interpreter[Any] | AsyncInterpreter[Any],
+        *,
+        schedule: Schedule = powers_of_two,
+        within: float | None = None,
+        budget: Budget | None = None,
+    ) -> Any:
         """As `run`, for handlers that may be awaited, under asyncio, trio or any other loop.
 
         A handler that is awaited is cancelled at the deadline.
@@ -276,25 +376,26 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         >>> asyncio.run(at(N3).retry(call(pow, 2, 5)).run_async(live_async()))
         32
         """
-        answer: A = await run_async(self, interpreter, schedule, within, budget)
-        return answer
+        return await run_async(self, interpreter, schedule, within, budget)
 
     def __repr__(self) -> str:
-        end = "a rung that its bind will tell" if self.end is None else f"N{self.end}"
-        return f"<Program from N{self.start} to {end}, {counted(len(self.steps()))}>"
+        end = "a rung that its bind will tell" if self.end is None else name_of(self.end)
+        return f"<Program from {name_of(self.start)} to {end}, {counted(len(self.steps()))}>"
 
 
 def at(rung: Rung[I]) -> Program[I, I, None, Never]:
-    """The beginning of a program: on `rung`, so many waits are left.
+    """Begin a program on a rung: so many waits are left, or without end at `FOREVER`.
 
-    >>> from ixbackoff import N3, at
+    >>> from ixbackoff import FOREVER, N3, at
     >>> at(N3)
     <Program from N3 to N3, 0 steps>
+    >>> at(FOREVER)
+    <Program from FOREVER to FOREVER, 0 steps>
 
     Raises:
-        TypeError: `rung` is not one of `N0` to `N20`.
+        TypeError: `rung` is not one of `N0` to `N20`, nor `FOREVER`.
     """
-    start = reflect(rung)
+    start = position(rung)
     return ladder(UNTYPED, start, start)
 
 

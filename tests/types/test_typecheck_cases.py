@@ -140,11 +140,6 @@ KNOWN = (
         {"accept/only_the_run_time_check_sees_these": ("at(Other)",)},
     ),
     Known(
-        ("pyright", "ty", "zuban"),
-        "They see what mypy does not: a protocol's method against one with an annotated `self`.",
-        {"accept/only_the_run_time_check_sees_these": ("waits: ", "runs: ")},
-    ),
-    Known(
         ("pyright",),
         "A dict of two rungs is one of `type[Succ[Unknown]]` to it.",
         {"reject/forging_with_a_conditional_rung": ("at({", "looked_up: ")},
@@ -292,7 +287,7 @@ def test_an_unmarked_error_and_a_mark_without_error_are_seen(
         tmp_path,
         accept_unmarked="from ixbackoff import N0, at\n\nat(N0).wait()\n",
         reject_mistaken="from ixbackoff import N1, at\n\nat(N1).wait()  # E: [misc]\n",
-        reject_right="from ixbackoff import N0, at\n\nat(N0).wait()  # E: [misc]\n",
+        reject_right="from ixbackoff import N0, at\n\nat(N0).wait()  # E: [call-arg]\n",
     )
     report = checker.check([unmarked, mistaken, right], folder)
     (told,) = differences(checker, unmarked, report[unmarked])
@@ -308,7 +303,7 @@ def test_a_wrong_code_is_seen(folder: Path, tmp_path: Path) -> None:
     )
     missed, surplus = differences(MYPY, file, MYPY.check([file], folder)[file])
     assert "missed [arg-type]" in missed
-    assert "not marked [misc]" in surplus
+    assert "not marked [call-arg]" in surplus
 
 
 def test_a_syntax_error_is_seen(checker: Checker, folder: Path, tmp_path: Path) -> None:
