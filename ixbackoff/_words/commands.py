@@ -1,15 +1,16 @@
-"""Commands, which are effects as data, and interpreters, which are tables of who answers them."""
+"""Commands, which are effects as data, and interpreters, which are tables of their handlers."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Generator, Iterable
 from functools import partial
 from types import CoroutineType, NoneType
-from typing import Any, Generic, Never, Self, TypeAlias, final
+from typing import Any, Generic, Never, Protocol, Self, TypeAlias, final, overload
 
 from typing_extensions import TypeVar
 
-R_co = TypeVar("R_co", covariant=True)
+# Invariant: of a covariant command, a handler of `Command[object]` would answer for any other.
+R = TypeVar("R")
 E_contra = TypeVar("E_contra", contravariant=True)
 F = TypeVar("F")
 I_any = TypeVar("I_any", "Interpreter[Any]", "AsyncInterpreter[Any]")
@@ -43,11 +44,12 @@ class Misuse(TypeError):
     """  # noqa: E501
 
 
-class Command(Generic[R_co]):
-    """One effect as data; `R_co` is the type of its answer.
+class Command(Generic[R]):
+    """One effect as data; `R` is the type of its answer.
 
     A subclass is a frozen dataclass or a class with `__slots__`; it is compared and printed by its
-    fields. It does nothing by itself: a handler in an interpreter answers it.
+    fields. It does nothing by itself: a handler in an interpreter answers it. It cannot have a
+    `handled_by` or an `awaited_by` of its own, which could promise another answer.
 
     >>> from dataclasses import dataclass
     >>> @dataclass(frozen=True)
@@ -59,15 +61,30 @@ class Command(Generic[R_co]):
 
     __slots__ = ()
     _only_the_ladder = False  # whether it is not for attempts to issue
+    _answered_by_runs = False  # whether it is not for handlers to answer
 
-    def __iter__(self) -> Generator[Self, Any, R_co]:
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        for name in ("handled_by", "awaited_by", "handled_as_in"):
+            method: object = getattr(getattr(cls, name), "__func__", None)
+            if method is not getattr(Command, name).__func__:
+                raise Misuse(
+                    f"{cls.__name__} cannot have a {name} of its own, which could promise another "
+                    "answer: give it another name."
+                )
+
+    def __iter__(self) -> Generator[Self, Any, R]:
         """Issue the command in do-notation: `answer = yield from command`."""
-        answer: R_co = yield self
+        answer: R = yield self
         return answer
 
+    def _alone(self) -> None:
+        """Tell type checkers that this is one effect, and not a generator of effects."""
+
+    @final
     @classmethod
-    def handled_by(cls, handler: Callable[[Self], R_co]) -> Interpreter[Self]:
-        """The interpreter that answers this kind of command with `handler(command)`.
+    def handled_by(cls, handler: Callable[[Self], R]) -> Interpreter[Self]:
+        """Make the interpreter that answers this kind of command with `handler(command)`.
 
         An exception that the handler raises is the command's failure.
 
@@ -78,6 +95,7 @@ class Command(Generic[R_co]):
         Raises:
             TypeError: `handler` is not callable, or it is a coroutine function.
         """
+        cls._check_handled()
         if not callable(handler):
             raise TypeError(f"{cls.__name__}.handled_by({handler!r}): give a function.")
         if is_coroutine_function(handler):
@@ -85,11 +103,12 @@ class Command(Generic[R_co]):
                 f"{cls.__name__}.handled_by({_name(handler)}): it is a coroutine function, "
                 f"so write {cls.__name__}.awaited_by({_name(handler)}) and run with run_async."
             )
-        return _interpreter(Interpreter, {cls: handler})
+        return interpreter_of(Interpreter, {cls: handler})
 
+    @final
     @classmethod
-    def awaited_by(cls, handler: Callable[[Self], Awaitable[R_co]]) -> AsyncInterpreter[Self]:
-        """The interpreter that answers this kind of command with `await handler(command)`.
+    def awaited_by(cls, handler: Callable[[Self], Awaitable[R]]) -> AsyncInterpreter[Self]:
+        """Make the interpreter that answers this kind of command with `await handler(command)`.
 
         >>> import asyncio
         >>> from ixbackoff import N0, Log, at
@@ -102,9 +121,47 @@ class Command(Generic[R_co]):
         Raises:
             TypeError: `handler` is not callable.
         """
+        cls._check_handled()
         if not callable(handler):
             raise TypeError(f"{cls.__name__}.awaited_by({handler!r}): give a coroutine function.")
-        return _interpreter(AsyncInterpreter, {cls: Awaited(handler)})
+        return interpreter_of(AsyncInterpreter, {cls: Awaited(handler)})
+
+    @overload
+    @classmethod
+    def handled_as_in(cls, interpreter: Interpreter[Self]) -> Interpreter[Self]: ...
+    @overload
+    @classmethod
+    def handled_as_in(cls, interpreter: AsyncInterpreter[Self]) -> AsyncInterpreter[Self]: ...
+    @final
+    @classmethod
+    def handled_as_in(cls, interpreter: I_any) -> I_any:
+        """Make the interpreter that answers this kind of command as another one does, and no other.
+
+        Two handlers of one generic kind cannot be joined, so this is how to put one of them in the
+        place of the other: take what else is needed.
+
+        >>> from ixbackoff import Call, Delay
+        >>> from ixbackoff.live import live
+        >>> Delay.handled_as_in(live()) | Call[int].handled_by(lambda command: 3)
+        <Interpreter of Delay, Call>
+
+        Raises:
+            Misuse: `interpreter` is not one, or has no handler for it.
+        """
+        cls._check_handled()
+        if not isinstance(interpreter, Interpreter | AsyncInterpreter):
+            raise Misuse(f"{cls.__name__}.handled_as_in({interpreter!r}): give an interpreter.")
+        handlers: Handlers = interpreter._handlers
+        kept = {kind: handler for kind, handler in handlers.items() if issubclass(kind, cls)}
+        return interpreter_of(type(interpreter), {cls: inherited(handlers, cls)} | kept)
+
+    @classmethod
+    def _check_handled(cls) -> None:
+        if cls._answered_by_runs:
+            raise Misuse(
+                f"{cls.__name__} has no handler: each run performs it, and asks the handlers of "
+                "the commands in it."
+            )
 
     def __eq__(self, other: object) -> bool:
         if self.__class__ is not other.__class__:
@@ -123,12 +180,28 @@ Stream: TypeAlias = Generator[Command[Any], Any, Any]
 """Commands in the order in which they are issued; it is sent their answers."""
 
 
+class Wrapper(Protocol):
+    """A function around handlers: it is given each command and its handler, and answers itself."""
+
+    def __call__(self, command: Command[R], handler: Callable[[Command[R]], R], /) -> R: ...
+
+
+class AwaitedWrapper(Protocol):
+    """As `Wrapper`, where the handler and the function are awaited."""
+
+    def __call__(
+        self, command: Command[R], handler: Callable[[Command[R]], Awaitable[R]], /
+    ) -> Awaitable[R]: ...
+
+
 @final
 class Interpreter(Generic[E_contra]):
-    """Who answers which command: it answers every command in `E_contra`.
+    """A table of handlers, one for each kind of command: it answers every command in `E_contra`.
 
     `Kind.handled_by(function)` makes one for one kind, and `a | b` answers what either answers; the
     right one answers where both can.
+    Two handlers of one generic kind, such as `Call`, cannot be joined: what a `Call` answers is not
+    known when it runs, so one of them would answer for both.
 
     >>> from ixbackoff import Download, Log
     >>> Log.handled_by(print) | Download.handled_by(print)
@@ -145,17 +218,23 @@ class Interpreter(Generic[E_contra]):
     def __or__(self, other: Interpreter[F]) -> Interpreter[E_contra | F]:
         if not isinstance(other, Interpreter):
             return NotImplemented
-        return _interpreter(Interpreter, joined(self._handlers, other._handlers))
+        return interpreter_of(Interpreter, checked_join(self._handlers, other._handlers))
 
-    def around(self, wrapper: Callable[[Command[Any], Handler], Any]) -> Interpreter[E_contra]:
-        """The same, with each command answered by `wrapper(command, handler)`: for traces and such.
+    def around(self, wrapper: Wrapper) -> Interpreter[E_contra]:
+        """Make the same interpreter with each command answered by `wrapper(command, handler)`.
 
-        >>> def timed(command, handler):
+        It is for traces, metrics and such.
+
+        >>> from collections.abc import Callable
+        >>> from typing import TypeVar
+        >>> from ixbackoff import Command
+        >>> R = TypeVar("R")
+        >>> def told(command: Command[R], handler: Callable[[Command[R]], R]) -> R:
         ...     print("asked:", command)
         ...     return handler(command)
         >>> from ixbackoff import N0, Log, at
         >>> quiet = Log.handled_by(lambda command: None)
-        >>> at(N0).do(Log("hello")).run(quiet.around(timed))
+        >>> at(N0).do(Log("hello")).run(quiet.around(told))
         asked: Log(message='hello', level=20)
         """
 
@@ -163,7 +242,7 @@ class Interpreter(Generic[E_contra]):
             return lambda command: wrapper(command, handler)
 
         handlers = {kind: wrapped(handler) for kind, handler in self._handlers.items()}
-        return _interpreter(Interpreter, handlers)
+        return interpreter_of(Interpreter, handlers)
 
     def __repr__(self) -> str:
         return _described(self)
@@ -191,19 +270,17 @@ class AsyncInterpreter(Generic[E_contra]):
     def __or__(self, other: Interpreter[F] | AsyncInterpreter[F]) -> AsyncInterpreter[E_contra | F]:
         if not isinstance(other, Interpreter | AsyncInterpreter):
             return NotImplemented
-        return _interpreter(AsyncInterpreter, joined(self._handlers, other._handlers))
+        return interpreter_of(AsyncInterpreter, checked_join(self._handlers, other._handlers))
 
     def __ror__(self, other: Interpreter[F]) -> AsyncInterpreter[E_contra | F]:
         if not isinstance(other, Interpreter):
             return NotImplemented
-        return _interpreter(AsyncInterpreter, joined(other._handlers, self._handlers))
+        return interpreter_of(AsyncInterpreter, checked_join(other._handlers, self._handlers))
 
-    def around(
-        self, wrapper: Callable[[Command[Any], Handler], Awaitable[Any]]
-    ) -> AsyncInterpreter[E_contra]:
-        """The same, with each command answered by `await wrapper(command, handler)`.
+    def around(self, wrapper: AwaitedWrapper) -> AsyncInterpreter[E_contra]:
+        """Make the same interpreter with each command answered by `wrapper(command, handler)`.
 
-        The handler that it is given is to be awaited, too.
+        The wrapper is awaited, and awaits the handler that it is given.
         """
 
         def wrapped(handler: Any) -> Awaited:
@@ -217,14 +294,34 @@ class AsyncInterpreter(Generic[E_contra]):
             return Awaited(lambda command: wrapper(command, awaited))
 
         handlers = {kind: wrapped(handler) for kind, handler in self._handlers.items()}
-        return _interpreter(AsyncInterpreter, handlers)
+        return interpreter_of(AsyncInterpreter, handlers)
 
     def __repr__(self) -> str:
         return _described(self)
 
 
-def joined(left: Handlers, right: Handlers) -> Handlers:
-    """Both; where both have a handler, that of `right` is used."""
+def checked_join(left: Handlers, right: Handlers) -> Handlers:
+    """Join two tables as `join` does.
+
+    Raises:
+        Misuse: a handler of one would answer for a generic kind of the other.
+    """
+    for kind in right:
+        for other in left:
+            if _is_generic(kind) and (
+                issubclass(other, kind) or (_is_generic(other) and issubclass(kind, other))
+            ):
+                raise Misuse(
+                    f"Both answer {other.__name__}, but which answer a {kind.__name__} has is not "
+                    "known when it runs, so one handler would answer for the other: write one "
+                    "handler for both, or join only what you need of the first, such as "
+                    f"Delay.handled_as_in(interpreter) | {kind.__name__}.handled_by(...)."
+                )
+    return join(left, right)
+
+
+def join(left: Handlers, right: Handlers) -> Handlers:
+    """Join two tables; where both have a handler, that of `right` is used."""
     answered = tuple(right)
     kept = {kind: handler for kind, handler in left.items() if not issubclass(kind, answered)}
     return kept | right
@@ -251,8 +348,8 @@ def inherited(handlers: Handlers, kind: type) -> Any:
     ) from None
 
 
-def _interpreter(kind: type[I_any], handlers: Handlers) -> I_any:
-    """The one place where interpreters are made."""
+def interpreter_of(kind: type[I_any], handlers: Handlers) -> I_any:
+    """Make an interpreter of a table of handlers; the one place where that is done."""
     made = object.__new__(kind)
     made._handlers = handlers
     made._in_place = {
@@ -271,6 +368,10 @@ def unawaited(answer: Any, command: Command[Any]) -> Misuse:
         f"The handler of {kind} answered a coroutine: join it as {kind}.awaited_by(...) and run "
         "with run_async."
     )
+
+
+def _is_generic(kind: type) -> bool:
+    return bool(getattr(kind, "__parameters__", ()))
 
 
 def _described(interpreter: Interpreter[Any] | AsyncInterpreter[Any]) -> str:

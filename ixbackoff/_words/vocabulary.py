@@ -192,14 +192,19 @@ class Pick(Command[int]):
         self.count = count
 
 
+@final
 class Together(Command[list[Any]]):
-    """Perform effects at the same time; made by `all_of`. Every way of running has an answer to it.
+    """Perform effects at the same time; made by `all_of`. Every way of running performs it itself.
 
     Args:
         effects: the commands and attempts.
     """
 
     __slots__ = ("effects",)
+    _answered_by_runs = True
+
+    def __init_subclass__(cls) -> None:
+        raise Misuse("Together has no kinds: all_of makes it.")
 
     def __init__(self, effects: tuple[Any, ...]) -> None:
         self.effects = effects

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable
 from functools import wraps
-from typing import Any, Generic, NamedTuple, Never, ParamSpec, Protocol, TypeAlias, final
+from typing import Any, Generic, NamedTuple, Never, ParamSpec, Protocol, TypeAlias, final, overload
 
 from typing_extensions import TypeVar
 
@@ -20,8 +20,18 @@ from .._words.vocabulary import Now, Pick, Together
 
 P = ParamSpec("P")
 A = TypeVar("A")
+A2 = TypeVar("A2")
+A3 = TypeVar("A3")
+A4 = TypeVar("A4")
+A5 = TypeVar("A5")
+A6 = TypeVar("A6")
 B = TypeVar("B")
 E = TypeVar("E")
+E2 = TypeVar("E2")
+E3 = TypeVar("E3")
+E4 = TypeVar("E4")
+E5 = TypeVar("E5")
+E6 = TypeVar("E6")
 F = TypeVar("F")
 A_co = TypeVar("A_co", covariant=True)
 E_co = TypeVar("E_co", covariant=True)
@@ -55,6 +65,9 @@ class Attempt(Chain, Generic[E_co, A_co]):
         inner: Any = Inner(chained(self, None))
         answer: A_co = yield inner
         return answer
+
+    def _alone(self) -> None:
+        """Tell type checkers that this is one effect, and not a generator of effects."""
 
     def then(self, function: Callable[[A_co], CommandOrAttempt[F, B]]) -> Attempt[E_co | F, B]:
         """If it is well, perform the effect that `function` makes of its answer.
@@ -248,19 +261,85 @@ def first_of(
     return in_turn()
 
 
-def all_of(effects: Iterable[CommandOrAttempt[E, A]]) -> Attempt[E, list[A]]:
-    """All effects at the same time, and their answers in order; the first failure ends the rest.
+class Alone(CommandOrAttempt[E_co, A_co], Protocol[E_co, A_co]):
+    """A command or an attempt, and not a generator of them, which iterates in the same way."""
 
-    As `forall` of the fault tolerant shell. Each has a thread of its own in `run`, and a task of
-    its own in `run_async`. A thread cannot be ended from outside: in `run` the others end at their
-    next command, and the failure is raised when all have.
+    def _alone(self) -> None: ...
+
+
+@overload
+def all_of(effect: Alone[E, A], /) -> Attempt[E, tuple[A]]: ...
+@overload
+def all_of(effects: Iterable[CommandOrAttempt[E, A]], /) -> Attempt[E, list[A]]: ...
+@overload
+def all_of(
+    first: CommandOrAttempt[E, A], second: CommandOrAttempt[E2, A2], /
+) -> Attempt[E | E2, tuple[A, A2]]: ...
+@overload
+def all_of(
+    first: CommandOrAttempt[E, A],
+    second: CommandOrAttempt[E2, A2],
+    third: CommandOrAttempt[E3, A3],
+    /,
+) -> Attempt[E | E2 | E3, tuple[A, A2, A3]]: ...
+@overload
+def all_of(
+    first: CommandOrAttempt[E, A],
+    second: CommandOrAttempt[E2, A2],
+    third: CommandOrAttempt[E3, A3],
+    fourth: CommandOrAttempt[E4, A4],
+    /,
+) -> Attempt[E | E2 | E3 | E4, tuple[A, A2, A3, A4]]: ...
+@overload
+def all_of(
+    first: CommandOrAttempt[E, A],
+    second: CommandOrAttempt[E2, A2],
+    third: CommandOrAttempt[E3, A3],
+    fourth: CommandOrAttempt[E4, A4],
+    fifth: CommandOrAttempt[E5, A5],
+    /,
+) -> Attempt[E | E2 | E3 | E4 | E5, tuple[A, A2, A3, A4, A5]]: ...
+@overload
+def all_of(
+    first: CommandOrAttempt[E, A],
+    second: CommandOrAttempt[E2, A2],
+    third: CommandOrAttempt[E3, A3],
+    fourth: CommandOrAttempt[E4, A4],
+    fifth: CommandOrAttempt[E5, A5],
+    sixth: CommandOrAttempt[E6, A6],
+    /,
+) -> Attempt[E | E2 | E3 | E4 | E5 | E6, tuple[A, A2, A3, A4, A5, A6]]: ...
+# Without this one, the answers of `all_of(*effects)` would be a list to type checkers.
+@overload
+def all_of(
+    first: CommandOrAttempt[E, A], /, *more: CommandOrAttempt[E, A]
+) -> Attempt[E, tuple[A, ...]]: ...
+def all_of(*effects: Any) -> Attempt[Any, Any]:
+    """Perform all effects at the same time; the first failure ends the rest.
+
+    The answers come in the order of the effects: a tuple of those of `all_of(a, b)`, a list of
+    those of `all_of([a, b])`. As `forall` of the fault tolerant shell.
+
+    Each effect has a thread of its own in `run`, and a task of its own in `run_async`. A thread
+    cannot be ended from outside: in `run` the others end at their next command, and the failure is
+    raised when all have.
 
     >>> from ixbackoff import N0, all_of, at, call
     >>> from ixbackoff.live import live
-    >>> at(N0).do(all_of([call(len, "a"), call(len, "bc")])).run(live())
+    >>> at(N0).do(all_of(call(len, "a"), call(str, 2))).run(live())
+    (1, '2')
+    >>> at(N0).do(all_of(call(len, word) for word in ("a", "bc"))).run(live())
     [1, 2]
+
+    Raises:
+        Misuse: they are not commands or attempts, or there are none.
     """
-    return extended(None, DoStep(Together(several("all_of", effects))))
+    if not effects:
+        raise Misuse("all_of(): give commands and attempts, or a list of them.")
+    listed = len(effects) == 1 and not isinstance(effects[0], Command | Chain)
+    given: Iterable[Any] = effects[0] if listed else effects
+    together = extended(None, DoStep(Together(several("all_of", given))))
+    return together if listed else together.map(tuple)
 
 
 def several(

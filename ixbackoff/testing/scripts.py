@@ -103,7 +103,7 @@ class Answers(Generic[A]):
         self.left: deque[Any] = deque(script)
         self.forever = forever
 
-    def __call__(self, command: Command[object]) -> A:
+    def __call__(self, command: Command[Any]) -> A:
         if not self.left:
             raise Unscripted(f"no answer is left for {command!r}")
         given: A = given_by(self.left[0] if self.forever else self.left.popleft(), command)
@@ -140,7 +140,7 @@ def always(answer: A | BaseException) -> Answers[A]:
     return Answers((answer,), forever=True)
 
 
-def given_by(answer: Any, command: Command[object]) -> Any:
+def given_by(answer: Any, command: Command[Any]) -> Any:
     """What a scripted answer comes to, for this command."""
     if _is_exception(answer):
         try:
@@ -165,7 +165,7 @@ class ByCommand(Generic[A]):
     def __init__(self, scripts: Mapping[Any, Answers[A]]) -> None:
         self.scripts: dict[Any, Answers[A]] = dict(scripts)
 
-    def __call__(self, command: Command[object]) -> A:
+    def __call__(self, command: Command[Any]) -> A:
         script = self.scripts.get(command)
         if script is None:
             raise Unscripted(f"{command!r} is not among the scripted commands")

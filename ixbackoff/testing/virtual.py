@@ -7,7 +7,16 @@ from typing import Any, Generic, NamedTuple, Never, Self, TypeAlias, TypeVar
 
 from .._limits.deadlines import time_limit
 from .._running.loops import answered, answered_async
-from .._words.commands import AsyncInterpreter, Command, Handler, Interpreter, Misuse
+from .._words.commands import (
+    AsyncInterpreter,
+    Awaited,
+    Command,
+    Handler,
+    Interpreter,
+    Misuse,
+    interpreter_of,
+    join,
+)
 from .._words.vocabulary import CLOCK, Delay, Log, Now, Pick, Throw, Together
 from .concurrency import interleaved
 from .scripts import Taking, Unscripted, given_by
@@ -210,9 +219,10 @@ class Virtual(World[E]):
         super().__init__(scripts)
         if not isinstance(scripts, Interpreter):
             raise Misuse("Some of these handlers are awaited: use VirtualAsync.")
-        answering = (self._standard() | scripts).around(self._answer)
-        everything = answering | Together.handled_by(self._together)
-        self.interpreter: Interpreter[E | Known] = everything
+        answers = join(self._standard()._handlers, scripts._handlers)
+        traced = interpreter_of(Interpreter, answers).around(self._answer)
+        everything = join(traced._handlers, {Together: self._together})
+        self.interpreter: Interpreter[E | Known] = interpreter_of(Interpreter, everything)
 
     def _answer(self, command: Command[Any], handler: Handler) -> Any:
         if command is CLOCK:
@@ -254,9 +264,10 @@ class VirtualAsync(World[E]):
         super().__init__(scripts)
         if not isinstance(scripts, AsyncInterpreter):
             raise Misuse("None of these handlers is awaited: use Virtual.")
-        answering = (self._standard() | scripts).around(self._answer)
-        everything = answering | Together.awaited_by(self._together)
-        self.interpreter: AsyncInterpreter[E | Known] = everything
+        answers = join(self._standard()._handlers, scripts._handlers)
+        traced = interpreter_of(AsyncInterpreter, answers).around(self._answer)
+        everything = join(traced._handlers, {Together: Awaited(self._together)})
+        self.interpreter: AsyncInterpreter[E | Known] = interpreter_of(AsyncInterpreter, everything)
 
     async def _answer(self, command: Command[Any], handler: Handler) -> Any:
         if command is CLOCK:

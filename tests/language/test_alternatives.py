@@ -206,7 +206,10 @@ untyped_all_of: Any = all_of
         (lambda: untyped_all_of([at(N1).retry(a)]), TypeError, "its retries would multiply"),
         (lambda: untyped_all_of([a, holding]), TypeError, "call it first"),
         (lambda: untyped_all_of(5), TypeError, "give a list"),
-        (lambda: untyped_all_of(do(a)), TypeError, "give a list"),
+        (lambda: untyped_all_of(at(N1).retry(a)), TypeError, "its retries would multiply"),
+        (lambda: untyped_all_of(a, at(N1).retry(a)), TypeError, "its retries would multiply"),
+        (lambda: untyped_all_of(a, [a]), TypeError, "no command and no attempt"),
+        (lambda: untyped_all_of(), TypeError, "or a list of them"),
     ],
 )
 def test_what_are_no_alternatives_is_refused(make: Any, error: Any, message: str) -> None:
@@ -546,18 +549,18 @@ def test_a_stop_in_a_thread_is_not_held_back() -> None:
     def stop() -> None:
         raise Stop
 
-    program = at(N3).retry(all_of([call(stop), call(int)]), on=Exception)
+    program = at(N3).retry(all_of(call(stop), call(int)), on=Exception)
     with pytest.raises(Stop):
         program.run(calling | Delay.handled_by(lambda command: None))
 
 
 def test_a_program_in_a_thread_that_is_not_the_main_one() -> None:
     answered: list[Any] = []
-    program = at(N0).do(all_of([call(int), call(str)]))
+    program = at(N0).do(all_of(call(int), call(str)))
     thread = threading.Thread(target=lambda: answered.append(program.run(calling)))
     thread.start()
     thread.join()
-    assert answered == [[0, ""]]
+    assert answered == [(0, "")]
 
 
 # All of some, in tasks.

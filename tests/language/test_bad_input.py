@@ -34,7 +34,6 @@ from ixbackoff import (
     Throttled,
     Transient,
     Z,
-    all_of,
     at,
     attempt,
     backoff,
@@ -399,11 +398,16 @@ def test_a_stop_iteration_of_a_function_is_what_it_is_of_a_handler() -> None:
         assert caught.value.__notes__ == ["ixbackoff: attempts made: 1, waits: 0, 0 s in all"]
 
 
-@pytest.mark.parametrize("together", [first_of, all_of])
 @pytest.mark.parametrize("one", [Ask("a"), do(Ask("a")), None])
-def test_effects_beside_each_other_are_a_list(together: Any, one: Any) -> None:
+def test_alternatives_are_a_list(one: Any) -> None:
     with pytest.raises(Misuse, match="give a list of commands and attempts"):
-        together(one)
+        untyped.first_of(one)
+
+
+@pytest.mark.parametrize("none", [None, 5, Ask])
+def test_what_is_done_at_once_is_effects_or_a_list_of_them(none: Any) -> None:
+    with pytest.raises(Misuse, match="give a list of commands and attempts"):
+        untyped.all_of(none)
 
 
 def test_a_place_is_a_whole_number() -> None:

@@ -105,9 +105,26 @@ KNOWN = (
         "They do not compare a generic function with what a protocol's `__call__` promises, "
         "nor look into a lambda that is passed to a generic function.",
         {
+            "reject/a_wrapper_that_answers_otherwise": (
+                "tags.around(none)",
+                "tags.around(number)",
+                "tags.around(late)",
+                "tags.around(unawaited)",
+                "tags.around(awaited_by_nobody)",
+            ),
             "reject/forging_with_a_protocol": ("starts: ",),
             "reject/going_up_in_a_list": ("reduce(",),
         },
+    ),
+    Known(
+        ("ty",),
+        "It does not look into a lambda that is passed for a protocol's generic `__call__`.",
+        {"reject/a_wrapper_that_answers_otherwise": ("tags.around(lambda",)},
+    ),
+    Known(
+        ("pyrefly",),
+        "It does not compare the parameters of a generic function with a protocol's `__call__`.",
+        {"reject/a_wrapper_that_answers_otherwise": ("tags.around(alone)", "tags.around(swapped)")},
     ),
     Known(
         ("ty",),
