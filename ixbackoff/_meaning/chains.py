@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TypeAlias, TypeVar
 
 from .._words.commands import Misuse
+from .._words.nat import name_of
 
 Position: TypeAlias = int | None
 """How many waits are left; `None` where only the run will tell."""
@@ -136,9 +137,12 @@ def continued(following: Ladder, rung: Position) -> Position:
         Misuse: it begins elsewhere.
     """
     if rung is not None and following.start != rung:
+        higher = following.start > rung
+        instead = ", or put its effect into the attempt before, so that both are tried together"
         raise Misuse(
-            f"A program that ends at N{rung} cannot go on with one that starts at "
-            f"N{following.start}: start the second with at(N{rung})."
+            f"A program that ends at {name_of(rung)} cannot go on with one that starts at "
+            f"{name_of(following.start)}: start the second with at({name_of(rung)})"
+            f"{instead if higher else ''}."
         )
     return following.end
 

@@ -43,8 +43,16 @@ class Misuse(TypeError):
     ixbackoff.Misuse: .backoff() goes one rung down, but no wait is left at N0: start the program on a higher rung, or leave the step out.
     """  # noqa: E501
 
+    unanswered: type | None = None  # the kind that has no handler, until all such kinds are named
 
-class Command(Generic[R]):
+
+class Issued:
+    """The base of all commands, whatever they answer: its handler can be joined to any other."""
+
+    __slots__ = ()
+
+
+class Command(Issued, Generic[R]):
     """One effect as data; `R` is the type of its answer.
 
     A subclass is a frozen dataclass or a class with `__slots__`; it is compared and printed by its
@@ -342,10 +350,24 @@ def inherited(handlers: Handlers, kind: type) -> Any:
             f"An attempt yielded {yielded}, which is no command: write `yield from` with a "
             "command or an attempt."
         ) from None
-    raise Misuse(
-        f"No handler for {kind.__name__}: join one to the interpreter, "
-        f"interpreter | {kind.__name__}.handled_by(...); live() answers the standard commands."
-    ) from None
+    missing = Misuse(without_handlers([kind]))
+    missing.unanswered = kind
+    raise missing from None
+
+
+def without_handlers(kinds: list[type]) -> str:
+    """Say what to join to an interpreter that has no handlers for these kinds.
+
+    >>> without_handlers([Command])
+    'No handler for Command: join one to the interpreter, interpreter | Command.handled_by(...); live() answers the standard commands.'
+    """  # noqa: E501
+    *others, last = [kind.__name__ for kind in kinds]
+    named = f"{', '.join(others)} and {last}" if others else last
+    joins = " | ".join(f"{kind.__name__}.handled_by(...)" for kind in kinds)
+    return (
+        f"No handler for {named}: join {'them' if others else 'one'} to the interpreter, "
+        f"interpreter | {joins}; live() answers the standard commands."
+    )
 
 
 def interpreter_of(kind: type[I_any], handlers: Handlers) -> I_any:

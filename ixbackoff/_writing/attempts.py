@@ -336,10 +336,14 @@ def all_of(*effects: Any) -> Attempt[Any, Any]:
     """
     if not effects:
         raise Misuse("all_of(): give commands and attempts, or a list of them.")
-    listed = len(effects) == 1 and not isinstance(effects[0], Command | Chain)
-    given: Iterable[Any] = effects[0] if listed else effects
+    listed = len(effects) == 1 and not is_one_effect(effects[0])
+    given = effects[0] if listed else effects
     together = extended(None, DoStep(Together(several("all_of", given))))
     return together if listed else together.map(tuple)
+
+
+def is_one_effect(given: object) -> bool:
+    return isinstance(given, Command | Chain)
 
 
 def several(
@@ -351,7 +355,7 @@ def several(
         Misuse: they are no commands or attempts, or it is one that is in no list.
     """
     given: object = effects
-    if isinstance(given, Command | Chain) or not isinstance(given, Iterable):
+    if is_one_effect(given) or not isinstance(given, Iterable):
         raise Misuse(f"{name}({effects!r}): give a list of commands and attempts.")
     return tuple(checked_effect(effect) for effect in effects)
 

@@ -11,12 +11,13 @@ from .._limits.budgets import Budget
 from .._meaning import steps
 from .._meaning.chains import Ladder, Step, counted, ladder, longer
 from .._running.loops import run, run_async
-from .._words.commands import AsyncInterpreter, Interpreter
+from .._words.commands import AsyncInterpreter, Interpreter, Misuse
 from .._words.failures import WORTH_ANOTHER_TRY, On, predicate
 from .._words.nat import Forever, Nat, Rung, Succ, Z, name_of, position
 from .._words.vocabulary import Delay, Standard
 from ..schedules.kinds import Schedule, powers_of_two
 from .attempts import CommandOrAttempt
+from .unanswered import name_all
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -334,7 +335,11 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
             ValueError: `within` is not above 0, or not finite.
             Exception: the last failure itself, with a note of what was tried and waited.
         """
-        return run(self, interpreter, schedule, within, budget)
+        try:
+            return run(self, interpreter, schedule, within, budget)
+        except Misuse as misuse:
+            name_all(misuse, self, interpreter)
+            raise
 
     @overload
     async def run_async(
@@ -376,7 +381,11 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         >>> asyncio.run(at(N3).retry(call(pow, 2, 5)).run_async(live_async()))
         32
         """
-        return await run_async(self, interpreter, schedule, within, budget)
+        try:
+            return await run_async(self, interpreter, schedule, within, budget)
+        except Misuse as misuse:
+            name_all(misuse, self, interpreter)
+            raise
 
     def __repr__(self) -> str:
         end = "a rung that its bind will tell" if self.end is None else name_of(self.end)

@@ -12,7 +12,9 @@ from .._words.commands import (
     Awaited,
     Command,
     Handler,
+    Handlers,
     Interpreter,
+    Issued,
     Misuse,
     interpreter_of,
     join,
@@ -154,16 +156,16 @@ class World(Generic[E]):
                 raise self._missed
             self.check_all_asked()
 
-    def _standard(self) -> Interpreter[Command[Any]]:
-        """What needs no script; and anything else, which is then missed in it."""
-        return (
-            Command[Any].handled_by(_missed)
-            | Delay.handled_by(self._wait)
+    def _standard(self) -> Handlers:
+        """Handle what needs no script; and anything else, which is then missed in it."""
+        known = (
+            Delay.handled_by(self._wait)
             | Log.handled_by(lambda _: None)
             | Throw.handled_by(_throw)
             | Now.handled_by(lambda _: self.now)
             | Pick.handled_by(lambda _: 0)
         )
+        return {Issued: _missed} | known._handlers
 
     def _wait(self, command: Delay) -> None:
         self.now += command.seconds
@@ -219,7 +221,7 @@ class Virtual(World[E]):
         super().__init__(scripts)
         if not isinstance(scripts, Interpreter):
             raise Misuse("Some of these handlers are awaited: use VirtualAsync.")
-        answers = join(self._standard()._handlers, scripts._handlers)
+        answers = join(self._standard(), scripts._handlers)
         traced = interpreter_of(Interpreter, answers).around(self._answer)
         everything = join(traced._handlers, {Together: self._together})
         self.interpreter: Interpreter[E | Known] = interpreter_of(Interpreter, everything)
@@ -264,7 +266,7 @@ class VirtualAsync(World[E]):
         super().__init__(scripts)
         if not isinstance(scripts, AsyncInterpreter):
             raise Misuse("None of these handlers is awaited: use Virtual.")
-        answers = join(self._standard()._handlers, scripts._handlers)
+        answers = join(self._standard(), scripts._handlers)
         traced = interpreter_of(AsyncInterpreter, answers).around(self._answer)
         everything = join(traced._handlers, {Together: Awaited(self._together)})
         self.interpreter: AsyncInterpreter[E | Known] = interpreter_of(AsyncInterpreter, everything)

@@ -111,6 +111,23 @@ def test_a_ladder_without_end_has_a_rung_and_no_number() -> None:
         reflect(FOREVER)
 
 
+def test_a_program_that_goes_up_is_told_what_else_can_be_done() -> None:
+    first, second = at(N1).retry(Ask("a")), at(N3).retry(Ask("b"))
+    for higher in (second, at(FOREVER)):
+        with pytest.raises(Misuse, match=r"start the second with at\(N0\), or put its effect"):
+            untyped_join(first, higher)
+    with pytest.raises(Misuse, match=r"starts at FOREVER"):
+        untyped_join(first, at(FOREVER))
+    with pytest.raises(
+        Misuse, match=r"ends at N3 .*starts at N1: start the second with at\(N3\)\.$"
+    ):
+        untyped_join(at(N3), at(N1))
+
+
+def untyped_join(first: Any, second: Any) -> Any:
+    return first >> second
+
+
 def test_backoff_without_parentheses_is_told_of_them() -> None:
     def page() -> None: ...
 

@@ -129,6 +129,14 @@ def test_live_and_a_handler_of_calls_are_not_joined_and_the_error_says_what_to_w
         live() | Call[Any].handled_by(lambda command: 3)
 
 
+def test_what_a_test_scripts_can_be_joined_to_a_generic_kind() -> None:
+    world = Virtual(Ask.handled_by(always(1)))
+    both: Any = world.interpreter | Call[int].handled_by(lambda command: 3)
+    assert at(N0).do(Ask("a")).do(call(len, "")).run(both) == 3
+    with Virtual(Call[Any].handled_by(always(2)) | Ask.handled_by(always(1))) as world_of_calls:
+        assert at(N0).do(call(len, "")).do(Ask("a")).run(world_of_calls.interpreter) == 1
+
+
 def test_what_is_needed_is_taken_from_another_interpreter() -> None:
     both = Delay.handled_as_in(live()) | Call[int].handled_by(lambda command: 3)
     assert repr(both) == "<Interpreter of Delay, Call>"
