@@ -33,10 +33,10 @@ I = TypeVar("I", bound=Nat)  # noqa: E741
 
 @final
 class Backoff(Generic[I]):
-    """How often to try again, when, and how long to wait before; made by `backoff`.
+    """A way to try functions and blocks of code again; made by `backoff`.
 
-    It is immutable, and one is shared by any number of functions, threads and tasks. What it does
-    with a function is a program: `at(rung).retry(call(function, ...))`.
+    It is immutable, and can be shared by any number of functions, threads and tasks. A call of a
+    function that it decorates runs a program: `at(rung).retry(call(function, ...))`.
     """
 
     __slots__ = (
@@ -62,7 +62,7 @@ class Backoff(Generic[I]):
         raise TypeError("Make it with backoff(...).")
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
-        """Decorate a function, a coroutine function or a method: its calls are tried again.
+        """Decorate a function, a coroutine function or a method so that its calls are tried again.
 
         >>> from ixbackoff import N3, backoff
         >>> @backoff(N3)
@@ -72,7 +72,7 @@ class Backoff(Generic[I]):
         8
 
         Raises:
-            TypeError: it is a generator function, or no function.
+            TypeError: it is a generator function, or not a function.
         """
         if isinstance(function, type):
             raise TypeError(f"backoff on the class {function.__name__}: put it on its methods.")
@@ -80,14 +80,14 @@ class Backoff(Generic[I]):
         return retried
 
     def call(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Call `function`, again while it fails; what a coroutine function gives is awaited.
+        """Call `function`, again while it fails. The call of a coroutine function is to be awaited.
 
         >>> from ixbackoff import N3, backoff
         >>> backoff(N3).call(pow, 2, 5)
         32
 
         Raises:
-            TypeError: it is a generator function, or no function.
+            TypeError: it is a generator function, or not a function.
         """
         answer: R = caller(self, function)(*args, **kwargs)
         return answer
@@ -95,7 +95,7 @@ class Backoff(Generic[I]):
     def program(
         self, function: Callable[P, A], /, *args: P.args, **kwargs: P.kwargs
     ) -> Program[I, Z, A, Call[A] | Delay]:
-        """The program that such a call is.
+        """Make the program that a call of `function` runs.
 
         >>> from ixbackoff import N2, backoff, plan
         >>> print(plan(backoff(N2).program(pow, 2, 5)))
@@ -126,9 +126,9 @@ class Backoff(Generic[I]):
     def __iter__(self) -> Iterator[Try]:
         """Try a block of code: `for one_try in backoff(N3): with one_try: ...`.
 
-        What fails in the `with` is tried again; a `break` behind it leaves the failure behind. What
-        stands beside the `with` is not tried again, and may retry by itself. A block is not ended
-        at a deadline: `time_limit()` tells it what is left.
+        A block that fails inside the `with` is tried again. A `break` after the `with` drops the
+        failure. Code in the loop outside of the `with` is not tried again, and may retry by itself.
+        A block is not ended at a deadline: `time_limit()` tells it what is left.
 
         >>> from ixbackoff import N3, backoff
         >>> for one_try in backoff(N3):
@@ -173,7 +173,7 @@ def backoff(
     within: float | None = None,
     budget: Budget | None = None,
 ) -> Backoff[I]:
-    """Try plain functions and blocks of code again while they fail: at most so many times.
+    """Try plain functions and blocks of code again while they fail.
 
     >>> from ixbackoff import N3, NotReady, backoff
     >>> from ixbackoff.schedules import Constant
@@ -188,16 +188,16 @@ def backoff(
     'page'
 
     Args:
-        rung: how many waits there are at most.
+        rung: the most waits that there can be: `N3` for four tries, `FOREVER` for no end.
         on: which failures are worth another try: an exception class, a tuple of them, or a
             predicate.
         schedule: the seconds of the waits.
         within: the seconds that a call has in all, tries and waits.
-        budget: what further tries are taken from; shared with others.
+        budget: the budget that further tries are taken from; it can be shared with others.
 
     Raises:
-        TypeError: `rung` is no rung, `on` chooses no exceptions, `schedule` is no schedule, or
-            `budget` is no budget.
+        TypeError: `rung` is not a rung, `on` does not choose exceptions, `schedule` is not a
+            schedule, or `budget` is not a budget.
         ValueError: `within` is not above 0, or not finite; or the schedule is always the same and
             gives no usable number of seconds.
     """

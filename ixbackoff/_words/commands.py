@@ -20,7 +20,7 @@ GENERATORS = 0x20 | 0x200  # inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
 
 Handler: TypeAlias = Callable[[Any], Any]
 Handlers: TypeAlias = dict[type, Any]
-"""From a kind of command to its handler: a plain dict, since one look-up in it is each dispatch."""
+"""The handler of each kind of command; a plain dict, so that a dispatch is one look-up."""
 
 
 class Awaited:
@@ -33,9 +33,10 @@ class Awaited:
 
 
 class Misuse(TypeError):
-    """A program that is wrongly put together or wrongly run: the program has to be changed.
+    """A mistake in how a program is put together or run; the program has to be changed.
 
-    A type checker says so before it runs. No step recovers from it, whatever its `on` says.
+    A type checker finds most of them before anything runs. No step recovers from one, whatever its
+    `on` says.
 
     >>> from ixbackoff import N0, at
     >>> at(N0).backoff()
@@ -56,8 +57,8 @@ class Command(Issued, Generic[R]):
     """One effect as data; `R` is the type of its answer.
 
     A subclass is a frozen dataclass or a class with `__slots__`; it is compared and printed by its
-    fields. It does nothing by itself: a handler in an interpreter answers it. It cannot have a
-    `handled_by` or an `awaited_by` of its own, which could promise another answer.
+    fields. It does nothing by itself: a handler in an interpreter answers it. It cannot override
+    `handled_by`, `awaited_by` or `handled_as_in`, so that no handler can promise another answer.
 
     >>> from dataclasses import dataclass
     >>> @dataclass(frozen=True)
@@ -102,6 +103,7 @@ class Command(Issued, Generic[R]):
 
         Raises:
             TypeError: `handler` is not callable, or it is a coroutine function.
+            Misuse: handlers do not answer this kind.
         """
         cls._check_handled()
         if not callable(handler):
@@ -143,10 +145,10 @@ class Command(Issued, Generic[R]):
     @final
     @classmethod
     def handled_as_in(cls, interpreter: I_any) -> I_any:
-        """Make the interpreter that answers this kind of command as another one does, and no other.
+        """Take the handler of this kind of command, and no other, from an interpreter.
 
-        Two handlers of one generic kind cannot be joined, so this is how to put one of them in the
-        place of the other: take what else is needed.
+        Two handlers of one generic kind cannot be joined. To replace one of them, take what else is
+        needed from its interpreter:
 
         >>> from ixbackoff import Call, Delay
         >>> from ixbackoff.live import live
@@ -189,7 +191,7 @@ Stream: TypeAlias = Generator[Command[Any], Any, Any]
 
 
 class Wrapper(Protocol):
-    """A function around handlers: it is given each command and its handler, and answers itself."""
+    """A function around handlers: it takes each command and its handler, and gives the answer."""
 
     def __call__(self, command: Command[R], handler: Callable[[Command[R]], R], /) -> R: ...
 
@@ -206,10 +208,9 @@ class AwaitedWrapper(Protocol):
 class Interpreter(Generic[E_contra]):
     """A table of handlers, one for each kind of command: it answers every command in `E_contra`.
 
-    `Kind.handled_by(function)` makes one for one kind, and `a | b` answers what either answers; the
-    right one answers where both can.
-    Two handlers of one generic kind, such as `Call`, cannot be joined: what a `Call` answers is not
-    known when it runs, so one of them would answer for both.
+    `Kind.handled_by(function)` makes one for one kind. `a | b` answers what either of them answers;
+    where both can, `b` does. Two handlers of one generic kind, such as `Call`, cannot be joined:
+    which answer a `Call` has is not known when it runs, so one of them would answer for both.
 
     >>> from ixbackoff import Download, Log
     >>> Log.handled_by(print) | Download.handled_by(print)
@@ -229,9 +230,7 @@ class Interpreter(Generic[E_contra]):
         return interpreter_of(Interpreter, checked_join(self._handlers, other._handlers))
 
     def around(self, wrapper: Wrapper) -> Interpreter[E_contra]:
-        """Make the same interpreter with each command answered by `wrapper(command, handler)`.
-
-        It is for traces, metrics and such.
+        """Answer each command by `wrapper(command, handler)`: for traces, metrics and such.
 
         >>> from collections.abc import Callable
         >>> from typing import TypeVar
@@ -258,7 +257,7 @@ class Interpreter(Generic[E_contra]):
 
 @final
 class AsyncInterpreter(Generic[E_contra]):
-    """As `Interpreter`, with handlers that are awaited beside those that are not.
+    """A table of handlers of which some are awaited; for `run_async`.
 
     `Kind.awaited_by(function)` makes one for one kind; `|` joins it with either sort.
 
@@ -286,9 +285,9 @@ class AsyncInterpreter(Generic[E_contra]):
         return interpreter_of(AsyncInterpreter, checked_join(other._handlers, self._handlers))
 
     def around(self, wrapper: AwaitedWrapper) -> AsyncInterpreter[E_contra]:
-        """Make the same interpreter with each command answered by `wrapper(command, handler)`.
+        """Answer each command by `await wrapper(command, handler)`.
 
-        The wrapper is awaited, and awaits the handler that it is given.
+        The wrapper awaits the handler that it is given, whatever the handler is.
         """
 
         def wrapped(handler: Any) -> Awaited:
@@ -336,7 +335,7 @@ def join(left: Handlers, right: Handlers) -> Handlers:
 
 
 def inherited(handlers: Handlers, kind: type) -> Any:
-    """The handler of the nearest base of a kind that has none of its own.
+    """Return the handler of the nearest base of a kind that has none of its own.
 
     Raises:
         Misuse: there is none.
@@ -347,7 +346,7 @@ def inherited(handlers: Handlers, kind: type) -> Any:
     if not issubclass(kind, Command):
         yielded = "None" if kind is NoneType else f"a {kind.__name__}"
         raise Misuse(
-            f"An attempt yielded {yielded}, which is no command: write `yield from` with a "
+            f"An attempt yielded {yielded}, which is not a command: write `yield from` with a "
             "command or an attempt."
         ) from None
     missing = Misuse(without_handlers([kind]))
@@ -383,7 +382,7 @@ def interpreter_of(kind: type[I_any], handlers: Handlers) -> I_any:
 
 
 def unawaited(answer: Any, command: Command[Any]) -> Misuse:
-    """The error of a handler that answers a coroutine where an answer was to be."""
+    """Make the error of a handler that answers a coroutine where it should have awaited it."""
     answer.close()
     kind = command.__class__.__name__
     return Misuse(
@@ -427,7 +426,7 @@ def is_coroutine_function(function: Callable[..., object]) -> bool:
 
 
 def code_flags(function: Any) -> int:
-    """What kind of function it is, as the flags of its code; 0 if it has none."""
+    """Return the flags of a function's code, which say its kind; 0 if it has none."""
     inner = function.func if isinstance(function, partial) else function
     inner = getattr(inner, "__func__", inner)  # of a method
     if not hasattr(inner, "__code__"):  # an object that can be called

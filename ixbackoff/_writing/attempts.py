@@ -37,11 +37,11 @@ A_co = TypeVar("A_co", covariant=True)
 E_co = TypeVar("E_co", covariant=True)
 
 Do: TypeAlias = Generator[E, Any, A]
-"""What a function in do-notation returns: it issues commands of the row `E` and answers `A`."""
+"""The return type of a function in do-notation that issues commands of `E` and answers `A`."""
 
 
 class CommandOrAttempt(Protocol[E_co, A_co]):
-    """What can be tried at a rung: a command or an attempt, but never a program."""
+    """An effect that can be tried at a rung: a command or an attempt, but never a program."""
 
     def __iter__(self) -> Generator[E_co, Any, A_co]: ...
 
@@ -50,8 +50,8 @@ class CommandOrAttempt(Protocol[E_co, A_co]):
 class Attempt(Chain, Generic[E_co, A_co]):
     """Commands of the row `E_co`, in order, that answer `A_co` or fail; tried at one rung.
 
-    It is immutable and can be run any number of times. `attempt` makes one in do-notation, `do` one
-    to chain.
+    It is immutable and can be run any number of times. `attempt` makes one in do-notation; `do`
+    begins a chain.
     """
 
     __slots__ = ()
@@ -70,7 +70,7 @@ class Attempt(Chain, Generic[E_co, A_co]):
         """Tell type checkers that this is one effect, and not a generator of effects."""
 
     def then(self, function: Callable[[A_co], CommandOrAttempt[F, B]]) -> Attempt[E_co | F, B]:
-        """If it is well, perform the effect that `function` makes of its answer.
+        """Perform the effect that `function` makes of the answer, unless it failed.
 
         >>> from ixbackoff import N0, at, call, do
         >>> from ixbackoff.live import live
@@ -80,7 +80,7 @@ class Attempt(Chain, Generic[E_co, A_co]):
         return extended(self, Then(function))
 
     def map(self, function: Callable[[A_co], B]) -> Attempt[E_co, B]:
-        """If it is well, its answer becomes `function` of it.
+        """Make the answer into `function(answer)`, unless it failed.
 
         >>> from ixbackoff import N0, at, call, do
         >>> from ixbackoff.live import live
@@ -92,7 +92,7 @@ class Attempt(Chain, Generic[E_co, A_co]):
     def or_else(
         self, effect: CommandOrAttempt[F, B], on: On = WORTH_ANOTHER_TRY
     ) -> Attempt[E_co | F, A_co | B]:
-        """If it failed, and the failure is `on`, perform `effect` instead.
+        """Perform `effect` instead, if it failed with `on`.
 
         >>> from ixbackoff import N0, at, call, do
         >>> from ixbackoff.live import live
@@ -102,9 +102,9 @@ class Attempt(Chain, Generic[E_co, A_co]):
         return extended(self, OrElse(effect, predicate(on)))
 
     def expect(self, predicate: Callable[[A_co], bool]) -> Attempt[E_co, A_co]:
-        """If it is well, and its answer is not what `predicate` wants, it fails with `NotReady`.
+        """Fail with `NotReady` if `predicate(answer)` is false.
 
-        So a program polls: it waits, and asks again.
+        A retry of it polls: it waits, and asks again.
 
         >>> from ixbackoff import N3, Call, at, call, do
         >>> from ixbackoff.testing import Virtual, answers
@@ -116,9 +116,9 @@ class Attempt(Chain, Generic[E_co, A_co]):
         return extended(self, Map(expected(checked_predicate(checked_function(predicate)))))
 
     def limit(self, seconds: float) -> Attempt[E_co | Now, A_co]:
-        """It has so many seconds, each time that it is tried; then it fails: `DeadlineExceeded`.
+        """Fail with `DeadlineExceeded` after so many seconds, each time that it is tried.
 
-        The time is that of the interpreter. Inside another limit the earlier one holds.
+        The time is the interpreter's. Of two limits, one inside the other, the earlier holds.
 
         >>> from ixbackoff import N1, Call, at, call, do
         >>> from ixbackoff.testing import Virtual, answers, takes
@@ -140,9 +140,10 @@ class Attempt(Chain, Generic[E_co, A_co]):
 
 
 def attempt(function: Callable[P, Do[E, A]]) -> Callable[P, Attempt[E, A]]:
-    """Do-notation: a generator function that issues commands with `yield from` makes attempts.
+    """Turn a generator function, which issues commands with `yield from`, into do-notation.
 
-    Between its commands it only computes: what it needs of the world, it asks for by commands.
+    A call of it makes an attempt. Between its commands it only computes: it asks for all that it
+    needs of the world by commands.
 
     >>> from ixbackoff import Do, Download, Log, attempt
     >>> @attempt
@@ -172,14 +173,14 @@ def attempt(function: Callable[P, Do[E, A]]) -> Callable[P, Attempt[E, A]]:
 
 
 def do(effect: CommandOrAttempt[E, A]) -> Attempt[E, A]:
-    """An attempt that performs `effect`: the beginning of a chain.
+    """Make an attempt that performs `effect`: the beginning of a chain.
 
     >>> from ixbackoff import Log, do
     >>> do(Log("one")).then(lambda _: Log("two"))
     <Attempt of 2 steps>
 
     Raises:
-        TypeError: `effect` is no command and no attempt.
+        TypeError: `effect` is not a command or an attempt.
     """
     return extended(None, DoStep(effect))
 
@@ -194,11 +195,11 @@ def expected(predicate: Callable[[A], bool]) -> Callable[[A], A]:
 
 
 class First(NamedTuple, Generic[A]):
-    """Which one of `first_of` won.
+    """The effect of `first_of` that was the first to be well.
 
     Attributes:
         place: its place among the effects, from 0.
-        answer: what it answered.
+        answer: its answer.
     """
 
     place: int
@@ -211,7 +212,7 @@ def first_of(
     start: int | None = None,
     on: On = WORTH_ANOTHER_TRY,
 ) -> Attempt[E | Pick, First[A]]:
-    """Alternatives: the first of the effects that is well, from a random one on, then round.
+    """Perform the effects one after the other, from a random one on, until one is well.
 
     As `forany` of the fault tolerant shell. The random start spreads many clients over the servers
     that they may ask.
@@ -224,13 +225,13 @@ def first_of(
     First(place=0, answer='page')
 
     Args:
-        effects: commands and attempts, one at least.
-        start: where to begin, instead of anywhere.
-        on: the failures after which the next one is asked. When all have failed, the failure is
+        effects: commands and attempts, at least one.
+        start: the place to begin at, instead of a random one.
+        on: the failures after which the next one is tried. When all have failed, the failure is
             that of the last.
 
     Raises:
-        ValueError: there are no effects, or none at `start`.
+        ValueError: there are no effects, or `start` is not the place of one.
     """
     places = several("first_of", effects)
     chosen = predicate(on)
@@ -349,10 +350,10 @@ def is_one_effect(given: object) -> bool:
 def several(
     name: str, effects: Iterable[CommandOrAttempt[E, A]]
 ) -> tuple[CommandOrAttempt[E, A], ...]:
-    """Effects that stand beside each other.
+    """Return the effects of a list, if it is one.
 
     Raises:
-        Misuse: they are no commands or attempts, or it is one that is in no list.
+        Misuse: it is not a list, or holds something else than commands and attempts.
     """
     given: object = effects
     if is_one_effect(given) or not isinstance(given, Iterable):
@@ -364,5 +365,5 @@ UNTYPED: type[Attempt[Any, Any]] = Attempt
 
 
 def extended(before: Chain | None, step: Step) -> Attempt[Any, Any]:
-    """The one place where an attempt gets its type: that of the signature it is returned by."""
+    """Add a step. Only here an attempt gets its type: the one that the caller's signature says."""
     return chain(UNTYPED, before, step)

@@ -44,7 +44,7 @@ def overloaded(method: Callable[..., A]) -> Callable[..., A]:
 
 @final
 class Program(Ladder, Generic[I, O, A_co, E_co]):
-    """Steps on a ladder, from the rung `I` down to the rung `O`; a value, that nothing has run yet.
+    """Steps on a ladder, from the rung `I` down to the rung `O`, as a value that can be run.
 
     A running program is either well (it holds a value, an `A_co`) or failed (it holds the last
     exception); each step says what it does in either. Its commands are those of the row `E_co`.
@@ -219,7 +219,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
 
     @overloaded
     def skip(self) -> Program[Any, Any, Any, Any]:
-        """One rung down, without waiting: the waits below are longer.
+        """Go one rung down without waiting: the waits below are longer.
 
         >>> from ixbackoff import N2, Log, at, plan
         >>> [rung.waits for rung in plan(at(N2).skip().retry(Log("try"))).rungs]
@@ -278,7 +278,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         return extended(self, steps.Vary(function, predicate(on)))
 
     def give_up(self) -> Program[I, Z, A_co, E_co]:
-        """Down to the last rung, without waiting: what the program holds is its outcome.
+        """Go down to the last rung without waiting: what the program holds is its outcome.
 
         >>> from ixbackoff import N3, Log, at
         >>> at(N3).do(Log("once is enough")).give_up()
@@ -316,7 +316,9 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         within: float | None = None,
         budget: Budget | None = None,
     ) -> Any:
-        """Its value: `interpreter` answers its commands, `schedule` has the seconds of its waits.
+        """Run the program and return its value.
+
+        `interpreter` answers its commands, and `schedule` gives the seconds of its waits.
 
         >>> from ixbackoff import N3, Exponential, at, call
         >>> from ixbackoff.live import live
@@ -325,12 +327,13 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
 
         Args:
             within: the seconds that it has in all. A wait that would leave no time for another try
-                is not begun: the program gives up at once, with the last failure. Handlers are told
-                what is left (`time_limit`); what is running at the deadline is ended.
-            budget: what its further tries are taken from; when it is empty, it gives up at once.
+                is not begun: the program gives up at once, with the last failure. `time_limit()`
+                tells handlers what is left; what is running at the deadline is ended.
+            budget: the budget that further tries are taken from; when it is empty, the program
+                gives up at once.
 
         Raises:
-            Misuse: the program is open, it has not come down to `N0`; or a command has no
+            Misuse: the program is open, that is, it does not end at `N0`; or a command has no
                 handler; or another program with waits is running around this one.
             ValueError: `within` is not above 0, or not finite.
             Exception: the last failure itself, with a note of what was tried and waited.
@@ -371,9 +374,10 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         within: float | None = None,
         budget: Budget | None = None,
     ) -> Any:
-        """As `run`, for handlers that may be awaited, under asyncio, trio or any other loop.
+        """Run the program as `run` does, with handlers that may be awaited.
 
-        A handler that is awaited is cancelled at the deadline.
+        It runs under asyncio, trio or any other event loop. A handler that is awaited is cancelled
+        at the deadline.
 
         >>> import asyncio
         >>> from ixbackoff import N3, at, call
@@ -412,10 +416,9 @@ UNTYPED: type[Program[Any, Any, Any, Any]] = Program
 
 
 def extended(program: Ladder, step: Step) -> Program[Any, Any, Any, Any]:
-    """The one place where a program gets its index: that of the signature it is returned by.
+    """Add a step. Only here a program gets its index: the one that the caller's signature says.
 
-    What a step does to the index stands in its signature alone, so nothing here can prove it to a
-    type checker: `typecheck_cases/` and the soundness test do, and `Step.below` checks it at run
-    time.
+    A type checker cannot prove that the signature of a step says the right index. The files in
+    `typecheck_cases/` and the soundness test do, and `Step.below` checks it at run time.
     """
     return longer(UNTYPED, program, step)
