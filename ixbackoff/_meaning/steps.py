@@ -12,9 +12,9 @@ from typing import Any, TypeAlias, get_args, get_origin, get_type_hints
 
 from .._words.commands import CO_GENERATOR, Command, Misuse, code_flags
 from .._words.failures import Predicate
-from .._words.nat import ENDLESS, position
+from .._words.nat import ENDLESS, name_of, position
 from .._words.vocabulary import Delay
-from .chains import Chain, Ladder, Position, Step, check_start, named
+from .chains import Chain, Ladder, Position, Step, check_start
 
 Function: TypeAlias = Callable[..., Any]
 
@@ -116,7 +116,7 @@ class Joint(Step):
             check_start(self.start, rung)
         if rung is not None and self.end is not None and self.end > rung:
             raise Misuse(
-                f"A program that stands at {named(rung)} cannot go on to {named(self.end)}: "
+                f"A program that stands at {name_of(rung)} cannot go on to {name_of(self.end)}: "
                 "nothing goes up a ladder."
             )
         return self.end

@@ -127,11 +127,11 @@ def test_a_program_whose_end_is_known_is_there_although_it_was_passed_over(progr
 
 
 def test_a_function_that_ends_elsewhere_than_it_says_is_refused() -> None:
-    program = at(N2).bind(lambda _: at(N2).wait(), ends_at=N0)  # type: ignore[arg-type]
+    program: Any = at(N2).bind(lambda _: at(N2).wait(), ends_at=N0)
     with pytest.raises(TypeError, match="says that its program ends at N0, and returned one that"):
         program.run(Virtual(Ask.handled_by(always(1))).interpreter)
 
 
 def test_nothing_goes_up_through_an_end_that_is_said() -> None:
     with pytest.raises(TypeError, match="cannot go on to N2: nothing goes up a ladder"):
-        at(N1).bind(lambda _: at(N1), ends_at=N2)  # type: ignore[arg-type]
+        at(N1).bind(lambda _: at(N1), ends_at=N2)

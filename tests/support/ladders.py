@@ -83,7 +83,8 @@ def annotated(function: Callable[[Any], Any], start: int, end: int) -> Callable[
     def made(value: Any) -> Any:
         return function(value)
 
-    made.__annotations__["return"] = Program[RUNGS[start], RUNGS[end], Any, Any]
+    written: Any = Program
+    made.__annotations__["return"] = written[RUNGS[start], RUNGS[end], Any, Any]
     return made
 
 

@@ -5,20 +5,16 @@ A bare `Succ` is a `Succ[Any]`, and mypy takes two rungs in one conditional for 
 
 from collections.abc import Generator
 from enum import Enum
-from typing import Any, NewType, Protocol
+from typing import Any, NewType
 
 from ixbackoff import (
-    N0,
+    FOREVER,
     N1,
     N3,
     N20,
     Command,
-    Delay,
     Download,
-    Interpreter,
-    Log,
     Nat,
-    Program,
     Succ,
     at,
 )
@@ -26,14 +22,6 @@ from ixbackoff import (
 Other = NewType("Other", Nat)
 fetch = Download("http://localhost/a", "a")
 high = bool("")
-
-
-class Runs(Protocol):
-    def run(self, interpreter: Interpreter[Log], /) -> None: ...
-
-
-class Waits(Protocol):
-    def wait(self) -> Program[N3, N0, None, Delay]: ...
 
 
 class Ask(Command[object]):
@@ -56,6 +44,10 @@ def a_rung_below_the_deepest() -> None:
     at(Succ[N20])
 
 
+def a_rung_above_a_ladder_without_end() -> None:
+    at(Succ[FOREVER])
+
+
 def the_base_of_all_rungs() -> None:
     at(Nat)
 
@@ -74,16 +66,6 @@ def a_rung_that_a_function_chooses() -> None:
         return N3 if high else N1
 
     at(chosen()) >> at(N3).wait()
-
-
-def a_wait_at_the_end_seen_as_a_protocol() -> None:
-    waits: Waits = at(N3).give_up()
-    waits.wait()
-
-
-def an_open_program_seen_as_a_protocol() -> None:
-    runs: Runs = at(N3)
-    runs.run(Log.handled_by(lambda log: None))
 
 
 def a_generator_that_can_run_only_once() -> None:
