@@ -1,10 +1,11 @@
 """`FOREVER` is a ladder without end: a retry there goes on until it is well, and ends at `Z`."""
 
-from typing import Any, Never, assert_type
+from typing import Any, Never, TypeVar, assert_type
 
 from ixbackoff import (
     FOREVER,
     N0,
+    N3,
     Attempt,
     Backoff,
     Call,
@@ -14,12 +15,17 @@ from ixbackoff import (
     Forever,
     Interpreter,
     Log,
+    Nat,
     Program,
+    Rung,
     Z,
     at,
     attempt,
     backoff,
 )
+
+
+N = TypeVar("N", bound=Nat)
 
 
 class GetETag(Command[str]):
@@ -57,6 +63,14 @@ assert_type(start.bind(reconnect), Program[FOREVER, Z, str, GetETag | Delay])
 
 def run(interpreter: Interpreter[GetETag | Log | Delay]) -> None:
     assert_type(start.retry(careful()).run(interpreter), str)
+
+
+def fetched(rung: Rung[N]) -> Program[N, Z, str, GetETag | Delay]:
+    return at(rung).retry(GetETag())
+
+
+assert_type(fetched(FOREVER), Program[FOREVER, Z, str, GetETag | Delay])
+assert_type(fetched(N3), Program[N3, Z, str, GetETag | Delay])
 
 
 @backoff(FOREVER)

@@ -1,6 +1,7 @@
 """What mypy lets through: each of these is refused by the library when it is put together or run.
 
-A bare `Succ` is a `Succ[Any]`, and mypy takes two rungs in one conditional for a plain `type`.
+A bare `Succ` is a `Succ[Any]`, and mypy takes two rungs in one conditional for a plain `type`. The
+type of what a `Call` answers is not known when it runs, so two handlers cannot stand side by side.
 """
 
 from collections.abc import Generator
@@ -12,6 +13,7 @@ from ixbackoff import (
     N1,
     N3,
     N20,
+    Call,
     Command,
     Download,
     Nat,
@@ -70,6 +72,10 @@ def a_rung_that_a_function_chooses() -> None:
 
 def a_generator_that_can_run_only_once() -> None:
     at(N3).retry(once())
+
+
+def two_handlers_of_one_generic_kind() -> None:
+    Call[str].handled_by(lambda command: "a") | Call[int].handled_by(lambda command: 3)
 
 
 def a_coroutine_for_an_answer_of_any_kind() -> None:

@@ -1,6 +1,6 @@
 """Only `retry`, `resume`, `vary` and `give_up` leave a ladder without end."""
 
-from typing import Never
+from typing import Never, TypeVar
 
 from ixbackoff import (
     FOREVER,
@@ -15,15 +15,29 @@ from ixbackoff import (
     Nat,
     Program,
     Rung,
+    Succ,
     Z,
     at,
     backoff,
 )
 
 
+N = TypeVar("N", bound=Nat)
+
+
 class GetETag(Command[str]):
     __slots__ = ()
 
+
+def waiting(rung: Rung[Succ[N]]) -> Program[Succ[N], N, None, Delay]:
+    return at(rung).wait()
+
+
+def up(rung: Rung[N]) -> Program[N, Forever, None, Never]:
+    return at(rung)  # E: [return-value]
+
+
+waiting(FOREVER)  # E: [arg-type]
 
 endless = at(FOREVER).do(GetETag())
 
@@ -53,7 +67,7 @@ twenty: Backoff[N20] = backoff(FOREVER)  # E: [arg-type]
 Forever()  # E: [call-arg]
 
 
-class Longer(Forever):  # E: [misc] [call-arg]
+class Longer(Forever):  # E: [call-arg] [misc]
     pass
 
 
