@@ -98,9 +98,7 @@ class Joint(Step):
 
     __slots__ = ("end", "function", "known", "start", "waits")
 
-    def __init__(
-        self, function: Function, known: Ladder | None = None, ends_at: Position = None
-    ) -> None:
+    def __init__(self, function: Function, known: Ladder | None = None) -> None:
         self.function = checked_function(function)
         self.known = known
         if known is not None:
@@ -108,7 +106,6 @@ class Joint(Step):
             self.waits = known.waits
         else:
             self.start, self.end = annotated(function)
-            self.end = self.end if ends_at is None else ends_at
             self.waits = False if self.end is not None and self.end == self.start else None
 
     def below(self, rung: Position) -> Position:
@@ -137,14 +134,8 @@ class OrBind(Joint):
 
     __slots__ = ("chosen",)
 
-    def __init__(
-        self,
-        function: Function,
-        chosen: Predicate,
-        known: Ladder | None = None,
-        ends_at: Position = None,
-    ) -> None:
-        super().__init__(function, known, ends_at)
+    def __init__(self, function: Function, chosen: Predicate, known: Ladder | None = None) -> None:
+        super().__init__(function, known)
         self.chosen = chosen
 
 
@@ -178,6 +169,23 @@ class Skip(Step):
 
     def below(self, rung: Position) -> Position:
         return _one_down(rung, "skip")
+
+
+class At(Step):
+    """It stands on this rung: for a run that does not know where it would have come to."""
+
+    __slots__ = ("rung", "start")
+
+    def __init__(self, rung: int) -> None:
+        self.start = self.rung = rung
+
+    def below(self, rung: Position) -> Position:
+        if rung is not None and rung != self.rung:
+            raise Misuse(
+                f".at({name_of(self.rung)}) says where the program stands, and it stands at "
+                f"{name_of(rung)}: write .at({name_of(rung)}), or leave the step out."
+            )
+        return self.rung
 
 
 class Retry(Step):

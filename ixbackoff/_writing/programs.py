@@ -102,18 +102,13 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         """
         return extended(self, steps.OrElse(effect, predicate(on)))
 
-    def bind(
-        self,
-        function: Callable[[A_co], Program[O, J, B, F]],
-        *,
-        ends_at: type[Nat] | None = None,
-    ) -> Program[I, J, B, E_co | F]:
+    def bind(self, function: Callable[[A_co], Program[O, J, B, F]]) -> Program[I, J, B, E_co | F]:
         """Well: go on with the program that `function` makes of the value. Failed: passed over.
 
         The program starts where this one ends. When it is passed over, nobody calls `function`, and
-        so nobody knows where it would have ended, unless its annotation or `ends_at` says so: until
-        the next program that is joined tells, the run stays on its rung, and a `.retry` there has
-        more tries.
+        so nobody knows where it would have ended, unless its annotation says so, or `.at` behind
+        it: until the next program that is joined tells, the run stays on its rung, and a `.retry`
+        there has more tries.
 
         >>> from ixbackoff import N1, N2, at, call
         >>> from ixbackoff.live import live
@@ -121,19 +116,14 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         >>> at(N2).do(call(len, "four")).skip().bind(squared).run(live())
         16
         """
-        end = None if ends_at is None else position(ends_at)
-        return extended(self, steps.Bind(function, ends_at=end))
+        return extended(self, steps.Bind(function))
 
     def or_bind(
         self,
         function: Callable[[Exception], Program[O, J, B, F]],
         on: On = WORTH_ANOTHER_TRY,
-        *,
-        ends_at: type[Nat] | None = None,
     ) -> Program[I, J, A_co | B, E_co | F]:
         """Failed with `on`: go on with the program that `function` makes of the failure.
-
-        `ends_at` is as in `bind`.
 
         >>> from ixbackoff import N0, Log, at, call
         >>> from ixbackoff.live import live
@@ -141,8 +131,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         >>> at(N0).do(call(int, "four")).or_bind(tell, on=ValueError).run(live())
         "invalid literal for int() with base 10: 'four'"
         """
-        end = None if ends_at is None else position(ends_at)
-        return extended(self, steps.OrBind(function, predicate(on), ends_at=end))
+        return extended(self, steps.OrBind(function, predicate(on)))
 
     def __rshift__(self, following: Program[O, J, B, F]) -> Program[I, J, B, E_co | F]:
         """Well: go on with `following`. Failed: passed over.
@@ -290,6 +279,25 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         [(2,), (1,), (0,)]
         """
         return extended(self, steps.Vary(function, predicate(on)))
+
+    def at(self, rung: Rung[O]) -> Program[I, O, A_co, E_co]:
+        """Say on which rung the program stands, as its type does; nothing else happens.
+
+        A run needs it behind a `bind` with a lambda, if the lambda was not called.
+
+        >>> from ixbackoff import N0, N2, Call, NotReady, at, call
+        >>> from ixbackoff.testing import Virtual, always
+        >>> work = at(N2).do(call(int)).bind(lambda _: at(N2).give_up()).at(N0)
+        >>> world = Virtual(Call.handled_by(always(NotReady())))
+        >>> work.or_else(call(str)).run(world.interpreter)
+        Traceback (most recent call last):
+        ixbackoff.NotReady
+        ixbackoff: attempts made: 2, waits: 0, 0 s in all
+
+        Raises:
+            Misuse: it stands on another rung.
+        """
+        return extended(self, steps.At(position(rung)))
 
     def give_up(self) -> Program[I, Z, A_co, E_co]:
         """Go down to the last rung without waiting: what the program holds is its outcome.

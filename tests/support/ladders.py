@@ -143,7 +143,7 @@ def bound(draw: st.DrawFn, program: Any, rung: int, depth: int) -> tuple[Any, in
     if known == "annotated":
         return bind(annotated(function, rung, end)), end
     if known == "said":
-        return bind(function, ends_at=RUNGS[end]), end
+        return bind(function).at(RUNGS[end]), end
     return bind(function), end
 
 
