@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 from .._limits.deadlines import LEFT
-from .._meaning.chains import Chain, chain
-from .._meaning.machine import Inner, performed_on_a_stack
-from .._meaning.runs import Run
+from .._meaning.machine import close
 from .._running.together import Ended, branches
 from .._words.commands import Command, Misuse, Stream
 from .._words.vocabulary import CLOCK, Delay, Together
-from ..schedules.kinds import powers_of_two
 from .services import Request, Serving
 from .traces import Happened
-from .worlds import World
-
-NOTHING = chain(Chain, None, None)
-Done: TypeAlias = Callable[["Client", Any, BaseException | None], None]
+from .tries import NESTED, nested
+from .worlds import Done, World
 
 
 class Client:
@@ -26,11 +21,11 @@ class Client:
 
     Attributes:
         number: which client it is.
+        begun: when the present try began, or the one before the present wait.
     """
 
     __slots__ = (
         "_at_once",
-        "_begun",
         "_command",
         "_done",
         "_held",
@@ -40,6 +35,7 @@ class Client:
         "_since",
         "_stream",
         "_world",
+        "begun",
         "number",
     )
 
@@ -54,13 +50,13 @@ class Client:
         self._at_once: tuple[Any, BaseException | None] = (None, None)
         self._command: Command[Any] | None = None
         self._since = 0.0
-        self._begun = 0.0  # the try before the next wait
+        self.begun = 0.0
         self.number = number
 
     def begin(self) -> None:
         """Run the program, from its beginning."""
         self._stream = self._made()
-        self._begun = self._world.events.now
+        self.begun = self._world.events.now
         self.go_on(None)
 
     def close(self) -> None:
@@ -70,7 +66,7 @@ class Client:
         if join is not None:
             join.close()
         if stream is not None:
-            stream.close()
+            close([stream])
 
     def end(self, failure: BaseException) -> None:
         """End what it does now, from outside."""
@@ -92,9 +88,9 @@ class Client:
         events, services, traced = world.events, world.services, world.trace is not None
         while True:
             if traced:
-                self._happened(answer, failure)
+                self._told(answer, failure)
             try:
-                command = stream.send(answer) if failure is None else stream.throw(failure)
+                command: Any = stream.send(answer) if failure is None else stream.throw(failure)
             except StopIteration as end:
                 answer, failure = end.value, None
                 break
@@ -105,42 +101,25 @@ class Client:
                 break
             answer = failure = None
             kind = command.__class__
-            if traced and command is not CLOCK and kind is not Inner:
+            if kind is NESTED:
+                stream = self._stream = nested(command, stream)
+                continue
+            if traced and command is not CLOCK:
                 self._command, self._since = command, events.now
             serving = services.get(kind)
-            if serving is None:
-                if kind is Inner:  # an attempt in the one that it drives: from here on with a stack
-                    run = Run(NOTHING, powers_of_two, None)
-                    stream = self._stream = performed_on_a_stack(command.task, run, {}, [stream])
-                    continue
-                if command is CLOCK:
-                    answer = events.now
-                    continue
-                if kind is Delay:
-                    self._wait(command)
-                    return
-            left = LEFT.get()
-            if left is not None:  # the next client's is its own
-                LEFT.set(None)
-            if serving is None and kind not in world.handlers and kind is not Together:
-                serving = world.find(kind)
-            if serving is None and isinstance(command, Together):
-                LEFT.set(left)
-                streams = branches(command)
-                LEFT.set(None)
-                self._join = Join(self, world, streams)
+            if serving is not None:
                 self._held = True
-                self._join.begin()
-            elif serving is not None:
-                self._held = True
-                self._ask(serving, command, None if left is None else left.seconds)
-            else:
-                try:
-                    answer = world.handlers[kind](command)
-                except Exception as error:
-                    failure = error
+                self._ask(serving, command)
+            elif command is CLOCK:
+                answer = events.now
                 continue
-            if self._held:
+            elif kind is Delay:
+                self._wait(command)
+                return
+            else:
+                self._held = True
+                self._perform(command)
+            if self._held:  # it takes time
                 self._held = False
                 return
             (answer, failure), self._at_once = self._at_once, (None, None)
@@ -171,15 +150,42 @@ class Client:
 
     def _wait(self, wait: Any) -> None:
         events = self._world.events
-        start = self._begun if self._world.from_start else events.now
+        start = self.begun if self._world.from_start else events.now
         events.at(max(events.now, start + wait.seconds), Client._wake, self)
 
     def _wake(self) -> None:
-        self._begun = self._world.events.now
+        self.begun = self._world.events.now
         self.go_on(None)
 
-    def _ask(self, serving: Serving, command: Command[Any], limit: float | None) -> None:
-        world = self._world
+    def _perform(self, command: Command[Any]) -> None:
+        """Perform a command of a kind that no service is known for, yet or at all."""
+        world, kind = self._world, command.__class__
+        if kind in world.handlers:
+            serving = None
+        elif isinstance(command, Together):
+            self._join = Join(self, world, branches(command))
+            LEFT.set(None)
+            self._join.begin()
+            return
+        else:
+            serving = world.find(kind)
+        if serving is not None:
+            self._ask(serving, command)
+            return
+        LEFT.set(None)
+        try:
+            answer = world.handlers[kind](command)
+        except Exception as error:
+            self.came(None, error)
+        else:
+            self.came(answer, None)
+
+    def _ask(self, serving: Serving, command: Command[Any]) -> None:
+        world, left = self._world, LEFT.get()
+        limit = None
+        if left is not None:  # it is taken out: the next client has its own
+            LEFT.set(None)
+            limit = left.seconds
         request = self._request = Request(command, self.number, world.events.now, limit, self)
         if limit is not None:
             world.events.after(limit, self._expired, request)
@@ -196,7 +202,7 @@ class Client:
         self._request = None
         self._world.services[request.command.__class__].abandoned(request)
 
-    def _happened(self, answer: Any, failure: BaseException | None) -> None:
+    def _told(self, answer: Any, failure: BaseException | None) -> None:
         command, trace = self._command, self._world.trace
         if command is not None and trace is not None and not isinstance(command, Together):
             trace.append(Happened(self._since, self.number, command, answer, failure))

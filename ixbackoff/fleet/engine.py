@@ -11,18 +11,21 @@ from typing import Any
 from .._limits.budgets import Budget
 from .._limits.deadlines import LEFT
 from .._limits.nesting import RUNNING
-from .._meaning.chains import Ladder
+from .._meaning.chains import Chain, Ladder
 from .._meaning.semantics import bounded, unrolled
-from .._words.commands import Command, Handlers, Interpreter, Misuse, Stream
+from .._words.commands import Handlers, Interpreter, Misuse, Stream
 from .._words.vocabulary import Log, Now, Pick, Throw
 from ..schedules.kinds import Timing
+from .attempt_clients import AttemptRetrying
 from .clients import Client
+from .command_clients import CommandRetrying
+from .descents import Retrying
 from .endless import endless
 from .events import Events
 from .outcomes import Outcome, Second
-from .retries import Retries, tried
 from .services import Served, Service, Serving
 from .traces import Happened
+from .tries import tried
 from .worlds import Running, World
 
 SELDOM = (100_000, 50, 100)
@@ -53,7 +56,7 @@ class Engine:
         self.random = self.events.random.random
         self.ended = 0.0
         self.gave_up: set[int] = set()
-        self.retries: dict[int, tuple[Ladder, Retries | None]] = {}
+        self.known: dict[int, tuple[Ladder, Retrying | None]] = {}
         begun: dict[int, Serving] = {}
         serving: dict[type, Serving] = {}
         handlers = standard(self.events)
@@ -141,9 +144,9 @@ class Engine:
             given = program(number)
         mine = checked(given)
         if budget is None and self.within is None:
-            _, retries = self.retries.get(id(mine)) or self.known(mine)
-            if retries is not None:
-                return retries.client(number)
+            shared = self.retrying(mine)
+            if shared is not None:
+                return shared.client(number)
 
         def stream() -> Stream:
             chance = self.events.random
@@ -153,20 +156,22 @@ class Engine:
 
         return Client(self.world, number, stream, self.done)
 
-    def known(self, program: Ladder) -> tuple[Ladder, Retries | None]:
-        """`program` itself, whose id is then its own, and what is shared by clients that run it."""
-        known = self.retries[id(program)] = (program, self.retried(program))
-        return known
+    def retrying(self, program: Ladder) -> Retrying | None:
+        """What the clients of `program` share, if it only tries one effect again and again."""
+        known = self.known.get(id(program))
+        if known is None:  # the program is kept, so that its id stays its own
+            known = self.known[id(program)] = program, self.recognized(program)
+        return known[1]
 
-    def retried(self, program: Ladder) -> Retries | None:
-        """What clients share that only try one command again and again, if that is the program."""
+    def recognized(self, program: Ladder) -> Retrying | None:
         found = tried(program)
         if found is None:
             return None
-        command = isinstance(found.effect, Command)
-        if command and self.world.find(found.effect.__class__) is None:
-            return None
-        return Retries(self.world, program, found, self.timing, self.persistent, self.done)
+        how = self.world, program, found, self.timing, self.persistent, self.done
+        if isinstance(found.effect, Chain):
+            return AttemptRetrying(*how, found.effect)
+        serving = self.world.find(found.effect.__class__)
+        return None if serving is None else CommandRetrying(*how, serving)
 
     def pause(self) -> float:
         return 0.0 if self.rate is None else -log(1.0 - self.random()) / self.rate

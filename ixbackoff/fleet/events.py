@@ -56,7 +56,7 @@ class Events:
         self.most = MOST
         self.random = Random(seed)  # noqa: S311
         self._next = count().__next__
-        self._slice = -1  # the present one
+        self._slice = 0  # the present one
         self._near: list[tuple[float, int, Action, Any]] = []  # a heap
         self._later: dict[int, list[tuple[float, Action, Any]]] = {}
         self._slices: list[int] = []  # a heap of the keys of `_later`
@@ -72,10 +72,12 @@ class Events:
         Raises:
             ValueError: it is over, or it is no number.
         """
-        place = int(when * SLICES) if 0.0 <= when < FAR else -1
-        due = self._later.get(place)
+        try:
+            due = self._later.get(int(when * SLICES))
+        except (ValueError, OverflowError):
+            due = None
         if due is None:
-            self._begin(place, when, action, argument)
+            self._begin(when, action, argument)
         else:
             due.append((when, action, argument))
 
@@ -86,17 +88,20 @@ class Events:
             ValueError: they are negative, or no finite number.
         """
         when = self.now + seconds
-        place = int(when * SLICES) if 0.0 <= when < FAR else -1
-        due = self._later.get(place)
+        try:
+            due = self._later.get(int(when * SLICES))
+        except (ValueError, OverflowError):
+            due = None
         if due is None:
-            self._begin(place, when, action, argument)
+            self._begin(when, action, argument)
         else:
             due.append((when, action, argument))
 
-    def _begin(self, place: int, when: float, action: Action, argument: Any) -> None:
-        """The first event of a slice, or one in the present slice."""
+    def _begin(self, when: float, action: Action, argument: Any) -> None:
+        """Keep the first event of a slice, or one in the present slice."""
         if not self.now <= when < inf:
             raise ValueError(f"at {when!r} s, and it is {self.now!r} s: give a time to come.")
+        place = int(when * SLICES) if when < FAR else -1
         if place <= self._slice:
             heappush(self._near, (when, self._next(), action, argument))
         else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentTypeError, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import partial
@@ -54,7 +54,7 @@ def service(words: Namespace) -> Service:
 
 
 def parsed(arguments: list[str] | None) -> Namespace:
-    """The command line's words."""
+    """Read the command line."""
     parser = Parser(
         prog="python -m ixbackoff.fleet simulate",
         description="Run a program of yours by many clients, in virtual time, against a model of a "
@@ -75,6 +75,18 @@ def parsed(arguments: list[str] | None) -> Namespace:
         help="an interpreter that makes the answers; the service has the time and the failures. "
         "Commands whose type says that their answer is None need none",
     )
+    add_clients(parser)
+    add_service(parser)
+    add_waits(parser)
+    parser.add_argument(
+        "--seed", type=whole(0, 2**32), default=0, help="of the random numbers (default: 0)"
+    )
+    add_picture(parser)
+    return parser.parse_args(arguments)
+
+
+def add_clients(parser: ArgumentParser) -> None:
+    """Add the flags that say how many clients there are, how long, and when the service stops."""
     parser.add_argument("--clients", type=whole(1, 1_000_000), default=1000, help="(default: 1000)")
     parser.add_argument(
         "--think",
@@ -93,6 +105,10 @@ def parsed(arguments: list[str] | None) -> Namespace:
         metavar="START:LENGTH",
         help="when the service stops, and for how long (default: 15:20)",
     )
+
+
+def add_service(parser: ArgumentParser) -> None:
+    """Add the flags that describe the service."""
     parser.add_argument(
         "--service",
         choices=("post", "queue"),
@@ -112,6 +128,10 @@ def parsed(arguments: list[str] | None) -> Namespace:
         metavar="SECONDS",
         help="queue: of work for a request (0.1)",
     )
+
+
+def add_waits(parser: ArgumentParser) -> None:
+    """Add the flags that say how the clients wait, and what limits their tries."""
     parser.add_argument(
         "--schedule", type=timing, default=powers_of_two, metavar="MODULE:NAME", help="its waits"
     )
@@ -122,11 +142,6 @@ def parsed(arguments: list[str] | None) -> Namespace:
     parser.add_argument(
         "--shared", action="store_true", help="one budget for all clients, as in one process"
     )
-    parser.add_argument(
-        "--seed", type=whole(0, 2**32), default=0, help="of the random numbers (default: 0)"
-    )
-    add_picture(parser)
-    return parser.parse_args(arguments)
 
 
 def rehearsed(words: Namespace, watch: Callable[[int, Second], None] | None = None) -> Outcome:

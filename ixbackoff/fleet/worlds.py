@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import Any, Protocol, TypeAlias
 
 from .._words.commands import Command, Handlers, Misuse
 from .events import Events
@@ -21,6 +22,10 @@ class Running(Protocol):
 
     def close(self) -> None:
         """Time is over: what runs is closed, and nobody answers it."""
+
+
+Done: TypeAlias = Callable[[Any, Any, BaseException | None], None]
+"""Called with a client whose program has ended, its value and its failure."""
 
 
 class World:
