@@ -25,7 +25,7 @@ class Answering(Service):
     >>> from ixbackoff.fleet import BoundedQueue, simulate
     >>> class GetETag(Command[str]):
     ...     __slots__ = ()
-    >>> etags = Answering(BoundedQueue(9, service=0.1), GetETag.handled_by(lambda _: "1a"))
+    >>> etags = Answering(BoundedQueue(9, work=0.1), GetETag.handled_by(lambda _: "1a"))
     >>> asking = at(N0).do(GetETag())
     >>> simulate(asking, etags.serves(GetETag), clients=1, seconds=9, trace=True).trace[0].answer
     '1a'

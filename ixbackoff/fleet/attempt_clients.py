@@ -10,8 +10,8 @@ from .._words.commands import Misuse
 from ..schedules.kinds import Timing
 from .clients import Client
 from .descents import Retrying
+from .environments import Done, Environment, Running
 from .tries import Tried, starting
-from .worlds import Done, Running, World
 
 
 class AttemptRetrying(Retrying):
@@ -19,7 +19,7 @@ class AttemptRetrying(Retrying):
 
     def __init__(
         self,
-        world: World,
+        environment: Environment,
         program: Ladder,
         tried: Tried,
         timing: Timing,
@@ -27,8 +27,8 @@ class AttemptRetrying(Retrying):
         done: Done,
         attempt: Chain,
     ) -> None:
-        super().__init__(world, program, tried, timing, persistent, done)
-        self.world: Final = world
+        super().__init__(environment, program, tried, timing, persistent, done)
+        self.environment: Final = environment
         self.start: Final = starting(attempt)
         self.ended: Final[Done] = self.end_try  # bound once, not for each client
 
@@ -48,7 +48,7 @@ class AttemptClient(Client):
     __slots__ = ("_shared", "after", "log")
 
     def __init__(self, shared: AttemptRetrying, number: int) -> None:
-        super().__init__(shared.world, number, shared.start, shared.ended)
+        super().__init__(shared.environment, number, shared.start, shared.ended)
         self._shared = shared
         self.after: After | None = None
         self.log = shared.log()

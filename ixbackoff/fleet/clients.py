@@ -10,10 +10,10 @@ from .._meaning.machine import close
 from .._running.together import Ended, branches
 from .._words.commands import Command, Misuse, Stream
 from .._words.vocabulary import CLOCK, Delay, Together
+from .environments import Done, Environment
 from .services import Request, Serving
 from .traces import Happened
 from .tries import NESTED, nested
-from .worlds import Done, World
 
 
 class Client:
@@ -34,13 +34,15 @@ class Client:
         "_request",
         "_since",
         "_stream",
-        "_world",
+        "_environment",
         "begun",
         "number",
     )
 
-    def __init__(self, world: World, number: int, made: Callable[[], Stream], done: Done) -> None:
-        self._world = world
+    def __init__(
+        self, environment: Environment, number: int, made: Callable[[], Stream], done: Done
+    ) -> None:
+        self._environment = environment
         self._made = made
         self._done = done
         self._stream: Stream | None = None
@@ -56,7 +58,7 @@ class Client:
     def begin(self) -> None:
         """Run the program, from its beginning."""
         self._stream = self._made()
-        self.begun = self._world.events.now
+        self.begun = self._environment.events.now
         self.go_on(None)
 
     def close(self) -> None:
@@ -82,10 +84,14 @@ class Client:
 
     def go_on(self, answer: Any, failure: BaseException | None = None) -> None:
         """Go on with what came of the last command, until the next one that takes time."""
-        world, stream = self._world, self._stream
+        environment, stream = self._environment, self._stream
         if stream is None:
             return
-        events, services, traced = world.events, world.services, world.trace is not None
+        events, services, traced = (
+            environment.events,
+            environment.services,
+            environment.trace is not None,
+        )
         while True:
             if traced:
                 self._told(answer, failure)
@@ -140,7 +146,7 @@ class Client:
     def settled(self, request: Request, value: Any, failure: Exception | None) -> None:
         """A request has ended."""
         self._request = None
-        self._world.settled(request, failure)
+        self._environment.settled(request, failure)
         self.came(value, failure)
 
     def joined(self, answers: list[Any], failure: BaseException | None) -> None:
@@ -149,47 +155,47 @@ class Client:
         self.came(None if failure else answers, failure)
 
     def _wait(self, wait: Any) -> None:
-        events = self._world.events
-        start = self.begun if self._world.from_start else events.now
+        events = self._environment.events
+        start = self.begun if self._environment.from_start else events.now
         events.at(max(events.now, start + wait.seconds), Client._wake, self)
 
     def _wake(self) -> None:
-        self.begun = self._world.events.now
+        self.begun = self._environment.events.now
         self.go_on(None)
 
     def _perform(self, command: Command[Any]) -> None:
         """Perform a command of a kind that no service is known for, yet or at all."""
-        world, kind = self._world, command.__class__
-        if kind in world.handlers:
+        environment, kind = self._environment, command.__class__
+        if kind in environment.handlers:
             serving = None
         elif isinstance(command, Together):
-            self._join = Join(self, world, branches(command))
+            self._join = Join(self, environment, branches(command))
             LEFT.set(None)
             self._join.begin()
             return
         else:
-            serving = world.find(kind)
+            serving = environment.find(kind)
         if serving is not None:
             self._ask(serving, command)
             return
         LEFT.set(None)
         try:
-            answer = world.handlers[kind](command)
+            answer = environment.handlers[kind](command)
         except Exception as error:
             self.came(None, error)
         else:
             self.came(answer, None)
 
     def _ask(self, serving: Serving, command: Command[Any]) -> None:
-        world, left = self._world, LEFT.get()
+        environment, left = self._environment, LEFT.get()
         limit = None
         if left is not None:  # it is taken out: the next client has its own
             LEFT.set(None)
             limit = left.seconds
-        request = self._request = Request(command, self.number, world.events.now, limit, self)
+        request = self._request = Request(command, self.number, environment.events.now, limit, self)
         if limit is not None:
-            world.events.after(limit, self._expired, request)
-        world.tally.asked += 1
+            environment.events.after(limit, self._expired, request)
+        environment.tally.asked += 1
         serving.ask(request)
 
     def _expired(self, request: Request) -> None:
@@ -200,10 +206,10 @@ class Client:
     def _abandon(self, request: Request) -> None:
         request.over = True
         self._request = None
-        self._world.services[request.command.__class__].abandoned(request)
+        self._environment.services[request.command.__class__].abandoned(request)
 
     def _told(self, answer: Any, failure: BaseException | None) -> None:
-        command, trace = self._command, self._world.trace
+        command, trace = self._command, self._environment.trace
         if command is not None and trace is not None and not isinstance(command, Together):
             trace.append(Happened(self._since, self.number, command, answer, failure))
         self._command = None
@@ -218,13 +224,13 @@ class Join:
 
     __slots__ = ("_answers", "_client", "_failure", "_left", "_places")
 
-    def __init__(self, client: Client, world: World, streams: list[Stream]) -> None:
+    def __init__(self, client: Client, environment: Environment, streams: list[Stream]) -> None:
         self._client = client
         self._failure: BaseException | None = None
         self._answers: list[Any] = [None] * len(streams)
         self._left = len(streams) + 1  # the one more is for `begin`
         self._places: dict[Client, int] = {
-            Client(world, client.number, stream.__iter__, self._ended): place
+            Client(environment, client.number, stream.__iter__, self._ended): place
             for place, stream in enumerate(streams)
         }
 

@@ -9,10 +9,10 @@ from .._meaning.descents import After
 from .._words.failures import DeadlineExceeded
 from ..schedules.kinds import Timing
 from .descents import Retrying
+from .environments import Done, Environment, Running
 from .services import Request, Serving
 from .traces import Happened
 from .tries import Tried
-from .worlds import Done, Running, World
 
 
 class CommandRetrying(Retrying):
@@ -20,7 +20,7 @@ class CommandRetrying(Retrying):
 
     def __init__(
         self,
-        world: World,
+        environment: Environment,
         program: Ladder,
         tried: Tried,
         timing: Timing,
@@ -28,11 +28,11 @@ class CommandRetrying(Retrying):
         done: Done,
         serving: Serving,
     ) -> None:
-        super().__init__(world, program, tried, timing, persistent, done)
+        super().__init__(environment, program, tried, timing, persistent, done)
         self.command: Final[Any] = tried.effect
         self.limit: Final = tried.limit
-        self.tally: Final = world.tally
-        self.count: Final = world.settled
+        self.tally: Final = environment.tally
+        self.count: Final = environment.settled
         self.serving: Final = serving
         self.ask: Final = serving.ask
 

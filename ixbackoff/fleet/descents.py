@@ -18,9 +18,9 @@ from .._words.commands import Misuse
 from .._words.vocabulary import delay
 from ..schedules.kinds import Timing
 from .endless import EndlessDescent
+from .environments import Done, Environment, Running
 from .traces import Happened
 from .tries import Tried
-from .worlds import Done, Running, World
 
 
 class RunLog:
@@ -83,7 +83,7 @@ class Retrying(ABC):
 
     def __init__(
         self,
-        world: World,
+        environment: Environment,
         program: Ladder,
         tried: Tried,
         timing: Timing,
@@ -91,13 +91,13 @@ class Retrying(ABC):
         done: Done,
     ) -> None:
         check_begun(program)
-        self.events: Final = world.events
-        self.trace: Final = world.trace
+        self.events: Final = environment.events
+        self.trace: Final = environment.trace
         self.from_start: Final = timing.from_start
         self.top: Final = program.start
         self.done: Final = done
         self.descent: Callable[[], After]
-        shortens, chance = shortening(timing), world.events.random
+        shortens, chance = shortening(timing), environment.events.random
         if persistent:
             self.descent = lambda: EndlessDescent(
                 program.start, tried.chosen, timing, chance, shortens

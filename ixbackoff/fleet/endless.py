@@ -159,7 +159,10 @@ class EndlessDescent:
 
     def __call__(self, failure: Any) -> float | None:
         """The seconds to wait; `None`, if it is not a failure."""
-        seconds = self._after(failure)
+        try:
+            seconds = self._after(failure)
+        except Exception as error:  # of a predicate: the ladder has failed with it
+            failure, seconds = error, None
         ended = seconds is None
         if seconds is None:
             seconds = self._ladder(1, Exception, bool)(failure)

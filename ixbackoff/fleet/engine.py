@@ -21,12 +21,12 @@ from .clients import Client
 from .command_clients import CommandRetrying
 from .descents import Retrying
 from .endless import endless
+from .environments import Environment, Running
 from .events import Events
 from .outcomes import Outcome, Second
 from .services import Served, Service, Serving
 from .traces import Happened
 from .tries import tried
-from .worlds import Running, World
 
 SELDOM = (100_000, 50, 100)
 """Thresholds of the collector: the engine makes no cycles, and many objects that live for long."""
@@ -69,7 +69,7 @@ class Engine:
                 handlers[kind] = service
         self.serving = tuple(begun.values())
         happened: list[Happened] = []
-        self.world = World(
+        self.environment = Environment(
             self.events, serving, handlers, timing.from_start, happened if trace else None
         )
 
@@ -98,11 +98,11 @@ class Engine:
             for client in running:
                 client.close()
         return Outcome(
-            tuple(self.world.tally.seconds),
+            tuple(self.environment.tally.seconds),
             clients,
             self.events.count,
             self.ended,
-            tuple(self.world.trace or ()),
+            tuple(self.environment.trace or ()),
             len(self.gave_up),
         )
 
@@ -113,7 +113,7 @@ class Engine:
         watch: Callable[[int, Second], None] | None,
     ) -> None:
         """From the beginning to the end."""
-        events, tally = self.events, self.world.tally
+        events, tally = self.events, self.environment.tally
         for client in clients:
             events.after(self.pause(), client.__class__.begin, client)
         for second in range(ceil(seconds)):
@@ -154,7 +154,7 @@ class Engine:
                 return bounded(endless(mine, self.timing, chance, self.within), None, budget)
             return bounded(unrolled(mine, self.timing, chance=chance), self.within, budget)
 
-        return Client(self.world, number, stream, self.done)
+        return Client(self.environment, number, stream, self.done)
 
     def retrying(self, program: Ladder) -> Retrying | None:
         """What the clients of `program` share, if it only tries one effect again and again."""
@@ -167,10 +167,10 @@ class Engine:
         found = tried(program)
         if found is None:
             return None
-        how = self.world, program, found, self.timing, self.persistent, self.done
+        how = self.environment, program, found, self.timing, self.persistent, self.done
         if isinstance(found.effect, Chain):
             return AttemptRetrying(*how, found.effect)
-        serving = self.world.find(found.effect.__class__)
+        serving = self.environment.find(found.effect.__class__)
         return None if serving is None else CommandRetrying(*how, serving)
 
     def pause(self) -> float:
@@ -178,7 +178,7 @@ class Engine:
 
     def done(self, client: Running, answer: object, failure: BaseException | None) -> None:  # noqa: ARG002
         """The program of a client has ended."""
-        events, tally = self.events, self.world.tally
+        events, tally = self.events, self.environment.tally
         self.ended = events.now
         if failure is None:
             tally.well += 1

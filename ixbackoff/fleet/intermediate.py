@@ -15,9 +15,9 @@ from .._writing.programs import Program
 from ..schedules.kinds import Timing, powers_of_two
 from .clients import Client
 from .engine import checked, checked_budget, standard
+from .environments import Environment
 from .events import Events
 from .services import Request, Service, Serving
-from .worlds import World
 
 A = TypeVar("A")
 E = TypeVar("E")
@@ -35,7 +35,7 @@ class Layer(Service):
     >>> from ixbackoff.fleet import BoundedQueue, simulate
     >>> class Ask(Command[None]):
     ...     __slots__ = ()
-    >>> full = Metered(BoundedQueue(length=0, service=100))
+    >>> full = Metered(BoundedQueue(length=0, work=100))
     >>> layers = Layer(at(N2).retry(Ask()), Layer(at(N2).retry(Ask()), full))
     >>> outcome = simulate(at(N2).retry(Ask()), layers.serves(Ask), clients=2, seconds=90)
     >>> full.asked.total()  # one has the only place, the other asks in vain
@@ -74,7 +74,7 @@ class _Layer(Serving):
         self.events = events
         self.below = model.below.begin(events)
         self.budget = None if model.budget is None else checked_budget(model.budget())
-        self.world = World(
+        self.environment = Environment(
             events, {Command: self.below}, standard(events), model.schedule.from_start, None
         )
 
@@ -85,7 +85,7 @@ class _Layer(Serving):
             else:
                 request.answer(answer)
 
-        Client(self.world, request.client, self.stream, done).begin()
+        Client(self.environment, request.client, self.stream, done).begin()
 
     def stream(self) -> Stream:
         model = self.model

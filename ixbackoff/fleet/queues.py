@@ -15,7 +15,7 @@ from .services import Request, Service, Serving
 class BoundedQueue(Service):
     """So many workers, and a queue of so many requests; what finds it full is `Throttled` at once.
 
-    >>> BoundedQueue(length=10, service=0.1).workers
+    >>> BoundedQueue(length=10, work=0.1).workers
     1
 
     While it is stopped nothing is worked on, what is begun included, and what comes waits or is
@@ -23,7 +23,7 @@ class BoundedQueue(Service):
 
     Attributes:
         length: how many requests wait at most, beside those that are worked on.
-        service: seconds of work for one request.
+        work: seconds of work for one request.
         workers: how many are worked on at the same time.
 
     Raises:
@@ -31,11 +31,11 @@ class BoundedQueue(Service):
     """
 
     length: int
-    service: float
+    work: float
     workers: int = 1
 
     def __post_init__(self) -> None:
-        if not (self.length >= 0 and 0 <= self.service < inf and self.workers >= 1):
+        if not (self.length >= 0 and 0 <= self.work < inf and self.workers >= 1):
             raise ValueError(
                 f"{self!r}: give a length of 0 or more, seconds of 0 or more and 1 worker or more."
             )
@@ -54,7 +54,7 @@ class _Queue(Serving):
 
     def ask(self, request: Request) -> None:
         if len(self.ends) < self.model.workers and not self.stopped:
-            self.work(request, self.model.service)
+            self.work(request, self.model.work)
         elif len(self.waiting) < self.model.length:
             self.waiting.append(request)
         else:
@@ -72,7 +72,7 @@ class _Queue(Serving):
 
     def go_on(self) -> None:
         while self.waiting and len(self.ends) < self.model.workers and not self.stopped:
-            self.work(self.waiting.popleft(), self.model.service)
+            self.work(self.waiting.popleft(), self.model.work)
 
     def stop(self) -> None:
         self.stopped = True

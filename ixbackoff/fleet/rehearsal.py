@@ -21,10 +21,10 @@ from .answers import Answering
 from .drawing import add_picture, pictured
 from .named import interpreter, program, timing
 from .outcomes import Outcome, Second
-from .post import PostServer
 from .queues import BoundedQueue
 from .services import Served, Service
 from .simulation import Outage, simulate
+from .slowing import SlowingServer
 
 BUDGETS: dict[str, Callable[[], Budget]] = {
     "botocore": Budget.botocore,
@@ -49,7 +49,7 @@ def outage(text: str) -> Outage:
 def service(words: Namespace) -> Service:
     """The service that the command line describes."""
     if words.service == "post":
-        return PostServer(backlog=words.backlog)
+        return SlowingServer(backlog=words.backlog)
     return BoundedQueue(words.queue, words.time, words.workers)
 
 
@@ -262,7 +262,3 @@ def main(arguments: list[str] | None = None) -> int:
 
     drawn = pictured(partial(draw, outcome, words.outage), words.picture)
     return drawn or (0 if recovers else FAILED)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -43,7 +43,7 @@ def draw(outcome: Outcome, stopped: Outage, folder: Path) -> list[Path]:
         for plot, (label, lines) in zip(axes, curves, strict=True):
             for name, values in lines.items():
                 plot.plot(times, values, label=name or None)
-            plot.axvspan(stopped.start, stopped.start + stopped.length, color="0.9")
+            plot.axvspan(*stopped.span, color="0.9")
             plot.set_ylabel(label)
             plot.grid(visible=True, alpha=0.3)
         axes[0].legend()

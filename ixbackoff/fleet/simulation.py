@@ -28,6 +28,15 @@ class Outage(NamedTuple):
     start: float
     length: float
 
+    @property
+    def span(self) -> tuple[float, float]:
+        """When it begins, and when it is over.
+
+        >>> Outage(15.0, 20.0).span
+        (15.0, 35.0)
+        """
+        return self.start, self.start + self.length
+
 
 def simulate(
     program: Program[I, Z, A, E | Delay | Log | Now | Pick | Throw]
@@ -52,7 +61,7 @@ def simulate(
     >>> from ixbackoff.fleet import BoundedQueue, simulate
     >>> class Ask(Command[None]):
     ...     __slots__ = ()
-    >>> queue = BoundedQueue(length=10, service=0.1).serves(Ask)
+    >>> queue = BoundedQueue(length=10, work=0.1).serves(Ask)
     >>> outcome = simulate(at(N3).retry(Ask()), queue, clients=5, seconds=10)
     >>> outcome.total(lambda second: second.well)
     5
@@ -62,7 +71,7 @@ def simulate(
     for, and runs the program again. Waits are counted over ladders, and begin anew when the program
     has ended well. With fewer than 20 failures, all that it does is what it would do at N20.
 
-    >>> down = BoundedQueue(length=0, service=3600).serves(Ask)
+    >>> down = BoundedQueue(length=0, work=3600).serves(Ask)
     >>> asked = simulate(at(N3).retry(Ask()), down, clients=2, seconds=1024, persistent=True)
     >>> asked.total(lambda second: second.asked)
     12

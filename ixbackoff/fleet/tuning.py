@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import Namespace
 from math import ceil, log
 from typing import NamedTuple
@@ -83,7 +82,7 @@ def tuned(p99: float, clients: int, rate: float, outage: float) -> Tuned:
     return Tuned(p99, maximum, rungs, clients / maximum)
 
 
-class Ask(Command[None]):
+class Ping(Command[None]):
     """A request."""
 
     __slots__ = ()
@@ -128,8 +127,8 @@ def failing_rate(tuning: Tuned, clients: int, seed: int = 0) -> float:
     unit = tuning.maximum + tuning.timeout
     timeout, maximum = tuning.timeout / unit, tuning.maximum / unit
     outcome = simulate(
-        at(N20).retry(Ask()),
-        Down(timeout).serves(Ask),
+        at(N20).retry(Ping()),
+        Down(timeout).serves(Ping),
         clients=clients,
         seconds=GROWN + WATCHED,
         schedule=thain(timeout, maximum, FACTOR),
@@ -194,7 +193,3 @@ def main(arguments: list[str] | None = None) -> int:
         f"{words.rate:g} that it holds: {'it holds' if holds else 'it does not hold'}"
     )
     return 0 if holds else FAILED
-
-
-if __name__ == "__main__":
-    sys.exit(main())

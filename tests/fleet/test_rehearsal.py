@@ -15,7 +15,7 @@ import pytest
 
 from ixbackoff import N0, N3, Call, Command, Download, Misuse, NotReady, at, call, do
 from ixbackoff.fleet import Answering, BoundedQueue, Outage, simulate
-from ixbackoff.fleet.__main__ import COMMANDS, main
+from ixbackoff.fleet.__main__ import COMMANDS, EXPERIMENTS, main
 from ixbackoff.testing import answers, takes
 
 from ..support.observing import Ask
@@ -272,7 +272,7 @@ def test_nobody_has_to_read_what_it_prints(folder: Path) -> None:
 def test_the_dispatcher(run: Run) -> None:
     status, out, err = run("--help")
     assert (status, err) == (0, "")
-    assert all(name in out for name in COMMANDS)
+    assert all(name in out for name in [*COMMANDS, *EXPERIMENTS])
     assert run() == (2, "", out)
     assert run("nonsense") == (2, "", f"nonsense: no such command.\n{out}")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import sys
 from argparse import Namespace
 from typing import NamedTuple
 
@@ -12,7 +11,7 @@ from ..._commandline import INTERRUPTED, Parser
 from ..._words.failures import ServerError, Transient
 from ..._words.vocabulary import Delay, Now
 from ...schedules.kinds import Schedule
-from ..experiments.post_client import Ask, asking, backoffs
+from ..experiments.crash.clients import Get, asking, backoffs
 from .descriptors import connections
 from .flags import PATH, STATUS, add_client, add_duration, add_host, add_port, checked_host
 
@@ -73,7 +72,7 @@ class Clients:
         """One client: it thinks, and asks until it is answered."""
         loop = asyncio.get_running_loop()
         interpreter = (
-            Ask.awaited_by(self.ask)
+            Get.awaited_by(self.ask)
             | Delay.awaited_by(lambda wait: asyncio.sleep(wait.seconds))
             | Now.handled_by(lambda _: loop.time())
         )
@@ -86,7 +85,7 @@ class Clients:
                     continue
                 break
 
-    async def ask(self, _: Ask) -> None:
+    async def ask(self, _: Get) -> None:
         """One request over a connection of its own."""
         writer: asyncio.StreamWriter | None = None
         try:
@@ -154,7 +153,7 @@ def parsed(arguments: list[str] | None) -> Namespace:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Ask; the exit status."""
+    """Get; the exit status."""
     try:
         asyncio.run(ask_for(parsed(arguments)))
     except KeyboardInterrupt:
@@ -162,7 +161,3 @@ def main(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:  # nobody reads what it prints
         return 1
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -6,8 +6,8 @@ from argparse import ArgumentParser, Namespace
 from ipaddress import ip_address
 
 from ..._commandline import Parser, number, whole
-from ..experiments.post_client import CLIENTS, THINK, TIMEOUT, WAIT, backoffs
-from ..post import PostServer
+from ..experiments.crash.clients import CLIENTS, THINK, TIMEOUT, WAIT, backoffs
+from ..slowing import SlowingServer
 
 HOST = "127.0.0.1"
 PORT = 8070
@@ -56,7 +56,7 @@ def add_duration(parser: ArgumentParser) -> None:
 
 def add_server(parser: ArgumentParser) -> None:
     """The flags of the post's server."""
-    model = PostServer()
+    model = SlowingServer()
     server = parser.add_argument_group("the server")
     server.add_argument(
         "--limit",

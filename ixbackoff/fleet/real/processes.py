@@ -78,7 +78,8 @@ class ServerProcess:
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
-            "ixbackoff.fleet.real.server",
+            "ixbackoff.fleet",
+            "server",
             f"--port={words.port}",
             f"--seconds={lives}",
             f"--parent={os.getpid()}",

@@ -12,8 +12,8 @@ from math import inf
 from pathlib import Path
 
 from ..._commandline import FAILED, INTERRUPTED, WRONG, Parser
-from ..post import PostServer
-from ..post_sleepers import Sleepers
+from ..sleepers import Sleepers
+from ..slowing import SlowingServer
 from .descriptors import connections, end_with
 from .flags import PATH, STATUS, add_duration, add_host, add_port, add_server, checked_host
 
@@ -85,7 +85,7 @@ class Connection(asyncio.Protocol):
 class RealServer:
     """What its connections share: the places, who sleeps in them, and one alarm for all."""
 
-    def __init__(self, model: PostServer, places: int, most: int) -> None:
+    def __init__(self, model: SlowingServer, places: int, most: int) -> None:
         self.sleepers = Sleepers[Connection](model.delay, model.tick)
         self.tick = model.tick
         self.places = places
@@ -166,7 +166,7 @@ class RealServer:
 async def serve(words: Namespace) -> None:
     """Serve for the time that the command line says."""
     loop = asyncio.get_running_loop()
-    model = PostServer(words.limit, words.base, words.factor, backlog=words.backlog)
+    model = SlowingServer(words.limit, words.base, words.factor, backlog=words.backlog)
     real = RealServer(model, words.places, connections())
     listening = await loop.create_server(
         lambda: Connection(real), words.host, words.port, backlog=words.backlog
@@ -230,7 +230,3 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"Cannot listen on {words.host}:{words.port}: {told}.", file=sys.stderr)
         return WRONG
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..._commandline import FAILED, INTERRUPTED, Parser, whole
-from ..experiments.crash import OUTAGE, STEADY, WARM, WATCH
-from ..experiments.post_verdicts import recovers
+from ..experiments.crash.model import OUTAGE, STEADY, WARM, WATCH
+from ..experiments.crash.verdicts import recovers
 from .client import Clients, Counts, checked_clients
 from .flags import DAY, HOST, STATUS, add_client, add_port, add_server
 from .processes import Died, NotStarted, ServerProcess, Told
@@ -200,7 +200,3 @@ def main(arguments: list[str] | None = None) -> int:
         return FAILED
     print(*storm.lines(), sep="\n")
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,0 +1,1 @@
+"""How late clients notice that an outage is over."""
