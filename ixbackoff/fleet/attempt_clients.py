@@ -15,7 +15,7 @@ from .tries import Tried, starting
 
 
 class AttemptRetrying(Retrying):
-    """What all clients share that try one attempt."""
+    """The state that all clients of one attempt share."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class AttemptClient(Client):
 
     Attributes:
         after: the waits of this run of the program, from its first failure on.
-        log: what the trace is told of this run; `None`, if nobody keeps a trace.
+        log: the waits of this run, for the trace; `None` without one.
     """
 
     __slots__ = ("_shared", "after", "log")

@@ -1,4 +1,4 @@
-"""One client of a simulation: it runs any program, command by command, as time goes on."""
+"""A simulated client that runs any program, command by command."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .tries import NESTED, nested
 
 
 class Client:
-    """A stream of commands that is answered as time goes on.
+    """A client whose stream of commands is answered as virtual time goes on.
 
     Attributes:
         number: which client it is.
@@ -48,7 +48,7 @@ class Client:
         self._stream: Stream | None = None
         self._request: Request | None = None
         self._join: Join | None = None
-        self._held = False  # whether what comes of a command is kept for the loop in `go_on`
+        self._held = False  # whether an answer is kept for the loop in `go_on`
         self._at_once: tuple[Any, BaseException | None] = (None, None)
         self._command: Command[Any] | None = None
         self._since = 0.0
@@ -62,7 +62,7 @@ class Client:
         self.go_on(None)
 
     def close(self) -> None:
-        """Time is over: what runs is closed, and nobody answers it."""
+        """Close what runs; nobody answers it."""
         stream, join = self._stream, self._join
         self._stream = self._join = self._command = None
         if join is not None:
@@ -71,7 +71,7 @@ class Client:
             close([stream])
 
     def end(self, failure: BaseException) -> None:
-        """End what it does now, from outside."""
+        """End the present command with a failure."""
         request, join = self._request, self._join
         if self._stream is None:  # it has not begun
             self._done(self, None, failure)
@@ -83,7 +83,7 @@ class Client:
             self.came(None, failure)
 
     def go_on(self, answer: Any, failure: BaseException | None = None) -> None:
-        """Go on with what came of the last command, until the next one that takes time."""
+        """Go on with an answer or a failure, until the next command that takes time."""
         environment, stream = self._environment, self._stream
         if stream is None:
             return
@@ -136,21 +136,21 @@ class Client:
             failure = None  # an exception must not be kept alive by a frame in its own traceback
 
     def came(self, answer: Any, failure: BaseException | None) -> None:
-        """What came of the last command."""
-        if self._held:  # at once: the loop goes on, and nothing is nested
+        """Take the answer or the failure of the last command."""
+        if self._held:  # at once: the loop goes on, so nothing is nested
             self._held = False
             self._at_once = (answer, failure)
         else:
             self.go_on(answer, failure)
 
     def settled(self, request: Request, value: Any, failure: Exception | None) -> None:
-        """A request has ended."""
+        """Take the result of a request."""
         self._request = None
         self._environment.settled(request, failure)
         self.came(value, failure)
 
     def joined(self, answers: list[Any], failure: BaseException | None) -> None:
-        """Effects at the same time have ended."""
+        """Take the results of effects at the same time."""
         self._join = None
         self.came(None if failure else answers, failure)
 
@@ -216,9 +216,9 @@ class Client:
 
 
 class Join:
-    """Effects at the same time: branches, which are clients with the number of the one that waits.
+    """Effects at the same time: each is a branch, a client with the number of the one that waits.
 
-    The first failure ends the rest, and has their `finally` blocks run; when all have ended, the
+    The first failure ends the other branches, whose `finally` blocks run. When all have ended, the
     client goes on.
     """
 
@@ -228,21 +228,21 @@ class Join:
         self._client = client
         self._failure: BaseException | None = None
         self._answers: list[Any] = [None] * len(streams)
-        self._left = len(streams) + 1  # the one more is for `begin`
+        self._left = len(streams) + 1  # one more for `begin`
         self._places: dict[Client, int] = {
             Client(environment, client.number, stream.__iter__, self._ended): place
             for place, stream in enumerate(streams)
         }
 
     def begin(self) -> None:
-        """All of them begin."""
+        """Begin all branches."""
         for branch in [*self._places]:
             if branch in self._places and self._failure is None:
                 branch.begin()
         self._one_less()
 
     def end(self, failure: BaseException) -> None:
-        """End them from outside."""
+        """End the branches with a failure."""
         if self._failure is None:
             self._failure = failure
             for branch in [*self._places]:
@@ -250,7 +250,7 @@ class Join:
                     branch.end(Ended())
 
     def close(self) -> None:
-        """Close them."""
+        """Close the branches."""
         for branch in self._places:
             branch.close()
 

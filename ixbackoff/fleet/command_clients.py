@@ -16,7 +16,7 @@ from .tries import Tried
 
 
 class CommandRetrying(Retrying):
-    """What all clients share that try one command."""
+    """The state that all clients of one command share."""
 
     def __init__(
         self,
@@ -48,14 +48,14 @@ class CommandClient:
         number: which client it is.
         begun: when the present try began, or the one before the present wait.
         after: the waits of this run of the program, from its first failure on.
-        log: what the trace is told of this run; `None`, if nobody keeps a trace.
+        log: the waits of this run, for the trace; `None` without one.
     """
 
     __slots__ = ("_came", "_held", "_shared", "after", "begun", "log", "number")
 
     def __init__(self, shared: CommandRetrying, number: int) -> None:
         self._shared = shared
-        self._held = False  # whether what comes of a try is kept until `ask` has returned
+        self._held = False  # whether a result is kept until `ask` has returned
         self._came: tuple[Any, Exception | None] | None = None
         self.number = number
         self.begun = 0.0
@@ -81,10 +81,10 @@ class CommandClient:
             self._end_try(value, failure)
 
     def close(self) -> None:
-        """Nothing is left open."""
+        """Close nothing: nothing is open."""
 
     def settled(self, request: Request, value: Any, failure: Exception | None) -> None:
-        """A request has ended."""
+        """Take the result of a request."""
         shared = self._shared
         tally = shared.tally
         if failure is None:

@@ -1,7 +1,7 @@
-"""The way of a simulated client down the ladder of `at(rung).retry(effect)`.
+"""The retries of simulated clients that run `at(rung).retry(effect)`, without a stream of commands.
 
-No stream of commands stands around its tries. What a retry means is asked of `descents`, as it is
-everywhere; a law says that each event is the same as that of the program's stream.
+`ixbackoff._meaning.descents` has the meaning of a retry, here as everywhere. A law says that such a
+client does, event by event, what the program's stream does.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Trying(Running, Protocol):
     Attributes:
         begun: when the present try began, or the one before the present wait.
         after: the waits of this run of the program, from its first failure on.
-        log: what the trace is told of this run; `None`, if nobody keeps a trace.
+        log: the waits of this run, for the trace; `None` without one.
     """
 
     begun: float
@@ -74,10 +74,10 @@ class Trying(Running, Protocol):
 
 
 class Retrying(ABC):
-    """What all clients of one program share: its meaning, and whom it tells.
+    """The state that all clients of one program share.
 
     Attributes:
-        done: told of each end of the program.
+        done: called at each end of the program.
         descent: begins the waits of one run of it.
     """
 

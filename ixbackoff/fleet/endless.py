@@ -66,12 +66,12 @@ class Endless:
         self.refused = False
 
     def begin(self) -> Waits:
-        """Those of one more ladder."""
+        """Begin the waits of one more ladder."""
         before = self._count
         return lambda k: self.seconds(before + k)
 
     def seconds(self, k: int) -> float:
-        """Those of the k-th wait in all."""
+        """The seconds of the k-th wait in all."""
         if self._waits is None:
             self._waits = self._timing.begin(self._chance)
         self._asked = k
@@ -112,7 +112,7 @@ class Endless:
 
 
 class Rest(Timing):
-    """What a ladder, which begins at 0 again, has of them."""
+    """The waits of one of the ladders, which begins at 0 again."""
 
     __slots__ = ("waits",)
 

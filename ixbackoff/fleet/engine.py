@@ -1,4 +1,4 @@
-"""The engine of `simulate`: it has the clients, and lets time go by."""
+"""The engine of `simulate`: it makes the clients and advances virtual time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .traces import Happened
 from .tries import tried
 
 SELDOM = (100_000, 50, 100)
-"""Thresholds of the collector: the engine makes no cycles, and many objects that live for long."""
+"""Thresholds of the collector: the engine makes many long-lived objects and no cycles."""
 
 TRIES = 100
 """Events of a client at the same time: more than a ladder has."""
@@ -82,7 +82,7 @@ class Engine:
         stops: tuple[tuple[float, float], ...],
         watch: Callable[[int, Second], None] | None,
     ) -> Outcome:
-        """What comes of it."""
+        """Run the simulation, and return its outcome."""
         LEFT.set(None)
         RUNNING.set(None)
         running: list[Running] = []
@@ -112,7 +112,7 @@ class Engine:
         seconds: float,
         watch: Callable[[int, Second], None] | None,
     ) -> None:
-        """From the beginning to the end."""
+        """Advance virtual time from the beginning to the end."""
         events, tally = self.events, self.environment.tally
         for client in clients:
             events.after(self.pause(), client.__class__.begin, client)
@@ -127,7 +127,7 @@ class Engine:
                 break
 
     def stop_at(self, stops: tuple[tuple[float, float], ...]) -> None:
-        """Stop the services from when to when."""
+        """Plan the outages."""
         for start, end in stops:
             for serving in self.serving:
                 if serving.__class__.stop is Serving.stop:
@@ -138,7 +138,7 @@ class Engine:
             raise Misuse("There are outages, and no service that could stop.")
 
     def client(self, number: int, program: Any, budget: Budget | None) -> Running:
-        """A client, with its program and its budget."""
+        """Make a client, with its program and its budget."""
         given: object = program
         if not isinstance(given, Ladder) and callable(given):
             given = program(number)
@@ -157,7 +157,7 @@ class Engine:
         return Client(self.environment, number, stream, self.done)
 
     def retrying(self, program: Ladder) -> Retrying | None:
-        """What the clients of `program` share, if it only tries one effect again and again."""
+        """The state that the clients of `program` share, if it is `at(rung).retry(effect)`."""
         known = self.known.get(id(program))
         if known is None:  # the program is kept, so that its id stays its own
             known = self.known[id(program)] = program, self.recognized(program)
@@ -177,7 +177,7 @@ class Engine:
         return 0.0 if self.rate is None else -log(1.0 - self.random()) / self.rate
 
     def done(self, client: Running, answer: object, failure: BaseException | None) -> None:  # noqa: ARG002
-        """The program of a client has ended."""
+        """Count an end of a client's program, and begin it anew after a pause."""
         events, tally = self.events, self.environment.tally
         self.ended = events.now
         if failure is None:
@@ -193,10 +193,12 @@ def checked(program: Any) -> Ladder:
     """`program`, if it can run.
 
     Raises:
-        Misuse: it cannot.
+        Misuse: it cannot run.
     """
     if not isinstance(program, Ladder):
-        raise Misuse(f"{program!r} is no program: give at(...)..., or a function that makes one.")
+        raise Misuse(
+            f"{program!r} is not a program: give at(...)..., or a function that makes one."
+        )
     if program.end:
         raise Misuse(
             f"The program is open, it ends at N{program.end}: end it with .give_up(), or go down "
@@ -206,18 +208,20 @@ def checked(program: Any) -> Ladder:
 
 
 def checked_budget(budget: object) -> Budget:
-    """`budget`, if it is one.
+    """`budget`, if it is a budget.
 
     Raises:
-        Misuse: it is none.
+        Misuse: it is not.
     """
     if not isinstance(budget, Budget):
-        raise Misuse(f"budget gave {budget!r}, which is no budget: give a function that makes one.")
+        raise Misuse(
+            f"budget gave {budget!r}, which is not a budget: give a function that makes one."
+        )
     return budget
 
 
 def standard(events: Events) -> Handlers:
-    """Who answers what needs no service."""
+    """The handlers of commands that need no service."""
 
     def throw(command: Throw) -> None:
         try:
@@ -235,7 +239,7 @@ def standard(events: Events) -> Handlers:
 
 @contextmanager
 def seldom_collected() -> Generator[None]:
-    """In this block, the garbage collector looks seldom."""
+    """Let the garbage collector run seldom in this block."""
     before = gc.get_threshold()
     gc.set_threshold(*SELDOM)
     try:

@@ -1,4 +1,4 @@
-"""What all clients of a simulation share."""
+"""The environment of the clients of a simulation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .traces import Happened
 
 
 class Running(Protocol):
-    """What runs a program for one client."""
+    """A client: it runs its program, again and again."""
 
     number: int
 
@@ -21,7 +21,7 @@ class Running(Protocol):
         """Run the program, from its beginning."""
 
     def close(self) -> None:
-        """Time is over: what runs is closed, and nobody answers it."""
+        """Close what runs, at the end of the simulation; nobody answers it."""
 
 
 Done: TypeAlias = Callable[[Any, Any, BaseException | None], None]
@@ -29,15 +29,15 @@ Done: TypeAlias = Callable[[Any, Any, BaseException | None], None]
 
 
 class Environment:
-    """What all clients share.
+    """The state that all clients share.
 
     Attributes:
         events: the clock.
-        services: who serves which kind of command, as time goes on.
-        handlers: who answers which kind at once.
-        tally: what is counted.
+        services: the service of each kind of command.
+        handlers: the handlers of kinds that are answered at once.
+        tally: the counts.
         from_start: whether a wait is measured from the start of the try before it.
-        trace: what happened, if anyone wants to know.
+        trace: the trace, if there is one.
     """
 
     __slots__ = ("events", "from_start", "handlers", "services", "tally", "trace")
@@ -60,10 +60,10 @@ class Environment:
     def find(self, kind: type) -> Serving | None:
         """The service of a kind of command; `None`, if a handler answers it at once.
 
-        A kind that has neither has that of the nearest of its bases.
+        A kind that has neither takes that of its nearest base.
 
         Raises:
-            Misuse: there is none.
+            Misuse: nothing serves it.
         """
         for base in kind.__mro__:
             if base in self.services:
@@ -74,7 +74,7 @@ class Environment:
                 return None
         if not issubclass(kind, Command):
             raise Misuse(
-                f"An attempt yielded a {kind.__name__}, which is no command: write `yield from` "
+                f"An attempt yielded a {kind.__name__}, which is not a command: write `yield from` "
                 "with a command or an attempt."
             )
         raise Misuse(
@@ -84,7 +84,7 @@ class Environment:
         )
 
     def settled(self, request: Request, failure: Exception | None) -> None:
-        """A request has ended."""
+        """Count the result of a request."""
         tally = self.tally
         if failure is None:
             tally.answered += 1

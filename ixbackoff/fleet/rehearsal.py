@@ -1,4 +1,4 @@
-"""`simulate` on the command line: your own program, and a service that stops."""
+"""`python -m ixbackoff.fleet simulate`: your own program, and a service that stops."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ BUDGETS: dict[str, Callable[[], Budget]] = {
 
 
 def outage(text: str) -> Outage:
-    """When it begins, and how long it is.
+    """Read an outage: its start and its length.
 
     >>> outage("15:20")
     Outage(start=15.0, length=20.0)
@@ -47,7 +47,7 @@ def outage(text: str) -> Outage:
 
 
 def service(words: Namespace) -> Service:
-    """The service that the command line describes."""
+    """Make the service that the command line describes."""
     if words.service == "post":
         return SlowingServer(backlog=words.backlog)
     return BoundedQueue(words.queue, words.time, words.workers)
@@ -145,7 +145,7 @@ def add_waits(parser: ArgumentParser) -> None:
 
 
 def rehearsed(words: Namespace, watch: Callable[[int, Second], None] | None = None) -> Outcome:
-    """The simulation that the command line describes."""
+    """Run the simulation that the command line describes."""
     services: Served[Any] = Answering(service(words), words.answers).serves(Command)
     given: Any = words.program
     budgets: dict[int, Budget] = {}
@@ -182,7 +182,7 @@ def rehearsed(words: Namespace, watch: Callable[[int, Second], None] | None = No
 
 
 def report(outcome: Outcome, stopped: Outage) -> tuple[str, bool]:
-    """What came out, in some lines; and whether the service came back."""
+    """The outcome in some lines, and whether the service came back."""
     begin, end = int(stopped.start), stopped.start + stopped.length
     before = outcome.rate(lambda second: second.well, begin // 2, begin)
     after = outcome.rate(lambda second: second.well, int(end), len(outcome.seconds))
@@ -209,14 +209,14 @@ def report(outcome: Outcome, stopped: Outage) -> tuple[str, bool]:
     return "\n".join(lines), recovered is not None
 
 
-EVERY = 0.05  # seconds of real time: what changes faster cannot be read
+EVERY = 0.05  # seconds of real time between two updates, so that it can be read
 
 
 @contextmanager
 def live() -> Generator[Callable[[int, Second], None] | None]:
-    """In this block, one line on the terminal, written over and over; nothing where there is none.
+    """Show a line on the terminal in this block, updated each second; without a terminal, none.
 
-    >>> with live() as watch:  # stderr is no terminal here, or it is
+    >>> with live() as watch:  # stderr may be a terminal here or not
     ...     print(watch is None or callable(watch))
     True
     """
@@ -248,7 +248,7 @@ def live() -> Generator[Callable[[int, Second], None] | None]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Simulate what the command line describes, and say what came out; the exit status."""
+    """Run the simulation, and print its outcome; the exit status."""
     words = parsed(arguments)
     try:
         with live() as watch:

@@ -1,4 +1,4 @@
-"""Requests that sleep in ticks until they are older than the delay: who ends next, and when."""
+"""Requests that sleep in ticks until they are older than the delay, without a look at each."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ ROUNDING = 1e-9  # seconds; what is due at a time is not missed for the last dig
 
 
 class Sleeper(Generic[T]):
-    """A request in its place.
+    """A request that sleeps.
 
     Attributes:
-        item: whose it is.
+        item: the request.
         number: how many were admitted before it.
         arrived: when it was admitted.
-        anchor: from when its ticks are counted: since it arrived, or since it overslept.
+        anchor: when its ticks began: at its arrival, or when it overslept.
     """
 
     __slots__ = ("anchor", "arrived", "item", "number")
@@ -34,9 +34,9 @@ class Sleeper(Generic[T]):
 class Sleepers(Generic[T]):
     """Requests that sleep, compare their age with a delay at every tick, and end when it is less.
 
-    The delay is that of the number of requests in their places at this moment. Nobody has to look
-    at each request at each tick: only the oldest can be older than the delay, since it is the same
-    for all of them. What comes out is the same, to the tick.
+    The delay depends on how many requests there are at this moment, and is the same for all. So
+    only the oldest can be older than it, and only those are looked at. The result is the same, to
+    the tick, as if each request were looked at in each tick.
 
     >>> sleepers = Sleepers[str](lambda places: 0.1 * places, tick=0.05)
     >>> sleepers.admit("first", 0.0)
@@ -47,7 +47,7 @@ class Sleepers(Generic[T]):
     (['first'], 1, 0.21000000000000002)
 
     Args:
-        delay: from the number of requests to seconds; more requests, no shorter delay.
+        delay: a function from the number of requests to seconds; it never falls.
         tick: seconds between two looks.
     """
 
@@ -67,18 +67,21 @@ class Sleepers(Generic[T]):
         return self._places
 
     def admit(self, item: T, now: float) -> None:
-        """It takes a place; what was due before has to be `ended` first."""
+        """Let a request sleep. Call `ended` first, for those that are due."""
         heappush(self._waiting, (now, self._admitted, Sleeper(item, self._admitted, now)))
         self._admitted += 1
         self._moved(1)
 
     def next(self) -> float:
-        """Until when nothing can end, unless another ends before; infinity, if nothing sleeps."""
+        """The earliest time at which one can end; infinity, if none sleeps."""
         first = self._due[0][0] if self._due else inf
         return min(first, self._waiting[0][0] + self.delay) if self._waiting else first
 
     def ended(self, now: float) -> list[T]:
-        """What ends until now, in order; each leaves its place, and the next is compared."""
+        """Remove the requests that have ended by now, and return them in order.
+
+        Each that leaves shortens the delay for the rest.
+        """
         done: list[T] = []
         while True:
             self._promote(now)
@@ -93,7 +96,7 @@ class Sleepers(Generic[T]):
             done.append(sleeper.item)
 
     def overslept(self, since: float, now: float) -> None:
-        """Nobody could look since then: the ticks in between are all now, and go on from here."""
+        """Wake all that should have woken while the server was stopped; their ticks begin anew."""
         everyone = [entry[-1] for entry in self._waiting] + [entry[-1] for entry in self._due]
         for sleeper in everyone:
             passed = max(0, ceil((since - sleeper.anchor) / self._tick - ROUNDING))
@@ -105,14 +108,14 @@ class Sleepers(Generic[T]):
         self._last = (now, NOBODY)
 
     def _promote(self, now: float) -> None:
-        """Give a tick to those that are older than the delay."""
+        """Find the next tick of each that is older than the delay."""
         while self._waiting and self._waiting[0][0] + self.delay <= now + ROUNDING:
             _, number, sleeper = heappop(self._waiting)
             which = self._first(sleeper)
             heappush(self._due, (self._when(sleeper, which), number, which, sleeper))
 
     def _first(self, sleeper: Sleeper[T]) -> int:
-        """Its first tick at which it is old enough, of those that have not passed."""
+        """The first tick to come at which it is old enough."""
         tick, missing = self._tick, self.delay - (sleeper.anchor - sleeper.arrived)
         passed = self._last[0] - sleeper.anchor
         which = max(0, ceil(missing / tick) - 1, ceil(passed / tick) - 1 if passed > 0 else 0)
@@ -127,7 +130,7 @@ class Sleepers(Generic[T]):
         return sleeper.anchor + which * self._tick
 
     def _age(self, sleeper: Sleeper[T], which: int) -> float:
-        """At a tick: of the numbers themselves, so that 2 ticks of 50 ms are 100 ms."""
+        """Its age at a tick, computed so that 2 ticks of 50 ms are exactly 100 ms."""
         return (sleeper.anchor - sleeper.arrived) + which * self._tick
 
     def _moved(self, places: int) -> None:

@@ -1,4 +1,4 @@
-"""The server of "Exponential Backoff or how not to crash a server", and the queue before it."""
+"""A server that gets slower under load, behind the accept queue of its kernel."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from .services import Request, Service, Serving
 from .sleepers import Sleepers
 
 STEP = 15
-"""So many requests beyond the limit make the delay `factor` times as long."""
+"""Requests beyond the limit that make the delay `factor` times as long."""
 
 
 @dataclass(frozen=True)
 class SlowingServer(Service):
-    """A server that gets slower the more it has to do, behind the accept queue of its kernel.
+    """The server of "Exponential Backoff or how not to crash a server".
 
-    A request sleeps in ticks until it is as old as the delay is at that moment. One whose client
-    has gone keeps its place until then. While the server is stopped, connections wait in the accept
-    queue, which holds one more than its length; all that are in it are served when the server goes
-    on, whoever has given up. What finds the queue full knocks again and again, until its client
-    gives up, or it is admitted.
+    A request sleeps in ticks until it is as old as the delay is at that moment. A request whose
+    client has gone keeps its place until then. While the server is stopped, connections wait in the
+    accept queue, which holds one more than its length. When the server goes on, all of them are
+    served, even if their clients have given up. A connection that finds the queue full knocks
+    again and again, until it is admitted or its client gives up.
 
     >>> server = SlowingServer()
     >>> [round(server.delay(concurrency), 6) for concurrency in (30, 45, 1040)]
     [0.1, 0.105, 2.671444]
 
     Attributes:
-        limit: up to so many requests at once the delay is `base`.
-        base: seconds.
-        factor: what each 15 requests more multiply the delay by.
-        tick: seconds that a request sleeps between two looks at its age.
+        limit: requests at once up to which the delay is `base`.
+        base: the least delay, seconds.
+        factor: each 15 requests more multiply the delay by this.
+        tick: seconds that a request sleeps before it compares its age with the delay again.
         backlog: the length of the accept queue that the server asks for, with listen(2).
         knocks: seconds between two knocks; a kernel sends its first SYN again after a second.
 

@@ -143,7 +143,7 @@ def test_a_metered_service_is_told_who_has_gone() -> None:
 def test_a_layer_takes_programs_that_can_run() -> None:
     with pytest.raises(Misuse, match="open"):
         Layer(at(N1).do(Ask("x")), Down())  # type: ignore[arg-type]
-    with pytest.raises(Misuse, match="no program"):
+    with pytest.raises(Misuse, match="not a program"):
         Layer("retry", Down())  # type: ignore[arg-type]
 
 

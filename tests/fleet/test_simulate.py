@@ -77,14 +77,14 @@ BAD: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "a command that nothing serves": (
         {"program": at(N1).retry(unserved())}, Misuse, "No service serves Unserved: join one"),
     "an open program": ({"program": at(N1)}, Misuse, "it ends at N1"),
-    "no program": ({"program": Ask("a")}, Misuse, "is no program"),
+    "no program": ({"program": Ask("a")}, Misuse, "is not a program"),
     "a function of no program": (
-        {"program": lambda _: Ask("a")}, Misuse, r"Ask\(name='a'\) is no program"),
-    "a schedule that is none": ({"schedule": 3}, Misuse, "schedule=3 is no Timing"),
+        {"program": lambda _: Ask("a")}, Misuse, r"Ask\(name='a'\) is not a program"),
+    "a schedule that is none": ({"schedule": 3}, Misuse, "schedule=3 is not a Timing"),
     "a service without a kind": (
         {"services": BoundedQueue(1, 1.0)}, Misuse, "say what they serve, with service.serves"),
     "a budget that is none": ({"budget": Budget(3)}, Misuse, "give a function from the number"),
-    "a budget that makes none": ({"budget": lambda _: 3}, Misuse, "is no budget"),
+    "a budget that makes none": ({"budget": lambda _: 3}, Misuse, "is not a budget"),
 }  # fmt: skip
 
 

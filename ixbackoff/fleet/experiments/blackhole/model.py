@@ -1,7 +1,7 @@
-"""Experiment: readers fetch large files from three servers, one of which never answers.
+"""Readers fetch large files from three servers, one of which never answers.
 
 The black hole of "The Ethernet Approach to Grid Computing" (Thain and Livny, HPDC 2003): servers do
-one thing at a time, and one of them accepts every connection and is silent.
+one thing at a time, and one of them accepts every connection and never answers.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from .servers import Fetch, Probe, SingleThreaded
 READERS = 3
 SERVERS = 3
 SECONDS = 900
-AT_ONCE = 1e-9  # seconds; who has read a file wants the next one
+AT_ONCE = 1e-9  # seconds; a reader wants the next file at once
 
 
 def aloha(server: int) -> Attempt[Fetch | Now, None]:
-    """Fetch, for at most 60 s."""
+    """Fetch a file, for at most 60 s."""
     return do(Fetch(server)).limit(60)
 
 
 @attempt
 def ethernet(server: int) -> Do[Probe | Fetch | Now, None]:
-    """The same, behind a probe of at most 5 s: sense the carrier."""
+    """Fetch a file for at most 60 s, after a probe of at most 5 s: sense the carrier."""
     yield from do(Probe(server)).limit(5)
     yield from do(Fetch(server)).limit(60)
 
@@ -60,10 +60,10 @@ KINDS = {
 
 
 class Reading(NamedTuple):
-    """What one kind of readers comes to.
+    """The results of one kind of readers.
 
     Attributes:
-        kind: its name.
+        kind: the name of the kind.
         reads: files that were read.
         late: fetches and probes that were given up.
         outcome: the whole simulation.
@@ -82,7 +82,7 @@ def black_hole(
     servers: SingleThreaded | None = None,
     seed: int = 0,
 ) -> list[Reading]:
-    """Every kind, for so long.
+    """Simulate each kind of readers.
 
     >>> fixed, aloha, ethernet = black_hole(seconds=100)
     >>> ethernet.reads > aloha.reads >= fixed.reads
@@ -90,19 +90,19 @@ def black_hole(
 
     Args:
         seconds: how long each kind reads.
-        readers: how many.
-        servers: with other times, or other black holes.
-        seed: of the random numbers.
+        readers: the number of readers.
+        servers: servers with other times, or other black holes.
+        seed: the seed of the random numbers.
 
     Raises:
-        ValueError: there are no readers, or no seconds.
+        ValueError: `readers` or `seconds` is not above 0.
     """
     model = servers or SingleThreaded()
     return [read(kind, seconds, readers, model, seed) for kind in KINDS]
 
 
 def read(kind: str, seconds: float, readers: int, servers: SingleThreaded, seed: int) -> Reading:
-    """One kind."""
+    """Simulate one kind of readers."""
     program, schedule = KINDS[kind]
     outcome = simulate(
         program,

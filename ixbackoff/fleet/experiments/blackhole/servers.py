@@ -1,4 +1,4 @@
-"""Servers that do one thing at a time, and black holes: those that accept and never answer."""
+"""Servers that do one thing at a time, and black holes, which never answer."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ...services import Request, Service, Serving
 
 @dataclass(frozen=True)
 class Fetch(Command[None]):
-    """The whole file.
+    """Fetch the whole file.
 
     Attributes:
-        server: from which server.
+        server: the number of the server.
     """
 
     server: int
@@ -23,14 +23,14 @@ class Fetch(Command[None]):
 
 @dataclass(frozen=True)
 class Probe(Command[None]):
-    """One byte, to see whether the server answers at all."""
+    """Fetch one byte, to see whether the server answers at all."""
 
     server: int
 
 
 @dataclass(frozen=True)
 class SingleThreaded(Service):
-    """Servers that do one thing at a time; the rest waits its turn, and a black hole never answers.
+    """Servers that do one thing at a time, in order; a black hole accepts and never answers.
 
     That a probe takes 10 ms is assumed; the rest is the paper's.
 
@@ -38,8 +38,8 @@ class SingleThreaded(Service):
     (0,)
 
     Attributes:
-        servers: how many.
-        black_holes: which of them accept and never answer.
+        servers: the number of servers.
+        black_holes: the numbers of those that never answer.
         transfer: seconds of a fetch.
         probe: seconds of a probe.
     """

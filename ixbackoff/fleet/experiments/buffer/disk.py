@@ -1,4 +1,4 @@
-"""A disk that gets full: who has no room to go on writing fails, and what was written is lost."""
+"""A disk that gets full: a writer that finds no room fails, and its unfinished file is lost."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from ...sharing import Sharing
 
 
 class DiskFull(Transient):
-    """There was no room to go on writing."""
+    """The disk is full, and the unfinished file is deleted."""
 
 
 @dataclass(frozen=True)
 class WriteFile(Command[None]):
-    """Write a file; of a size that is drawn for it, and stays the same until it is written."""
+    """Write a file of a random size, which stays the same until the file is written."""
 
 
 class Space(NamedTuple):
-    """What is to be seen of a disk.
+    """The space on a disk.
 
     Attributes:
-        free: MB.
+        free: free MB.
         unfinished: files that are being written.
-        mean: MB of a file that was written, in the mean.
+        mean: the mean MB of the files that were written.
     """
 
     free: float
@@ -39,19 +39,19 @@ class Space(NamedTuple):
 
 @dataclass(frozen=True)
 class Look(Command[Space]):
-    """Look how much space there is: the carrier."""
+    """Look how much space there is: sense the carrier."""
 
 
 def nobody(megabytes: float) -> None:
-    """Nobody is told of what is consumed."""
+    """Ignore what is consumed."""
 
 
 @dataclass(frozen=True)
 class Disk(Service):
-    """A disk, those who write files to it, and a consumer who reads and then deletes them.
+    """A disk with writers, and a consumer who reads files and then deletes them.
 
-    Those who use it, the consumer among them, get on at the same speed. When it is full one of
-    those who write, any one, finds no room: it fails, and its unfinished file is deleted.
+    Writers and consumer share its speed evenly. When it is full, one of the writers, chosen at
+    random, finds no room: it fails, and its unfinished file is deleted.
 
     The capacity, the sizes and the consumer's speed are those of "The Ethernet Approach to Grid
     Computing" (Thain and Livny, HPDC 2003); the speed of the disk is assumed, and what it costs to
@@ -61,11 +61,11 @@ class Disk(Service):
     (4.75, 0.4)
 
     Attributes:
-        capacity: MB.
-        largest: MB; files are evenly between 0 and this.
-        reads: MB per second that the consumer reads at most.
+        capacity: its size, MB.
+        largest: the largest file, MB; sizes are evenly between 0 and this.
+        reads: the most MB per second that the consumer reads.
         speed: MB per second that the disk reads and writes in all.
-        creates: MB that it could write in the time in which it creates a file.
+        creates: the time to create a file, as the MB that the disk could write in it.
         consumed: called with the MB of each file that has been read and deleted.
     """
 
@@ -77,13 +77,13 @@ class Disk(Service):
     consumed: Callable[[float], object] = nobody
 
     def share(self, writers: int, reading: bool) -> float:
-        """MB per second of each of so many who write, while the consumer reads, or does not."""
+        """MB per second of each writer, while the consumer reads, or does not."""
         if not reading:
             return self.speed / writers
         return max(self.speed / (writers + 1), (self.speed - self.reads) / writers)
 
     def consumed_by(self, consumed: Callable[[float], object]) -> Disk:
-        """The same, where this is called with the MB of each file that has been read."""
+        """The same disk, which calls this function with the MB of each file that was read."""
         return replace(self, consumed=consumed)
 
     def begin(self, events: Events) -> Serving:
@@ -152,7 +152,7 @@ class _Disk(Serving):
         self.changed()
 
     def changed(self) -> None:
-        """Someone has come or gone: all get on at another speed, and it is full at another time."""
+        """Take a change of users into account: speeds change, and so does when it is full."""
         self.creating.changed()
         self.writing.changed()
         self.reading.changed()

@@ -1,4 +1,4 @@
-"""Experiment: producers write files to a disk that gets full, faster than they are consumed.
+"""Producers write files to a disk that gets full, faster than they are consumed.
 
 The disk buffer of "The Ethernet Approach to Grid Computing" (Thain and Livny, HPDC 2003).
 """
@@ -31,7 +31,7 @@ unsensed: Attempt[WriteFile, None] = do(WriteFile())
 def sensed() -> Do[Look | WriteFile, None]:
     """Look before writing: the Ethernet producer.
 
-    Nobody knows how large a file will be that is being written, so each is taken for a mean one.
+    The size of an unfinished file is not known, so each is taken to be of mean size.
     """
     disk = yield from Look()
     if disk.free < (disk.unfinished + 1) * disk.mean:
@@ -60,14 +60,14 @@ KINDS = {
 
 
 class Buffered(NamedTuple):
-    """What so many producers of one kind come to.
+    """The results of one kind of producers.
 
     Attributes:
-        producers: how many.
-        kind: its name.
-        files: that were consumed.
-        megabytes: of these.
-        collisions: how often a write found the disk full.
+        producers: the number of producers.
+        kind: the name of the kind.
+        files: files that were consumed.
+        megabytes: MB that were consumed.
+        collisions: writes that found the disk full.
         outcome: the whole simulation; its load is the MB on the disk.
     """
 
@@ -86,26 +86,26 @@ def buffered(
     disk: Disk | None = None,
     seed: int = 0,
 ) -> list[Buffered]:
-    """Every kind, with so many producers, each of which writes one file after the other.
+    """Simulate each kind, with each number of producers, who write one file after the other.
 
     >>> [one.collisions for one in buffered([5], seconds=20)]
     [0, 0, 0]
 
     Args:
-        producers: how many.
-        seconds: how long.
-        disk: with other numbers.
-        seed: of the random numbers.
+        producers: numbers of producers.
+        seconds: how long they write.
+        disk: a disk with other numbers.
+        seed: the seed of the random numbers.
 
     Raises:
-        ValueError: there are no producers, or no seconds.
+        ValueError: a number of producers, or `seconds`, is not above 0.
     """
     model = disk or Disk()
     return [written(many, kind, model, seconds, seed) for many in producers for kind in KINDS]
 
 
 def written(many: int, kind: str, disk: Disk, seconds: float, seed: int) -> Buffered:
-    """So many producers of one kind."""
+    """Simulate one kind of producers."""
     consumed: list[float] = []
     shared = disk.consumed_by(consumed.append)
     program, schedule = KINDS[kind]

@@ -1,9 +1,9 @@
-"""Experiment: many clients update one row, with every kind of jitter.
+"""Many clients update one row, with every kind of jitter.
 
 The simulation of "Exponential Backoff And Jitter" (Marc Brooker, AWS Architecture Blog, 2015): each
 client updates the row once, by a read and a write of the version that it read; one that comes too
-late reads again. With so many conflicts what counts is how often they write in vain, and how long
-the last one needs.
+late reads again. With so many conflicts it counts how often clients write in vain, and when the
+last one is done.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .row import Read, Row, Write
 
 CLIENTS = (20, 40, 60, 80, 100)
 TRIALS = 100
-LONG_ENOUGH = 86_400.0  # seconds; it is over when all clients are done
+LONG_ENOUGH = 86_400.0  # seconds; all clients are done long before
 BASE, CAP = 0.005, 2.0
 TIMINGS: dict[str, Timing] = {
     "none": Constant(0.0),
@@ -36,12 +36,12 @@ TIMINGS: dict[str, Timing] = {
 
 
 class Contention(NamedTuple):
-    """What one variant comes to, in the mean of some trials.
+    """The results of one variant: means of some trials.
 
     Attributes:
-        clients: how many.
-        name: of the variant.
-        calls: how many writes there were.
+        clients: the number of clients.
+        name: the name of the variant.
+        calls: the number of writes.
         seconds: when the last client was done.
     """
 
@@ -66,20 +66,20 @@ def contention(
     row: Row | None = None,
     seed: int = 0,
 ) -> list[Contention]:
-    """Every variant, with so many clients.
+    """Simulate each variant, with each number of clients.
 
     >>> [variant.name for variant in contention([2], trials=1)]
     ['none', 'exponential', 'decorrelated', 'equal', 'full']
 
     Args:
-        clients: how many.
+        clients: numbers of clients.
         timings: the variants, by their names.
-        trials: how often, each with other random numbers.
-        row: with another network.
-        seed: of the random numbers.
+        trials: the number of trials, each with other random numbers.
+        row: a row behind another network.
+        seed: the seed of the random numbers.
 
     Raises:
-        ValueError: there are no clients, or no trials.
+        ValueError: a number of clients, or of trials, is not above 0.
     """
     if trials < 1:
         raise ValueError(f"trials={trials!r}: give a number, 1 or more.")
@@ -94,7 +94,7 @@ def contention(
 def measured(
     name: str, timing: Timing, clients: int, trials: int, row: Row, seed: int
 ) -> Contention:
-    """The mean of some trials of one variant."""
+    """Simulate one variant; the means of its trials."""
     writes, last = 0, 0.0
     services = row.serves(Read) | row.serves(Write)
     updating = at(N20).retry(update())

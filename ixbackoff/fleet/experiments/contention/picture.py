@@ -1,4 +1,4 @@
-"""The contention in a picture: what it costs, and how long it lasts, over the number of clients."""
+"""Calls and times, over the number of clients."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ INCHES = (10.0, 4.5)
 
 
 def draw(results: Sequence[Contention], folder: Path) -> list[Path]:
-    """Draw every variant: files, whose paths it returns.
+    """Draw each variant; return the files.
 
     >>> from tempfile import TemporaryDirectory
     >>> from ixbackoff.fleet.experiments.contention.model import contention
@@ -23,7 +23,7 @@ def draw(results: Sequence[Contention], folder: Path) -> list[Path]:
 
     Args:
         results: the results of `contention`.
-        folder: where the files go; it is made if there is none.
+        folder: the folder of the files; it is made if it is missing.
 
     Raises:
         ImportError: matplotlib is missing; with what to install.

@@ -1,4 +1,4 @@
-"""A row of a database with optimistic concurrency: whoever writes what has moved on reads again."""
+"""A row of a database with optimistic concurrency: an outdated write fails."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...services import Request, Service, Serving
 
 
 class Moved(Transient):
-    """The row is not any more as it was when it was read."""
+    """The row has changed since it was read."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Write(Command[None]):
     """Write the row, if it still has this version.
 
     Attributes:
-        version: what was read.
+        version: the version that was read.
     """
 
     version: int
@@ -32,14 +32,14 @@ class Write(Command[None]):
 
 @dataclass(frozen=True)
 class Row(Service):
-    """One row behind a network; that of "Exponential Backoff And Jitter" (Marc Brooker, 2015).
+    """The row of "Exponential Backoff And Jitter" (Marc Brooker, 2015), behind a network.
 
     >>> Row().latency
     0.01
 
     Attributes:
-        latency: mean seconds of the way to it, and of the way back.
-        deviation: their standard deviation; the time is its absolute value.
+        latency: mean seconds of each way, to the row and back.
+        deviation: their standard deviation; of a normal variate the absolute value is taken.
     """
 
     latency: float = 0.010

@@ -1,4 +1,4 @@
-"""The client of "Exponential Backoff or how not to crash a server", as a program."""
+"""The clients of "Exponential Backoff or how not to crash a server", as a program."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ LONGEST = 300.0
 
 
 class Get(Command[None]):
-    """One request, over a connection of its own."""
+    """A request over a connection of its own: GET /api."""
 
     __slots__ = ()
 
 
 def asking(timeout: float = TIMEOUT) -> Program[N20, Z, None, Get | Now | Delay]:
-    """Get until there is an answer; each try has so many seconds.
+    """A program that asks until it is answered; each try has so many seconds.
 
     >>> asking()
     <Program from N20 to N0, 1 step>

@@ -1,8 +1,8 @@
-"""Experiment: a server is stopped for a while, and its clients wait in three ways.
+"""A server is stopped for a while, and its clients wait in three ways.
 
 The simulation of "Exponential Backoff or how not to crash a server": a thousand clients, a server
-that gets slower the more it has to do, and an outage. What decides the outcome, beside the waits,
-is how many connections the kernel keeps for a server that does not serve.
+that gets slower the more it has to do, and an outage. The outcome depends on the waits, and on how
+many connections the kernel keeps for a stopped server.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ STEADY = 15
 OUTAGE = 20
 WATCH = 40
 WARM = 5  # seconds until a thousand clients are in their stride
-AT_ONCE = 1e-9  # seconds; who thinks in the first wait of the program does not think before it
+AT_ONCE = 1e-9  # seconds; the first wait of the program is the time to think
 
 
 class Way(NamedTuple):
     """One way to wait.
 
     Attributes:
-        name: of it.
-        program: what each client runs, again and again.
-        schedule: its waits.
+        name: its name.
+        program: the program that each client runs, again and again.
+        schedule: the waits of the program.
         think: mean seconds before each run of the program.
     """
 
@@ -49,7 +49,7 @@ class Way(NamedTuple):
 
 
 def ways() -> list[Way]:
-    """Those of the post: 100 ms each time; as its text has it; and as its program has it.
+    """The three ways of the post: 100 ms each time, as its text has it, and as its program has it.
 
     >>> [way.name for way in ways()]
     ['fixed', 'exponential', 'as shipped']
@@ -61,17 +61,17 @@ def ways() -> list[Way]:
 
 
 class Crash(NamedTuple):
-    """What one way to wait comes to, with one accept queue.
+    """The results of one way to wait, with one accept queue.
 
     Attributes:
-        way: its name.
+        way: the name of the way.
         backlog: the length of the accept queue.
         steady: requests that were answered per second, before the outage.
         rate: requests that took too long per second, in the last five seconds of the outage.
         after: requests at once, one second after the outage.
-        most: the most there were at once, afterwards.
+        most: the most requests at once after the outage.
         last: requests that were answered per second, in the last quarter of the time after it.
-        recovers: whether nearly all that was asked then was answered.
+        recovers: whether nearly all requests were answered then.
         stopped: the outage.
         outcome: the whole simulation.
     """
@@ -98,22 +98,22 @@ def crash(
     server: SlowingServer | None = None,
     seed: int = 0,
 ) -> list[Crash]:
-    """Every way to wait, with every accept queue.
+    """Simulate each way to wait, with each accept queue.
 
     >>> [(one.way, one.recovers) for one in crash(5, backlogs=[128], clients=50, watch=20)]
     [('fixed', True), ('exponential', True), ('as shipped', True)]
 
     Args:
-        outage: its whole seconds.
+        outage: the whole seconds of the outage.
         backlogs: lengths of accept queues.
-        clients: how many.
+        clients: the number of clients.
         steady: whole seconds before the outage.
         watch: whole seconds after it.
-        server: with another formula; its accept queue is that of `backlogs`.
-        seed: of the random numbers.
+        server: a server with other numbers; its accept queue is one of `backlogs`.
+        seed: the seed of the random numbers.
 
     Raises:
-        ValueError: there are no clients, or no seconds.
+        ValueError: `clients` or a number of seconds is not above 0.
     """
     model = server or SlowingServer()
     return [
@@ -126,7 +126,7 @@ def crash(
 def crashed(
     way: Way, server: SlowingServer, clients: int, steady: int, outage: int, watch: int, seed: int
 ) -> Crash:
-    """One way with one server."""
+    """Simulate one way to wait, with one server."""
     end, stopped = steady + outage, Outage(steady, outage)
     outcome = simulate(
         way.program,

@@ -1,4 +1,4 @@
-"""The crash in pictures: what is answered and what is in its place, second by second."""
+"""Answers and requests at once, second by second."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ COLORS = {"fixed": "tab:red", "exponential": "tab:blue", "as shipped": "tab:gree
 
 
 def draw(crashes: Sequence[Crash], folder: Path) -> list[Path]:
-    """Draw every way to wait, a column for each accept queue: files, whose paths it returns.
+    """Draw each way to wait, in a column for each accept queue; return the files.
 
     >>> from tempfile import TemporaryDirectory
     >>> from ixbackoff.fleet.experiments.crash.model import crash
@@ -25,7 +25,7 @@ def draw(crashes: Sequence[Crash], folder: Path) -> list[Path]:
 
     Args:
         crashes: the results of `crash`.
-        folder: where the files go; it is made if there is none.
+        folder: the folder of the files; it is made if it is missing.
 
     Raises:
         ImportError: matplotlib is missing; with what to install.

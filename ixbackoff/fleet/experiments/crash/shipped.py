@@ -15,12 +15,12 @@ DEVIATION = 0.1
 
 @final
 class PostShipped(Shortening):
-    """Wait 0 is the time to think, and each wait after a failure is made of the one before it.
+    """Waits that begin with the time to think; each is made of the one before it.
 
     The program that was published with "Exponential Backoff or how not to crash a server" keeps
-    both in one variable. So its first wait after a failure is `factor` times what the client has
-    just thought, and its jitter is as many seconds whatever the wait. A wait can be shorter than
-    the one before.
+    both in one variable. So its first wait after a failure is `factor` times as long as the client
+    has just thought, and its jitter does not grow with the wait. A wait can be shorter than the
+    one before.
 
     >>> waits = PostShipped(think=10, deviation=0).preview(3, seed=1)
     >>> waits[1] / waits[0], waits[2] / waits[1]

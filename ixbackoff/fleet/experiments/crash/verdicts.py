@@ -1,4 +1,4 @@
-"""Whether a service recovers after an outage: one verdict for what is simulated and measured."""
+"""The verdict whether a service recovers: the same for simulations and measurements."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def last_rate(counts: Sequence[float]) -> float:
 
 
 def recovers(answered: Sequence[float], failed: Sequence[float]) -> bool:
-    """Whether, in the last quarter of the seconds, 90 % of the requests are answered.
+    """Whether 90 % of the requests are answered in the last quarter of the seconds.
 
-    So it says how the service is. Clients that still wait do not ask, and count for nothing here.
+    The verdict is on the service. Clients that still wait send no requests, and do not count.
 
     >>> recovers([0, 0, 40, 99], [99, 99, 99, 0]), recovers([0, 0, 9, 9], [99, 99, 99, 99])
     (True, False)

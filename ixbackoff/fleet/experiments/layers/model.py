@@ -1,7 +1,7 @@
-"""Experiment: retries in nested layers multiply, against one layer with a budget.
+"""Retries in nested layers multiply; one layer with a budget does not.
 
-The DSL does not let a retry stand in a retry. Services can: each layer is a server that retries
-what it asks of the next. So it is what happens between programs that this shows, an outage long.
+A retry in a retry is a type error, but between services nobody checks: here each layer is a server
+that retries its requests to the next one, during an outage of the last.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Ask(Command[None]):
 
 
 RETRYING: Program[N2, Z, None, Ask | Now | Delay] = at(N2).retry(do(Ask()).limit(LIMIT))
-"""What each layer does, the clients included."""
+"""The program of each layer, the clients included."""
 
 CLIENTS = 500
 THINK = 10.0
@@ -49,14 +49,14 @@ WATCH = 60
 
 
 class Way(NamedTuple):
-    """Who retries, and what limits it.
+    """A number of layers that retry, with or without budgets.
 
     Attributes:
-        name: of it.
-        layers: how many retry, one above the other; the clients are the topmost.
-        budget: of each layer; one for all clients.
-        more: of so many requests that a layer gets in a second, as how many it asks the next at
-            most; `None`, if no budget limits it.
+        name: its name.
+        layers: layers that retry, one above the other; the clients are the topmost.
+        budget: makes the budget of a layer; all clients share one.
+        more: a function from the requests that a layer gets per second to the most that it sends
+            to the next one; `None`, if no budget limits it.
     """
 
     name: str
@@ -67,8 +67,8 @@ class Way(NamedTuple):
     def runs(self, clients: int) -> float:
         """Runs of all clients in a second while the bottom is down, in closed form.
 
-        A try takes as long as all tries and waits of the layer below, but the limit at most.
-        Where budgets leave out some of the waits, these are the most.
+        A try takes as long as all tries and waits of the layer below, but at most the limit.
+        With a budget this is the most, since it saves some of the waits.
 
         >>> [round(Way("", layers).runs(500), 1) for layers in (1, 2, 3, 4)]
         [48.5, 44.6, 37.6, 37.6]
@@ -83,7 +83,7 @@ class Way(NamedTuple):
     def asked(self, clients: int) -> float:
         """Requests at the bottom in a second while it is down, in closed form.
 
-        The tries multiply: each layer makes 3 of each; or what its budget allows.
+        The tries multiply: each layer makes 3 of each request, or as many as its budget allows.
 
         >>> [round(Way("", layers).asked(500)) for layers in (1, 2, 3, 4)]
         [146, 402, 1015, 3045]
@@ -95,17 +95,17 @@ class Way(NamedTuple):
 
 
 def finagle(rate: float) -> float:
-    """One retry for five requests, and ten a second."""
+    """The most requests with `Budget.finagle`: a retry for five requests, and ten a second."""
     return rate * 1.2 + 10
 
 
 def grpc(rate: float) -> float:
-    """No retry, while nothing succeeds."""
+    """The most requests with `Budget.grpc`, which allows no retry while nothing succeeds."""
     return rate
 
 
 def ways(layers: int = LAYERS) -> list[Way]:
-    """Up to so many layers without budgets, and some with.
+    """The ways that are compared: up to so many layers without budgets, and some with.
 
     >>> [way.name for way in ways(2)]
     ['1 layer', '2 layers', '1 layer, finagle', '1 layer, grpc', '2 layers, finagle']
@@ -120,21 +120,21 @@ def ways(layers: int = LAYERS) -> list[Way]:
 
 
 class Layered(NamedTuple):
-    """What one way comes to.
+    """The results of one way.
 
     Attributes:
-        way: which.
+        way: the way.
         queue: seconds that a request waits at the bottom, if its queue is full.
-        clients: how many there were.
+        clients: the number of clients.
         asked: requests at the bottom, second by second.
-        runs: of the clients that ended per second, in the second half of the outage.
-        rate: requests at the bottom per second, then.
+        runs: runs of the clients that ended per second, in the second half of the outage.
+        rate: requests at the bottom per second, in the same time.
         before: runs that ended well per second, before the outage.
         last: the same in the last quarter of the time after it.
         recovered: seconds after the outage until it was as before; `None`, if it never was, or
-            nothing ended well before.
+            nothing ended well before the outage.
         stopped: the outage.
-        outcome: what the clients saw.
+        outcome: the simulation as the clients saw it.
     """
 
     way: Way
@@ -159,22 +159,22 @@ def layered(
     watch: int = WATCH,
     seed: int = 0,
 ) -> list[Layered]:
-    """Every way, with every queue at the bottom.
+    """Simulate each way, with each queue at the bottom.
 
     >>> some = layered(2, queues=[0.3], clients=100, outage=20, watch=10)
     >>> [round(one.rate / one.runs) for one in some]  # requests at the bottom for one at the top
     [3, 9, 2, 1, 4]
 
     Args:
-        layers: how many at most.
+        layers: the most layers.
         queues: seconds that a request waits at the bottom, if its queue is full.
-        clients: how many; the bottom has a worker for each fifty of them.
-        outage: its whole seconds.
+        clients: the number of clients; the bottom has a worker for each fifty of them.
+        outage: the whole seconds of the outage.
         watch: whole seconds after it.
-        seed: of the random numbers.
+        seed: the seed of the random numbers.
 
     Raises:
-        ValueError: there are no clients, or no seconds.
+        ValueError: `clients` or a number of seconds is not above 0.
     """
     return [
         nested(way, queue, clients, outage, watch, seed) for queue in queues for way in ways(layers)
@@ -182,7 +182,7 @@ def layered(
 
 
 def nested(way: Way, queue: float, clients: int, outage: int, watch: int, seed: int) -> Layered:
-    """One way with one queue."""
+    """Simulate one way, with one queue."""
     workers = max(1, clients // SHARE)
     bottom = Metered(BoundedQueue(round(queue * workers / WORK), WORK, workers))
     service: Service = bottom

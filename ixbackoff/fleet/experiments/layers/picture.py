@@ -1,4 +1,4 @@
-"""Nested layers in a picture: what is asked at the bottom and what ends well, second by second."""
+"""Requests at the bottom, and runs that end well, second by second."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LINES = ("-", "--")
 
 
 def draw(some: Sequence[Layered], folder: Path) -> list[Path]:
-    """Draw every way, a column for each queue: files, whose paths it returns.
+    """Draw each way, in a column for each queue; return the files.
 
     >>> from tempfile import TemporaryDirectory
     >>> from ixbackoff.fleet.experiments.layers.model import layered
@@ -25,7 +25,7 @@ def draw(some: Sequence[Layered], folder: Path) -> list[Path]:
 
     Args:
         some: the results of `layered`.
-        folder: where the files go; it is made if there is none.
+        folder: the folder of the files; it is made if it is missing.
 
     Raises:
         ImportError: matplotlib is missing; with what to install.

@@ -1,1 +1,1 @@
-"""How late clients notice that an outage is over."""
+"""Clients notice that an outage is over, later than it is."""

@@ -1,4 +1,4 @@
-"""MIN(R * T * F^N, M), and when clients that wait so notice that an outage is over."""
+"""MIN(R * T * F^N, M), and in closed form when clients notice that an outage is over."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class Formula(NamedTuple):
 
     @property
     def schedule(self) -> Schedule:
-        """Its waits."""
+        """The schedule of this formula."""
         waits: Schedule = Exponential(self.timeout, self.factor)
         if self.spread > 1:
             waits = waits.jittered(self.spread)
         return waits if self.maximum == inf else waits & Constant(self.maximum)
 
     def tried(self, k: int) -> float:
-        """When it is tried for the k-th time again, where R is 1: T * (F^k - 1) / (F - 1).
+        """The time of the k-th further try, where R is 1: T * (F^k - 1) / (F - 1).
 
         From the wait on that reaches M, each is M.
 
@@ -49,7 +49,7 @@ class Formula(NamedTuple):
 
     @property
     def growing(self) -> float:
-        """How many waits are shorter than M, where R is 1."""
+        """The number of waits that are shorter than M, where R is 1."""
         if self.maximum <= self.timeout:
             return 0
         if self.maximum == inf or self.factor == 1:
@@ -57,7 +57,7 @@ class Formula(NamedTuple):
         return ceil(log(self.maximum / self.timeout) / log(self.factor))
 
     def noticed(self, outage: float) -> float:
-        """When an outage is noticed to be over, where R is 1: at the first try that is no earlier.
+        """The time at which the end of an outage is noticed, where R is 1: the first try after it.
 
         >>> Formula().noticed(30.0)
         31.0
@@ -70,11 +70,10 @@ class Formula(NamedTuple):
         return self.tried(k)
 
     def bound(self, outage: float) -> float:
-        """No client notices later than this, whatever R is.
+        """The latest time at which any client notices, whatever R is.
 
-        The wait that the end of the outage falls into began before it, when k waits were over, and
-        those were T * (F^k - 1) / (F - 1) seconds at least; the wait itself is R * T * F^k at most,
-        and M at most.
+        The outage ends during a wait. That wait began before the end, after k waits, which took at
+        least T * (F^k - 1) / (F - 1) seconds; and it lasts at most R * T * F^k, and at most M.
 
         >>> Formula().bound(30.0), Formula(spread=2.0).bound(30.0), Formula(maximum=8).bound(30.0)
         (61.0, 92.0, 38.0)

@@ -1,4 +1,4 @@
-"""Experiment: how much later than it lasted an outage is noticed to be over.
+"""How late clients notice that an outage is over.
 
 For MIN(R * T * F^N, M) of "Exponential Backoff in Distributed Systems" (Douglas Thain, 2009), with
 and without R and M: in closed form, and simulated.
@@ -24,19 +24,19 @@ SPREAD = 2.0  # R is evenly between 1 and this
 
 
 class Reach(Command[None]):
-    """A request."""
+    """A request to the service that is down."""
 
     __slots__ = ()
 
 
 class Recovery(NamedTuple):
-    """What an outage comes to, with one formula.
+    """The results of one outage, with one formula.
 
     Attributes:
-        outage: how long it lasted, seconds; it began when the clients did.
-        formula: of their waits.
-        noticed: when each client that had not given up found the service again, sorted.
-        gave_up: how many had come to the end of their ladder before.
+        outage: its length, seconds; it began when the clients did.
+        formula: the formula of the waits.
+        noticed: when each client found the service again, sorted.
+        gave_up: the number of clients whose ladder ended before the outage did.
     """
 
     outage: float
@@ -46,29 +46,29 @@ class Recovery(NamedTuple):
 
     @property
     def median(self) -> float:
-        """When half of them had; not a number, if nobody had."""
+        """When half of the clients had noticed; nan, if none had."""
         return median(self.noticed) if self.noticed else float("nan")
 
     @property
     def last(self) -> float:
-        """When all of them had; not a number, if nobody had."""
+        """When all of the clients had noticed; nan, if none had."""
         return self.noticed[-1] if self.noticed else float("nan")
 
 
 def recovered(outage: float, formula: Formula, clients: int = 1, seed: int = 0) -> Recovery:
-    """Let clients with twenty waits meet an outage.
+    """Simulate clients with twenty waits in an outage.
 
     >>> recovered(30.0, Formula()).noticed
     (31.0,)
 
     Args:
-        outage: seconds.
-        formula: of their waits.
-        clients: how many.
-        seed: of the random numbers.
+        outage: its length, seconds.
+        formula: the formula of the waits.
+        clients: the number of clients.
+        seed: the seed of the random numbers.
 
     Raises:
-        ValueError: there are no clients or no seconds, or the formula has no waits.
+        ValueError: `clients` or `outage` is not above 0, or the formula has no waits.
     """
     outcome = simulate(
         at(N20).retry(Reach()),
@@ -89,12 +89,12 @@ def recovered(outage: float, formula: Formula, clients: int = 1, seed: int = 0) 
 
 
 class Comparison(NamedTuple):
-    """One outage, with three formulas.
+    """The results of one outage, with three formulas.
 
     Attributes:
-        plain: without R and M.
-        spread: with R.
-        capped: with R and M.
+        plain: the formula without R and M.
+        spread: the formula with R.
+        capped: the formula with R and M.
     """
 
     plain: Recovery
@@ -111,19 +111,19 @@ def recovery(
     clients: int = CLIENTS,
     seed: int = 0,
 ) -> list[Comparison]:
-    """Every outage, with T * F^N, with R * T * F^N, and with MIN(R * T * F^N, M).
+    """Simulate each outage with T * F^N, with R * T * F^N, and with MIN(R * T * F^N, M).
 
     >>> [compared] = recovery([30.0], clients=10)
     >>> compared.plain.last, compared.spread.last <= 92, compared.capped.last <= 90
     (31.0, True, True)
 
     Args:
-        outages: how long they last, seconds.
+        outages: their lengths, seconds.
         timeout: T, seconds.
         factor: F.
         maximum: M, seconds.
-        clients: how many, where there is an R.
-        seed: of the random numbers.
+        clients: the number of clients, where there is an R.
+        seed: the seed of the random numbers.
 
     Raises:
         ValueError: as `recovered`.

@@ -1,4 +1,4 @@
-"""How much later than it lasted an outage is noticed to be over, in a picture."""
+"""How late the end of an outage is noticed, over its length."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ LABELS = {"plain": "T·F^N", "spread": "R·T·F^N", "capped": "MIN(R·T·F^N, M)
 
 
 def draw(rows: Sequence[Comparison], folder: Path) -> list[Path]:
-    """Draw how many times as long as the outage it took, over its length, on a logarithmic axis.
+    """Draw the time until the end of an outage was noticed, as a multiple of its length.
 
-    Lines are closed forms, points are the last clients of simulations, with their medians below.
+    Lines are closed forms, points are the last clients of simulations, and dashes their medians.
 
     >>> from tempfile import TemporaryDirectory
     >>> from ixbackoff.fleet.experiments.recovery.model import recovery

@@ -1,4 +1,4 @@
-"""When an outage was noticed to be over, as text."""
+"""The times at which the end of an outage was noticed, as text."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Experiment: submitters hand jobs to one scheduler, and share the file descriptors of a machine.
+"""Submitters hand jobs to one scheduler, and share the file descriptors of a machine.
 
 The job submission of "The Ethernet Approach to Grid Computing" (Thain and Livny, HPDC 2003). When
-no descriptor is left the scheduler breaks down, and what everyone has half submitted is lost.
+no descriptor is left the scheduler breaks down, and all half-submitted jobs are lost.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from .scheduler import FreeDescriptors, Scheduler, Submit
 SUBMITTERS = (25, 100, 200, 300, 375, 400, 425, 450, 500)
 SECONDS = 300
 GIVE_WAY = 1000
-"""The Ethernet submitter gives way while fewer descriptors are free."""
-AT_ONCE = 1e-9  # seconds; who has submitted a job has the next one
+"""Free descriptors below which the Ethernet submitter gives way."""
+AT_ONCE = 1e-9  # seconds; a submitter has the next job at once
 
 
 unsensed: Attempt[Submit, None] = do(Submit())
@@ -45,7 +45,7 @@ class Submitter(NamedTuple):
     Attributes:
         program: for one job.
         schedule: its waits.
-        within: the seconds that it tries.
+        within: the seconds for which it tries.
     """
 
     program: Program[N20, Z, None, FreeDescriptors | Submit | Delay]
@@ -62,12 +62,12 @@ KINDS = {
 
 
 class Submissions(NamedTuple):
-    """What so many submitters of one kind come to.
+    """The results of one kind of submitters.
 
     Attributes:
-        submitters: how many.
-        kind: its name.
-        jobs: that were taken.
+        submitters: the number of submitters.
+        kind: the name of the kind.
+        jobs: the jobs that were taken.
         outcome: the whole simulation; its load is the descriptors in use.
     """
 
@@ -84,26 +84,26 @@ def submissions(
     scheduler: Scheduler | None = None,
     seed: int = 0,
 ) -> list[Submissions]:
-    """Every kind, with so many submitters, each of which submits one job after the other.
+    """Simulate each kind, with each number of submitters, who submit one job after the other.
 
     >>> [(one.kind, one.jobs) for one in submissions([2], seconds=10)]
     [('fixed', 11), ('aloha', 11), ('ethernet', 11)]
 
     Args:
-        submitters: how many.
-        seconds: how long.
-        scheduler: with other numbers.
-        seed: of the random numbers.
+        submitters: numbers of submitters.
+        seconds: how long they submit.
+        scheduler: a scheduler with other numbers.
+        seed: the seed of the random numbers.
 
     Raises:
-        ValueError: there are no submitters, or no seconds.
+        ValueError: a number of submitters, or `seconds`, is not above 0.
     """
     service = scheduler or Scheduler()
     return [submitted(many, kind, service, seconds, seed) for many in submitters for kind in KINDS]
 
 
 def submitted(many: int, kind: str, scheduler: Scheduler, seconds: float, seed: int) -> Submissions:
-    """So many submitters of one kind."""
+    """Simulate one kind of submitters."""
     program, schedule, within = KINDS[kind]
     outcome = simulate(
         program,

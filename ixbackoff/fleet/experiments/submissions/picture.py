@@ -10,7 +10,7 @@ from ..styles import INCHES, STYLES
 from .model import Submissions
 
 WATCHED = 400
-"""So many submitters, or the next number above it, are shown second by second."""
+"""The number of submitters that is shown over time, or the next above it."""
 
 
 def draw(results: Sequence[Submissions], folder: Path) -> list[Path]:

@@ -1,4 +1,4 @@
-"""A scheduler of jobs, and the pool of file descriptors that all who are connected draw from."""
+"""A scheduler of jobs, and the file descriptors that it shares with its submitters."""
 
 from __future__ import annotations
 
@@ -22,31 +22,31 @@ class Submit(Command[None]):
 
 @dataclass(frozen=True)
 class FreeDescriptors(Command[int]):
-    """How many file descriptors are free: the carrier."""
+    """Count the free file descriptors: sense the carrier."""
 
 
 @dataclass(frozen=True)
 class Scheduler(Service):
-    """A scheduler, and the file descriptors that it shares with all who submit to it.
+    """A scheduler, and the file descriptors that it shares with its submitters.
 
     A submitter takes its descriptors when it starts, connects, and waits until the scheduler has
-    taken its job; the scheduler does a little for each in turn. Who finds too few left has found
-    out that the scheduler has none either: it breaks down, and all who are connected fail.
+    taken its job; the scheduler works for all in turn. When a submitter finds too few descriptors,
+    so does the scheduler: it breaks down, and all connected submitters fail.
 
-    The descriptors and what a submitter takes of them are the paper's, and so is the time for one
+    The number of descriptors and those of a submitter are the paper's, and so is the time for one
     job, from 801 in 300 s. The restart is that of HTCondor's manual: 9 s, and 2^n s more after the
-    n-th breakdown, n = 0, 1, ... The start, and how times spread, are assumed.
+    n-th breakdown, n = 0, 1, ... The start and the spread of times are assumed.
 
     >>> Scheduler().restart(0), Scheduler().restart(5)
     (10.0, 41.0)
 
     Attributes:
-        descriptors: free at the start.
-        taken: by one submitter.
+        descriptors: free descriptors at the start.
+        taken: descriptors that one submitter takes.
         job: mean seconds for one job, if it is alone.
         start: mean seconds from its start until a submitter is connected.
         spread: these times are evenly 1 - spread to 1 + spread of their means.
-        away: seconds that a scheduler that broke down is away at least.
+        away: the least seconds that the scheduler is away after a breakdown.
     """
 
     descriptors: int = 7545
