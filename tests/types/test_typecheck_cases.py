@@ -143,6 +143,19 @@ KNOWN = (
     ),
     Known(
         ("zuban",),
+        "It does not compare a rung that is passed on with the one where a program stands.",
+        {
+            "reject/a_program_that_stands_elsewhere": (
+                "at(N3).at(",
+                "at(N2).",
+                "at(N3).retry",
+                "at(FOREVER)",
+                "at(N0)",
+            )
+        },
+    ),
+    Known(
+        ("zuban",),
         "A variable that is one of two rungs passes for the one that is wanted.",
         {"reject/forging_with_a_generic_function": ("return at(either)",)},
     ),
