@@ -135,6 +135,7 @@ __all__ = [
     "unroll",
 ]
 
+_name = ""
 for _name in __all__:  # or a traceback would say ixbackoff.NotReady
     if getattr(globals()[_name], "__module__", "").startswith(f"{__name__}._"):
         globals()[_name].__module__ = __name__

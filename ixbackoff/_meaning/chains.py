@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from .._words.commands import Misuse
 from .._words.nat import name_of
@@ -68,6 +68,19 @@ class Ladder(Chain):
     _end: Position
     _bound: int
     _waits: bool | None
+
+    if not TYPE_CHECKING:  # or it would be an effect to a type checker
+
+        def __iter__(self):
+            """Refuse `yield from` in an attempt.
+
+            Raises:
+                Misuse: always.
+            """
+            raise Misuse(
+                "A program cannot run inside an attempt, or its retries would multiply: join it "
+                "with >> or .bind(...)."
+            )
 
     @property
     def start(self) -> int:

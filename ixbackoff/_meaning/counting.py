@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from .._words.calls import Calling
 from .._words.commands import Command
 from .._words.vocabulary import Together
-from .chains import Chain
-from .steps import Do, Limited, OrElse, Start, Then
+from .chains import Chain, Step
+from .steps import At, Backoff, GiveUp, Limited, Map, Skip, Wait
 
 
 class Commands(NamedTuple):
@@ -20,7 +19,7 @@ class Commands(NamedTuple):
         untold: the names of functions whose commands are not among them.
     """
 
-    kinds: Mapping[type[Command[Any]], int]
+    kinds: Mapping[type, float]
     untold: frozenset[str]
 
     def times(self, number: int) -> Commands:
@@ -33,10 +32,7 @@ class Commands(NamedTuple):
         """These, and the others after them."""
         if not other.kinds and not other.untold:
             return self
-        kinds = dict(self.kinds)
-        for kind, count in other.kinds.items():
-            kinds[kind] = kinds.get(kind, 0) + count
-        return Commands(kinds, self.untold | other.untold)
+        return together((self, other))
 
     def most(self, other: Commands) -> Commands:
         """The most of either, kind by kind."""
@@ -70,30 +66,74 @@ def commands_of(effect: Any) -> Commands:
     >>> print(commands_of(do(Log("begin")).or_else(Download("http://localhost/a", "a"))))
     1 Log, 1 Download
     """
-    kinds: dict[type[Command[Any]], int] = {}
-    untold: set[str] = set()
-    left = [effect]
+    known: dict[int, Commands] = {}
+    left: list[Any] = [effect]
     while left:  # an explicit stack: attempts can be nested a million deep
-        one = left.pop()
-        if isinstance(one, Together):
-            left += reversed(one.effects)
-        elif isinstance(one, Command):
-            kinds[one.__class__] = kinds.get(one.__class__, 0) + 1
-        elif isinstance(one, Limited):
-            left.append(one.chain)
-        elif isinstance(one, Chain):
-            left += [step.effect for step in reversed(one.steps()) if isinstance(step, Do | OrElse)]
-            untold.update(
-                named(step.function) for step in one.steps() if isinstance(step, Start | Then)
-            )
-        else:
-            untold.add(one.__class__.__name__)
+        one = left[-1]
+        pieces = pieces_of(one)
+        unknown = [piece for piece in pieces if id(piece) not in known]
+        if unknown:
+            left += unknown
+            continue
+        left.pop()
+        if id(one) not in known:
+            known[id(one)] = together(known[id(piece)] for piece in pieces).plus(alone(one))
+    return known[id(effect)]
+
+
+def alone(part: Any) -> Commands:
+    """The commands of a part without those of its pieces."""
+    kind: type = part.__class__
+    if issubclass(kind, Chain | Limited | Together):
+        return NONE
+    return Commands({kind: 1}, frozenset()) if issubclass(kind, Command) else told(named(part))
+
+
+def together(several: Iterable[Commands]) -> Commands:
+    """All of them, one after the other."""
+    kinds: dict[type, float] = {}
+    untold: set[str] = set()
+    for one in several:
+        untold |= one.untold
+        for kind, count in one.kinds.items():
+            kinds[kind] = kinds.get(kind, 0) + count
     return Commands(kinds, frozenset(untold))
+
+
+def parts(whole: object) -> Iterator[Any]:
+    """Go through an effect or a program, its pieces, and theirs: each of them once."""
+    seen: set[int] = set()
+    left = [whole]
+    while left:
+        one = left.pop()
+        if id(one) not in seen:
+            seen.add(id(one))
+            yield one
+            left += reversed(pieces_of(one))
+
+
+def pieces_of(part: Any) -> list[Any]:
+    """The effects and programs that a part is made of, and the functions that make others."""
+    if isinstance(part, Together):
+        return list(part.effects)
+    if isinstance(part, Limited):
+        return [part.chain]
+    if isinstance(part, Chain):
+        return [inside(step) for step in part.steps() if step.__class__ not in PLAIN]
+    return []
+
+
+PLAIN: frozenset[type[Step]] = frozenset({At, Backoff, GiveUp, Map, Skip, Wait})
+"""Steps that perform nothing but waits."""
+
+
+def inside(step: Any) -> object:
+    """The effect or the program in a step, or the function that makes it."""
+    known: object = getattr(step, "known", None) or getattr(step, "effect", None)
+    return step.function if known is None else known
 
 
 def named(function: Any) -> str:
     """The name of a function, as a reader knows it."""
-    if isinstance(function, Calling):
-        return repr(function)
     name: str = getattr(function, "__qualname__", repr(function))
     return name.rpartition("<locals>.")[2]

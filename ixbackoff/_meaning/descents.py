@@ -95,28 +95,30 @@ def begins(
     Raises:
         ValueError: it is `checked`, and one of these is no usable number.
     """
-    spread, known = 1.0, None
+    table: list[float] = []
+    spread: float | None = None
     with nullcontext() if checked else suppress(Exception):
         common = steady(timing)
         if common is not None:
-            waits, spread = common
+            waits, factor = common
             table = [usable(waits(k), k, timing) for k in range(min(top, DEEPEST))]
-            known = table.__getitem__ if all(isfinite(s * spread) for s in table) else None
-    if known is None:
+            spread = factor
+    if spread is None or not all(isfinite(seconds * spread) for seconds in table):
         return lambda: drawn(timing, chance)
     if spread == 1.0:
-        return lambda: known
+        return lambda: table.__getitem__
+    return lambda: spread_out(table, spread, chance)
+
+
+def spread_out(table: list[float], spread: float, chance: Chance | None) -> Waits:
+    """The waits of one run: those of the table, each times a random factor from 1 to `spread`."""
+    if chance is not None:
+        uniform = chance.uniform
+        return lambda k: table[k] * uniform(1.0, spread)
+    from random import random  # now, since what is decorated may never be called
+
     more = spread - 1.0
-
-    def spread_out() -> Waits:
-        if chance is not None:
-            uniform = chance.uniform
-            return lambda k: table[k] * uniform(1.0, spread)
-        from random import random as unit  # now, since what is decorated may never be called
-
-        return lambda k: table[k] * (1.0 + more * unit())  # noqa: S311  as uniform(1, spread)
-
-    return spread_out
+    return lambda k: table[k] * (1.0 + more * random())  # noqa: S311  as uniform(1, spread)
 
 
 def drawn(timing: Timing, chance: Chance | None = None) -> Waits:

@@ -98,7 +98,7 @@ def driven(
                         callers.clear()
                         raise
                     except BaseException as error:
-                        if error.__class__ is Expired:
+                        if isinstance(error, Expired):
                             run.expire(error)
                         request = throw(error)
                     else:

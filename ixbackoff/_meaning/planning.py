@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import inf
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
-from .._words.commands import Command, Misuse
+from .._words.commands import Misuse
 from .._words.nat import DEEPEST, ENDLESS
 from ..schedules.kinds import Schedule, check_schedule, powers_of_two
 from .chains import Ladder, Step
@@ -360,6 +360,4 @@ def commands_in(step: Do | Then | OrElse | Retry) -> Commands:
 
 def many(commands: Commands) -> Commands:
     """The same, as often as it takes."""
-    endless: Any = inf
-    kinds: dict[type[Command[Any]], int] = dict.fromkeys(commands.kinds, endless)
-    return Commands(kinds, commands.untold)
+    return Commands(dict.fromkeys(commands.kinds, inf), commands.untold)

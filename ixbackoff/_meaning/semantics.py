@@ -334,13 +334,12 @@ FAILED: Meanings = {
 def performed(effect: Any, place: Place) -> Asked:
     """Ask for a command, or enter an attempt: one try more."""
     place.tries += 1
-    if isinstance(effect, Command):
-        return effect
     if isinstance(effect, Chain):
         return Enter(chained(effect, place.inside))
     if effect.__class__ is Limited:
         return Enter(limited(chained(effect.chain, place.inside), effect.seconds, place.inside))
-    return Enter(fresh(iter(effect), effect.__class__))
+    kind: type = effect.__class__
+    return effect if issubclass(kind, Command) else Enter(fresh(iter(effect), kind))
 
 
 def joined(step: Bind | OrBind, run: Run, given: Any) -> Enter:

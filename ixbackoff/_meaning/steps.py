@@ -275,7 +275,7 @@ def checked_effect(effect: Any) -> Any:
     return effect
 
 
-def fresh(task: Any, function: Any) -> GeneratorType[Any, Any, Any]:
+def fresh(task: Any, function: Any) -> Any:
     """`task`, if it is a generator that has not begun.
 
     One that is stored has ended at the second try, and would seem to answer `None`.
@@ -284,7 +284,8 @@ def fresh(task: Any, function: Any) -> GeneratorType[Any, Any, Any]:
         Misuse: it is not.
     """
     name = getattr(function, "__name__", function)
-    if not isinstance(task, GeneratorType):
+    kind: type = task.__class__
+    if kind is not GeneratorType:
         raise Misuse(
             f"The attempt {name} is not a generator, it returned {task!r}: it has to "
             "issue its commands with `yield from`."
@@ -323,8 +324,8 @@ def annotated(function: Any) -> tuple[Position, Position]:
     >>> annotated(ask), annotated(lambda answer: ...)
     ((2, 0), (None, None))
     """
-    hints = getattr(function, "__annotations__", None)
-    hint = hints.get("return") if isinstance(hints, dict) else None
+    hints: Any = getattr(function, "__annotations__", None)
+    hint: Any = hints.get("return") if hints.__class__ is dict else None
     if isinstance(hint, str):
         written = SimpleNamespace(__annotations__={"return": hint})
         with suppress(Exception):  # a name that only a type checker knows, or that comes later

@@ -163,9 +163,11 @@ def answering(
 
 def answered(stream: Stream, handlers: Handlers) -> Any:
     """What the stream comes to; the sync loop, in which nothing is awaited."""
-    run = answering(
-        stream, handlers, lambda command: in_threads(command, lambda one: answered(one, handlers))
-    )
+
+    def together(command: Together) -> list[Any]:
+        return in_threads(command, lambda one: answered(one, handlers))
+
+    run = answering(stream, handlers, together)
     try:
         run.send(None)
     except StopIteration as end:

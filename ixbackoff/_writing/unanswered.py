@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .._meaning.chains import Chain, Ladder
+from .._meaning.chains import Ladder
+from .._meaning.counting import parts
 from .._meaning.steps import Limited
 from .._words.commands import AsyncInterpreter, Command, Interpreter, Misuse, without_handlers
 from .._words.vocabulary import Delay, Now, Together
@@ -28,23 +29,11 @@ def name_all(
     misuse.args = (without_handlers(missing),)
 
 
-def kinds_of(program: Chain) -> Iterator[type]:
+def kinds_of(program: Ladder) -> Iterator[type]:
     """Go through the kinds of commands in a program, as far as they are known before it runs."""
-    left: list[object] = [program]
-    seen: set[int] = set()
-    while left:
-        one = left.pop()
-        kind = type(one)
-        if id(one) in seen:
-            continue
-        seen.add(id(one))
-        if isinstance(one, Together):
-            left += reversed(one.effects)
-        elif isinstance(one, Command):
-            yield kind
-        elif isinstance(one, Limited):
+    for part in parts(program):
+        kind: type = part.__class__
+        if kind is Limited:
             yield Now
-            left.append(one.chain)
-        elif isinstance(one, Chain):
-            for step in reversed(one.steps()):
-                left += [getattr(step, "known", None), getattr(step, "effect", None)]
+        elif issubclass(kind, Command) and kind is not Together:
+            yield kind
