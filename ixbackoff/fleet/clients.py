@@ -10,7 +10,7 @@ from .._meaning.chains import Chain, chain
 from .._meaning.machine import Perform, driven
 from .._meaning.runs import Run
 from .._meaning.semantics import chained
-from .._running.together import Ended, branches
+from .._running.together import Aborted, branches
 from .._words.commands import Command, Misuse, Stream
 from .._words.vocabulary import CLOCK, Delay, Together
 from ..schedules.kinds import powers_of_two
@@ -101,7 +101,7 @@ class Client:
                 break
             except Misuse:
                 raise
-            except (Exception, Ended) as error:
+            except (Exception, Aborted) as error:
                 answer, failure = None, error
                 break
             answer = failure = None
@@ -240,7 +240,7 @@ class Join:
             self._failure = failure
             for branch in [*self._places]:
                 if branch in self._places:
-                    branch.end(Ended())
+                    branch.end(Aborted())
 
     def close(self) -> None:
         """Close them."""

@@ -253,10 +253,10 @@ def test_a_program_with_waits_cannot_run_inside_another() -> None:
         ({"base": float("nan")}, "base=nan"),
         ({"base": float("inf")}, "base=inf"),
         ({"base": "1"}, "base='1'"),
-        ({"factor": 0.5}, "factor=0.5: a wait is never shorter"),
+        ({"factor": 0.5}, "factor=0.5: give 1 or more"),
         ({"factor": float("nan")}, "factor=nan"),
-        ({"cap": 0.5}, "cap=0.5: the longest wait is at least the base"),
-        ({"factor": 1e300}, "grow out of all bounds"),
+        ({"cap": 0.5}, "cap=0.5: give at least the base"),
+        ({"factor": 1e300}, "would be infinite"),
     ],
 )
 def test_a_schedule_that_cannot_be_is_refused(arguments: dict[str, Any], message: str) -> None:
@@ -274,7 +274,7 @@ def test_a_schedule_that_gives_no_seconds_is_told_so(seconds: Any) -> None:
 def test_a_schedule_that_is_none_is_refused_before_anything_is_done() -> None:
     program: Any = at(N1).retry(Ask("a"))
     world = Virtual(Ask.handled_by(answers()))
-    with pytest.raises(TypeError, match="schedule=5 is no Schedule"):
+    with pytest.raises(TypeError, match="schedule=5 is not a Schedule"):
         program.run(world.interpreter, schedule=5)
 
 

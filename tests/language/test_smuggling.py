@@ -101,7 +101,7 @@ class Stored:
 
 def test_a_stored_generator_is_refused_at_the_second_try() -> None:
     world = Virtual(Ask.handled_by(answers(NotReady(), 7)))
-    with pytest.raises(Misuse, match="gave a generator that had run before"):
+    with pytest.raises(Misuse, match="returned a generator that had run before"):
         at(N3).retry(Stored()).run(world.interpreter)
 
 
@@ -109,7 +109,7 @@ def test_a_stored_generator_of_an_attempt_is_refused_at_the_second_try() -> None
     stored = Stored().generator
     once = attempt(lambda: stored)
     world = Virtual(Ask.handled_by(answers(NotReady(), 7)))
-    with pytest.raises(Misuse, match="gave a generator that had run before"):
+    with pytest.raises(Misuse, match="returned a generator that had run before"):
         at(N3).retry(once()).run(world.interpreter)
 
 
