@@ -47,7 +47,7 @@ from ixbackoff.testing import Virtual, always, answers
 from ..support.observing import Ask
 
 say = Log("x")
-# No type checker looks at these: they stand for untyped code.
+# Type checkers do not check these, which stand for untyped code.
 untyped: Any = ixbackoff
 log_only: Any = Log.handled_by(lambda command: None)
 asked: Any = Ask.handled_by(lambda command: 1)
@@ -293,7 +293,7 @@ def test_all_public_names_are_there() -> None:
 
 
 class Asking(Transient):
-    """It says how long to wait without asking `Transient`."""
+    """A failure that sets how long to wait without calling `Transient`."""
 
     def __init__(self, retry_after: Any) -> None:
         self.retry_after = retry_after

@@ -1,4 +1,4 @@
-"""Nothing that waits gets into an attempt, by whatever way that public names offer."""
+"""No step that waits can be put into an attempt by public names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ retried = at(N5).retry(Ask("a"))
 
 
 def busy() -> Any:
-    """A world in which nothing ever works."""
+    """A world in which every command fails."""
     return Virtual(Ask.handled_by(always(NotReady())))
 
 

@@ -1,4 +1,4 @@
-"""Schedules as values: equal, immutable, shared; where their chance comes from; what is refused."""
+"""Schedules are values (equal, immutable, shared), draw random numbers, and refuse bad input."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def test_equal_numbers_make_equal_schedules() -> None:
 
 @dataclass(frozen=True)
 class Polynomial(Schedule):
-    """A user's own, as a dataclass."""
+    """A custom schedule, as a dataclass."""
 
     degree: int
 
@@ -195,7 +195,7 @@ def test_a_schedule_of_ones_own() -> None:
 
 
 class Private(Schedule):
-    """A user's own, whose one attribute is private to its class."""
+    """A custom schedule with one attribute, which is private to its class."""
 
     __slots__ = ("__every",)
 
@@ -216,7 +216,7 @@ def test_what_is_private_belongs_to_the_value_too() -> None:
 
 
 class Certain(Shrinking):
-    """A user's own, that breaks the promise without chance."""
+    """A custom schedule that breaks the promise without random numbers."""
 
     @property
     def deterministic(self) -> bool:
@@ -426,7 +426,7 @@ def test_bad_input_gets_one_clear_error(
 
 
 class Broken(Schedule):
-    """A user's own, that gives no seconds."""
+    """A custom schedule that does not give seconds."""
 
     def __init__(self, seconds: Any) -> None:
         self.seconds = seconds
