@@ -303,7 +303,7 @@ def test_what_is_certain_never_imports_random() -> None:
     ) == "False\n"  # fmt: skip
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform cannot fork")
 def test_a_forked_process_waits_otherwise() -> None:
     told = python(
         "import os; from ixbackoff.schedules import powers_of_two as two\n"
