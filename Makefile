@@ -1,4 +1,4 @@
-# Each target does all its set-up, in a virtual environment of its own: .venv
+# Each target sets up what it needs in the virtual environment .venv
 PYTHON ?= python3.11
 BIN := .venv/bin
 
@@ -10,19 +10,19 @@ help:  ## list the targets
 demo: .venv/squirrel  ## copy five resources from an origin that fails, twice
 	$(BIN)/python -m ixbackoff.squirrel --demo
 
-quick: .venv/dev  ## the tests that take less than a minute, without type checkers and real fleets
+quick: .venv/dev  ## run the tests without type checkers and real fleets, in less than a minute
 	$(BIN)/python -m pytest -m "not slow"
 
-test: .venv/dev  ## everything: tests, laws, type checkers, style
+test: .venv/dev  ## run everything: tests, laws, type checkers, style
 	$(BIN)/python -m pytest
 
-test-all: .venv/dev  ## the tests on each supported Python that is here
+test-all: .venv/dev  ## run everything on each supported Python that is installed
 	$(BIN)/nox
 
-sound: .venv/dev  ## 10,000 random programs: type checkers' verdicts, and six runs of each
+sound: .venv/dev  ## check and run 10,000 random programs
 	$(BIN)/python -m tests.types.soundness 10000
 
-bench: .venv/bench  ## speed, as ratios beside peers
+bench: .venv/bench  ## measure speed, as ratios to peers
 	$(BIN)/python -m benchmarks
 
 clean:  ## remove the virtual environments and all caches

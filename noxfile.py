@@ -1,4 +1,4 @@
-"""The tests on each supported Python: pyenv's where there are any, else the one that runs this."""
+"""The tests on each supported Python that pyenv has, or else on the Python that runs this."""
 
 import os
 import sys
@@ -10,8 +10,8 @@ SUPPORTED = ("3.11", "3.12", "3.13")
 PYENV = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
 
 
-def found() -> list[str]:
-    """The newest of each supported version below pyenv, or this very Python."""
+def installed() -> list[str]:
+    """Return the newest Python of each supported version in pyenv, or else this Python."""
     pythons = [
         str(max(folders) / "bin" / "python")
         for version in SUPPORTED
@@ -20,8 +20,8 @@ def found() -> list[str]:
     return pythons or [sys.executable]
 
 
-@nox.session(python=found(), venv_backend="venv")
+@nox.session(python=installed(), venv_backend="venv")
 def tests(session: nox.Session) -> None:
-    """Everything, as `make test` runs it."""
+    """Run everything that `make test` runs."""
     session.install("--editable", ".[dev]")
     session.run("python", "-m", "pytest", *session.posargs)

@@ -1,4 +1,4 @@
-"""All measurements: one table of ratios, and that of `@backoff` and its peers behind it."""
+"""All measurements: one table of ratios, then the tables of `@backoff` and its peers."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ def main() -> int:
     print(f"{'what':60} {'ratio':>6}  target   verdict")
     missed = 0
     results = retrying.measured()
-    found = partial(retrying.targets, results)
+    retries = partial(retrying.targets, results)
     parts = speed.targets, importing.targets, typechecking.targets, depth.targets, fleet.targets
-    for targets in (*parts, found):
+    for targets in (*parts, retries):
         for target in targets():
             print(target, flush=True)
             missed += not target.met

@@ -1,4 +1,6 @@
-"""Time of 10^6 chained steps over that of 10^5, left and right nested, at the default limit."""
+"""Time of 10^6 chained steps over that of 10^5, nested left and right, at the default recursion
+limit.
+"""
 
 from __future__ import annotations
 

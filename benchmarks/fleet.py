@@ -1,9 +1,9 @@
-"""Events per CPU second of a simulated fleet, beside SimPy, and what a client takes in memory.
+"""Events per CPU second of a simulated fleet, and memory per client, beside SimPy.
 
-Both simulate the same: clients that think, ask, and, as long as that fails, wait and ask again; a
-service that takes its time and fails as often as not. Ours run real Programs; SimPy's processes are
-the least that does it, with timeouts only. An event is what happens at its time: a client has
-thought, a request has ended, a wait is over; those of both are counted.
+Both simulate the same clients and service. A client thinks, asks, and while that fails, waits and
+asks again. The service takes its time and fails half of the requests. Our clients run real
+programs; SimPy's are the smallest processes that do the same, with timeouts only. The end of each
+thinking, request and wait is counted as an event, for both.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Ask(Command[None]):
 
 
 class Flaky(Service):
-    """Each request takes the same time; some fail, and all while it is stopped."""
+    """A service whose requests all take the same time; some fail, and all while it is stopped."""
 
     def begin(self, events: Events) -> Serving:
         return FlakyServing(events)
@@ -88,7 +88,7 @@ def ours(program: Any, clients: int, seconds: float, **how: Any) -> Outcome:
 
 
 def theirs(clients: int, seconds: float) -> object:
-    """The same for SimPy, which is given the same rare looks of the garbage collector."""
+    """Simulate the same in SimPy, with the garbage collector running as rarely."""
     environment, random = import_module("simpy").Environment(), Random(0)  # noqa: S311
     with seldom_collected():
         for _ in range(clients):
@@ -108,7 +108,7 @@ def client(environment: Any, random: Random) -> Generator[Any]:
 
 
 def their_events(clients: int, seconds: float) -> int:
-    """How many there are, without those that begin the processes."""
+    """Count SimPy's events, without those that begin the processes."""
     environment, random = import_module("simpy").Environment(), Random(0)  # noqa: S311
     for _ in range(clients):
         environment.process(client(environment, random))
@@ -120,11 +120,11 @@ def their_events(clients: int, seconds: float) -> int:
 
 
 def speed(clients: int, seconds: float, rounds: int) -> Target:
-    """At one size. Programs that are more than a retry of a command are slower: one is told of."""
+    """Measure one size; the detail also has the speed of a retried attempt, which is slower."""
     events, peer_events = ours(RETRY, clients, seconds).events, their_events(clients, seconds)
     functions: list[Callable[[], object]] = [
         partial(ours, RETRY, clients, seconds),
-        partial(ours, GENERAL, clients, seconds),  # the same events, by a law
+        partial(ours, GENERAL, clients, seconds),  # a law says that it has the same events
         partial(theirs, clients, seconds),
     ]
     taken = [interleaved(functions, 1) for _ in range(rounds)]
@@ -141,13 +141,13 @@ def speed(clients: int, seconds: float, rounds: int) -> Target:
 
 
 def taken_by(name: str) -> int:
-    """Bytes for each client at the peak, by tracemalloc, in a process of its own."""
+    """Measure the bytes per client at the peak, by tracemalloc, in a process of its own."""
     command = [sys.executable, "-m", "benchmarks.fleet", name]
     return int(run(command, check=True, capture_output=True).stdout)  # noqa: S603
 
 
 def take(name: str) -> int:
-    """The same, in this process."""
+    """Measure the bytes per client at the peak, in this process."""
     simulations: dict[str, Callable[[int, float], object]] = {
         "ours": partial(ours, RETRY),
         "general": partial(ours, GENERAL),
@@ -160,14 +160,14 @@ def take(name: str) -> int:
 
 
 def memory() -> Target:
-    """What a client takes."""
+    """Measure the memory per client."""
     own, general, peer = taken_by("ours"), taken_by("general"), taken_by("theirs")
     detail = f"{own} B and {peer} B; with a do-notation attempt {general} B"
     return Target("fleet, memory per client beside SimPy 4.1.1", own / peer, 1.0, False, detail)
 
 
 def outage() -> Target:
-    """Ten minutes of it, on one core."""
+    """Measure an outage of ten minutes, on one core."""
     clients, _, _ = SIZES[-1]
     begun = process_time()
     outcome = ours(RETRY, clients, 660.0, outages=[Outage(30.0, 600.0)])

@@ -1,4 +1,4 @@
-"""What `import ixbackoff` costs above `import typing_extensions`, and what it loads."""
+"""CPU time of `import ixbackoff` above that of `import typing_extensions`, and what it loads."""
 
 from __future__ import annotations
 

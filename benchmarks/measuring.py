@@ -1,4 +1,4 @@
-"""Measuring side by side: in one process, in turns, by medians."""
+"""Measuring functions side by side: in one process, in turns, by medians."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import NamedTuple
 
 
 class Target(NamedTuple):
-    """One line of the table: a ratio, and what it has to be.
+    """One line of the table: a ratio and its bound.
 
     Attributes:
-        what: what was measured.
-        ratio: what came out.
-        bound: what it has to be at least, or at most.
-        at_least: which of the two.
-        detail: the measurements behind it.
+        what: the name of the measurement.
+        ratio: the result.
+        bound: the least or the most that the ratio may be.
+        at_least: true if the bound is the least, false if it is the most.
+        detail: the measurements behind the ratio.
     """
 
     what: str
@@ -40,7 +40,7 @@ class Target(NamedTuple):
 
 
 def interleaved(functions: Sequence[Callable[[], object]], rounds: int) -> list[float]:
-    """The median CPU seconds of each, taken in turns so that noise falls on all alike."""
+    """Return the median CPU seconds of each function; they take turns, so all share the noise."""
     times: list[list[float]] = [[] for _ in functions]
     for _ in range(rounds):
         for function, taken in zip(functions, times, strict=True):
@@ -51,7 +51,7 @@ def interleaved(functions: Sequence[Callable[[], object]], rounds: int) -> list[
 
 
 def cpu_seconds(command: Sequence[str]) -> float:
-    """User and system time of a process of its own."""
+    """Run a command, and return the user and system time that it took."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     run(command, check=True, stdout=DEVNULL)  # noqa: S603
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

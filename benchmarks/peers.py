@@ -1,7 +1,7 @@
 """The same job for each retry library: at most 11 tries, on `ConnectionError`, no log, a decorator.
 
-Sleeps are no-ops in here. The libraries are named, not imported, since type checkers and tests do
-without them; they are imported when the sleeps are no-ops.
+Sleeps take no time here. The libraries are imported by name at run time: type checkers and tests do
+without them, and they must not be imported before the sleeps are replaced.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ async def no_sleep_async(seconds: float) -> None:
 
 @contextmanager
 def sleeping_with(sync: Any, awaited: Any) -> Generator[None]:
-    """In this block, `time.sleep` and `asyncio.sleep` are these."""
+    """Replace `time.sleep` and `asyncio.sleep` in this block."""
     before = time.sleep, asyncio.sleep
     time.sleep, asyncio.sleep = sync, awaited
     try:
@@ -52,7 +52,7 @@ def sleeping_with(sync: Any, awaited: Any) -> Generator[None]:
 
 
 def bare(kind: str) -> Decorator:
-    """The loop that one would write by hand."""
+    """A loop as one would write it by hand."""
 
     def decorator(function: Function) -> Function:
         def looped() -> Any:
@@ -77,7 +77,7 @@ def bare(kind: str) -> Decorator:
 
 
 def bare_async(kind: str) -> Decorator:
-    """The same, awaited."""
+    """A loop as one would write it by hand, for coroutine functions."""
 
     def decorator(function: Function) -> Function:
         async def looped() -> Any:
@@ -158,7 +158,7 @@ def backoff_peer() -> Kinds:
 
 
 def opnieuw() -> Kinds:
-    """It always waits with full jitter."""
+    """This library always waits with full jitter."""
     return {
         JITTERED: import_module("opnieuw").retry(
             retry_on_exceptions=ConnectionError,
@@ -169,7 +169,7 @@ def opnieuw() -> Kinds:
 
 
 def google(name: str) -> Kinds:
-    """It always waits with full jitter; its only limit is one of time, and off here: faster so."""
+    """This library always waits with full jitter; its only limit, of time, is off to be faster."""
     it = import_module("google.api_core.retry")
     return {
         JITTERED: getattr(it, name)(
@@ -200,7 +200,7 @@ def pyresilience() -> Kinds:
 
 
 def hyx() -> Kinds:
-    """Its `attempts` are those after the first."""
+    """This library's `attempts` do not count the first try."""
     retry = import_module("hyx.retry").retry
     expo = import_module("hyx.retry.backoffs").expo
     full = import_module("hyx.retry.jitters").full

@@ -1,7 +1,8 @@
-"""What `@backoff` costs beside its peers: a first try, a retry, and what is left in memory.
+"""The cost of `@backoff` beside its peers: a first try, a retry, and what is left in memory.
 
-All of it in one process, sync and async (one event loop), in turns, in CPU time, with sleeps that
-take none, no log, and the collector off: on, those who leave it work would come out slower.
+All are measured in one process, sync and async (in one event loop), in turns, in CPU time. Sleeps
+take no time, and nothing is logged. The garbage collector is off; if it were on, libraries that
+leave cycles would come out slower.
 """
 
 from __future__ import annotations
@@ -36,14 +37,14 @@ class Times(NamedTuple):
 
 
 class Row(NamedTuple):
-    """One library: what it costs, and what a call that fails leaves in memory."""
+    """The measurements of one library: its times, and what a failed call leaves in memory."""
 
     calls: dict[str, Times]
     alive: int = 0
     cycles: int = 0
 
     def retry(self, kind: str) -> tuple[float, float]:
-        """One retry, by medians and by minima."""
+        """Return the time of one retry, by medians and by minima."""
         first, last = self.calls[FIRST].each, self.calls[kind].each
         return (median(last) - median(first)) / RETRIES, (min(last) - min(first)) / RETRIES
 
@@ -65,7 +66,7 @@ async def works_async() -> int:
 
 
 def fails_ten_times(asynchronous: bool) -> Function:
-    """It fails ten times, and works; then again."""
+    """Make a function that fails ten times and then works, again and again."""
     fails = cycle([True] * RETRIES + [False])
 
     def function() -> int:
@@ -86,11 +87,11 @@ class Refused(ConnectionError):
 
 
 class ForGood(Exception):
-    """What nobody tries again."""
+    """A failure that no library here tries again."""
 
 
 class Failing:
-    """It always fails, and knows which of its failures are still alive."""
+    """A function that always fails, and knows how many of its failures are still alive."""
 
     def __init__(self, last: int) -> None:
         self.last = last
@@ -120,14 +121,14 @@ class Failing:
 
 
 class Way:
-    """Sync, or async in an event loop."""
+    """A way to call functions: sync, or async in an event loop."""
 
     def __init__(self, runner: asyncio.Runner | None) -> None:
         self.runner = runner
         self.asynchronous = runner is not None
 
     def call(self, function: Function) -> Any:
-        """Call it once."""
+        """Call a function once."""
 
         async def called() -> Any:
             return await function()
@@ -135,7 +136,7 @@ class Way:
         return function() if self.runner is None else self.runner.run(called())
 
     def seconds(self, function: Function, calls: int) -> float:
-        """CPU seconds of so many calls."""
+        """Measure the CPU seconds of so many calls."""
 
         async def awaited() -> float:
             begun = process_time()
@@ -151,7 +152,7 @@ class Way:
         return process_time() - begun
 
     def check(self, name: str, kind: str, decorator: Callable[[Function], Function]) -> None:
-        """It does the job that it is measured at."""
+        """Check that a library does the job that it is measured at."""
         waits: list[float] = []
 
         async def sleep(seconds: float) -> None:
@@ -165,7 +166,7 @@ class Way:
             assert not wrong, (name, kind, waits)
 
     def fails(self, function: Function) -> None:
-        """Call it, and see it fail."""
+        """Call a function once, and check that it fails."""
 
         async def failed() -> bool:
             try:
@@ -184,12 +185,12 @@ class Way:
         raise AssertionError("it did not fail")
 
     def left(self, name: str, kinds: Kinds) -> tuple[int, int]:
-        """After a call that fails: exceptions that are alive, objects for the collector alone."""
+        """Count what a failed call leaves: live exceptions, and objects in reference cycles."""
         alive = cycles = 0
         for decorator in kinds.values():
             failing = Failing(RETRIES if name in NO_LIMIT_OF_TRIES else sys.maxsize)
             function = decorator(failing.function(self.asynchronous))
-            self.fails(function)  # what is made once, by the first call, is not counted
+            self.fails(function)  # objects that the first call makes once are not counted
             failing.failures.clear()
             gc.collect()
             self.fails(function)
@@ -199,7 +200,7 @@ class Way:
         return alive, cycles
 
     def table(self, libraries: dict[str, Kinds]) -> Table:
-        """All of them, in turns."""
+        """Measure all libraries, in turns."""
         measured: dict[tuple[str, str], Function] = {}
         left: dict[str, tuple[int, int]] = {}
         plain = works_async if self.asynchronous else works
@@ -223,7 +224,7 @@ class Way:
         }
 
     def calls(self, function: Function) -> int:
-        """How many calls make up one measurement."""
+        """Return the number of calls that make up one measurement."""
         calls = 50
         while (seconds := self.seconds(function, calls)) < BLOCK / 4:
             calls *= 2
@@ -236,7 +237,7 @@ def measured() -> Measured:
     try:
         with peers.sleeping_with(peers.no_sleep, peers.no_sleep_async):
             sync, awaited = peers.sync_libraries(), peers.async_libraries()
-            gc.freeze()  # what was imported need not be looked through each time
+            gc.freeze()  # so that the collector does not look through what was imported each time
             with asyncio.Runner() as runner:
                 return Measured(Way(None).table(sync), Way(runner).table(awaited))
     finally:
@@ -245,7 +246,7 @@ def measured() -> Measured:
 
 
 def markdown(way: str, table: Table) -> str:
-    """The table of one way, for the README."""
+    """Format the table of one way as Markdown."""
     head = [way, FIRST]
     for kind in KINDS:
         head += [f"10 failures, {kind}", "a retry"]
@@ -264,7 +265,7 @@ def markdown(way: str, table: Table) -> str:
 
 
 def beside(what: str, costs: dict[str, tuple[float, float]]) -> Target:
-    """Ours over that of the fastest peer, by medians; the same by minima is in the detail."""
+    """Compare our cost with the fastest peer's by medians; the detail has the ratio of minima."""
     own, own_least = costs[OURS]
     theirs = {name: cost for name, cost in costs.items() if name not in (OURS, *LIMITS)}
     peer = min(theirs, key=lambda name: theirs[name][0])
@@ -279,36 +280,36 @@ def beside(what: str, costs: dict[str, tuple[float, float]]) -> Target:
 
 
 def range_of(left: dict[str, int]) -> str:
-    """The least and the most among the peers."""
+    """Describe the least and the most among the peers."""
     peers_left = [count for name, count in left.items() if name not in (OURS, *LIMITS)]
     return f"{min(peers_left)} to {max(peers_left)}"
 
 
 def targets(results: Measured) -> list[Target]:
-    found: list[Target] = []
+    lines: list[Target] = []
     for way, table in (("sync", results.sync), ("async", results.awaited)):
         firsts = {name: row.calls[FIRST].each for name, row in table.items()}
-        found.append(
+        lines.append(
             beside(
                 f"@backoff, {way}: first try, beside the fastest",
                 {name: (median(each), min(each)) for name, each in firsts.items()},
             )
         )
-        found += [
+        lines += [
             beside(
                 f"@backoff, {way}: a retry, {kind}, beside the fastest",
                 {name: row.retry(kind) for name, row in table.items() if kind in row.calls},
             )
             for kind in KINDS
         ]
-        found += [
+        lines += [
             Target(f"@backoff, {way}: {what}", left[OURS], 0, False, f"peers: {range_of(left)}")
             for what, left in (
                 ("exceptions kept alive", {name: row.alive for name, row in table.items()}),
                 ("left to the collector", {name: row.cycles for name, row in table.items()}),
             )
         ]
-    return found
+    return lines
 
 
 def tables(results: Measured) -> str:

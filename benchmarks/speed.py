@@ -1,4 +1,4 @@
-"""Commands per second of a do-notation program, beside stateless and a bare loop."""
+"""Commands per second of a program in do-notation, beside stateless and a bare loop."""
 
 from __future__ import annotations
 

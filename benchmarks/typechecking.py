@@ -1,4 +1,4 @@
-"""mypy's own time on a program, over its time on a file without one, with the library cached."""
+"""Time of mypy on a file with a program over that on a file without one, with a filled cache."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ IMPORTS = "from ixbackoff import N1, N3, N20, Log, at, do\n"
 
 
 def chain(steps: int) -> str:
-    """A chain of so many steps."""
+    """Write a chain of so many steps."""
     links = (
         ".do(Log('x'))",
         ".then(lambda _: Log('y'))",
@@ -25,7 +25,7 @@ def chain(steps: int) -> str:
 
 
 def nested_binds(depth: int) -> str:
-    """So many binds, each in a lambda in the one before."""
+    """Write so many binds, each in a lambda of the one before."""
     inner = "at(N3).do(Log('x'))"
     for _ in range(depth):
         inner = f"at(N3).do(Log('x')).bind(lambda _: {inner})"
@@ -33,7 +33,7 @@ def nested_binds(depth: int) -> str:
 
 
 def ladder(rungs: int) -> str:
-    """A wait on every rung of a ladder."""
+    """Write a ladder with a wait on every rung."""
     return f"program = at(N{rungs})" + ".do(Log('x')).backoff()" * rungs + ".or_else(Log('y'))\n"
 
 
@@ -51,7 +51,7 @@ def targets() -> list[Target]:
         cache = f"--cache-dir={folder}/cache"
         for turn in range(ROUNDS + 1):
             for name, text in CASES.items():
-                # A file that was never seen before, so that only the library comes from the cache.
+                # A new file each time, so that only the library comes from the cache.
                 file = Path(folder, f"case_{turn}_{len(name)}.py")
                 file.write_text(IMPORTS + text)
                 taken = cpu_seconds([sys.executable, "-m", "mypy", "--strict", cache, str(file)])

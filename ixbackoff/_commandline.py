@@ -1,4 +1,4 @@
-"""What the command lines share: how they read words, and say in one line what is wrong."""
+"""Parts that the command lines share: parsers of arguments, and errors in one line."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ INTERRUPTED = 130
 
 
 class Parser(ArgumentParser):
-    """One that says in one line what is wrong."""
+    """A parser that reports an error in one line."""
 
     def error(self, message: str) -> Never:
         self.exit(WRONG, f"{message}; --help tells more.\n")
 
 
 def whole(least: int, most: int | None = None) -> Callable[[str], int]:
-    """What reads a whole number between these bounds.
+    """Make a parser of whole numbers from `least` to `most`.
 
     >>> whole(1, 10)("7")
     7
@@ -41,7 +41,7 @@ def whole(least: int, most: int | None = None) -> Callable[[str], int]:
 
 
 def number(least: float, most: float) -> Callable[[str], float]:
-    """What reads a number between these bounds.
+    """Make a parser of numbers from `least` to `most`.
 
     >>> number(0.001, 10)("2.5")
     2.5
@@ -59,14 +59,14 @@ def number(least: float, most: float) -> Callable[[str], float]:
     return read
 
 
-def found(text: str) -> Any:
-    """What `module:name` names, which may stand in this folder.
+def imported(text: str) -> Any:
+    """Import the object that `module:name` names; the module may be in the current folder.
 
-    >>> found("ixbackoff.schedules:powers_of_two")
+    >>> imported("ixbackoff.schedules:powers_of_two")
     Exponential(base=1.0, factor=2.0, cap=None)
 
     Raises:
-        ArgumentTypeError: there is no such module, or no such name in it.
+        ArgumentTypeError: the module cannot be imported, or it does not have the name.
     """
     module, _, name = text.partition(":")
     if not module or not name:
@@ -77,17 +77,17 @@ def found(text: str) -> Any:
         sys.path.insert(0, "")  # as `python -m` does
     try:
         names: dict[str, object] = vars(import_module(module))
-    except (Exception, SystemExit) as error:  # it may be a module with any fault
-        raise ArgumentTypeError(f"{text}: cannot be imported: {told(error)}") from None
+    except (Exception, SystemExit) as error:  # the module may have any fault
+        raise ArgumentTypeError(f"{text}: cannot be imported: {in_one_line(error)}") from None
     if name not in names:
         raise ArgumentTypeError(f"{text}: the module has no {name}")
     return names[name]
 
 
-def told(error: BaseException) -> str:
-    """An exception in one line.
+def in_one_line(error: BaseException) -> str:
+    """Describe an exception in one line.
 
-    >>> told(ZeroDivisionError("division by zero"))
+    >>> in_one_line(ZeroDivisionError("division by zero"))
     'ZeroDivisionError: division by zero'
     """
     message = " ".join(str(error).split())

@@ -1,4 +1,4 @@
-"""Polling: what the status of an operation that goes on elsewhere means to a program."""
+"""Polling: turn the status of an operation that goes on elsewhere into a value or a failure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from ._words.failures import NotReady, ServerError, Throttled
 
 
 class OperationFailed(Exception):
-    """The operation is over, and not as it should be: polling on does not help.
+    """The operation ended without success, so polling on does not help.
 
     >>> str(OperationFailed("ACCESS_DENIED"))
     'the operation ended with the status ACCESS_DENIED'
@@ -21,7 +21,7 @@ class OperationFailed(Exception):
 
 
 def succeeded(status: str) -> str:
-    """`status`, if it is `"SUCCESS"`; for `.map` behind the command that asks for the status.
+    """Return `status` if it is `"SUCCESS"`; for `.map` after the command that asks for the status.
 
     The statuses are those of the polling loop in the AWS General Reference ("Error retries and
     exponential backoff in AWS").
@@ -36,10 +36,10 @@ def succeeded(status: str) -> str:
     [1.0, 2.0]
 
     Raises:
-        NotReady: `NOT_READY`: ask again later.
-        Throttled: `THROTTLED`: ask again later.
-        ServerError: `SERVER_ERROR`: ask again later.
-        OperationFailed: anything else, so that polling stops.
+        NotReady: `status` is `NOT_READY`; ask again later.
+        Throttled: `status` is `THROTTLED`; ask again later.
+        ServerError: `status` is `SERVER_ERROR`; ask again later.
+        OperationFailed: `status` is anything else; polling stops.
     """
     if status == "SUCCESS":
         return status

@@ -1,4 +1,4 @@
-"""Schedules as they were published, by their names."""
+"""Published schedules, by their names."""
 
 from .schedules.published import (
     NormalJitter,

@@ -1,4 +1,4 @@
-"""Timings that can shorten a wait: to compare with in simulations. `run` does not take them."""
+"""Timings that can shorten waits, to compare with in simulations; `run` refuses them."""
 
 from .schedules.shortening import (
     DecorrelatedJitter,

@@ -23,14 +23,14 @@ settings.load_profile("same")
 
 
 def pytest_collection_finish() -> None:
-    """The collector need not look at all tests while one of them measures time."""
+    """Keep the collector from looking through all tests while one of them measures time."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture
 def aws(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    """The usual variables; where they point to is for the test to say."""
+    """Set the usual variables of AWS; the test sets the endpoint."""
     for name in list(os.environ):
         if name.startswith("AWS_"):
             monkeypatch.delenv(name)
@@ -42,7 +42,7 @@ def aws(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 
 @pytest.fixture(autouse=True)
 def nothing_is_left_in_the_context() -> Iterator[None]:
-    """No run leaves its time limit, or that it runs, to what comes after it."""
+    """Check that no test leaves a time limit or the mark of a run in the context."""
     yield
     assert time_limit() is None
     assert RUNNING.get()[0] is None

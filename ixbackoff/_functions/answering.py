@@ -30,7 +30,7 @@ PLAIN_ASYNC = (
 
 
 class Others(NamedTuple):
-    """Who answers instead."""
+    """The interpreters that a test has put in place of the real ones."""
 
     sync: Interpreter[Any] | None = None
     awaited: Interpreter[Any] | AsyncInterpreter[Any] | None = None
@@ -47,11 +47,11 @@ def answered_by(
         | AsyncInterpreter[CallAsync[Any] | Delay]
     ),
 ) -> Generator[None]:
-    """In this block, `interpreter` runs what `backoff` has made: for tests.
+    """Let `interpreter` answer for decorated functions and blocks inside this block: for tests.
 
-    It holds in this thread or task, and in tasks that the block starts. An `Interpreter` answers
+    It applies in this thread or task, and in tasks that the block starts. An `Interpreter` answers
     for functions (`Call`) and for coroutine functions (`CallAsync`), an `AsyncInterpreter` for
-    coroutine functions only. What it has no handler for fails; nothing is called for real instead.
+    coroutine functions only. A command without a handler fails; nothing is called for real instead.
 
     >>> from ixbackoff import N3, Call, NotReady, answered_by, backoff
     >>> from ixbackoff.testing import Virtual, answers
@@ -66,7 +66,7 @@ def answered_by(
     [1.0]
 
     Raises:
-        TypeError: it is no interpreter.
+        TypeError: `interpreter` is not an interpreter.
     """
     before = OTHERS.get() or Others()
     if isinstance(interpreter, Interpreter):
@@ -85,12 +85,12 @@ def answered_by(
 
 
 def interpreter() -> Interpreter[Any]:
-    """Who answers for functions here."""
+    """Return the interpreter that answers for functions here."""
     others = OTHERS.get()
     return PLAIN if others is None or others.sync is None else others.sync
 
 
 def interpreter_async() -> Interpreter[Any] | AsyncInterpreter[Any]:
-    """Who answers for coroutine functions here."""
+    """Return the interpreter that answers for coroutine functions here."""
     others = OTHERS.get()
     return PLAIN_ASYNC if others is None or others.awaited is None else others.awaited

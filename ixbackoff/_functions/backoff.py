@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, Never, ParamSpec, TypeVar, final
 from .._limits.budgets import Budget
 from .._meaning.descents import After, begins, descents, kinds_and_predicate
 from .._meaning.semantics import unroll
-from .._running.loops import checked_run
+from .._running.loops import check_run
 from .._words.calls import Call, CallAsync, call, call_async
 from .._words.commands import Interpreter, Stream, is_coroutine_function
 from .._words.failures import WORTH_ANOTHER_TRY, On
@@ -33,10 +33,10 @@ I = TypeVar("I", bound=Nat)  # noqa: E741
 
 @final
 class Backoff(Generic[I]):
-    """A way to try functions and blocks of code again; made by `backoff`.
+    """A decision on which failures to retry, how often, and after what waits; made by `backoff`.
 
-    It is immutable, and can be shared by any number of functions, threads and tasks. A call of a
-    function that it decorates runs a program: `at(rung).retry(call(function, ...))`.
+    It is immutable, so any number of functions, threads and tasks can share one. For each call of a
+    function it does the same as the program `at(rung).retry(call(function, ...))`.
     """
 
     __slots__ = (
@@ -62,7 +62,7 @@ class Backoff(Generic[I]):
         raise TypeError("Make it with backoff(...).")
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
-        """Decorate a function, a coroutine function or a method so that its calls are tried again.
+        """Decorate a function, a coroutine function or a method: calls that fail are tried again.
 
         >>> from ixbackoff import N3, backoff
         >>> @backoff(N3)
@@ -72,7 +72,7 @@ class Backoff(Generic[I]):
         8
 
         Raises:
-            TypeError: it is a generator function, or not a function.
+            TypeError: `function` is a generator function, or not a function.
         """
         if isinstance(function, type):
             raise TypeError(f"backoff on the class {function.__name__}: put it on its methods.")
@@ -80,14 +80,14 @@ class Backoff(Generic[I]):
         return retried
 
     def call(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Call `function`, again while it fails. The call of a coroutine function is to be awaited.
+        """Call `function`, and again while it fails; await the result of a coroutine function.
 
         >>> from ixbackoff import N3, backoff
         >>> backoff(N3).call(pow, 2, 5)
         32
 
         Raises:
-            TypeError: it is a generator function, or not a function.
+            TypeError: `function` is a generator function, or not a function.
         """
         answer: R = caller(self, function)(*args, **kwargs)
         return answer
@@ -95,7 +95,7 @@ class Backoff(Generic[I]):
     def program(
         self, function: Callable[P, A], /, *args: P.args, **kwargs: P.kwargs
     ) -> Program[I, Z, A, Call[A] | Delay]:
-        """Make the program that a call of `function` runs.
+        """Make the program that does the same as such a call.
 
         >>> from ixbackoff import N2, backoff, plan
         >>> print(plan(backoff(N2).program(pow, 2, 5)))
@@ -107,7 +107,9 @@ class Backoff(Generic[I]):
         """
         check_function(function)
         if is_coroutine_function(function):
-            raise TypeError(f"program({function!r}): of a coroutine function, it is program_async.")
+            raise TypeError(
+                f"program({function!r}): it is a coroutine function, use program_async."
+            )
         return self._program(call(function, *args, **kwargs))
 
     def program_async(
@@ -126,9 +128,9 @@ class Backoff(Generic[I]):
     def __iter__(self) -> Iterator[Try]:
         """Try a block of code: `for one_try in backoff(N3): with one_try: ...`.
 
-        A block that fails inside the `with` is tried again. A `break` after the `with` drops the
-        failure. Code in the loop outside of the `with` is not tried again, and may retry by itself.
-        A block is not ended at a deadline: `time_limit()` tells it what is left.
+        A failure inside the `with` is tried again; a `break` after the `with` drops it. Code beside
+        the `with` is not tried again, and may retry by itself. A deadline does not interrupt the
+        block: `time_limit()` tells it the seconds that are left.
 
         >>> from ixbackoff import N3, backoff
         >>> for one_try in backoff(N3):
@@ -139,7 +141,7 @@ class Backoff(Generic[I]):
         return Tries(*self._block(), interpreter()._handlers)
 
     def __aiter__(self) -> AsyncIterator[Try]:
-        """As `for`, in a coroutine: `async for one_try in backoff(N3): with one_try: ...`."""
+        """Try a block in a coroutine: `async for one_try in backoff(N3): with one_try: ...`."""
         return TriesAsync(*self._block(), interpreter_async()._handlers)
 
     def __repr__(self) -> str:
@@ -173,7 +175,7 @@ def backoff(
     within: float | None = None,
     budget: Budget | None = None,
 ) -> Backoff[I]:
-    """Try plain functions and blocks of code again while they fail.
+    """Try plain functions and blocks of code again while they fail, at most `rung` times.
 
     >>> from ixbackoff import N3, NotReady, backoff
     >>> from ixbackoff.schedules import Constant
@@ -188,18 +190,18 @@ def backoff(
     'page'
 
     Args:
-        rung: the most waits that there can be: `N3` for four tries, `FOREVER` for no end.
-        on: which failures are worth another try: an exception class, a tuple of them, or a
+        rung: the most waits that there can be, `N3` for four tries, `FOREVER` for no end.
+        on: the failures that are worth another try: an exception class, a tuple of them, or a
             predicate.
         schedule: the seconds of the waits.
-        within: the seconds that a call has in all, tries and waits.
-        budget: the budget that further tries are taken from; it can be shared with others.
+        within: the seconds that a call may take in all, tries and waits.
+        budget: the retry budget that pays for further tries; it can be shared.
 
     Raises:
         TypeError: `rung` is not a rung, `on` does not choose exceptions, `schedule` is not a
             schedule, or `budget` is not a budget.
-        ValueError: `within` is not above 0, or not finite; or the schedule is always the same and
-            gives no usable number of seconds.
+        ValueError: `within` is not above 0, or not finite; or the schedule draws no random numbers
+            and gives an unusable number of seconds.
     """
     made: Backoff[I] = object.__new__(UNTYPED)
     made._rung = rung
@@ -209,7 +211,7 @@ def backoff(
     made.within = within
     made.budget = budget
     made._generic = within is not None or budget is not None
-    checked_run(at(rung).give_up(), PLAIN, Interpreter, schedule, within, budget)
+    check_run(at(rung).give_up(), PLAIN, Interpreter, schedule, within, budget)
     begin = begins(schedule, made._top)
     made._descent = descents(made._top, *kinds_and_predicate(on), begin)
     return made

@@ -15,17 +15,17 @@ from .._words.commands import Command, Handlers, Misuse, Stream
 
 
 class Block(Command[None]):
-    """Run the block of code; the `for` loop around it answers."""
+    """A command to run the block of code; the `for` loop around the block answers it."""
 
     __slots__ = ()
 
 
 @final
 class Try:
-    """One try of a block of code: `with` it, what fails in the block is its failure.
+    """One try of a block of code: `with one_try:` around the block takes its failure.
 
     Attributes:
-        number: which try it is, from 1.
+        number: the number of the try, from 1.
     """
 
     __slots__ = ("_before", "_done", "_failure", "_left", "_mark", "_program", "_stream", "number")
@@ -62,7 +62,7 @@ class Try:
         self.leave()
         LEFT.set(self._before)
         self._done = True
-        # The loop, which asks for the next try, would take these for its own end.
+        # If the loop raised these when it is asked for the next try, it would seem to end.
         if isinstance(error, Exception) and not isinstance(
             error, StopIteration | StopAsyncIteration
         ):
@@ -74,11 +74,11 @@ class Try:
         return False
 
     def leave(self) -> None:
-        """The block does not run, or not any more."""
+        """Mark that the block does not run any more."""
         end(self._mark)
 
     def outcome(self) -> Exception | None:
-        """What failed, forgotten here.
+        """Return the block's failure, and forget it.
 
         Raises:
             Misuse: the block was not run.
@@ -90,12 +90,12 @@ class Try:
 
 
 class Loop:
-    """What asks `stream` how to go on after each try of the block.
+    """A loop that asks `stream` how to go on after each try of the block.
 
     Args:
-        program: which tries the block.
-        stream: its commands: the block, and what comes between.
-        handlers: they answer what comes between.
+        program: the program that tries the block.
+        stream: the program's commands: the block, and others between its tries.
+        handlers: the handlers that answer these others.
     """
 
     __slots__ = ("_handlers", "_last", "_left", "_number", "_program", "_stream")
@@ -119,9 +119,9 @@ class Loop:
 
     @contextmanager
     def _running(self) -> Generator[None]:
-        """What comes between runs here: nothing that may wait does so inside it.
+        """Mark that the commands between two tries run: nothing that may wait runs inside them.
 
-        The time limit that the stream tells is that of the block, and of nothing beside it.
+        The time limit that the stream sets is that of the block, not of code beside it.
         """
         before = LEFT.get()
         mine: Mark = [None]
@@ -138,7 +138,7 @@ class Loop:
             end(mine)
 
     def _between(self) -> Stream:
-        """What `stream` asks for before it asks for the block; whether it does."""
+        """Issue the commands of `stream` before the next try; return `False` if there is none."""
         stream, last = self._stream, self._last
         failure = None if last is None else last.outcome()
         command: Command[Any] | None = None
@@ -147,7 +147,7 @@ class Loop:
                 command = stream.send(None)
             else:
                 try:
-                    raise failure  # so that what breaks in a predicate says for which failure
+                    raise failure  # so that an error of a predicate has the failure as its context
                 except Exception:
                     command = stream.throw(failure)
             failure = None
@@ -168,7 +168,7 @@ class Loop:
 
 @final
 class Tries(Loop):
-    """The tries of a block, for `for`."""
+    """The tries of a block, for a `for` loop."""
 
     __slots__ = ()
 
@@ -185,9 +185,9 @@ class Tries(Loop):
 
 @final
 class TriesAsync(Loop):
-    """The tries of a block, for `async for`; the handlers may be awaited.
+    """The tries of a block, for an `async for` loop; the handlers may be awaited.
 
-    It is no generator: one of those would not be closed at once when the block returns.
+    It is not a generator, since a generator is not closed at once when the block returns.
     """
 
     __slots__ = ()

@@ -1,7 +1,7 @@
 """Calls of a plain function, again while it fails: the two loops, sync and async.
 
-They do what the program of such a call does, many times as fast; a law compares them. With a
-deadline, a budget or another interpreter they run that program.
+They do the same as the program of such a call, many times as fast; a law compares them. With a
+deadline, a budget or another interpreter they run that program instead.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ running, run_in, here, others = RUNNING.get, RUNNING.set, HERE, OTHERS.get
 
 
 def caller(backoff: Any, function: Any) -> Any:
-    """A function that calls `function` as `backoff` says."""
+    """Make a function that calls `function`, and again while it fails, as `backoff` says."""
     check_function(function)
     if is_coroutine_function(function):
         return caller_async(backoff, function)
@@ -65,7 +65,7 @@ def caller(backoff: Any, function: Any) -> Any:
                     sleep(seconds if seconds < LONGEST_SLEEP else LONGEST_SLEEP)
                     waited += seconds
                     k += 1
-            except StopIteration as failure:  # as of a handler
+            except StopIteration as failure:  # as if a handler had raised it
                 raise noted(stopped(failure), tries=k + 1, waits=k, waited=waited) from failure
             except Exception as failure:
                 noted(failure, tries=k + 1, waits=k, waited=waited)

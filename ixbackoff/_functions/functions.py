@@ -1,4 +1,4 @@
-"""Checks of what `backoff` is put on."""
+"""Checks of the functions that `backoff` is put on."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from .._words.commands import GENERATORS, Misuse, code_flags
 
 
 def check_function(function: Any) -> None:
-    """See that it can be tried again.
+    """Check that `function` can be tried again.
 
     Raises:
-        TypeError: it is no function that can be tried again.
+        TypeError: it is not a function, or it is a generator function.
     """
     name = getattr(function, "__name__", repr(function))
     kind = type(function).__name__
@@ -21,17 +21,16 @@ def check_function(function: Any) -> None:
         raise TypeError(f"backoff on {function!r}: it is for functions and methods.")
     if code_flags(function) & GENERATORS:
         raise TypeError(
-            f"backoff on {name}: it is a generator function, and what it had given before it "
-            "failed would be given again: try again what it calls, or collect what it gives into "
-            "a list."
+            f"backoff on {name}: it is a generator function, and after a failure it would yield "
+            "the first items again: put backoff on a function that it calls, or return a list."
         )
 
 
 def no_coroutine_function(function: Any, coroutine: Any) -> Misuse:
-    """The error of a function that gives a coroutine and does not say so."""
+    """Make the error for a function that returns a coroutine without being an `async def`."""
     coroutine.close()
     name = getattr(function, "__name__", repr(function))
     return Misuse(
-        f"backoff on {name}: it is not written with `async def`, yet it gave a coroutine, of which "
-        "nothing would be tried again: put it on the `async def` itself."
+        f"backoff on {name}: it is not written with `async def`, but it returned a coroutine, "
+        "which would not be tried again: put backoff on the `async def` itself."
     )

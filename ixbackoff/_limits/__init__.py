@@ -1,1 +1,1 @@
-"""Bounds on a stream of commands that come from outside: deadlines, budgets, no nesting."""
+"""Limits set from outside on a stream of commands: deadlines, budgets, no nesting."""

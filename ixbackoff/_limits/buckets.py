@@ -1,4 +1,4 @@
-"""How budgets count: the rules by which tokens are taken and given."""
+"""Token buckets: the rules by which budgets take and give tokens."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from .._words.checks import between
 from .._words.failures import Throttled
 
 TOKEN = 1000
-"""Tokens are counted in thousandths, in whole numbers, so that no total depends on the order."""
+"""Tokens are counted in whole thousandths, so no total depends on the order of its parts."""
 MOST = 10**9
 AFFORDED = "tokens with which a retry can be afforded"
 SLICES = 10
-INT_MAX = 2**31 - 1  # what a Scala Int is cut off at
+INT_MAX = 2**31 - 1  # the largest Int of Scala, in which Finagle counts
 
 
 class Rule:
-    """How a budget counts, in thousandths of tokens; the budget lets one thread in at a time.
+    """A rule by which a budget counts; the budget lets only one thread at a time call it.
 
     Attributes:
-        timed: whether it needs the time.
-        left: how many are left.
+        timed: true if it needs the time.
+        left: the thousandths of tokens that are left.
     """
 
     __slots__ = ()
@@ -30,24 +30,24 @@ class Rule:
     left: int
 
     def advance(self, now: float) -> None:
-        """It is `now`."""
+        """Note that the time is `now`, in seconds."""
 
     def begin(self) -> None:
-        """A program begins."""
+        """Count a program that begins."""
 
     def pay(self, failure: Exception) -> int | None:
-        """Take what a further try costs: so much, or nothing because too little is left."""
+        """Take the cost of a retry and return it; return `None` if too little is left."""
         raise NotImplementedError
 
     def succeed(self, paid: int | None) -> None:
-        """A program ended well; its last further try, if any, cost `paid`."""
+        """Count a program that succeeded; its last retry, if any, cost `paid`."""
 
     def fail(self) -> None:
-        """A program ended with a failure that may pass, and for which `pay` was not asked."""
+        """Count a program whose last failure may pass, if `pay` was not called for it."""
 
 
 class Tokens(Rule):
-    """A further try takes tokens, a success gives some."""
+    """A bucket from which a retry takes tokens, and to which a success gives some."""
 
     __slots__ = ("capacity", "cost", "left", "returned", "returned_after_retry", "throttled_cost")
 
@@ -95,7 +95,7 @@ class Tokens(Rule):
 
 
 class Failures(Rule):
-    """A failure takes a token, whether it is tried again or not, and a success gives some."""
+    """A bucket from which each failure takes a token, retried or not; a success gives some."""
 
     __slots__ = ("capacity", "left", "returned")
 
@@ -124,10 +124,11 @@ class Failures(Rule):
 
 
 class Requests(Rule):
-    """A program that begins gives a token, a further try takes some, and time undoes both.
+    """A bucket to which each program gives a token, and from which a retry takes some.
 
-    Time passes in slices, as long as a tenth of the `ttl`; what was given and taken in a slice is
-    forgotten when nine later ones are over. A clock that goes back stands still.
+    Both are forgotten after about `ttl` seconds. Time passes in slices of a tenth of the `ttl`; the
+    tokens given and taken in a slice are forgotten when nine later slices are over. While the clock
+    goes back, no time passes.
     """
 
     __slots__ = ("cost", "given", "left", "reserve", "since", "slice", "slices")
@@ -147,8 +148,8 @@ class Requests(Rule):
             )
         if min_retries_per_second == percent_can_retry == 0:
             raise ValueError(
-                "min_retries_per_second=0, percent_can_retry=0: nothing could ever be tried again; "
-                "give either of them."
+                "min_retries_per_second=0, percent_can_retry=0: nothing could ever be tried again: "
+                "make one of them more than 0."
             )
         self.given = TOKEN if percent_can_retry else 0
         self.cost = int(min(TOKEN / percent_can_retry, INT_MAX)) if percent_can_retry else TOKEN
@@ -183,14 +184,14 @@ class Requests(Rule):
 
     @override
     def succeed(self, paid: int | None) -> None:
-        """Nothing comes of it."""
+        """Count nothing: a success gives no tokens."""
 
     def __str__(self) -> str:
         return f"tokens left, a retry costs {shown(self.cost)}"
 
 
 def thousandths(name: str, tokens: float, least: int, most: int, what: str = "tokens") -> int:
-    """`tokens` in thousandths, if they are within these bounds, which are thousandths.
+    """Return `tokens` in thousandths, if they are within these bounds, in thousandths too.
 
     Raises:
         ValueError: they are not.

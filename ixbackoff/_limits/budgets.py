@@ -1,4 +1,4 @@
-"""Retry budgets, shared by many programs: when one is empty, a program fails at once."""
+"""Retry budgets, shared by many programs: when one is empty, a program fails without a retry."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ REFUSED = f"{NOTE} not tried again, the retry budget is empty"
 
 @final
 class Budget:
-    """What the further tries of many programs are taken from, so that they are few in an outage.
+    """A bucket of tokens that pays for the retries of many programs, so outages bring few of them.
 
-    It is a bucket of tokens. A program that is about to wait and try again takes some; when there
-    are too few, it fails at once, with the failure that it has, instead of waiting. A wait of a
-    program that is well (`.wait()`) costs nothing. Programs, threads and tasks share one budget
-    for each service that they depend on; `run` and `run_async` take it as `budget`.
+    A program that is about to wait and retry takes some tokens. If too few are left, it fails at
+    once, with the failure that it has, instead of waiting. A wait of a program that is well
+    (`.wait()`) costs nothing. Use one budget for each service, for all programs, threads and tasks
+    that depend on it; `run` and `run_async` take it as `budget`.
 
     >>> from ixbackoff import N3, Call, NotReady, at, call
     >>> from ixbackoff.testing import Virtual, always
@@ -36,20 +36,20 @@ class Budget:
     >>> budget
     <Budget: 0 of 2 tokens left, a retry costs 1>
 
-    A program that is cancelled is neither well nor failed: it gives nothing back and takes nothing
-    more. A budget is equal to itself only.
+    A cancelled program is neither well nor failed: it gives nothing back and takes nothing more. A
+    budget is equal only to itself.
 
     Args:
-        capacity: how many tokens there are, at most and to begin with.
-        cost: how many a further try takes.
-        throttled_cost: how many it takes after `Throttled`; as `cost` unless told.
-        returned: how many a program gives that ended well without a further try.
-        returned_after_retry: how many a program gives that ended well after further tries; what the
-            last of them took unless told.
+        capacity: tokens at the start and at most.
+        cost: tokens that a retry takes.
+        throttled_cost: tokens that a retry takes after `Throttled`; by default, `cost`.
+        returned: tokens that a program gives when it succeeds without a retry.
+        returned_after_retry: tokens that a program gives when it succeeds after retries; by
+            default, the cost of the last one.
 
     Raises:
-        ValueError: a number is out of its bounds: a capacity of 0.001 to 10**9, costs of 0.001 to
-            the capacity, and 0 to the capacity for what is given back.
+        ValueError: a number is out of its bounds: `capacity` is 0.001 to 10**9, a cost is 0.001 to
+            the capacity, and the tokens that a success gives are 0 to the capacity.
     """
 
     __slots__ = ("_lock", "_rule")
@@ -72,8 +72,8 @@ class Budget:
     def botocore() -> Budget:
         """500 tokens; a retry costs 14, after throttling 5; a success gives 1, or the last cost.
 
-        The constants are those of botocore 1.44.5, `botocore/retries/quota.py` and `standard.py`,
-        which keeps one for each client.
+        The constants are those of botocore 1.44.5, `botocore/retries/quota.py` and `standard.py`;
+        botocore keeps one budget for each client.
 
         >>> Budget.botocore()
         <Budget: 500 of 500 tokens left, a retry costs 14, after throttling 5>
@@ -82,24 +82,24 @@ class Budget:
 
     @staticmethod
     def grpc(max_tokens: float = 10, token_ratio: float = 0.1) -> Budget:
-        """Every failure takes 1 token, every success gives `token_ratio`; half have to be left.
+        """A failure takes 1 token, a success gives `token_ratio`; a retry needs more than half.
 
-        The rule is that of gRFC A6, "gRPC Retry Design" (`A6-client-retries.md`), and so are the
-        numbers of its example; it has one for each server name. In the long run nothing is tried
-        again while there are more failures than `token_ratio` of the successes. The failure that a
-        program ends with is counted, too, if it may pass: a `Transient`, `ConnectionError` or
-        `TimeoutError`.
+        The rule and the numbers of its example are those of gRFC A6, "gRPC Retry Design"
+        (`A6-client-retries.md`); gRPC keeps one budget for each server name. In the long run
+        nothing is retried while there are more failures than `token_ratio` times the successes. The
+        failure that a program ends with counts, too, if it may pass: a `Transient`,
+        `ConnectionError` or `TimeoutError`.
 
         >>> Budget.grpc()
         <Budget: 10 of 10 tokens left, a retry needs more than 5>
 
         Args:
-            max_tokens: how many there are, at most and to begin with.
-            token_ratio: how many a program gives that ended well; up to three decimal places.
+            max_tokens: tokens at the start and at most.
+            token_ratio: tokens that a success gives; up to three decimal places.
 
         Raises:
-            ValueError: `max_tokens` is not above 2, so that no failure could ever be tried again,
-                or `token_ratio` is not from 0.001 to `max_tokens`.
+            ValueError: `max_tokens` is not above 2, so no failure could ever be retried, or
+                `token_ratio` is not from 0.001 to `max_tokens`.
         """
         return _budget(Failures(max_tokens, token_ratio))
 
@@ -109,38 +109,38 @@ class Budget:
     ) -> Budget:
         """One retry for each 5 programs of the last 10 s, on top of 10 retries a second.
 
-        Each program that begins gives 1 token, a retry takes `1 / percent_can_retry`, and either is
-        forgotten after about `ttl`. The rule and its defaults are those of Finagle
-        (`RetryBudget.scala`) and its window in ten slices (`WindowedAdder.scala`). It needs
-        the time, so the interpreter has to answer `Now`.
+        Each program that begins gives 1 token, and a retry takes `1 / percent_can_retry`. Both are
+        forgotten after about `ttl` seconds. The rule and its defaults are those of Finagle
+        (`RetryBudget.scala`), and so is its window of ten slices (`WindowedAdder.scala`). The
+        budget needs the time, so the interpreter has to answer `Now`.
 
         >>> Budget.finagle()
         <Budget: 500 tokens left, a retry costs 5>
 
         Args:
-            ttl: seconds until it is forgotten what was given and taken, 1 to 60.
-            min_retries_per_second: how many retries can be made without any programs to give.
-            percent_can_retry: how many retries each program allows, 0 to 1000; as a ratio.
+            ttl: seconds after which given and taken tokens are forgotten, 1 to 60.
+            min_retries_per_second: retries a second that are allowed however few programs begin.
+            percent_can_retry: retries that each program allows, 0 to 1000; a ratio.
 
         Raises:
-            ValueError: a number is out of these bounds, or the last two are 0, so that nothing
-                could ever be tried again.
+            ValueError: a number is out of these bounds, or the last two are 0, so nothing could
+                ever be retried.
         """
         return _budget(Requests(ttl, min_retries_per_second, percent_can_retry))
 
     @property
     def timed(self) -> bool:
-        """Whether it needs the time."""
+        """True if the budget needs the time."""
         return self._rule.timed
 
     @property
     def left(self) -> float:
-        """How many tokens are left; where time gives and takes, when it was last asked for one."""
+        """The tokens that are left; if the budget is `timed`, as of the last time it was used."""
         with self._lock:
             return max(self._rule.left, 0) / TOKEN
 
     def open(self, now: float) -> Account:
-        """One program begins, at `now` seconds; at 0.0 if the budget is not `timed`."""
+        """Open the account of a program that begins at `now` seconds (0.0 if not `timed`)."""
         with self._lock:
             self._rule.advance(now)
             self._rule.begin()
@@ -152,10 +152,10 @@ class Budget:
 
 @final
 class Account:
-    """What one run of one program has with a budget.
+    """The account that one run of one program has with a budget.
 
     Attributes:
-        counted: whether what the program would now fail with has been counted already.
+        counted: true if the failure that the program would end with now is counted already.
     """
 
     __slots__ = ("_budget", "_paid", "counted")
@@ -166,7 +166,7 @@ class Account:
         self.counted = False
 
     def afford(self, failure: Exception, now: float) -> bool:
-        """Take the cost of a further try after `failure`, or say that it cannot be afforded."""
+        """Take the cost of a retry after `failure`; return `False` if too little is left."""
         rule = self._budget._rule
         with self._budget._lock:
             rule.advance(now)
@@ -178,7 +178,7 @@ class Account:
         return True
 
     def close(self, failure: BaseException | None, now: float) -> None:
-        """The program has ended: well (`None`), with its last failure, or cancelled."""
+        """Count the program's end: a success (`None`), its last failure, or a cancellation."""
         rule = self._budget._rule
         if failure is not None and (self.counted or not isinstance(failure, WORTH_ANOTHER_TRY)):
             return
@@ -191,12 +191,11 @@ class Account:
 
 
 def budgeted(stream: Stream, budget: Budget) -> Stream:
-    """`stream`, whose waits after failures are only begun if `budget` has what they cost.
+    """Pass `stream` on, but begin a wait after a failure only if `budget` can pay for the retry.
 
-    If it has not, the failure is thrown in where the wait would be, and nothing is tried again.
-    For a budget that needs the time, the time is asked at the beginning and before each such wait;
-    at the end it is told the last time that was asked. The account is closed once, however the
-    stream ends.
+    If it cannot, the failure is thrown into the stream in place of the wait, and nothing is
+    retried. A `timed` budget asks for the time at the start and before each such wait; the end is
+    counted at the last time asked for. The account is closed once, however the stream ends.
     """
     now: float = (yield CLOCK) if budget.timed else 0.0
     account = budget.open(now)
@@ -214,11 +213,11 @@ def budgeted(stream: Stream, budget: Budget) -> Stream:
                     if budget.timed:
                         now = yield CLOCK
                     if account.afford(asked, now):
-                        account.counted = True  # a wait that is broken off is followed by no try
+                        account.counted = True  # no try follows a wait that is broken off
                         answer = yield command
                         account.counted = False
                     else:
-                        failure = refused(asked)
+                        failure = noted_refusal(asked)
             except BaseException as error:
                 failure = error
             asked = None
@@ -235,9 +234,9 @@ def budgeted(stream: Stream, budget: Budget) -> Stream:
         command = CLOCK
 
 
-def refused(failure: Exception) -> Exception:
-    """`failure`, with a note of why nothing is tried again, and without those of a run before."""
-    with suppress(Exception):  # there are exceptions that take no note
+def noted_refusal(failure: Exception) -> Exception:
+    """Return `failure`, with a note that the budget is empty in place of notes of earlier runs."""
+    with suppress(Exception):  # some exceptions take no note
         notes = getattr(failure, "__notes__", [])
         notes[:] = [note for note in notes if not note.startswith(NOTE)]
         failure.add_note(REFUSED)
@@ -245,7 +244,7 @@ def refused(failure: Exception) -> Exception:
 
 
 def _budget(rule: Rule) -> Budget:
-    """The one place where budgets of other rules are made."""
+    """Make a budget that counts by another rule."""
     made = object.__new__(Budget)
     made._rule = rule
     made._lock = RLock()

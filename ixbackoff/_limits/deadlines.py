@@ -13,20 +13,20 @@ from .._words.failures import WORTH_ANOTHER_TRY, DeadlineExceeded
 from .._words.vocabulary import CLOCK, Delay
 
 NOTE = "ixbackoff:"
-"""The beginning of each note that is added to a failure."""
+"""The prefix of each note that is added to a failure."""
 
 
 class Limit:
-    """So many seconds for a part of a run: for the whole of it, or for one attempt.
+    """A limit on the seconds of a part of a run: of the whole run, or of one attempt.
 
     Attributes:
-        deadline: the time at which it ends, on the clock of the interpreter.
-        seconds: how many it has in all.
-        whole: whether it is for the whole run.
-        over: whether the part was told that its time is over.
-        ending: whether the part was told to end, by this limit or otherwise, and now cleans up.
-        where: the command at which its time was over, for whoever reads of it.
-        refused: the time when it was too late for the next command, if none was running.
+        deadline: the time at which the part has to end, on the interpreter's clock.
+        seconds: the seconds that the part has in all.
+        whole: true if the part is the whole run.
+        over: true once the part was told that its time is over.
+        ending: true while the part cleans up, since it was told to end by this limit or otherwise.
+        where: the command at which the time was over, as the error message says it.
+        refused: the time at which the next command was refused, if none was running.
         cause: the failure of the command that was running, if one was.
     """
 
@@ -42,17 +42,17 @@ class Limit:
         self.cause: Exception | None = None
 
     def expire(self, where: str = "", refused: float | None = None) -> Expired:
-        """Its time is over."""
+        """Note that the time is over, and return the exception to throw into the part."""
         self.over = True
         if where:
             self.where, self.refused = where, refused
         return Expired(self)
 
     def exceeded(self, outcome: BaseException | None) -> DeadlineExceeded:
-        """The failure of the part that was ended, with the notes of its own failure."""
+        """Make the failure of a part whose time was over, with the notes of its own failure."""
         made = DeadlineExceeded(f"not done within {self.seconds:g} s{self.where}")
         made.refused = self.refused
-        with suppress(Exception):  # there are exceptions that take no note
+        with suppress(Exception):  # some exceptions take no note
             for note in getattr(outcome, "__notes__", ()):
                 made.add_note(note)
         return made
@@ -61,8 +61,8 @@ class Limit:
 class Expired(BaseException):
     """Thrown into a part of a run whose time is over.
 
-    It is not a failure there, so nothing recovers from it and goes on: the `finally` blocks run,
-    with the commands in them, as they do when a program is cancelled.
+    It is not a failure, so nothing recovers from it. Only `finally` blocks run, with the commands
+    in them, as they do when a program is cancelled.
     """
 
     def __init__(self, limit: Limit) -> None:
@@ -84,10 +84,10 @@ LEFT: ContextVar[Left | None] = ContextVar("ixbackoff_left", default=None)
 
 
 def time_limit() -> float | None:
-    """For handlers: the seconds that the command may take, from when it was issued.
+    """Return the seconds that a command may take from when it was issued: for its handler.
 
-    `None` if nothing limits it. A handler gives it to what it calls, as a time-out; one that is
-    awaited is cancelled when it is over.
+    `None` means that nothing limits it. A handler passes the seconds on as a time-out. An awaited
+    handler is cancelled when they are over.
 
     >>> from ixbackoff import N0, Log, Now, at
     >>> clock = Now.handled_by(lambda command: 0.0)
@@ -99,7 +99,7 @@ def time_limit() -> float | None:
 
 
 def checked_seconds(name: str, seconds: float | None) -> float | None:
-    """`seconds`, if so many can be given.
+    """Return `seconds`, if they can be a limit.
 
     Raises:
         ValueError: they are not a number, not finite, or not above 0.
@@ -113,7 +113,7 @@ def checked_seconds(name: str, seconds: float | None) -> float | None:
 
 
 def timely(command: Command[Any], limits: Sequence[Limit]) -> Stream:
-    """Issue `command`, which has to be answered in the time that these limits leave.
+    """Issue `command`, which has to be answered within these limits.
 
     The innermost limit is the last. A part that was told to end cleans up without a limit.
     """
@@ -137,7 +137,7 @@ def timely(command: Command[Any], limits: Sequence[Limit]) -> Stream:
 
 
 def in_time(command: Command[Any], limits: Sequence[Limit]) -> Stream:
-    """Issue `command`, unless a deadline has passed; its handler is told how long it may take."""
+    """Issue `command`, unless a deadline has passed, and tell its handler how long it may take."""
     now: float = yield CLOCK
     kind = command.__class__.__name__
     for limit in reversed(limits):
@@ -152,28 +152,28 @@ def in_time(command: Command[Any], limits: Sequence[Limit]) -> Stream:
         try:
             LEFT.set(mine)
             return (yield command)
-        except WORTH_ANOTHER_TRY as error:  # a bug stays one, also when it comes late
+        except WORTH_ANOTHER_TRY as error:  # a bug stays a bug, even after the deadline
             mine.over = True
             later: float = yield CLOCK
             for limit in limits:
-                # The sum of now and what is left may be rounded to a little less.
+                # Adding the seconds that are left to `now` may round to a little less.
                 if later >= min(limit.deadline, now + (limit.deadline - now)):
                     limit.cause = error
                     raise limit.expire(f" ({kind} was running)") from error
             raise
         finally:
             mine.over = True
-    finally:  # the second, since Ctrl-C may come at the beginning of the first
+    finally:  # a second one, since Ctrl-C may come at the beginning of the first
         mine.over = True
-        if LEFT.get() is mine:  # a stream that the collector closes is closed anywhere
+        if LEFT.get() is mine:  # the collector may close a stream in another context
             LEFT.set(before)
 
 
 def wait_in_time(wait: Any, limit: Limit) -> Stream:
-    """Issue a wait, unless it leaves no time for what follows it."""
+    """Issue a wait, unless it leaves no time for the command after it."""
     if limit.over:
         raise limit.expire()
-    limit.ending = False  # a program that goes on to wait has not ended
+    limit.ending = False  # a program that waits is no longer cleaning up
     try:
         check_wait(wait, limit.deadline - (yield CLOCK), limit.seconds)
         return (yield wait)
@@ -182,7 +182,7 @@ def wait_in_time(wait: Any, limit: Limit) -> Stream:
 
 
 def check_wait(wait: Any, left: float, seconds: float) -> None:
-    """Give up, with the last failure, rather than begin a wait that ends too late.
+    """Raise the last failure instead of beginning a wait that would end too late.
 
     After a wait that follows a failure there has to be time for another try.
     """
@@ -193,7 +193,7 @@ def check_wait(wait: Any, left: float, seconds: float) -> None:
     if failure is None:
         raise DeadlineExceeded(f"not done within {seconds:g} s: {said}")
     try:
-        with suppress(Exception):  # there are exceptions that take no note
+        with suppress(Exception):  # some exceptions take no note
             failure.add_note(f"{NOTE} not tried again: {said}")
         raise failure
     finally:

@@ -1,4 +1,4 @@
-"""The event loop that runs in this thread; neither library is imported before the caller has."""
+"""The event loop that runs in this thread, found without importing asyncio or trio."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from types import ModuleType
 
 
 def running() -> tuple[ModuleType | None, ModuleType | None]:
-    """`asyncio` or `trio`, whichever runs this: (asyncio, None), (None, trio) or neither."""
+    """Return the library that runs the caller: (asyncio, None), (None, trio) or (None, None)."""
     trio, asyncio = sys.modules.get("trio"), sys.modules.get("asyncio")
     if trio is not None and trio.lowlevel.in_trio_run():
         return None, trio

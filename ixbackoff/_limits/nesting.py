@@ -1,8 +1,8 @@
-"""No retry in a retry, at run time: what may wait marks that it runs, and looks for such a mark.
+"""No retry inside a retry, at run time: a run that may wait sets a mark, and first looks for one.
 
-The mark is in the context, so tasks and threads that a handler begins with a copy of its context
-see it. A handler that runs something in another context is seen in its thread, where the stack of
-frames has the last word: other tasks of an event loop, and greenlets, are not inside.
+The mark is in the context, so tasks and threads that a handler starts with a copy of its context
+see it. If a handler runs something in another context, the thread tells that a run goes on there.
+The stack of frames then decides: other tasks of an event loop, and greenlets, are not inside.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .._words.commands import Misuse
 from .eventloop import running
 
 Mark: TypeAlias = list[object]
-"""The program that runs; in its place is `None` when it is over, for all who have a copy."""
+"""A list of one item: the program that runs, or `None` once it is over, in every copy."""
 
 OVER: Mark = [None]
 
@@ -33,22 +33,22 @@ RUNNING: ContextVar[Mark] = ContextVar("ixbackoff_running", default=OVER)
 HERE = Thread()
 
 BEGINNERS: dict[int, CodeType] = {}
-"""The code of functions that run something that may wait, by its id, since its hash is slow."""
+"""The code of functions that run programs that may wait, by id, since hashing code is slow."""
 
 
 def begins(code: CodeType) -> None:
-    """A function with this code runs something that may wait, and calls its mark `mine`."""
+    """Register the code of a function that runs what may wait, and names its mark `mine`."""
     BEGINNERS[id(code)] = code
 
 
 def begin(mine: Mark, program: object, *, awaits: bool = False) -> None:
-    """A program that may wait begins to run; no other one runs inside it until its `end`.
+    """Mark that a program that may wait runs; no other one may run inside it until its `end`.
 
-    The caller calls this in a `try`, and `end` in its `finally`, and once more around that, since
+    Call this in a `try` whose `finally` calls `end`, and put another such `try` around that, since
     Ctrl-C may come between any two instructions.
 
     Raises:
-        Misuse: it is inside another one itself.
+        Misuse: it runs inside another one itself.
     """
     last = HERE.last
     if RUNNING.get()[0] is not None or last[0][0] is not None or last[1]:
@@ -62,15 +62,15 @@ def begin(mine: Mark, program: object, *, awaits: bool = False) -> None:
 
 
 def end(mine: Mark) -> None:
-    """It is over."""
+    """Mark that the program is over."""
     mine[0] = None
 
 
 def check_alone() -> None:
-    """Check that nothing that may wait runs around the caller.
+    """Check that the caller is not inside a program that may wait.
 
     Raises:
-        Misuse: something does.
+        Misuse: it is.
     """
     if RUNNING.get()[0] is not None or runs_around():
         raise multiplied()
@@ -78,7 +78,7 @@ def check_alone() -> None:
 
 
 def runs_around() -> bool:
-    """Whether one of the `BEGINNERS` is on the stack, with something that runs."""
+    """Return whether one of the `BEGINNERS` is on the stack with a program that runs."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if id(frame.f_code) in BEGINNERS and frame.f_locals.get("mine", OVER)[0] is not None:
@@ -88,7 +88,7 @@ def runs_around() -> bool:
 
 
 def check_begun(program: object) -> None:
-    """Check that a stream of commands with waits is not answered inside another program.
+    """Check that a program that may wait is not begun inside another one.
 
     Raises:
         Misuse: it would be.
@@ -99,6 +99,6 @@ def check_begun(program: object) -> None:
 
 def multiplied() -> Misuse:
     return Misuse(
-        "What waits and tries again cannot run inside another one, or their retries would "
-        "multiply: let the outer one alone try again."
+        "A program or function that waits and tries again cannot run inside another one, or their "
+        "retries would multiply: let only the outer one try again."
     )

@@ -8,15 +8,15 @@ from .._words.commands import Misuse
 from .._words.nat import name_of
 
 Position: TypeAlias = int | None
-"""How many waits are left; `ENDLESS` on a ladder without end, `None` where only the run tells."""
+"""The number of waits left: `ENDLESS` on a ladder without end, `None` if only the run can tell."""
 
 
 class Step:
-    """One step.
+    """A step of an attempt or of a program.
 
     Attributes:
-        start: the rung where it has to stand, if it says so.
-        waits: whether it can issue a `Delay`; `None` where only the run will tell.
+        start: the rung where the step has to stand, if there is only one.
+        waits: true if the step can issue a `Delay`; `None` if only the run can tell.
     """
 
     __slots__ = ()
@@ -24,7 +24,7 @@ class Step:
     waits: bool | None = False
 
     def below(self, rung: Position) -> Position:
-        """The rung after this step, when it stands at `rung`.
+        """Return the rung after this step, when it stands at `rung`.
 
         Raises:
             Misuse: the step cannot stand there.
@@ -32,13 +32,13 @@ class Step:
         return rung
 
     def bound(self, rung: int) -> int:
-        """A rung that the run is not above after this step, when it is not above `rung` before."""
+        """Return an upper bound of the rung after this step, given one of the rung before it."""
         below = self.below(rung)
         return rung if below is None else below
 
 
 class Chain:
-    """An immutable list of steps: it grows at its end in constant time and shares its beginning."""
+    """An immutable list of steps that grows at its end in constant time, sharing its beginning."""
 
     __slots__ = ("_before", "_flat", "_last")
     _before: Chain | None
@@ -46,7 +46,7 @@ class Chain:
     _flat: tuple[Step, ...] | None
 
     def steps(self) -> tuple[Step, ...]:
-        """All steps from the first to the last; flattened once, in linear time."""
+        """Return all steps from the first to the last; flattened once, in linear time."""
         if self._flat is None:
             reverse: list[Step] = []
             chain: Chain | None = self
@@ -84,22 +84,22 @@ class Ladder(Chain):
 
     @property
     def start(self) -> int:
-        """How many waits are left where it starts; `ENDLESS` on a ladder without end."""
+        """The number of waits left where it starts; `ENDLESS` on a ladder without end."""
         return self._start
 
     @property
     def end(self) -> Position:
-        """How many waits are left where it ends; `None` where only the run will tell."""
+        """The number of waits left where it ends; `None` if only the run can tell."""
         return self._end
 
     @property
     def bound(self) -> int:
-        """How many waits are left at most where it ends."""
+        """The most waits that can be left where it ends."""
         return self._bound
 
     @property
     def waits(self) -> bool | None:
-        """Whether it can wait; `None` where only the run will tell."""
+        """True if it can wait; `None` if only the run can tell."""
         return self._waits
 
 
@@ -107,7 +107,7 @@ C = TypeVar("C", bound=Chain)
 
 
 def chain(kind: type[C], before: Chain | None, last: Step | None) -> C:
-    """Make a chain; the one place where they, and so attempts, are made."""
+    """Make a chain; every chain, and so every attempt and program, is made here."""
     made = object.__new__(kind)
     made._before = before
     made._last = last
@@ -143,10 +143,10 @@ def longer(kind: type[L], before: Ladder, last: Step) -> L:
 
 
 def continued(following: Ladder, rung: Position) -> Position:
-    """The rung where `following` ends, when it begins at `rung`.
+    """Return the rung where `following` ends, when it begins at `rung`.
 
     Raises:
-        Misuse: it begins elsewhere.
+        Misuse: it begins at another rung.
     """
     if rung is not None:
         check_start(following.start, rung)

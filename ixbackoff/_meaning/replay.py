@@ -1,4 +1,4 @@
-"""Going on where a stream of commands failed, by giving it the answers that it had."""
+"""Resuming a stream of commands where it failed, by giving it the answers that it had."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .._words.vocabulary import CLOCK, Together
 
 
 class Entry(NamedTuple):
-    """A command that was issued, and what came of it."""
+    """A command that was issued, with its answer or its failure."""
 
     command: Command[Any]
     answer: Any
@@ -22,8 +22,8 @@ class Entry(NamedTuple):
 class Diverged(Misuse):
     """A resumed attempt issued another command than it did before.
 
-    Between its commands an attempt may only compute: what depends on the time, on chance or on
-    anything outside has to be asked for by a command, so that its answer can be given again.
+    Between its commands an attempt may only compute. Ask for anything that depends on the time, on
+    chance or on outside state by a command, so that its answer can be given again.
 
     >>> from itertools import count
     >>> from ixbackoff import N1, Do, Log, NotReady, at, attempt
@@ -41,17 +41,17 @@ class Diverged(Misuse):
 
 
 def replay(stream: Stream, log: list[Entry]) -> Stream:
-    """`stream`, answered from `log` as far as it goes and then from outside, which `log` keeps.
+    """Answer `stream` from `log` as far as it goes, then from outside; add new answers to `log`.
 
-    When `stream` fails, what came of the command that failed is taken out of `log`, so that the
-    next replay asks it again.
+    When `stream` fails, the entry of the command that failed and all later ones are removed from
+    `log`, so that the next replay asks them again.
 
     Raises:
         Diverged: `stream` does not issue the commands of `log`.
     """
     position = 0
     now: Any = None
-    places: dict[float, int] = {}  # where in `log` each time was told first
+    places: dict[float, int] = {}  # the place in `log` where each time was first given
     answer: Any = None
     failure: BaseException | None = None
     try:
@@ -75,7 +75,7 @@ def replay(stream: Stream, log: list[Entry]) -> Stream:
                         f"{known!r}; ask for time, chance and outside state by commands, or use "
                         "retry."
                     )
-                    log = []  # what it issues now, to clean up, is asked outside
+                    log = []  # its cleaning up is answered from outside
             else:
                 answer = failure = None
                 try:
@@ -95,10 +95,10 @@ def replay(stream: Stream, log: list[Entry]) -> Stream:
 
 
 def _failed_at(error: BaseException, log: list[Entry], places: dict[float, int]) -> int:
-    """The place in `log` of the command whose failure became `error`, or that came too late to ask.
+    """Find the place in `log` of the command whose failure became `error`, or that came too late.
 
-    If none did, the attempt itself judged what it was answered: it is that of the last command that
-    was answered anything, since `None` tells nothing to judge by.
+    If there is none, the attempt failed because of an answer that it judged. That is taken to be
+    the last answer but `None`, which has nothing to judge by.
     """
     cause: BaseException | None = error
     seen: set[int] = set()
@@ -110,16 +110,16 @@ def _failed_at(error: BaseException, log: list[Entry], places: dict[float, int])
         if isinstance(cause, DeadlineExceeded) and cause.refused in places:
             return places[cause.refused]
         cause = cause.__cause__ or cause.__context__
-    told = [place for place, entry in enumerate(log) if entry.answer is not None or entry.failure]
-    return max(told, default=0)
+    judged = [place for place, entry in enumerate(log) if entry.answer is not None or entry.failure]
+    return max(judged, default=0)
 
 
 def _same(known: Command[Any], command: Command[Any]) -> bool:
-    """Whether a replayed attempt issued the command that it had issued."""
+    """Return whether a replayed attempt issued the same command as before."""
     if known.__class__ is not command.__class__:
         return False
     if isinstance(known, Calling) and isinstance(command, Calling):
-        # A function written inside the attempt is made anew by each run; what it is made of is not.
+        # Each run makes a function that is written inside the attempt anew, from the same parts.
         return (_made_of(known.function), known.arguments, known.keywords) == (
             _made_of(command.function),
             command.arguments,

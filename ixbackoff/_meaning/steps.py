@@ -1,6 +1,7 @@
 """The kinds of steps that attempts and programs are made of, untyped by rung.
 
-A step holds its arguments and knows how far down it goes; its meaning stands in `semantics`.
+A step holds its arguments and knows how far down it goes; its meaning is in `semantics`. "Well:" or
+"Failed:" in a docstring is the state in which the run takes the step; else the step is passed over.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ Function: TypeAlias = Callable[..., Any]
 
 
 class Limited:
-    """An effect that has so many seconds, each time that it is performed."""
+    """An effect with a limit of seconds, each time that it is performed."""
 
     __slots__ = ("chain", "seconds")
 
@@ -45,7 +46,7 @@ class Start(Step):
     """Well: start a generator function.
 
     Attributes:
-        fresh: whether each call makes a generator of its own, as one written with `yield` does.
+        fresh: true if each call makes a new generator, as a function written with `yield` does.
     """
 
     __slots__ = ("arguments", "fresh", "function", "keywords")
@@ -69,7 +70,7 @@ class Then(Step):
 
 
 class Map(Step):
-    """Well: the value becomes what the function makes of it."""
+    """Well: apply the function to the value."""
 
     __slots__ = ("function",)
 
@@ -91,9 +92,9 @@ class Joint(Step):
     """Go on with the program that the function makes.
 
     Attributes:
-        known: that program, if it is always the same.
-        start: the rung where it starts, if that is known,
-        end: and where it ends.
+        known: the program, if it is always the same.
+        start: the rung where it starts, if that is known.
+        end: the rung where it ends, if that is known.
     """
 
     __slots__ = ("end", "function", "known", "start", "waits")
@@ -140,7 +141,7 @@ class OrBind(Joint):
 
 
 class Backoff(Step):
-    """Failed, and the failure is chosen: wait. One rung down in any case."""
+    """Failed, and the failure is chosen: wait. Goes one rung down in any case."""
 
     __slots__ = ("chosen",)
     waits = True
@@ -153,7 +154,7 @@ class Backoff(Step):
 
 
 class Wait(Step):
-    """Well: wait. One rung down in any case."""
+    """Well: wait. Goes one rung down in any case."""
 
     __slots__ = ()
     waits = True
@@ -163,7 +164,7 @@ class Wait(Step):
 
 
 class Skip(Step):
-    """One rung down."""
+    """Go one rung down without a wait."""
 
     __slots__ = ()
 
@@ -202,18 +203,18 @@ class Retry(Step):
         return 0
 
     def on(self, rung: int) -> Any:  # noqa: ARG002
-        """The effect that is tried on `rung`."""
+        """Return the effect that is tried on `rung`."""
         return self.effect
 
 
 class Resume(Retry):
-    """As `Retry`, but a further try goes on at the command that failed."""
+    """Do as `Retry`, but go on at the command that failed."""
 
     __slots__ = ()
 
 
 class Vary(Retry):
-    """As `Retry`, with the effect that the function makes of each rung."""
+    """Do as `Retry`, with the effect that the function makes of each rung."""
 
     __slots__ = ("function",)
 
@@ -226,7 +227,7 @@ class Vary(Retry):
 
 
 class GiveUp(Step):
-    """Down to the last rung."""
+    """Go down to the last rung without a wait."""
 
     __slots__ = ()
 
@@ -249,10 +250,10 @@ def _one_down(rung: Position, step: str) -> Position:
 
 
 def checked_effect(effect: Any) -> Any:
-    """`effect`, if it can be tried at a rung.
+    """Return `effect`, if it can be tried at a rung.
 
     Raises:
-        Misuse: it cannot, and why.
+        Misuse: it cannot.
     """
     if isinstance(effect, Delay):
         raise Misuse("Only the ladder waits: use .backoff(), .wait() or .retry(...).")
@@ -268,7 +269,7 @@ def checked_effect(effect: Any) -> Any:
         )
     if isinstance(effect, EFFECTS):
         return effect
-    # An effect of another kind has an `__iter__` written in Python; strings and lists have not.
+    # An effect of a user's own has an `__iter__` written in Python; strings and lists do not.
     if isinstance(effect, type) or not hasattr(getattr(effect, "__iter__", None), "__code__"):
         hint = "; call it first, or write call(function, ...)" if callable(effect) else ""
         raise Misuse(f"{effect!r} is not a command or an attempt{hint}.")
@@ -276,9 +277,9 @@ def checked_effect(effect: Any) -> Any:
 
 
 def fresh(task: Any, function: Any) -> Any:
-    """`task`, if it is a generator that has not begun.
+    """Return `task`, if it is a generator that has not begun.
 
-    One that is stored has ended at the second try, and would seem to answer `None`.
+    A stored generator is over at the second try, and would seem to answer `None`.
 
     Raises:
         Misuse: it is not.
@@ -292,17 +293,17 @@ def fresh(task: Any, function: Any) -> Any:
         )
     if task.gi_frame is None or task.gi_suspended or task.gi_running:
         raise Misuse(
-            f"The attempt {name} gave a generator that had run before: make a new one for each "
+            f"The attempt {name} returned a generator that had run before: make a new one for each "
             "try, with @attempt."
         )
     return task
 
 
-def joined(following: object, operator: str, instead: str) -> tuple[Function, Ladder]:
-    """The function and the program of a step that goes on with a known program.
+def known_program(following: object, operator: str, instead: str) -> tuple[Function, Ladder]:
+    """Make the arguments of a step that goes on with a known program: a function, the program.
 
     Raises:
-        Misuse: it is not a program.
+        Misuse: `following` is not a program.
     """
     if not isinstance(following, Ladder):
         raise Misuse(
@@ -317,7 +318,7 @@ def joined(following: object, operator: str, instead: str) -> tuple[Function, La
 
 
 def annotated(function: Any) -> tuple[Position, Position]:
-    """The rungs between which the program runs that `function` returns, if it is annotated.
+    """Read from annotations where the program that `function` returns starts and ends.
 
     >>> from ixbackoff import N0, N2, Program
     >>> def ask(answer: str) -> Program[N2, N0, str]: ...
@@ -345,7 +346,7 @@ def _position(rung: Any) -> Position:
 
 
 def checked_function(function: Any) -> Any:
-    """`function`, if it can be called.
+    """Return `function`, if it can be called.
 
     Raises:
         Misuse: it cannot.

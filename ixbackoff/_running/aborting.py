@@ -1,4 +1,4 @@
-"""What ends a handler from outside, when another effect at the same time has failed."""
+"""Aborting the handlers of a thread, when another effect at the same time has failed."""
 
 from __future__ import annotations
 
@@ -7,49 +7,49 @@ from contextlib import suppress
 from contextvars import ContextVar
 
 
-class Ending:
-    """Whether the effects of a thread are to end, and what makes its handler see it.
+class Abort:
+    """A request to abort effects that run at the same time, with callbacks that interrupt handlers.
 
-    >>> ending = Ending()
-    >>> ending.by(lambda: print("shut"))
-    >>> ending.begin()
+    >>> abort = Abort()
+    >>> abort.on_request(lambda: print("shut"))
+    >>> abort.request()
     shut
-    >>> ending.by(lambda: print("shut at once"))
+    >>> abort.on_request(lambda: print("shut at once"))
     shut at once
 
     Attributes:
-        begun: whether they are to.
+        requested: true once the effects are to be aborted.
     """
 
-    __slots__ = ("_ends", "begun")
+    __slots__ = ("_callbacks", "requested")
 
     def __init__(self) -> None:
-        self._ends: list[Callable[[], object]] = []
-        self.begun = False
+        self._callbacks: list[Callable[[], object]] = []
+        self.requested = False
 
-    def by(self, end: Callable[[], object]) -> None:
-        """Call `end` when they are to end, from another thread; at once if they are already."""
-        self._ends.append(end)
-        if self.begun:
-            self.begin()
+    def on_request(self, callback: Callable[[], object]) -> None:
+        """Call `callback` at the request, from another thread; at once if it was made already."""
+        self._callbacks.append(callback)
+        if self.requested:
+            self.request()
 
-    def begin(self) -> None:
-        """From now on they are to end."""
-        self.begun = True
-        while self._ends:
+    def request(self) -> None:
+        """Abort the effects: call every callback once."""
+        self.requested = True
+        while self._callbacks:
             with suppress(IndexError, OSError):  # another thread was first; it is closed already
-                self._ends.pop()()
+                self._callbacks.pop()()
 
 
-ENDING: ContextVar[Ending | None] = ContextVar("ixbackoff_ending", default=None)
+ABORT: ContextVar[Abort | None] = ContextVar("ixbackoff_abort", default=None)
 
 
-def check_goes_on() -> None:
-    """For handlers that look from time to time.
+def check_not_aborted() -> None:
+    """Check that a handler may go on; for handlers that look from time to time.
 
     Raises:
-        ConnectionAbortedError: they are to end.
+        ConnectionAbortedError: its effect is to be aborted.
     """
-    ending = ENDING.get()
-    if ending is not None and ending.begun:
-        raise ConnectionAbortedError("ended, since another effect at the same time has failed")
+    abort = ABORT.get()
+    if abort is not None and abort.requested:
+        raise ConnectionAbortedError("aborted, since another effect at the same time has failed")

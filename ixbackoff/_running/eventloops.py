@@ -1,4 +1,4 @@
-"""The services of asyncio and trio: tasks, time-outs, shields, and the time."""
+"""Tasks, time-outs, shields and the time, by asyncio or trio, whichever runs the caller."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ S = TypeVar("S")
 
 
 def shielded() -> AbstractContextManager[object]:
-    """Where a cancelled program's last commands run: cancelled once, they are not cancelled again.
+    """Make a block in which the last commands of a cancelled program are not cancelled again.
 
-    Plain asyncio cancels once; trio, and anyio on asyncio, cancel at every await until shielded.
+    Plain asyncio cancels once. trio, and anyio on asyncio, cancel at every await unless shielded.
     """
     asyncio, trio = running()
     library = trio
@@ -32,7 +32,7 @@ def shielded() -> AbstractContextManager[object]:
 
 
 def now() -> float:
-    """Seconds on the clock that `sleep` goes by, which trio and loops of tests may have chosen."""
+    """Return the seconds on the clock of `sleep`, which trio or a test's loop may have replaced."""
     asyncio, trio = running()
     if trio is not None:
         seconds: float = trio.current_time()
@@ -43,11 +43,11 @@ def now() -> float:
     return seconds
 
 
-async def ended_after(seconds: float, answer: Awaitable[A]) -> A:
-    """The answer, if it comes in so many seconds; what gives it is cancelled then.
+async def with_timeout(seconds: float, answer: Awaitable[A]) -> A:
+    """Await `answer`, and cancel it if it takes longer than `seconds`.
 
     Raises:
-        TimeoutError: it did not come.
+        TimeoutError: it was cancelled.
     """
     asyncio, trio = running()
     if asyncio is not None:
@@ -65,8 +65,8 @@ async def all_tasks(
 ) -> None:
     """Await `work(place, item)` for all items, each in a task of its own.
 
-    What one fails with goes into `failures`, and the others are cancelled. A cancellation from
-    outside reaches all of them, and is raised when they have ended.
+    If one fails, its failure is added to `failures` and the others are cancelled. A cancellation
+    from outside reaches all of them, and is raised when they have ended.
 
     Raises:
         Misuse: neither asyncio nor trio is running.
@@ -86,8 +86,8 @@ async def asyncio_tasks(
     items: Sequence[S],
     failures: list[BaseException],
 ) -> None:
-    # A TaskGroup drops a cancellation when a task fails while it is ended, takes a task that was
-    # cancelled by itself for one that has ended well, and leaves cycles.
+    # A TaskGroup will not do: it drops a cancellation if a task fails meanwhile, takes a task that
+    # cancelled itself for a success, and leaves reference cycles.
     async def one(place: int, item: S) -> None:
         try:
             await work(place, item)
@@ -107,7 +107,7 @@ async def asyncio_tasks(
     tasks: list[Any] = []
     for place, item in enumerate(items):
         tasks.append(asyncio.create_task(one(place, item)))
-    if failures:  # of one that was over at once
+    if failures:  # an eager task may have failed before the others were created
         end()
     cancellation: BaseException | None = None
     try:

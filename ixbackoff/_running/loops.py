@@ -26,7 +26,7 @@ from .._words.commands import (
 from .._words.nat import name_of
 from .._words.vocabulary import Delay, Now, Together
 from ..schedules.kinds import Schedule, check_schedule
-from .eventloops import ended_after, shielded
+from .eventloops import shielded, with_timeout
 from .together import in_tasks, in_threads
 
 AnyInterpreter: TypeAlias = Interpreter[Any] | AsyncInterpreter[Any]
@@ -39,8 +39,8 @@ def run(
     within: float | None = None,
     budget: Budget | None = None,
 ) -> Any:
-    """The program's value, or its last failure."""
-    checked_run(program, interpreter, Interpreter, schedule, within, budget)
+    """Run a program: return its value, or raise its last failure."""
+    check_run(program, interpreter, Interpreter, schedule, within, budget)
     in_place, handlers = interpreter._in_place, interpreter._handlers
     stream = unrolled(program, schedule, in_place, within=within, budget=budget)
     return answered(stream, handlers) if program.waits is False else alone(stream, handlers)
@@ -53,8 +53,8 @@ async def run_async(
     within: float | None = None,
     budget: Budget | None = None,
 ) -> Any:
-    """As `run`."""
-    checked_run(program, interpreter, Interpreter | AsyncInterpreter, schedule, within, budget)
+    """As `run`, but handlers may be awaited."""
+    check_run(program, interpreter, Interpreter | AsyncInterpreter, schedule, within, budget)
     in_place, handlers = interpreter._in_place, interpreter._handlers
     stream = unrolled(program, schedule, in_place, within=within, budget=budget)
     if program.waits is False:
@@ -63,7 +63,7 @@ async def run_async(
 
 
 def alone(stream: Stream, handlers: Handlers) -> Any:
-    """Answer a stream that may wait: no other one runs inside it."""
+    """Answer a stream that may wait; no other one may run inside it."""
     mine: Mark = [None]
     try:
         try:
@@ -76,7 +76,7 @@ def alone(stream: Stream, handlers: Handlers) -> Any:
 
 
 async def alone_async(stream: Stream, handlers: Handlers) -> Any:
-    """As `alone`."""
+    """As `alone`, but handlers may be awaited."""
     mine: Mark = [None]
     try:
         try:
@@ -92,7 +92,7 @@ begins(alone.__code__)
 begins(alone_async.__code__)
 
 
-def checked_run(
+def check_run(
     program: Ladder,
     interpreter: AnyInterpreter,
     kinds: type | UnionType,
@@ -100,7 +100,12 @@ def checked_run(
     within: float | None,
     budget: Budget | None,
 ) -> None:
-    """Refuse what would go wrong later, before anything has been done."""
+    """Check a run's arguments before anything is done.
+
+    Raises:
+        Misuse: the program is open, an argument has the wrong type, or a handler is missing.
+        ValueError: `within` is not a finite number above 0.
+    """
     if program.end:
         raise Misuse(
             f"The program is open, it ends at {name_of(program.end)}: end it with .give_up(), or "
@@ -113,7 +118,7 @@ def checked_run(
         elif hasattr(interpreter, "interpreter"):
             hint = "give its .interpreter"
         elif callable(interpreter):
-            hint = "call it first, or if it is a handler, give SomeCommand.handled_by(...) of it"
+            hint = "call it first, or if it is a handler, pass it to SomeCommand.handled_by(...)"
         raise Misuse(f"{interpreter!r} is not an Interpreter: {hint}.")
     check_schedule(schedule)
     if program.waits:
@@ -129,7 +134,7 @@ def checked_run(
 def answering(
     stream: Stream, handlers: Handlers, together: Any
 ) -> Generator[tuple[Handler, Command[Any]], Any, Any]:
-    """Answer a stream of commands with handlers until it ends; ask for what is to be awaited."""
+    """Answer a stream of commands with handlers; yield the handlers that have to be awaited."""
     send, throw = stream.send, stream.throw
     command: Command[Any] | None = None
     try:
@@ -139,7 +144,7 @@ def answering(
                 try:
                     handler = handlers[command.__class__]
                 except KeyError:
-                    handler = found(handlers, command, together)
+                    handler = handler_of(handlers, command, together)
                 if handler.__class__ is Awaited:
                     answer = yield handler.handler, command
                 else:
@@ -162,7 +167,7 @@ def answering(
 
 
 def answered(stream: Stream, handlers: Handlers) -> Any:
-    """What the stream comes to; the sync loop, in which nothing is awaited."""
+    """Answer a stream until it ends, and return its value: the loop that awaits nothing."""
 
     def together(command: Together) -> list[Any]:
         return in_threads(command, lambda one: answered(one, handlers))
@@ -176,7 +181,7 @@ def answered(stream: Stream, handlers: Handlers) -> Any:
 
 
 async def answered_async(stream: Stream, handlers: Handlers) -> Any:
-    """What the stream comes to; the async loop."""
+    """Answer a stream until it ends, and return its value: the loop that awaits handlers."""
     run = answering(
         stream,
         handlers,
@@ -195,10 +200,10 @@ async def answered_async(stream: Stream, handlers: Handlers) -> Any:
                     with shielded():
                         answer = await handler(command)
                 else:
-                    stopping = False  # a program that goes on to wait has not stopped
+                    stopping = False  # a program that waits is not stopping any more
                     limit = time_limit()
                     awaited = handler(command)
-                    answer = await (awaited if limit is None else ended_after(limit, awaited))
+                    answer = await (awaited if limit is None else with_timeout(limit, awaited))
             except GeneratorExit:
                 run.close()
                 raise
@@ -212,17 +217,17 @@ async def answered_async(stream: Stream, handlers: Handlers) -> Any:
 
 
 def stopped(error: BaseException) -> RuntimeError:
-    """What a handler's `StopIteration` becomes: a generator would take it for its end."""
+    """Make a `RuntimeError` of a handler's `StopIteration`, which would end a generator."""
     made = RuntimeError(f"{error!r} was raised by a handler: for generators it means the end")
     made.__cause__ = error
     return made
 
 
-def found(handlers: Handlers, command: Command[Any], together: Any) -> Any:
-    """Who answers a command that no handler is for by its very kind.
+def handler_of(handlers: Handlers, command: Command[Any], together: Any) -> Any:
+    """Return the handler of the nearest base class; `together` for effects at the same time.
 
     Raises:
-        Misuse: nobody does.
+        Misuse: no base class has a handler.
     """
     if isinstance(command, Together) and Together not in handlers:
         return together

@@ -1,4 +1,4 @@
-"""The one place that sleeps, and says so."""
+"""Sleeping, and logging it: the only module that sleeps."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from .._words.vocabulary import INFO, Delay
 if TYPE_CHECKING:
     from logging import Logger
 
-LONGEST_SLEEP = 1e9  # seconds, 31 years: no clock takes what a server's Retry-After may ask for
+LONGEST_SLEEP = 1e9  # seconds, 31 years: a server's Retry-After may ask for more than `sleep` takes
 
 
 def blocking() -> Callable[[float], object]:
-    """The function that sleeps in this thread."""
+    """Return the function that sleeps in this thread."""
     return time.sleep
 
 
 def awaitable() -> Callable[[float], Awaitable[object]]:
-    """The function that sleeps in the event loop that runs this.
+    """Return the function that sleeps in the event loop that runs the caller.
 
     Raises:
         Misuse: neither asyncio nor trio is running.
@@ -38,19 +38,19 @@ def awaitable() -> Callable[[float], Awaitable[object]]:
 
 
 def sleep(wait: Delay, logger: Logger | None = None) -> None:
-    """Wait, in this thread; `logger` is told before."""
+    """Log a wait, then sleep in this thread."""
     log(wait, logger)
     blocking()(min(wait.seconds, LONGEST_SLEEP))
 
 
 async def sleep_async(wait: Delay, logger: Logger | None = None) -> None:
-    """As `sleep`, in an event loop."""
+    """Log a wait, then sleep in the event loop."""
     log(wait, logger)
     await awaitable()(min(wait.seconds, LONGEST_SLEEP))
 
 
 def log(wait: Delay, logger: Logger | None = None) -> None:
-    """Tell a logger of a wait, at the level INFO: by default `"ixbackoff"`, if logging is used."""
+    """Log a wait at the level INFO; the default logger is `"ixbackoff"`, if logging is used."""
     if logger is None and "logging" in sys.modules:
         logger = default_logger()
     if logger is not None and logger.isEnabledFor(INFO):
@@ -58,12 +58,15 @@ def log(wait: Delay, logger: Logger | None = None) -> None:
 
 
 def listener() -> Callable[[int], bool]:
-    """Whether somebody is told of a wait, by its level: asked before each, since levels change."""
+    """Return a function that tells for a level whether a wait is logged.
+
+    Call it before each wait, since levels change.
+    """
     return default_logger().isEnabledFor if "logging" in sys.modules else unheard
 
 
 def unheard(_level: int, /) -> bool:
-    """Logging is not used."""
+    """Return `False`, for a process that has not imported logging."""
     return False
 
 

@@ -12,7 +12,7 @@ from .._meaning.semantics import unroll
 from .._meaning.steps import Do
 from .._words.commands import Misuse, Stream
 from .._words.vocabulary import CLOCK, Together
-from .aborting import ENDING, Ending
+from .aborting import ABORT, Abort
 from .eventloops import all_tasks
 
 if TYPE_CHECKING:
@@ -22,12 +22,12 @@ Answer: TypeAlias = Callable[[Stream], Any]
 AnswerAsync: TypeAlias = Callable[[Stream], Awaitable[Any]]
 
 
-class Ended(BaseException):
-    """What is thrown into the rest when one of them has failed: their `finally` blocks run."""
+class Aborted(BaseException):
+    """Thrown into the other effects when one has failed, so that their `finally` blocks run."""
 
 
 def branches(together: Together) -> list[Stream]:
-    """The streams of its effects, each of which has what is left of its time."""
+    """Make the streams of the effects, each limited to the time that is left for the command."""
     attempts = [chain(Chain, None, Do(effect)) for effect in together.effects]
     within = time_limit()
     if within is None:
@@ -36,9 +36,9 @@ def branches(together: Together) -> list[Stream]:
 
 
 def timed(attempt: Chain, within: float) -> Stream:
-    """The stream of an attempt, which is limited if its interpreter has a clock.
+    """Issue the commands of an attempt, limited if the interpreter has a clock.
 
-    It need not have one where the limit is that of a program around this one.
+    It need not have one if the limit is that of a program around this one.
     """
     limit: float | None = within
     try:
@@ -51,8 +51,8 @@ def timed(attempt: Chain, within: float) -> Stream:
 def in_threads(together: Together, answer: Answer) -> list[Any]:
     """Answer each branch in a thread of its own.
 
-    When one fails, or Ctrl-C is pressed, the others end at their next command; before it, if their
-    handler has left word how (`ENDING`). All have ended when this returns.
+    When one fails, or Ctrl-C is pressed, the others are aborted at their next command, or sooner if
+    their handler has registered a callback (`ABORT`). All have ended when this returns.
     """
     from threading import Event, Thread
 
@@ -60,21 +60,21 @@ def in_threads(together: Together, answer: Answer) -> list[Any]:
     answers: list[Any] = [None] * len(streams)
     failures: list[BaseException] = []
     over = [Event() for _ in streams]
-    ending, outer = Ending(), ENDING.get()
+    abort, outer = Abort(), ABORT.get()
     if outer is not None:
-        outer.by(ending.begin)
+        outer.on_request(abort.request)
 
     def work(place: int, stream: Stream) -> None:
         try:
-            answers[place] = answer(until(stream, failures))
+            answers[place] = answer(abortable(stream, failures))
         except BaseException as error:
             failures.append(error)
-            ending.begin()
+            abort.request()
         finally:
             over[place].set()
 
     def begin(place: int, stream: Stream) -> None:
-        ENDING.set(ending)
+        ABORT.set(abort)
         work(place, stream)
 
     threads = [
@@ -87,7 +87,7 @@ def in_threads(together: Together, answer: Answer) -> list[Any]:
         wait_for(threads, over)
     except BaseException as error:  # such as Ctrl-C
         failures.insert(0, error)
-        ending.begin()
+        abort.request()
         wait_for(threads, over)
     try:
         check_none(failures)
@@ -97,9 +97,9 @@ def in_threads(together: Together, answer: Answer) -> list[Any]:
 
 
 def wait_for(threads: list[Thread], over: list[Event]) -> None:
-    """Wait until all that have begun are over.
+    """Wait until all threads that were started are over.
 
-    `join` alone will not do: when Ctrl-C breaks it off, it takes the thread for ended from then on.
+    `join` alone is not enough: once Ctrl-C has interrupted it, it takes the thread for ended.
     """
     for thread, event in zip(threads, over, strict=True):
         if thread.ident is not None:
@@ -107,20 +107,20 @@ def wait_for(threads: list[Thread], over: list[Event]) -> None:
             thread.join()
 
 
-def until(stream: Stream, failures: list[BaseException]) -> Stream:
-    """`stream`, which ends at its next command when one of its siblings has failed."""
+def abortable(stream: Stream, failures: list[BaseException]) -> Stream:
+    """Pass `stream` on, but abort it at its next command when one of its siblings has failed."""
     answer: Any = None
     failure: BaseException | None = None
-    ended = False
+    aborted = False
     try:
         while True:
             command = stream.send(answer) if failure is None else stream.throw(failure)
             answer = failure = None
             try:
-                if failures and not ended:
-                    ended = True
-                    ENDING.set(None)  # what cleans up now is not ended
-                    raise Ended
+                if failures and not aborted:
+                    aborted = True
+                    ABORT.set(None)  # cleaning up is not aborted
+                    raise Aborted
                 answer = yield command
             except BaseException as error:
                 failure = error
@@ -148,8 +148,8 @@ async def in_tasks(together: Together, answer: AnswerAsync) -> list[Any]:
 
 
 def check_none(failures: list[BaseException]) -> None:
-    """Raise the first failure, if there is one; what is no `Exception` comes before all others."""
-    no_stop = (Exception, BaseExceptionGroup, Ended)
+    """Raise the first failure, if any; one that is not an `Exception` comes before all others."""
+    no_stop = (Exception, BaseExceptionGroup, Aborted)
     stops = [failure for failure in failures if not isinstance(failure, no_stop)]
     for failure in stops or failures:
         stops.clear()

@@ -140,7 +140,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         >>> at(N2).do(Log("first")).wait() >> at(N1).retry(Log("then"))
         <Program from N2 to N0, 3 steps>
         """
-        return extended(self, steps.Bind(*steps.joined(following, ">>", ".do(...)")))
+        return extended(self, steps.Bind(*steps.known_program(following, ">>", ".do(...)")))
 
     def __or__(self, following: Program[O, J, B, F]) -> Program[I, J, A_co | B, E_co | F]:
         """Failed with what is worth another try: go on with `following`. Otherwise passed over.
@@ -149,7 +149,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         >>> at(N2).do(Log("first")).backoff() | at(N1).retry(Log("instead"))
         <Program from N2 to N0, 3 steps>
         """
-        function, known = steps.joined(following, "|", ".or_else(...)")
+        function, known = steps.known_program(following, "|", ".or_else(...)")
         return extended(self, steps.OrBind(function, predicate(WORTH_ANOTHER_TRY), known))
 
     @overload

@@ -7,7 +7,7 @@ from typing import Any
 
 from .._limits.deadlines import LEFT
 from .._meaning.machine import close
-from .._running.together import Ended, branches
+from .._running.together import Aborted, branches
 from .._words.commands import Command, Misuse, Stream
 from .._words.vocabulary import CLOCK, Delay, Together
 from .environments import Done, Environment
@@ -102,7 +102,7 @@ class Client:
                 break
             except Misuse:
                 raise
-            except (Exception, Ended) as error:
+            except (Exception, Aborted) as error:
                 answer, failure = None, error
                 break
             answer = failure = None
@@ -247,7 +247,7 @@ class Join:
             self._failure = failure
             for branch in [*self._places]:
                 if branch in self._places:
-                    branch.end(Ended())
+                    branch.end(Aborted())
 
     def close(self) -> None:
         """Close the branches."""

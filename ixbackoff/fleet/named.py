@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentTypeError
 from typing import Any
 
-from .._commandline import found
+from .._commandline import imported
 from .._meaning.chains import Ladder
 from .._words.commands import AsyncInterpreter, Interpreter
 from ..schedules.kinds import Timing
@@ -13,7 +13,7 @@ from ..schedules.kinds import Timing
 
 def program(text: str) -> Any:
     """Return the program that is named, or a function from a client's number to one."""
-    named = found(text)
+    named = imported(text)
     if not isinstance(named, Ladder) and not callable(named):
         raise ArgumentTypeError(f"{text} is not a program, but {named!r}")
     return named
@@ -21,7 +21,7 @@ def program(text: str) -> Any:
 
 def timing(text: str) -> Timing:
     """Return the schedule that is named; it may be one that shortens waits."""
-    named = found(text)
+    named = imported(text)
     if not isinstance(named, Timing):
         raise ArgumentTypeError(f"{text} is not a schedule, but {named!r}")
     return named
@@ -29,7 +29,7 @@ def timing(text: str) -> Timing:
 
 def interpreter(text: str) -> Interpreter[Any]:
     """Return the interpreter that is named."""
-    named: Interpreter[Any] = found(text)
+    named: Interpreter[Any] = imported(text)
     given: object = named
     if isinstance(given, AsyncInterpreter):
         raise ArgumentTypeError(f"{text} awaits: give an interpreter of handled_by(...) alone")

@@ -12,7 +12,7 @@ from shutil import get_terminal_size
 from time import monotonic
 from typing import Any
 
-from .._commandline import FAILED, WRONG, Parser, number, told, whole
+from .._commandline import FAILED, WRONG, Parser, in_one_line, number, whole
 from .._limits.budgets import Budget
 from .._meaning.chains import Ladder
 from .._words.commands import Command, Misuse
@@ -155,7 +155,7 @@ def rehearsed(words: Namespace, watch: Callable[[int, Second], None] | None = No
             return given(client)
         except Exception as error:
             raise Misuse(
-                f"The function of programs failed for client {client}: {told(error)}"
+                f"The function of programs failed for client {client}: {in_one_line(error)}"
             ) from None
 
     source: Any = words.program if isinstance(words.program, Ladder) else made

@@ -13,7 +13,7 @@ from functools import partial
 
 import httpcore2
 
-from .._running.aborting import ENDING
+from .._running.aborting import ABORT
 from .times import Deadline
 
 PIECE = 16 * 1024  # bytes; one call to the system sends all of them or none
@@ -68,10 +68,10 @@ class TimedStream(httpcore2.NetworkStream):
     def __init__(self, stream: httpcore2.NetworkStream, deadline: Deadline) -> None:
         self.stream = stream
         self.deadline = deadline
-        opened, ending = stream.get_extra_info("socket"), ENDING.get()
-        if ending is not None and isinstance(opened, socket.socket):
+        opened, abort = stream.get_extra_info("socket"), ABORT.get()
+        if abort is not None and isinstance(opened, socket.socket):
             # The method of a TLS socket would drop its state while another thread reads.
-            ending.by(partial(socket.socket.shutdown, opened, socket.SHUT_RDWR))
+            abort.on_request(partial(socket.socket.shutdown, opened, socket.SHUT_RDWR))
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         seconds = self.deadline.of(timeout)

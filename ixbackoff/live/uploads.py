@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TypedDict
 
-from .._running.aborting import check_goes_on
+from .._running.aborting import check_not_aborted
 from .._words.vocabulary import Upload, without_secrets
 from .complaints import failure_of
 from .extras import needed
@@ -66,7 +66,7 @@ def upload(
 
         def go_on() -> None:
             checkpoint()
-            check_goes_on()
+            check_not_aborted()
 
         def pieces() -> Iterator[bytes]:
             while piece := file.read(PIECE):

@@ -6,7 +6,7 @@ import sys
 from argparse import ArgumentTypeError, Namespace
 from pathlib import Path
 
-from .._commandline import WRONG, Parser, found, whole
+from .._commandline import WRONG, Parser, imported, whole
 from ..schedules.kinds import Timing
 from .pictures import plot
 
@@ -23,7 +23,7 @@ def named(text: str) -> tuple[str, Timing]:
     Raises:
         ArgumentTypeError: it does not name a schedule.
     """
-    timing = found(text)
+    timing = imported(text)
     if not isinstance(timing, Timing):
         raise ArgumentTypeError(f"{text} is not a schedule but {timing!r}")
     return text, timing

@@ -1,4 +1,4 @@
-"""Schedules, which never shorten a wait, and the algebra in which others are made of them."""
+"""Schedules, whose waits never shorten, and the operators that combine them."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from .timings import Chance, Timing, Waits, any_chance, begun, chance_of, never_
 
 
 class Schedule(Timing):
-    """Waits that never shorten: what `run` takes.
+    """Waits that never shorten; `run` takes them as `schedule`.
 
-    `a | b` is the longer of two, `a & b` the shorter (so a cap is written: `a & Constant(30)`),
-    `a + b` their sum, `2 * a` twice as long, and `a.jittered()` spreads clients that failed
+    `a | b` is the longer of two waits, `a & b` the shorter (so a cap is `a & Constant(30)`),
+    `a + b` their sum, and `2 * a` twice the wait. `a.jittered()` spreads clients that failed
     together.
 
     >>> from ixbackoff import Constant, Exponential
     >>> (Exponential() & Constant(5)).preview(5)
     [1.0, 2.0, 4.0, 5.0, 5.0]
 
-    Derive your own from it with a `begin`. Should one shorten nevertheless, a run does not, and
-    nothing that is made of it does.
+    Derive your own with a `begin`. If its waits shorten, those of a run and of schedules made from
+    it still do not: each is at least as long as the one before.
 
     >>> class Squares(Schedule):
     ...     def begin(self, chance=None):
@@ -36,7 +36,7 @@ class Schedule(Timing):
     __slots__ = ()
 
     def longest(self, k: int) -> float:
-        """The most seconds that the k-th wait can take; `inf` if nothing bounds it.
+        """Return the most seconds that the k-th wait can take; `inf` if nothing bounds it.
 
         >>> from ixbackoff import Exponential
         >>> Exponential().jittered(1.5).longest(3)
@@ -45,7 +45,7 @@ class Schedule(Timing):
         if not self.deterministic:
             return inf
         waits = begun(self, None)
-        return [waits(before) for before in range(k + 1)][-1]  # it may have been longer before
+        return [waits(before) for before in range(k + 1)][-1]  # an earlier one may be longer
 
     def preview(self, waits: int, *, seed: int | None = None) -> list[float]:
         return list(accumulate(super().preview(waits, seed=seed), max))
@@ -72,10 +72,10 @@ class Schedule(Timing):
         return Scaled(self, times)
 
     def jittered(self, spread: float = 2.0) -> Schedule:
-        """Each wait times a random number between 1 and `spread`, evenly distributed.
+        """Multiply each wait by a random number between 1 and `spread`, evenly distributed.
 
-        Where the waits grow by `spread` or more, none can come out shorter than the one before;
-        where they grow by less, one that would is as long as the one before.
+        If the waits grow by `spread` or more, none can come out shorter than the one before. If
+        they grow by less, a wait that would be shorter is as long as the one before.
 
         >>> from ixbackoff import Exponential
         >>> [round(seconds, 1) for seconds in Exponential().jittered().preview(4, seed=1)]
@@ -87,7 +87,7 @@ class Schedule(Timing):
         return Jittered(self, spread)
 
     def seeded(self, seed: int) -> Schedule:
-        """The same, with the same random numbers in every run: for tests.
+        """Draw the same random numbers in every run: for tests.
 
         >>> from ixbackoff import Exponential
         >>> schedule = Exponential().jittered().seeded(7)
@@ -95,13 +95,16 @@ class Schedule(Timing):
         True
 
         Raises:
-            ValueError: `seed` is no whole number.
+            ValueError: `seed` is not a whole number.
         """
         return Seeded(self, seed)
 
 
 class Pair(Schedule):
-    """Two schedules, wait by wait: what can be made of them is longer when one of them is."""
+    """Two schedules, combined wait by wait by `of`.
+
+    A longer wait of either schedule never makes the combined wait shorter.
+    """
 
     __slots__ = ("left", "right")
     sound = True
@@ -147,7 +150,7 @@ class Shorter(Pair):
 
 @final
 class Sum(Pair):
-    """Two waits, one after the other."""
+    """The sum of two waits."""
 
     __slots__ = ()
     sign = "+"
@@ -155,7 +158,7 @@ class Sum(Pair):
 
 
 class Changed(Schedule):
-    """Another schedule, changed."""
+    """A schedule made from another one."""
 
     __slots__ = ("schedule",)
     sound = True
@@ -172,7 +175,7 @@ class Changed(Schedule):
 
 @final
 class Scaled(Changed):
-    """Waits so many times as long."""
+    """Waits multiplied by `times`."""
 
     __slots__ = ("times",)
 
@@ -195,7 +198,7 @@ class Scaled(Changed):
 
 @final
 class Jittered(Changed):
-    """Waits times a random number between 1 and `spread`."""
+    """Waits multiplied by random numbers between 1 and `spread`."""
 
     __slots__ = ("spread",)
 
@@ -225,7 +228,7 @@ class Jittered(Changed):
 
 @final
 class Seeded(Changed):
-    """The same random numbers in every run."""
+    """A schedule that draws the same random numbers in every run."""
 
     __slots__ = ("seed",)
 
@@ -246,9 +249,9 @@ class Seeded(Changed):
 
 
 def steady(timing: Timing) -> tuple[Waits, float] | None:
-    """What every run has in common: its waits, and the `spread` that is drawn for each, or 1.
+    """Return the waits that all runs have in common, and the `spread` drawn for each (1: none).
 
-    `None`, if there is no such thing.
+    Return `None` if the waits of runs differ in another way.
 
     >>> from ixbackoff import Exponential
     >>> waits, spread = steady(Exponential().jittered(1.5))

@@ -11,7 +11,7 @@ from .._words.checks import finite
 from .._words.commands import Misuse
 from .._words.nat import DEEPEST
 from .algebra import Schedule
-from .timings import Chance, Timing, Waits, never_shorter, number, usable
+from .timings import Chance, Timing, Waits, never_shorter, usable, usable_or_infinite
 
 __all__ = [
     "Chance",
@@ -29,7 +29,7 @@ __all__ = [
 
 
 class Series(Schedule):
-    """A schedule that is a plain function of k, and grows with it."""
+    """A schedule that is a plain function of k and never falls as k grows."""
 
     __slots__ = ()
     sound = True
@@ -46,7 +46,7 @@ class Series(Schedule):
 
     @abstractmethod
     def seconds(self, k: int) -> float:
-        """The seconds of the k-th wait."""
+        """Return the seconds of the k-th wait."""
 
 
 @final
@@ -58,37 +58,36 @@ class Exponential(Series):
     >>> Exponential(base=0.1, factor=3, cap=0.5)
     Exponential(base=0.1, factor=3.0, cap=0.5)
 
-    The defaults are the powers of two of "Exponential backoff with indexed monads": 2 to the number
-    of waits before.
+    The defaults give the powers of two of "Exponential backoff with indexed monads": 1, 2, 4, ...
+    seconds.
 
     Args:
         base: seconds of the first wait, more than 0.
-        factor: how much longer each wait is than the one before, 1 or more.
+        factor: the ratio of each wait to the one before, 1 or more.
         cap: seconds of the longest wait, at least `base`, or `None`.
 
     Raises:
-        ValueError: a number is out of these bounds, or the waits grow out of all bounds.
+        ValueError: a number is out of these bounds, or a wait would be infinite.
     """
 
     __slots__ = ("base", "factor", "cap")
 
     def __init__(self, base: float = 1.0, factor: float = 2.0, cap: float | None = None) -> None:
         if not finite(base) > 0:
-            raise ValueError(f"base={base!r}: the first wait takes a number of seconds above 0.")
+            raise ValueError(f"base={base!r}: give seconds above 0 for the first wait.")
         if not finite(factor) >= 1:
             raise ValueError(
-                f"factor={factor!r}: a wait is never shorter than the one before, so "
-                "the factor is 1 or more."
+                f"factor={factor!r}: give 1 or more, since a wait is never shorter than the one "
+                "before."
             )
         if cap is not None and not finite(cap) >= finite(base):
-            raise ValueError(f"cap={cap!r}: the longest wait is at least the base, {base!r} s.")
+            raise ValueError(f"cap={cap!r}: give at least the base, {base!r} s.")
         self.base: Final = finite(base)
         self.factor: Final = finite(factor)
         self.cap: Final = None if cap is None else finite(cap)
         if self.seconds(DEEPEST) == inf:
             raise ValueError(
-                f"factor={factor!r}: the waits grow out of all bounds; give a cap, or a smaller "
-                "factor."
+                f"factor={factor!r}: the waits would be infinite: give a cap, or a smaller factor."
             )
 
     def seconds(self, k: int) -> float:
@@ -101,7 +100,7 @@ class Exponential(Series):
 
 @final
 class Constant(Series):
-    """Waits that are all the same; behind `&`, a cap.
+    """Waits of the same length; with `&`, a cap.
 
     >>> Constant(2).preview(3)
     [2.0, 2.0, 2.0]
@@ -136,7 +135,7 @@ class Fibonacci(Series):
 
     def __init__(self, base: float = 1.0) -> None:
         if not 0 < finite(base) * 20_000 < inf:
-            raise ValueError(f"Fibonacci({base!r}): the first wait takes seconds above 0.")
+            raise ValueError(f"Fibonacci({base!r}): give seconds above 0 for the first wait.")
         self.base: Final = finite(base)
 
     def seconds(self, k: int) -> float:
@@ -148,14 +147,15 @@ class Fibonacci(Series):
 
 @final
 class Listed(Series):
-    """The given waits, and after them the last one again and again.
+    """The given waits, and then the last one again and again.
 
     >>> Listed([1, 5, 30]).preview(5)
     [1.0, 5.0, 30.0, 30.0, 30.0]
 
     Raises:
-        TypeError: `waits` is not a list, or another iterable.
-        ValueError: there are none, or one is negative, not finite, or shorter than the one before.
+        TypeError: `waits` is not a list or another iterable.
+        ValueError: `waits` is empty, or a wait is negative, not finite, or shorter than the one
+            before.
     """
 
     __slots__ = ("waits",)
@@ -167,12 +167,12 @@ class Listed(Series):
         seconds = tuple(finite(wait) for wait in given)
         if not given or not all(wait >= 0 for wait in seconds):
             raise ValueError(
-                f"Listed({list(given)!r}): give seconds, 0 or more, at least one number."
+                f"Listed({list(given)!r}): give at least one number of seconds, each 0 or more."
             )
         if list(seconds) != sorted(seconds):
             raise ValueError(
-                f"Listed({list(given)!r}): a wait is never shorter than the one before; "
-                f"sort them, write Listed({sorted(given)!r})."
+                f"Listed({list(given)!r}): a wait is never shorter than the one before: sort them, "
+                f"write Listed({sorted(given)!r})."
             )
         self.waits: Final = seconds
 
@@ -185,16 +185,16 @@ class Listed(Series):
 
 @final
 class Computed(Schedule):
-    """What a function of yours makes of k alone. Where it would shorten, it is as long as before.
+    """Waits that a function of yours computes from k; one that would shorten is as long as before.
 
     >>> Computed(lambda k: (k + 1) ** 2).preview(4)
     [1.0, 4.0, 9.0, 16.0]
 
-    The function gives the same each time that it is asked. For random numbers there is
-    `.jittered(...)`, and a `Schedule` of your own.
+    The function must return the same seconds for the same k. For random waits use `.jittered(...)`,
+    or derive a `Schedule` of your own.
 
     Raises:
-        TypeError: it is no function.
+        TypeError: `function` cannot be called.
     """
 
     __slots__ = ("function",)
@@ -210,28 +210,28 @@ class Computed(Schedule):
         return True
 
     def begin(self, chance: Chance | None = None) -> Waits:  # noqa: ARG002
-        return never_shorter(lambda k: number(self.function(k), k, self))
+        return never_shorter(lambda k: usable_or_infinite(self.function(k), k, self))
 
 
 def check_schedule(schedule: object) -> None:
-    """Whether waits can be taken from it.
+    """Check that `schedule` is a `Schedule`.
 
     Raises:
-        Misuse: it is no `Schedule`.
+        Misuse: it is not.
     """
     if isinstance(schedule, Schedule):
         return
     hint = "such as Exponential(...)"
     if isinstance(schedule, Timing):
-        hint += "; this one can shorten waits, and is for simulations"
+        hint += "; this one can shorten waits, so it is only for simulations"
     elif isinstance(schedule, type):
         hint = f"{schedule.__name__}(...)"
     elif callable(schedule):
         hint = "of a function, Computed(function)"
     elif isinstance(schedule, list | tuple):
         hint = f"Listed({schedule!r})"
-    raise Misuse(f"schedule={schedule!r} is no Schedule: give one, {hint}.")
+    raise Misuse(f"schedule={schedule!r} is not a Schedule: give one, {hint}.")
 
 
 powers_of_two: Final = Exponential()
-"""The default schedule: 2**k seconds, as in "Exponential backoff with indexed monads"."""
+"""The default schedule, `2**k` seconds, as in "Exponential backoff with indexed monads"."""

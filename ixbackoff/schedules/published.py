@@ -1,4 +1,4 @@
-"""Schedules as they have been published, by their names."""
+"""Published schedules, by their names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def aws_polling(max_wait_interval: float) -> Schedule:
     """Waits of 2^k * 100 ms, at most `max_wait_interval` seconds, and no jitter.
 
     From the polling loop of the AWS General Reference ("Error retries and exponential backoff in
-    AWS"), where the longest wait and the number of polls belong to the operation.
+    AWS"), where each operation has its own longest wait and number of polls.
 
     >>> aws_polling(max_wait_interval=1).preview(5)
     [0.1, 0.2, 0.4, 0.8, 1.0]
@@ -27,19 +27,19 @@ def aws_polling(max_wait_interval: float) -> Schedule:
 
 
 def thain(timeout: float, maximum: float, factor: float = 2.0) -> Schedule:
-    """MIN(R * T * F^N, M), with R evenly between 1 and 2.
+    """Waits of MIN(R * T * F^N, M), with R evenly distributed between 1 and 2.
 
-    From "Exponential Backoff in Distributed Systems" (Douglas Thain, 2009). At the cap it loses its
-    spread: everyone waits exactly M.
+    From "Exponential Backoff in Distributed Systems" (Douglas Thain, 2009). At the cap the spread
+    is lost: every client waits exactly M.
 
     >>> thain(timeout=0.01, maximum=1).longest(10)
     1.0
 
     Args:
-        timeout: T, seconds: the outer limit of the response time, such as its 99th percentile.
-        maximum: M, seconds: as short as the customers want, and so long that clients / M is a
-            rate of failed requests that the service can hold.
-        factor: F.
+        timeout: T, seconds: an upper limit of the response time, such as its 99th percentile.
+        maximum: M, seconds: as short as the customers want, but so long that the service can
+            answer clients / M failed requests a second.
+        factor: F, 1 or more.
 
     Raises:
         ValueError: `timeout` is not above 0, `factor` is less than 1, or `maximum` is negative.
@@ -50,36 +50,36 @@ def thain(timeout: float, maximum: float, factor: float = 2.0) -> Schedule:
 
 @final
 class WholeSeconds(Changed):
-    """The waits of a schedule, without the fractions of their seconds.
+    """The waits of a schedule, rounded down to whole seconds.
 
     >>> from ixbackoff import Exponential
     >>> WholeSeconds(Exponential(0.7)).preview(4)
     [0.0, 1.0, 2.0, 5.0]
 
     Raises:
-        TypeError: it is given no schedule.
+        TypeError: `schedule` is not a `Schedule`.
     """
 
     __slots__ = ()
 
     def begin(self, chance: Chance | None = None) -> Waits:
         waits = begun(self.schedule, chance)
-        return lambda k: whole(waits(k))
+        return lambda k: rounded_down(waits(k))
 
     def longest(self, k: int) -> float:
-        return whole(self.schedule.longest(k))
+        return rounded_down(self.schedule.longest(k))
 
 
-def whole(seconds: float) -> float:
+def rounded_down(seconds: float) -> float:
     return seconds if seconds == inf else float(int(seconds))
 
 
 fault_tolerant_shell: Final[Schedule] = WholeSeconds(
     Exponential(base=1.0, factor=2.0, cap=3600.0).jittered(2.0)
 )
-"""1 s, doubled, at most an hour, and then times U[1, 2], in whole seconds: the schedule of `try` in
-the fault tolerant shell (Douglas Thain). The spread comes after the cap, so it is kept there: waits
-of an hour to two. Where one would be shorter than the one before, it is as long.
+"""The schedule of `try` in the fault tolerant shell (Douglas Thain): 1 s, doubled up to an hour,
+then times U[1, 2], in whole seconds. The spread is applied after the cap, so at the cap waits take
+one to two hours. A wait that would be shorter than the one before is as long.
 """
 
 
@@ -89,8 +89,8 @@ class NormalJitter(Schedule):
 
     From the pseudo-code of "Exponential Backoff or how not to crash a server": the first wait is
     `min_delay`; after each, `delay = min(delay * factor, max_delay)`, then
-    `delay += N(0, delay * jitter)`. The jitter is carried over into the waits that follow, and it
-    comes after the cap, so nothing bounds a wait. Where the pseudo-code would shorten one, it is as
+    `delay += N(0, delay * jitter)`. The jitter is carried over into the waits that follow. It is
+    applied after the cap, so nothing bounds a wait. A wait that the pseudo-code would shorten is as
     long as the one before.
 
     >>> NormalJitter(min_delay=0.1, factor=3, jitter=0, max_delay=2).preview(4)
@@ -98,9 +98,9 @@ class NormalJitter(Schedule):
 
     Args:
         min_delay: seconds of the first wait.
-        factor: how much longer each is than the one before, but for the jitter.
+        factor: the ratio of each wait to the one before, without the jitter.
         jitter: the standard deviation, as a share of the wait.
-        max_delay: seconds of the longest wait, but for the jitter.
+        max_delay: seconds of the longest wait, without the jitter.
 
     Raises:
         ValueError: `min_delay` is not above 0, `factor` is less than 1, `jitter` is negative, or
@@ -118,7 +118,7 @@ class NormalJitter(Schedule):
                     "below min_delay."
                 )
         if not finite(factor) >= 1:
-            raise ValueError(f"factor={factor!r}: waits never shorten, so the factor is 1 or more.")
+            raise ValueError(f"factor={factor!r}: give 1 or more, since waits never shorten.")
         if not finite(jitter) >= 0:
             raise ValueError(f"jitter={jitter!r}: give a share of the wait, 0 or more.")
         self.min_delay: Final = finite(min_delay)
@@ -134,13 +134,13 @@ class NormalJitter(Schedule):
         return never_shorter(self.delays(chance))
 
     def delays(self, chance: Chance | None) -> Waits:
-        """What the pseudo-code computes, shorter or not."""
+        """Begin the waits of one run as the pseudo-code computes them; they can shorten."""
         normal = (chance or any_chance()).normalvariate if self.jitter else None
         delay, at = self.min_delay, 0
 
         def delays(k: int) -> float:
             nonlocal delay, at
-            while at < k:  # each is made of the one before, whether that was asked for or not
+            while at < k:  # each wait is computed from the one before, also where k skips some
                 delay = min(delay * self.factor, self.max_delay)
                 delay += normal(0.0, abs(delay) * self.jitter) if normal else 0.0
                 at += 1
@@ -153,4 +153,4 @@ post_blue: Final = NormalJitter(min_delay=0.1, factor=2.7, jitter=0.1, max_delay
 """The blue graph of "Exponential Backoff or how not to crash a server"."""
 
 post_green: Final = NormalJitter(min_delay=1.0, factor=1.5, jitter=0.1, max_delay=300.0)
-"""Its green graph."""
+"""The green graph of "Exponential Backoff or how not to crash a server"."""

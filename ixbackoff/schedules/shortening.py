@@ -1,4 +1,4 @@
-"""Timings that can shorten waits: to be compared with in simulations, and refused by `run`."""
+"""Timings that can shorten waits, to compare with in simulations; `run` refuses them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .timings import Chance, Timing, Waits, any_chance
 
 
 class Shortening(Timing):
-    """Waits that can be shorter than the one before. No `Schedule`, and not joined with one.
+    """Waits that can be shorter than the one before; not a `Schedule`, nor combined with one.
 
     >>> from ixbackoff import Exponential
     >>> Exponential() | FullJitter()
@@ -22,14 +22,14 @@ class Shortening(Timing):
 
 
 class Jitter(Shortening):
-    """What the kinds of jitter share: `expo = min(cap, base * 2**n)`, n = 1 at the first wait.
+    """The base of the kinds of jitter: `expo = min(cap, base * 2**n)`, n = 1 at the first wait.
 
-    They are those of "Exponential Backoff And Jitter" (Marc Brooker, AWS Architecture Blog, 2015)
-    as its simulation has them.
+    They follow the simulation of "Exponential Backoff And Jitter" (Marc Brooker, AWS Architecture
+    Blog, 2015).
 
     Args:
-        base: seconds.
-        cap: seconds that no wait is longer than.
+        base: seconds, above 0.
+        cap: seconds of the longest wait.
 
     Raises:
         ValueError: `base` is not above 0, or `cap` is below it.
@@ -41,18 +41,18 @@ class Jitter(Shortening):
         if not finite(base) > 0:
             raise ValueError(f"base={base!r}: give seconds, above 0.")
         if not finite(cap) >= finite(base):
-            raise ValueError(f"cap={cap!r}: the cap is at least the base, {base!r} s.")
+            raise ValueError(f"cap={cap!r}: give at least the base, {base!r} s.")
         self.base: Final = finite(base)
         self.cap: Final = finite(cap)
 
     def expo(self, k: int) -> float:
-        """The wait that is spread."""
+        """Return the seconds of the k-th wait before jitter is applied."""
         return min(self.cap, self.base * 2.0 ** min(k + 1, 1000))
 
 
 @final
 class FullJitter(Jitter):
-    """Anything between 0 and `expo`.
+    """Random waits between 0 and `expo`.
 
     >>> all(0 <= seconds <= 0.02 for seconds in FullJitter(base=0.005, cap=0.02).preview(9))
     True
@@ -67,7 +67,7 @@ class FullJitter(Jitter):
 
 @final
 class EqualJitter(Jitter):
-    """Half of `expo`, and anything between 0 and the other half.
+    """Random waits between half of `expo` and all of it.
 
     >>> 0.005 <= EqualJitter(base=0.005).preview(1)[0] <= 0.010
     True
@@ -82,7 +82,7 @@ class EqualJitter(Jitter):
 
 @final
 class DecorrelatedJitter(Jitter):
-    """Anything between `base` and three times the wait before, at most `cap`.
+    """Random waits between `base` and three times the wait before, at most `cap`.
 
     >>> 0.005 <= DecorrelatedJitter(base=0.005).preview(1)[0] <= 0.015
     True
@@ -96,7 +96,7 @@ class DecorrelatedJitter(Jitter):
 
         def waits(k: int) -> float:
             nonlocal before, drawn
-            while drawn <= k:  # each wait is made of the one before
+            while drawn <= k:  # each wait is computed from the one before
                 before = min(self.cap, uniform(self.base, before * 3))
                 drawn += 1
             return before
@@ -106,7 +106,7 @@ class DecorrelatedJitter(Jitter):
 
 @final
 class RawNormalJitter(Shortening):
-    """The pseudo-code of "Exponential Backoff or how not to crash a server", as it stands.
+    """Waits of "Exponential Backoff or how not to crash a server", exactly as in its pseudo-code.
 
     >>> from ixbackoff.published import post_blue
     >>> waits = RawNormalJitter(post_blue).preview(30, seed=1)
@@ -114,10 +114,10 @@ class RawNormalJitter(Shortening):
     (11, True)
 
     Args:
-        schedule: the same, where a wait that would be shorter is as long as the one before.
+        schedule: the same waits as a `Schedule`, which never shortens them.
 
     Raises:
-        TypeError: it is no `NormalJitter`.
+        TypeError: `schedule` is not a `NormalJitter`.
     """
 
     __slots__ = ("schedule",)
@@ -133,15 +133,15 @@ class RawNormalJitter(Shortening):
 
     def begin(self, chance: Chance | None = None) -> Waits:
         delays = self.schedule.delays(chance)
-        return lambda k: max(0.0, delays(k))  # nobody waits less than no time
+        return lambda k: max(0.0, delays(k))  # the pseudo-code can give a negative number
 
 
 @final
 class Every(Shortening):
     """One try every so many seconds: the `every` of the fault tolerant shell.
 
-    They are counted from the start of a try, which `from_start` says; so the longer a try takes,
-    the shorter is the wait after it. Counted from its end, it is a `Constant`.
+    The seconds are counted from the start of a try (`from_start` is true), so the longer a try
+    takes, the shorter is the wait after it. To count from its end, use `Constant`.
 
     >>> Every(10).preview(2), Every(10).from_start
     ([10.0, 10.0], True)

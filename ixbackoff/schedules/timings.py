@@ -1,4 +1,4 @@
-"""What turns k into the seconds of the k-th wait: the kinds of it, and where chance comes from."""
+"""Timings: from k to the seconds of the k-th wait, and the random numbers that they draw."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from .._words.checks import finite
 from .._words.values import Value, fields_of
 
 Waits: TypeAlias = Callable[[int], float]
-"""The waits of one run: from k to the seconds of the k-th wait, asked for with growing k."""
+"""The waits of one run: a function from k to the seconds of the k-th wait; k grows from call to
+call.
+"""
 
 
 class Chance(Protocol):
-    """Where random numbers come from: a `random.Random`, or the module `random` itself.
+    """A source of random numbers: a `random.Random`, or the module `random` itself.
 
     >>> import random
     >>> from ixbackoff import Exponential
@@ -32,18 +34,17 @@ class Chance(Protocol):
 class Timing(Value, ABC):
     """Seconds of waits. A `Schedule` never shortens them; a `Shortening` may, in simulations.
 
-    It is an immutable value, shared by any number of programs, threads and tasks; what belongs to
-    one run is in what `begin` returns.
+    A timing is an immutable value that programs, threads and tasks can share. The state of one run
+    is in the function that `begin` returns.
 
     >>> from ixbackoff import Exponential
     >>> Exponential(0.5) == Exponential(base=0.5, factor=2.0)
     True
 
     Attributes:
-        deterministic: whether no random number is drawn, so that the k-th wait is always the same.
-        from_start: whether a wait is measured from the start of the try before it, not its end.
-        sound: whether it needs no check that waits are numbers, and none shorter than the one
-            before.
+        deterministic: true if no random number is drawn, so that the k-th wait is always the same.
+        from_start: true if a wait is measured from the start of the try before it, not its end.
+        sound: true if its waits need no check: they are numbers, and never shorten.
     """
 
     __slots__ = ()
@@ -56,7 +57,7 @@ class Timing(Value, ABC):
 
     @abstractmethod
     def begin(self, chance: Chance | None = None) -> Waits:
-        """The waits of one run, with random numbers from `chance`, by default Python's own.
+        """Begin the waits of one run, with random numbers from `chance`, by default Python's own.
 
         >>> from ixbackoff import Exponential
         >>> waits = Exponential().begin()
@@ -65,19 +66,19 @@ class Timing(Value, ABC):
         """
 
     def preview(self, waits: int, *, seed: int | None = None) -> list[float]:
-        """The seconds of the first waits of one run; with the same `seed`, the same run.
+        """Return the seconds of the first waits of one run. The same `seed` gives the same run.
 
         >>> from ixbackoff import Exponential
         >>> Exponential(base=0.5).preview(4)
         [0.5, 1.0, 2.0, 4.0]
 
         Raises:
-            ValueError: `waits` is negative, or one of them is no usable number.
+            ValueError: `waits` is negative, or a wait is not a usable number.
         """
         if waits < 0:
             raise ValueError(f"preview({waits!r}): give a number of waits, 0 or more.")
         run = self.begin(None if self.deterministic else chance_of(seed))
-        return [number(run(k), k, self) for k in range(waits)]
+        return [usable_or_infinite(run(k), k, self) for k in range(waits)]
 
     if not TYPE_CHECKING:  # or a checker would let any attribute be set
 
@@ -91,15 +92,15 @@ class Timing(Value, ABC):
 
 
 def begun(timing: Timing, chance: Chance | None) -> Waits:
-    """The waits of a part of a schedule: numbers, none of them shorter than the one before."""
+    """Begin the waits of a part of a schedule: checked numbers that never shorten."""
     waits = timing.begin(chance)
     if timing.sound:
         return waits
-    return never_shorter(lambda k: number(waits(k), k, timing))
+    return never_shorter(lambda k: usable_or_infinite(waits(k), k, timing))
 
 
 def never_shorter(waits: Waits) -> Waits:
-    """The same, where none is shorter than the one before."""
+    """The same waits, but one that would be shorter than the one before is as long."""
     shortest = 0.0
 
     def longer(k: int) -> float:
@@ -111,14 +112,14 @@ def never_shorter(waits: Waits) -> Waits:
 
 
 def usable(seconds: float, k: int, timing: Timing) -> float:
-    """`seconds`, if one can wait so long.
+    """Return `seconds`, if one can wait so long.
 
     >>> from ixbackoff import Exponential
     >>> usable(3.5, 0, Exponential())
     3.5
 
     Raises:
-        ValueError: the schedule gave no usable number.
+        ValueError: the schedule gave something else than a finite number, 0 or more.
     """
     if seconds.__class__ is float and 0.0 <= seconds < inf:
         return seconds
@@ -131,8 +132,8 @@ def usable(seconds: float, k: int, timing: Timing) -> float:
     )
 
 
-def number(seconds: float, k: int, timing: Timing) -> float:
-    """As `usable`, as a float, and inf is well too: there may be a cap above it."""
+def usable_or_infinite(seconds: float, k: int, timing: Timing) -> float:
+    """As `usable`, but infinity is allowed, since a cap may still be applied to it."""
     given: object = seconds
     if isinstance(given, float) and float.__pos__(given) == inf:
         return inf
@@ -140,7 +141,7 @@ def number(seconds: float, k: int, timing: Timing) -> float:
 
 
 def chance_of(seed: int | None) -> Chance:
-    """Random numbers of their own; with the same `seed`, the same ones.
+    """A new source of random numbers. The same `seed` gives the same numbers.
 
     >>> chance_of(1).uniform(0, 1) == chance_of(1).uniform(0, 1)
     True
@@ -151,7 +152,7 @@ def chance_of(seed: int | None) -> Chance:
 
 
 def any_chance() -> Chance:
-    """Python's own random numbers: shared by threads, and others after a fork.
+    """Python's own source of random numbers: shared by threads, and seeded anew after a fork.
 
     >>> 0 <= any_chance().uniform(0, 1) <= 1
     True

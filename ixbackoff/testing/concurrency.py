@@ -9,7 +9,7 @@ from heapq import heappop, heappush
 from typing import Any, Protocol, TypeAlias
 
 from .._limits.deadlines import LEFT
-from .._running.together import Ended, branches
+from .._running.together import Aborted, branches
 from .._words.commands import Command, Stream
 from .._words.vocabulary import Together
 
@@ -84,10 +84,10 @@ def outcome(
 
 def ended(stream: Stream, context: Context) -> Generator[Command[Any], Any, None]:
     """End a branch: the commands of its `finally` blocks are still carried out."""
-    failure: BaseException | None = Ended()
+    failure: BaseException | None = Aborted()
     answer: Any = None
     try:
-        with suppress(Exception, Ended, StopIteration):
+        with suppress(Exception, Aborted, StopIteration):
             while True:
                 command = context.run(advanced, stream, answer, failure)
                 answer, failure = yield from outcome(command, context)

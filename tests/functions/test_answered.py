@@ -1,4 +1,4 @@
-"""`answered_by`: what `backoff` has made, answered by a test, and nothing else touched."""
+"""`answered_by`: a test answers for what `backoff` has made, and for nothing else."""
 
 from __future__ import annotations
 

@@ -54,21 +54,21 @@ NAN = float("nan")
 
 
 class Unnotable(ConnectionError):
-    """It takes no notes."""
+    """A failure that takes no notes."""
 
     def add_note(self, note: str, /) -> None:  # noqa: ARG002
         raise RuntimeError("no notes, please")
 
 
 class Empty(ConnectionError):
-    """It is false where it is asked whether it is true."""
+    """A failure that is false."""
 
     def __len__(self) -> int:
         return 0
 
 
 class Renamed(Misuse):
-    """Whatever `on` says, it is a misuse."""
+    """A misuse, whatever `on` says."""
 
 
 the_same_again = NotReady("the same object each time")
@@ -123,7 +123,7 @@ ON: list[On] = [
 
 
 class Careless(Schedule):
-    """It does not keep what a schedule promises."""
+    """A schedule that breaks its promise."""
 
     __slots__ = ("waits", "known")
 
@@ -140,7 +140,7 @@ class Careless(Schedule):
 
 
 class Unbegun(Schedule):
-    """It fails before its first wait."""
+    """A schedule that fails before its first wait."""
 
     __slots__ = ()
 
@@ -168,13 +168,13 @@ careless = st.builds(Careless, st.lists(seconds | nonsense, min_size=1), st.just
 schedules = deterministic | same_by_chance | careless | st.just(Unbegun())
 
 NO_LIMITS: list[dict[str, Any]] = [{}, {"within": 1e15}, {"budget": Budget(10**9)}]
-"""Bounds that no script comes near to, so that they change nothing."""
+"""Limits that no script comes near to, so that they change nothing."""
 
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 @given(data=st.data())
 def test_every_form_is_the_program(way: Way, data: st.DataObject) -> None:
-    """The same calls, the same waits, and the same value or failure object with the same notes."""
+    """Compare the calls, the waits, and the value or the failure object with its notes."""
     made = backoff(
         data.draw(st.sampled_from(RUNGS), "rung"),
         on=data.draw(st.sampled_from(ON), "on"),
@@ -231,7 +231,7 @@ def test_a_call_waits_as_previewed(way: Way, schedule: Schedule, spread: float, 
 def test_jitter_is_never_below_the_wait_before_nor_what_the_service_asks(
     schedule: Schedule, spread: float, place: int
 ) -> None:
-    """Also where the schedule itself falls, and where the service asks for it midway."""
+    """This also holds if the schedule falls, or if the service asks for longer waits midway."""
     script: list[Outcome] = [NotReady] * 5
     script[place] = lambda: Throttled(120)
     waits = seen(decorated, backoff(N5, schedule=schedule.jittered(spread)), script).waits

@@ -189,7 +189,7 @@ def test_a_generator_may_yield_in_its_block_and_be_closed() -> None:
 
 
 class InBudget:
-    """The tokens that a block leaves in a budget."""
+    """Ways out of a block whose retries are paid from a budget."""
 
     def __init__(self) -> None:
         self.budget = Budget(10, returned=0, returned_after_retry=0.5)
@@ -280,7 +280,7 @@ async def async_block(end: str) -> int | None:
 
 @pytest.mark.parametrize("end", ENDS)
 def test_async_blocks(end: str) -> None:
-    """Nothing is left for the event loop, or for the garbage collector, to close."""
+    """A block leaves nothing that the event loop or the garbage collector has to close."""
 
     async def main() -> int | None:
         answer = await async_block(end)

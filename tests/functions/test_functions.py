@@ -37,7 +37,7 @@ def _nothing_tried_before() -> None:
 
 
 def second_time(what: str) -> str:
-    """Fails the first time."""
+    """A function that fails the first time."""
     tried.append(what)
     if len(tried) == 1:
         raise NotReady
@@ -225,7 +225,7 @@ GENERATORS: dict[str, Any] = {
 @pytest.mark.parametrize("function", GENERATORS.values(), ids=GENERATORS)
 def test_generator_functions_are_refused_and_told_why(function: Any) -> None:
     for refuse in (again, again.call, again.program, again.program_async):
-        with pytest.raises(TypeError, match="had given before it failed would be given again"):
+        with pytest.raises(TypeError, match="after a failure it would yield the first items again"):
             refuse(function)
 
 
@@ -247,7 +247,7 @@ def test_what_is_no_function_is_refused_where_it_is_decorated(function: Any, mes
 
 
 def test_a_function_that_gives_a_coroutine_without_saying_so_is_refused() -> None:
-    with pytest.raises(Misuse, match="put it on the `async def` itself"):
+    with pytest.raises(Misuse, match="put backoff on the `async def` itself"):
         again(gives_a_coroutine)()
     with answered_by(calling().interpreter), pytest.raises(Misuse, match="a coroutine"):
         again(gives_a_coroutine)()
@@ -255,7 +255,7 @@ def test_a_function_that_gives_a_coroutine_without_saying_so_is_refused() -> Non
 
 
 def test_a_program_of_a_coroutine_function_is_another() -> None:
-    with pytest.raises(TypeError, match="it is program_async"):
+    with pytest.raises(TypeError, match="use program_async"):
         again.program(waiter, "m")
 
 
@@ -283,8 +283,12 @@ WRONGLY_MADE: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         TypeError,
         "Computed",
     ),
-    "a number as a schedule": (lambda: untyped(N1, schedule=2), TypeError, "is no Schedule"),
-    "a class as a schedule": (lambda: untyped(N1, schedule=Constant), TypeError, "is no Schedule"),
+    "a number as a schedule": (lambda: untyped(N1, schedule=2), TypeError, "is not a Schedule"),
+    "a class as a schedule": (
+        lambda: untyped(N1, schedule=Constant),
+        TypeError,
+        "is not a Schedule",
+    ),
     "no time": (lambda: untyped(N1, within=0), ValueError, "within=0: give a finite number"),
     "less than no time": (lambda: untyped(N1, within=-1.0), ValueError, "within=-1.0"),
     "a time that is none": (lambda: untyped(N1, within=float("nan")), ValueError, "within=nan"),
@@ -292,12 +296,12 @@ WRONGLY_MADE: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a time in words": (lambda: untyped(N1, within="5"), ValueError, "within='5'"),
     "a number as a budget": (lambda: untyped(N1, budget=3), TypeError, "budget=3 is not a budget"),
     "a Backoff made by itself": (lambda: Backoff(0), TypeError, r"backoff\(\.\.\.\)"),  # type: ignore[arg-type]
-    "what is no interpreter": (
+    "not an interpreter": (
         lambda: answered_by(5).__enter__(),  # type: ignore[arg-type]
         TypeError,
         "give an interpreter, such as world.interpreter",
     ),
-    "a world that is no interpreter": (
+    "a world in place of its interpreter": (
         lambda: answered_by(calling()).__enter__(),  # type: ignore[arg-type]
         TypeError,
         "give an interpreter, such as world.interpreter",

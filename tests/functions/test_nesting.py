@@ -1,4 +1,4 @@
-"""Retries never multiply: what tries again is refused inside what tries again, in every form."""
+"""Retries never multiply: a retry inside a retry is refused, in every form."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_a_function_that_calls_itself_is_refused() -> None:
         return number * factorial(number - 1) if number else 1
 
     assert factorial(0) == 1
-    with pytest.raises(Misuse, match="let the outer one alone try again"):
+    with pytest.raises(Misuse, match="let only the outer one try again"):
         factorial(3)
 
 

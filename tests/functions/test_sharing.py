@@ -1,4 +1,4 @@
-"""One `backoff` shared by many threads and tasks; and that nothing is kept of what has failed."""
+"""One `backoff` shared by many threads and tasks keeps nothing of the calls that have failed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from ..support.plainly import (
 THREADS = 32
 TASKS = 1000
 FAILURES = range(6)
-"""Failures of a call before it succeeds: as many as N5 allows, and fewer."""
+"""The failures of each call before it succeeds: as many as N5 allows, or fewer."""
 
 jittered = Exponential().jittered().seeded(7)
 steady = Exponential()
@@ -43,7 +43,7 @@ FORMS = ("decorated", "in a budget", "in time", "a block")
 
 
 class Calls:
-    """Functions of which each fails so often, and the waits of each."""
+    """Functions that fail so often each, and the waits of each."""
 
     def __init__(self) -> None:
         self.tries: Counter[int] = Counter()
@@ -63,7 +63,7 @@ def made(form: str, schedule: Any) -> tuple[AnyBackoff, Budget]:
 
 
 def check(calls: Calls, answers: list[int], schedule: Any, form: str, budget: Budget) -> None:
-    """Each call has waited its own series, and all totals are exact."""
+    """Check that each call has waited its own series, and that all totals are exact."""
     expected = schedule.preview(len(FAILURES))
     failures = {number: FAILURES[number % len(FAILURES)] for number in range(len(answers))}
     assert answers == list(range(len(answers)))
@@ -177,7 +177,7 @@ def trio_run(coroutine: Coroutine[Any, Any, None]) -> None:
 
 @pytest.fixture
 def collector() -> Iterator[Callable[[], int]]:
-    """The number of objects that only the garbage collector frees, since it was asked before."""
+    """Count the objects that only the garbage collector frees, since the last count."""
     gc.collect()
     gc.freeze()  # so that it has only what is made here to look at
     gc.disable()
@@ -186,7 +186,7 @@ def collector() -> Iterator[Callable[[], int]]:
 
 
 class Watched(Script):
-    """A function that fails so often, and whether its exceptions are still there."""
+    """A function that fails so often, and weak references to its exceptions."""
 
     def __init__(self, failures: int) -> None:
         super().__init__([])
@@ -210,7 +210,7 @@ class Watched(Script):
 
 
 def of_all_kinds() -> Iterator[tuple[AnyBackoff, int]]:
-    """Calls that end well and calls that fail, with limits and without."""
+    """Make calls that succeed and calls that fail, with limits and without."""
     limits: list[dict[str, Any]] = [{}, {"within": 1e9}, {"budget": Budget(10**6)}]
     for schedule, limit, failures in product(SCHEDULES.values(), limits, (0, 1, 3, 9)):
         yield backoff(N5, schedule=schedule, **limit), failures
@@ -218,7 +218,7 @@ def of_all_kinds() -> Iterator[tuple[AnyBackoff, int]]:
 
 @pytest.mark.parametrize("way", [program, *SYNC])
 def test_no_exception_outlives_its_call(way: Way, collector: Callable[[], int]) -> None:
-    """Neither in a call that ends well nor in one that fails; and there is nothing to collect."""
+    """A call leaves nothing for the collector, whether it succeeds or fails."""
 
     def call(made: AnyBackoff, failures: int) -> Watched:
         watched = Watched(failures)
@@ -228,7 +228,7 @@ def test_no_exception_outlives_its_call(way: Way, collector: Callable[[], int]) 
 
     with sleeps():
         for made, failures in of_all_kinds():
-            call(made, failures)  # what is made once is made now
+            call(made, failures)  # objects that are made only once are made now
             collector()
             watched = call(made, failures)
             assert (watched.calls, watched.kept) == (min(failures + 1, 6), 0)
@@ -240,7 +240,7 @@ def test_no_exception_outlives_its_call(way: Way, collector: Callable[[], int]) 
 def test_no_exception_outlives_its_awaited_call(
     way: AsyncWay, run: Any, collector: Callable[[], int]
 ) -> None:
-    """As above; the event loop's own garbage is not ours."""
+    """As for sync calls; garbage of the event loop itself does not count."""
 
     async def call(made: AnyBackoff, failures: int) -> Watched:
         watched = Watched(failures)

@@ -1,4 +1,4 @@
-"""Cancellation, interrupts and deadlines end what is tried again, in a try and in a wait."""
+"""Cancellation, interrupts and deadlines end a retry, in a try and in a wait."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ GREEDY: list[On] = [
 
 
 def greedy() -> list[AnyBackoff]:
-    """They take everything for worth another try."""
+    """Make `backoff`s for which everything is worth another try."""
     return [backoff(N3, on=on, schedule=AN_HOUR, **limits) for on in GREEDY for limits in NO_LIMITS]
 
 
 class Hanging(Script):
-    """A function that says that it runs, and does not come to an end."""
+    """A function that says that it runs, and never ends."""
 
     def __init__(self, fails: bool, hang: Callable[[], Any]) -> None:
         super().__init__([NotReady])
@@ -143,7 +143,7 @@ def test_an_interrupt_in_a_wait_is_never_held_back(way: Way, monkeypatch: Any) -
 
 @pytest.mark.parametrize("way", [program, *WAYS.values()], ids=["program", *WAYS])
 def test_what_fails_in_a_wait_ends_it(way: Way) -> None:
-    """Such as what the handler of a signal raises; no try follows, whatever `on` says."""
+    """A signal handler, for example, raises during a wait; no try follows, whatever `on` says."""
 
     def alarmed(seconds: float) -> None:
         raise TimeoutError("the alarm rang")
@@ -184,7 +184,7 @@ def test_waiting_needs_asyncio_or_trio() -> None:
 
 
 def failing_in_time() -> tuple[list[float | None], Callable[[], str]]:
-    """A function that fails, and what it was told of its time."""
+    """A function that fails, and the time limits that it has read."""
     limits: list[float | None] = []
 
     def page() -> str:
@@ -249,7 +249,7 @@ def test_without_a_deadline_there_is_no_time_limit() -> None:
     assert backoff(N3).call(time_limit) is None
 
 
-IN_TASKS = [way for way in ASYNC if way is not in_an_async_block]  # a block is not ended by others
+IN_TASKS = [way for way in ASYNC if way is not in_an_async_block]  # no one else can end a block
 
 
 @pytest.mark.parametrize("way", IN_TASKS)

@@ -33,7 +33,7 @@ from ..support.observing import Ask
 
 
 def meeting(library: Library, number: int) -> Callable[[], Any]:
-    """Answers when so many are there."""
+    """A handler that answers once so many commands wait for it."""
     here = [0]
 
     async def meet() -> int:

@@ -49,7 +49,7 @@ from ixbackoff.testing import Virtual, always, answers
 from ..support.observing import Ask
 
 say = Log("x")
-# No type checker looks at these: they stand for untyped code.
+# Type checkers do not check these, which stand for untyped code.
 untyped: Any = ixbackoff
 log_only: Any = Log.handled_by(lambda command: None)
 asked: Any = Ask.handled_by(lambda command: 1)
@@ -312,10 +312,10 @@ def test_a_program_with_waits_cannot_run_inside_another() -> None:
         ({"base": float("nan")}, "base=nan"),
         ({"base": float("inf")}, "base=inf"),
         ({"base": "1"}, "base='1'"),
-        ({"factor": 0.5}, "factor=0.5: a wait is never shorter"),
+        ({"factor": 0.5}, "factor=0.5: give 1 or more"),
         ({"factor": float("nan")}, "factor=nan"),
-        ({"cap": 0.5}, "cap=0.5: the longest wait is at least the base"),
-        ({"factor": 1e300}, "grow out of all bounds"),
+        ({"cap": 0.5}, "cap=0.5: give at least the base"),
+        ({"factor": 1e300}, "would be infinite"),
     ],
 )
 def test_a_schedule_that_cannot_be_is_refused(arguments: dict[str, Any], message: str) -> None:
@@ -333,7 +333,7 @@ def test_a_schedule_that_gives_no_seconds_is_told_so(seconds: Any) -> None:
 def test_a_schedule_that_is_none_is_refused_before_anything_is_done() -> None:
     program: Any = at(N1).retry(Ask("a"))
     world = Virtual(Ask.handled_by(answers()))
-    with pytest.raises(TypeError, match="schedule=5 is no Schedule"):
+    with pytest.raises(TypeError, match="schedule=5 is not a Schedule"):
         program.run(world.interpreter, schedule=5)
 
 
@@ -352,7 +352,7 @@ def test_all_public_names_are_there() -> None:
 
 
 class Asking(Transient):
-    """It says how long to wait without asking `Transient`."""
+    """A failure that sets how long to wait without calling `Transient`."""
 
     def __init__(self, retry_after: Any) -> None:
         self.retry_after = retry_after

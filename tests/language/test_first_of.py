@@ -1,4 +1,4 @@
-"""Alternatives: the first effect that is well."""
+"""Alternatives: the first effect that succeeds."""
 
 from __future__ import annotations
 

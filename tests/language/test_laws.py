@@ -45,7 +45,7 @@ each_runner = pytest.mark.parametrize(
         for name, run in RUNNERS.items()
     ],
 )
-"""All ways to run being one is a law of its own, so one of them is enough for `make quick`."""
+"""The ways to run: another law says that they agree, so one is enough for `make quick`."""
 
 STRATEGIES = {
     "value": values, "failure": transient, "f": functions, "g": functions, "m": effects,
@@ -59,7 +59,7 @@ def drawn(data: st.DataObject, law: Callable[..., Same]) -> dict[str, Any]:
 
 
 def complete(effect: Any) -> Any:
-    """A program that can run, of an attempt, or of a program that has not come down."""
+    """Make a program that can run, from an attempt or from an open program."""
     return effect.give_up() if hasattr(effect, "give_up") else at(N2).do(effect).give_up()
 
 

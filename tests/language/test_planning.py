@@ -1,4 +1,4 @@
-"""Plans, number by number, and that no run goes beyond one."""
+"""Plans, number by number; no run exceeds its plan."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ask = Ask("a")
 
 
 def asks(number: int, *untold: str) -> Commands:
-    """So many of one kind, and those of these functions."""
+    """Commands: so many of one kind, and those of these functions."""
     return Commands({Ask: number} if number else {}, frozenset(untold))
 
 

@@ -1,4 +1,4 @@
-"""No run does more than its plan says, whatever the program is made of and however it goes."""
+"""No run does more than its plan says, whatever its program is and its commands are answered."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ schedules = st.sampled_from([Exponential(), Constant(2), Fibonacci(), Exponentia
 
 
 class Done(NamedTuple):
-    """The sums of one run."""
+    """The totals of one run."""
 
     tries: int
     waits: list[float]

@@ -1,4 +1,4 @@
-"""Running: what happens to failures and waits, and what is left behind."""
+"""Running: failures, waits, and references that are left behind."""
 
 from __future__ import annotations
 
@@ -219,7 +219,7 @@ def test_a_stream_of_waits_cannot_run_inside_an_attempt() -> None:
 
 
 def a_kept_wait() -> tuple[list[Delay], Any]:
-    """The wait of a run, and the interpreter that keeps each wait that it is to wait."""
+    """Make a list of a run's waits, and the interpreter that fills it."""
     kept: list[Delay] = []
     interpreter: Any = Ask.handled_by(always(NotReady())) | Delay.handled_by(kept.append)
     with pytest.raises(NotReady):
@@ -268,7 +268,7 @@ def test_a_note_counts_each_attempt_of_a_program() -> None:
 
 
 class Full(Exception):
-    """It takes no note."""
+    """A failure that takes no note."""
 
     __notes__: Any = ("full",)
 

@@ -1,4 +1,4 @@
-"""Nothing that waits gets into an attempt, by whatever way that public names offer."""
+"""No step that waits can be put into an attempt by public names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ retried = at(N5).retry(Ask("a"))
 
 
 def busy() -> Any:
-    """A world in which nothing ever works."""
+    """A world in which every command fails."""
     return Virtual(Ask.handled_by(always(NotReady())))
 
 
@@ -102,7 +102,7 @@ class Stored:
 
 def test_a_stored_generator_is_refused_at_the_second_try() -> None:
     world = Virtual(Ask.handled_by(answers(NotReady(), 7)))
-    with pytest.raises(Misuse, match="gave a generator that had run before"):
+    with pytest.raises(Misuse, match="returned a generator that had run before"):
         at(N3).retry(Stored()).run(world.interpreter)
 
 
@@ -110,7 +110,7 @@ def test_a_stored_generator_of_an_attempt_is_refused_at_the_second_try() -> None
     stored = Stored().generator
     once = attempt(lambda: stored)
     world = Virtual(Ask.handled_by(answers(NotReady(), 7)))
-    with pytest.raises(Misuse, match="gave a generator that had run before"):
+    with pytest.raises(Misuse, match="returned a generator that had run before"):
         at(N3).retry(once()).run(world.interpreter)
 
 

@@ -1,4 +1,4 @@
-"""Stopping: what must never be held back, and the cleaning up that is carried out."""
+"""Stopping: interrupts and cancellation are never swallowed, and cleaning up is carried out."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from ..support.observing import Ask
 
 
 class Stop(BaseException):
-    """Stands for KeyboardInterrupt."""
+    """An interrupt, in place of KeyboardInterrupt."""
 
 
 @attempt

@@ -1,4 +1,4 @@
-"""The kit for tests: it says what was performed, what was not found and what was expected next."""
+"""The kit for tests: its messages say what was performed, not found, and expected next."""
 
 from __future__ import annotations
 

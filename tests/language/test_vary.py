@@ -1,4 +1,4 @@
-"""Another effect for each rung."""
+"""`vary`: another effect on each rung."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attempts of a few commands: they clean up, or hold failures back."""
+"""Attempts of a few commands that clean up, or that swallow failures."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ def holding(what: type[BaseException], then: BaseException | None = None) -> Do[
 
 
 class Stop(BaseException):
-    """Stands for KeyboardInterrupt."""
+    """An interrupt, in place of KeyboardInterrupt."""
 
 
 class Broken(Exception):
-    """Not worth another try."""
+    """A failure that is not worth another try."""
 
 
 class Failed(NotReady):
-    """Can be referred to weakly."""
+    """A failure with weak references."""
 
 
 def fail() -> None:

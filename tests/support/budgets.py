@@ -1,4 +1,4 @@
-"""Running one program with a budget, and what it comes to."""
+"""Running one program with a budget, and observing it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def world_of(*script: Any) -> Virtual[Any]:
 
 
 def outcome(program: Any, budget: Budget, *script: Any) -> Any:
-    """Run a program: its value, or its failure and how often it waited."""
+    """Run a program; return its value or its failure, and how often it waited."""
     world = world_of(*script)
     try:
         return program.run(world.interpreter, budget=budget)

@@ -10,15 +10,15 @@ from typing import TypeAlias
 from ixbackoff.schedules import Timing
 
 Distribution: TypeAlias = Callable[[float], float]
-"""The share of numbers that are not above x."""
+"""A function from x to the share of numbers that are at most x."""
 
 DRAWS = 10_000
 LIMIT = 1.63
-"""Right numbers exceed it, times 1 / sqrt(draws), once in a hundred seeds (Kolmogorov-Smirnov)."""
+"""For one seed in 100, distance * sqrt(DRAWS) of right numbers is above it (Kolmogorov-Smirnov)."""
 
 
 def distance(numbers: Sequence[float], distribution: Distribution) -> float:
-    """The largest difference between what was drawn and the distribution, over all x."""
+    """Return the largest difference between drawn numbers and their distribution, over all x."""
     count = len(numbers)
     shares = [distribution(number) for number in sorted(numbers)]
     above = max((place + 1) / count - share for place, share in enumerate(shares))
@@ -40,13 +40,13 @@ def normal(mean: float, deviation: float) -> Distribution:
 
 
 def drawn(timing: Timing, k: int, seed: int = 2009) -> list[float]:
-    """The k-th wait of many runs, in each of which it is the first that is asked for."""
+    """Draw the k-th wait of many runs, without the waits before it."""
     chance = Random(seed)  # noqa: S311
     return [timing.begin(chance)(k) for _ in range(DRAWS)]
 
 
 class Fixed:
-    """Chance that always falls so: R for what is uniform, z deviations for what is normal."""
+    """A source of fixed numbers: R for uniform ones, z deviations for normal ones."""
 
     def __init__(self, r: float = 0.0, z: float = 0.0) -> None:
         self.r = r

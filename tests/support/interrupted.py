@@ -68,7 +68,7 @@ def awaited_program(failing: Failing) -> object:
 
 
 def stepped(coroutine: Any) -> object:
-    """Run a coroutine without an event loop of its own, which would have its own instructions."""
+    """Run a coroutine without an event loop, which would add instructions."""
     try:
         while True:
             coroutine.send(None)
@@ -83,7 +83,7 @@ IN_A_LOOP = (*SYNC, awaited, awaited_program)
 
 
 class Interrupt:
-    """Raises KeyboardInterrupt at the n-th instruction inside the package."""
+    """A tracer that raises KeyboardInterrupt at the n-th instruction inside the package."""
 
     def __init__(self, at: int) -> None:
         self.left = at
@@ -103,7 +103,7 @@ class Interrupt:
 
 
 def interrupted(way: Callable[[Failing], object], place: int) -> bool:
-    """Run in this way, interrupted at this instruction; whether the run was that long."""
+    """Interrupt a run at this instruction; return whether the run was that long."""
     interrupt = Interrupt(place)
     sys.settrace(interrupt)
     try:
@@ -116,7 +116,7 @@ def interrupted(way: Callable[[Failing], object], place: int) -> bool:
 
 
 def interrupt_all(ways: tuple[Callable[[Failing], object], ...], times: int) -> None:
-    """Interrupt so many runs, and see that this thread can run everything after each."""
+    """Interrupt so many runs, and check that this thread can run everything after each."""
     done, place = 0, dict.fromkeys(ways, 1)
     while done < times:
         for way in ways:

@@ -1,9 +1,9 @@
 """A squirrel that is killed: `python -m tests.support.killed FOLDER MOMENTS WORDS...`.
 
-It runs the squirrel's command line once for each moment, in a process of its own that kills itself
-at that moment, in the folder FOLDER/MOMENT; `{moment}` in the words stands for it, too. Moments are
-numbered: before and after the first command, before and after the second one, and so on. `download`
-and `upload` are in the midst of one.
+It runs the squirrel's command line once for each moment, in the folder FOLDER/MOMENT, in a process
+that kills itself at that moment. `{moment}` in the words is replaced by the moment. Moments are
+numbers (0 before the first command, 1 after it, 2 before the second, and so on), or `download` or
+`upload` for one in the middle of these commands.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LATE = 12  # pieces of an upload that have been read when the store has begun to
 
 
 class Moments:
-    """Counts the moments of a run, and does something at one of them."""
+    """A counter of the moments of a run that does something at one of them."""
 
     def __init__(self, chosen: int | None, act: Callable[[], None]) -> None:
         self.chosen = chosen
@@ -39,7 +39,7 @@ class Moments:
         self.passed = 0
 
     def answering(self, standard: Interpreter[Standard], index: Index) -> Interpreter[Row | Delay]:
-        """For the squirrel's function of this name."""
+        """Answer as the squirrel's function of this name, and count the moments."""
         return copying.answering(standard, index).around(self.around)
 
     def around(self, command: Command[Any], handler: Handler) -> Any:
@@ -64,7 +64,7 @@ def progress(_display: object, _download: object, done: int, _total: int | None)
 
 
 def prepare(moment: str) -> None:
-    """See to it that the squirrel is killed."""
+    """Let the squirrel be killed at this moment."""
     if moment == "download":
         patch("ixbackoff.squirrel.display.Display.progress", progress).start()
     elif moment == "upload":

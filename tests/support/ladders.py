@@ -1,4 +1,4 @@
-"""Random programs: steps of every kind, joined in every way, with functions of every kind."""
+"""Random programs: steps, joins and functions of every kind."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ asks = st.sampled_from([Ask("a"), Ask("b"), Ask("c")])
 
 
 def whimsical(value: Any) -> Any:
-    """A function of the value that fails for some values."""
+    """A function that fails for some values."""
     if value == 3:
         raise NotReady("three")
     return value
@@ -38,7 +38,7 @@ def whimsical(value: Any) -> Any:
 
 @attempt
 def one_of_two(first: Any, second: Any) -> Do[Any, int]:
-    """An attempt that asks the second only sometimes."""
+    """An attempt that performs the second effect only after some answers of the first."""
     answer: int = yield from first
     if answer % 2:
         answer = yield from second
@@ -78,7 +78,7 @@ ENDS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def annotated(function: Callable[[Any], Any], start: int, end: int) -> Callable[[Any], Any]:
-    """The same function, with the type of the program that it returns."""
+    """Annotate a function with the type of the program that it returns."""
 
     def made(value: Any) -> Any:
         return function(value)
@@ -89,7 +89,7 @@ def annotated(function: Callable[[Any], Any], start: int, end: int) -> Callable[
 
 
 def down_to(program: Any, end: int, goal: int) -> Any:
-    """The same program, which ends at `goal`."""
+    """Take a program further down, so that it ends at `goal`."""
     for _ in range(end - goal):
         program = program.skip()
     return program
@@ -97,7 +97,7 @@ def down_to(program: Any, end: int, goal: int) -> Any:
 
 @st.composite
 def functions(draw: st.DrawFn, start: int, depth: int) -> tuple[Any, int]:
-    """A function from a value to one of two programs, and where these end."""
+    """A function from a value to one of two programs, and the rung where both end."""
     one, end = draw(ladders(start, depth - 1))
     other, other_end = draw(ladders(start, depth - 1))
     goal = min(end, other_end)
@@ -111,7 +111,7 @@ def functions(draw: st.DrawFn, start: int, depth: int) -> tuple[Any, int]:
 
 @st.composite
 def ladders(draw: st.DrawFn, start: int, depth: int = 2) -> tuple[Any, int]:
-    """A program that starts on this rung, and the rung where it ends by its type."""
+    """A program that starts on this rung, and the rung where its type says that it ends."""
     program: Any = at(RUNGS[start])
     rung = start
     for _ in range(draw(st.integers(0, 5))):

@@ -1,4 +1,4 @@
-"""Handlers that cannot be ended."""
+"""Handlers that cannot be interrupted."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ from ixbackoff.testing import Virtual
 
 
 def late(world: Virtual[Any], answer: int) -> int:
-    """Answer 100 seconds late, as a handler that cannot be ended does."""
+    """Answer 100 seconds late, as a handler that cannot be interrupted does."""
     world.now += 100
     return answer

@@ -1,6 +1,6 @@
-"""The laws, as named functions: each gives two programs that have to be the same from outside.
+"""The laws, as named functions: each returns two programs that must look the same from outside.
 
-`begin` makes an attempt or a program of an effect: the laws hold for both.
+`begin` makes an attempt or a program of an effect, since the laws hold for both.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ Same: TypeAlias = tuple[Any, Any]
 
 @attempt
 def pure(value: Value) -> Do[Any, Value]:
-    """The attempt that asks nobody and answers `value`."""
+    """An attempt that issues no command and answers `value`."""
     yield from ()
     return value
 
 
 @attempt
 def failing(failure: Exception) -> Do[Any, Value]:
-    """The attempt that asks nobody and fails."""
+    """An attempt that issues no command and fails."""
     yield from ()
     raise failure
 
 
 class Then:
-    """`then` with `pure` is a monad, and `map` is its functor."""
+    """Laws of `then` and `map`: with `pure` they are a monad and its functor."""
 
     @staticmethod
     def left_identity(begin: Begin, value: Value, f: Function) -> Same:
@@ -74,7 +74,7 @@ class Then:
 
 
 class OrElse:
-    """`or_else` is associative; success is its left zero, and a transient failure its unit."""
+    """Laws of `or_else`: it is associative, with success as left zero and failure as unit."""
 
     @staticmethod
     def associativity(begin: Begin, a: AnEffect, b: AnEffect, c: AnEffect) -> Same:
@@ -90,7 +90,7 @@ class OrElse:
 
 
 class Ladders:
-    """Programs compose as their rungs do."""
+    """Laws of joined programs: they compose as their rungs do."""
 
     @staticmethod
     def bind_associativity(m: AnEffect, f: Function, g: Function) -> Same:
@@ -139,7 +139,7 @@ class Ladders:
 
 
 class Resume:
-    """`resume` is `retry`, without asking again what was answered."""
+    """Laws of `resume`: it is `retry` that does not issue answered commands again."""
 
     @staticmethod
     def a_command_is_its_own_resumption(command: AnEffect) -> Same:

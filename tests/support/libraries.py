@@ -1,4 +1,4 @@
-"""The two libraries to await with, a real clock, and times that are long or short for a test."""
+"""The two event loop libraries, a real clock, and times that are long or short for a test."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SOON = 0.05
 
 
 class Library(NamedTuple):
-    """A way to await."""
+    """An event loop library: asyncio or trio."""
 
     run: Callable[[Callable[[], Awaitable[Any]]], Any]
     sleep: Callable[[float], Awaitable[None]]
@@ -39,7 +39,7 @@ clock = Now.handled_by(lambda command: time.monotonic())
 
 
 def hanging(library: Library, done: list[str]) -> Any:
-    """Work hangs; cleaning up is done soon."""
+    """Make an interpreter in which work hangs and cleaning up is soon done."""
 
     async def answer(command: Ask) -> int:
         try:

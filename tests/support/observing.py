@@ -1,4 +1,4 @@
-"""Running one program in each of the four ways, and what can be seen of it from outside."""
+"""Running one program in each of the four ways, and observing it from outside."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ AnyProgram: TypeAlias = Program[Any, Z, Any, Any]
 
 
 class Ask(Command[int]):
-    """A command for tests: it asks for a number, by a name."""
+    """A command for tests that asks for a number by a name."""
 
     __slots__ = ("name",)
 
@@ -35,13 +35,13 @@ class Ask(Command[int]):
 
 
 calling = Call[Any].handled_by(lambda command: command())
-"""Calls what it is told to call."""
+"""An interpreter that calls functions for real."""
 
 Row: TypeAlias = Ask | Delay | Log
 
 
 class Seen(NamedTuple):
-    """All that can be seen of a run from outside: its commands, in order, and its outcome."""
+    """The commands of a run, in order, and its outcome: all that is visible from outside."""
 
     commands: list[str]
     value: Any
@@ -62,14 +62,14 @@ Runner: TypeAlias = Callable[[AnyProgram, Outcomes, Schedule], Seen]
 
 
 def asking(outcomes: Outcomes, commands: list[str]) -> Callable[[Ask], int]:
-    """A handler that answers with one outcome after the other, round and round."""
+    """Make a handler that answers with one outcome after the other, and then starts again."""
     rounds = cycle(outcomes)
 
     def answer(command: Ask) -> int:
         commands.append(repr(command))
         outcome = next(rounds)
         if isinstance(outcome, Exception):
-            raise type(outcome)(*outcome.args)  # a fresh one: notes are added to it
+            raise type(outcome)(*outcome.args)  # a new one, since notes are added to it
         return outcome
 
     return answer

@@ -53,7 +53,7 @@ IN_ALL = Limits(connect_timeout=20.0, read_timeout=20.0, part_timeout=20.0, tota
 
 @dataclass(frozen=True)
 class Way:
-    """How a command is performed: by `live`, or by `live_async` under one of its event loops."""
+    """A way to perform a command: by `live`, or by `live_async` in one of the event loops."""
 
     name: str
 
@@ -100,7 +100,7 @@ class Way:
         return asyncio.run(asked()) if self.name == "asyncio" else trio.run(asked)
 
     def cancelled(self, command: Download | Upload, when: Callable[[], bool]) -> None:
-        """Perform a command until `when` holds, and cancel it then."""
+        """Perform a command, and cancel it when `when` holds."""
         program: Program[Z, Z] = at(N0).do(command)
         world = live_async(limits=Limits(read_timeout=20.0))
 
@@ -131,7 +131,7 @@ each_async_way = pytest.mark.parametrize("way", ASYNC, ids=lambda way: way.name)
 
 
 def with_secrets(url: str, path: str) -> str:
-    """A URL on the same server, with all that must not be shown."""
+    """Add secrets to a URL, in every part that must not be shown."""
     return url.replace("http://", "http://sesame:opensaysme@") + path + "?token=hush#whisper"
 
 
@@ -140,9 +140,9 @@ SECRETS = ("sesame", "opensaysme", "token", "hush", "whisper", "c2VzYW1l")
 
 @contextmanager
 def peer(*said: bytes, scheme: str = "http") -> Generator[str]:
-    """A server that says so to every client, piece by piece, and then nothing more; its URL.
+    """Start a server that sends these pieces to every client and then nothing; give its URL.
 
-    At the end of the block all its clients have gone, or that is a failure.
+    Clients that are still connected at the end of the block are a failure.
     """
     talks: list[Thread] = []
 
@@ -175,7 +175,7 @@ def peer(*said: bytes, scheme: str = "http") -> Generator[str]:
 
 @contextmanager
 def full(host: str = "127.0.0.1", port: int = 0) -> Generator[str]:
-    """A server that takes no connection any more, so that opening one takes forever; its URL."""
+    """Start a server that accepts no connections, so that opening one never ends; give its URL."""
     with ExitStack() as opened:
         listener = opened.enter_context(socket.socket())
         listener.bind((host, port))
@@ -189,7 +189,7 @@ def full(host: str = "127.0.0.1", port: int = 0) -> Generator[str]:
 
 @contextmanager
 def nothing_left(folder: Path) -> Generator[None]:
-    """When the block ends, there are no more files, descriptors and threads than before."""
+    """Check that a block leaves no new files, descriptors or threads."""
     before, descriptors, files = threads(), open_descriptors(), sorted(folder.iterdir())
     yield
     end = time.monotonic() + 2.0
@@ -204,13 +204,13 @@ def open_descriptors() -> int:
 
 
 def threads() -> int:
-    """Those that do something: trio keeps a thread for its next work, for some seconds."""
+    """Count the threads that work; trio keeps idle ones for some seconds."""
     return sum(not thread.name.startswith("Trio") for thread in enumerate_threads())
 
 
 @contextmanager
 def taking(seconds: float) -> Generator[None]:
-    """The block ends after so many seconds, and hardly later."""
+    """Check that the block takes so many seconds, and hardly more."""
     begin = time.monotonic()
     yield
     assert seconds - 0.01 <= time.monotonic() - begin < seconds + MARGIN
@@ -221,14 +221,14 @@ def one_by_one(text: bytes) -> list[bytes]:
 
 
 def answered(body: bytes = b"") -> Malformed:
-    """As a store answers that is well."""
+    """Make the answer of a store that is well."""
     head = b'HTTP/1.1 200 OK\r\nETag: "a"\r\nConnection: close\r\nContent-Length: %d\r\n\r\n'
     return Malformed(head % len(body) + body)
 
 
 @dataclass(frozen=True)
 class Drip:
-    """Sends a text, and byte by byte a header that never ends."""
+    """A server's answer: a text, then byte by byte a header that never ends."""
 
     text: bytes = b"HTTP/1.1 200 OK\r\nX: "
 

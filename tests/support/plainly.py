@@ -1,4 +1,4 @@
-"""Plain functions that fail as a script says, every way to try them again, and what can be seen."""
+"""Plain functions that fail as a script says, every way to retry them, and an observer."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ AnyBackoff: TypeAlias = Backoff[Any]
 
 
 class Script:
-    """A function whose calls come to one outcome after the other, round and round.
+    """A function whose calls have one outcome after the other, and then the first again.
 
     Attributes:
-        raised: what it has raised, in order.
-        calls: how often it was called.
+        raised: the exceptions that it has raised, in order.
+        calls: the number of its calls.
     """
 
     def __init__(self, outcomes: Sequence[Outcome]) -> None:
@@ -48,11 +48,11 @@ class Script:
 
 
 class Seen(NamedTuple):
-    """All that can be seen of a call from outside: its tries, its waits, and its outcome.
+    """The tries, the waits and the outcome of a call: all that is visible from outside.
 
     Attributes:
-        which: the last failure, as its place among those that the function raised; if it is none of
-            them, what it is.
+        which: the place of the last failure among those that the function raised, or a description
+            of it if it is not among them.
     """
 
     calls: int
@@ -64,7 +64,7 @@ class Seen(NamedTuple):
 
 @contextmanager
 def sleeps() -> Iterator[list[float]]:
-    """The seconds of all sleeps in this block, none of which takes any time."""
+    """Collect the seconds of all sleeps in this block; none of them takes any time."""
     waits: list[float] = []
 
     async def noted(seconds: float) -> None:
@@ -86,7 +86,7 @@ def how(backoff: AnyBackoff) -> dict[str, Any]:
 
 
 def program(backoff: AnyBackoff, script: Script) -> int:
-    """The way that all the others have to agree with."""
+    """Call by the program; every other way has to agree with this one."""
     return backoff.program(script.ask).run(PLAIN, **how(backoff))
 
 
@@ -155,7 +155,7 @@ WAYS: dict[str, Way] = {
     **{f"{way.__name__} in asyncio": in_asyncio(way) for way in ASYNC},
     **{f"{way.__name__} in trio": in_trio(way) for way in ASYNC},
 }
-"""All but `program`."""
+"""All ways to call but `program`."""
 
 
 def seen(way: Way, backoff: AnyBackoff, outcomes: Sequence[Outcome]) -> Seen:
@@ -178,7 +178,7 @@ def call_it(command: Call[Any]) -> Any:
 
 
 def calling() -> Virtual[Call[Any]]:
-    """A world that calls functions for real, and waits in virtual time."""
+    """Make a world that calls functions for real and waits in virtual time."""
     return Virtual(Call[Any].handled_by(always(computed(call_it))))
 
 

@@ -73,7 +73,7 @@ values = st.integers(0, 5)
 
 @st.composite
 def programs(draw: st.DrawFn) -> Any:
-    """Any program that comes down, put together as its rungs allow."""
+    """Any program that ends at N0, put together as its rungs allow."""
     top = draw(st.integers(0, 5))
     program: Any = at(RUNGS[top])
     for _ in range(draw(st.integers(1, 7))):

@@ -1,4 +1,4 @@
-"""Random expressions of the algebra, over every kind of schedule, and of users' own."""
+"""Random expressions of the algebra, over every kind of schedule, and over custom ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ixbackoff.schedules.published import (
 
 
 class Shrinking(Schedule):
-    """A user's own, that breaks the promise: each wait is a third of the one before."""
+    """A custom schedule that breaks the promise: each wait is a third of the one before."""
 
     def __init__(self, first: float) -> None:
         self.first = first
@@ -29,7 +29,7 @@ class Shrinking(Schedule):
 
 
 class Erratic(Schedule):
-    """A user's own, that breaks the promise: any wait may be shorter than the one before."""
+    """A custom schedule that breaks the promise: any wait may be shorter than the one before."""
 
     def begin(self, chance: Chance | None = None) -> Waits:
         assert chance is not None
@@ -67,21 +67,21 @@ BRANCHES: list[Callable[[Random, Callable[[], Schedule]], Schedule]] = [
 
 
 def random_schedule(of: Random, depth: int = 4) -> Schedule:
-    """Any schedule that can be written, down to so many levels."""
+    """Make any schedule that can be written with so many levels."""
     if depth == 0 or of.random() < 0.2:
         return of.choice(LEAVES)(of)
     return of.choice(BRANCHES)(of, lambda: random_schedule(of, depth - 1))
 
 
 def random_deterministic(of: Random, depth: int = 3) -> Schedule:
-    """One without random numbers that keeps the promise by itself."""
+    """Make a schedule without random numbers that keeps the promise by itself."""
     if depth == 0 or of.random() < 0.3:
         return of.choice(LEAVES[:6])(of)
     return of.choice(BRANCHES[:4])(of, lambda: random_deterministic(of, depth - 1))
 
 
 def parts(schedule: Any) -> Iterator[Schedule]:
-    """It, and all that it is made of."""
+    """Iterate over a schedule and all schedules that it is made of."""
     yield schedule
     if isinstance(schedule, Pair):
         yield from parts(schedule.left)

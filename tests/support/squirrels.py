@@ -51,7 +51,7 @@ class Ran(NamedTuple):
 
 @dataclass(frozen=True)
 class Squirrel:
-    """The command line, in this process, with its default store and index in a folder."""
+    """The squirrel's command line in this process, with its default store and index in a folder."""
 
     folder: Path
     capture: pytest.CaptureFixture[str]
@@ -98,13 +98,13 @@ def files_below(folder: Path) -> list[str]:
 
 
 def tidy(url: str) -> list[str]:
-    """All that stands in a squirrel's folder when it keeps one resource."""
+    """List the files in a squirrel's folder when it keeps one resource."""
     return ["index.sqlite", "objects", f"objects/{Resource(url).name}"]
 
 
 @contextmanager
 def locking(index: Path, how: str) -> Generator[sqlite3.Connection]:
-    """Another program that has locked a SQLite index; `rollback` lets it go."""
+    """Lock a SQLite index as another program does, until the end of the block or a `rollback`."""
     with closing(sqlite3.connect(index, isolation_level=None)) as connection:
         connection.execute(f"BEGIN {how}")
         yield connection

@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def lengths(folder: Path) -> dict[str, int]:
-    """The lines of each function below a folder, without its docstring."""
+    """Count the lines of each function below a folder, without its docstring."""
     return {
         f"{path.relative_to(folder)}: {node.name}": lines_of(node)
         for path in folder.rglob("*.py")
@@ -23,9 +23,9 @@ def lines_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
 
 
 def imports(path: Path, root: Path) -> Iterator[str]:
-    """The names of all that a file below `root` imports, wherever the import stands in it.
+    """List the names that a file below `root` imports, wherever in the file.
 
-    What `from package import name` imports is `package.name`, be it a module or not.
+    `from package import name` imports `package.name`, whether it is a module or not.
     """
     package = path.relative_to(root).parent.parts
     for node in ast.walk(ast.parse(path.read_text())):

@@ -18,11 +18,11 @@ Errors: TypeAlias = list[tuple[int, str]]
 """The errors in one file, sorted: (line, code)."""
 
 Report: TypeAlias = dict[Path, Errors]
-"""The errors in each file that was checked, also where there are none."""
+"""The errors in each file that was checked, also in files without any."""
 
 
 class StoppedEarly(Exception):
-    """A checker did not look at everything, so what it did not say means nothing."""
+    """A checker did not check everything, so its silence means nothing."""
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,9 @@ class Checker:
     """A type checker that sees no configuration but its own.
 
     Attributes:
-        arguments: those before the files; they name `config`.
+        arguments: the arguments before the files; they name `config`.
         config: the name and the text of its configuration file.
-        read: reads its findings from what it prints about so many files.
+        read: a function that reads its errors from its output about so many files.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Checker:
     read: Callable[[str, int], list[Found]]
 
     def run(self, files: Sequence[Path], folder: Path) -> subprocess.CompletedProcess[str]:
-        """Run it over `files`, in `folder`, and keep what it prints.
+        """Run it over `files`, in `folder`, and capture its output.
 
         Configuration outside of `folder` changes nothing: not that of a parent folder, of the home
         directory, or of the environment.
@@ -99,14 +99,14 @@ class Checker:
 
 
 def environment(home: Path) -> dict[str, str]:
-    """The variables of this process, but for those that configure a checker, and another home."""
+    """The environment of this process with another home, without variables for checkers."""
     checkers = ("MYPY", "PYRIGHT_", "TY_", "ZUBAN", "PYREFLY_", "XDG_CONFIG_")
     kept = {name: text for name, text in os.environ.items() if not name.startswith(checkers)}
     return {**kept, "HOME": str(home)}
 
 
 def read_mypy(text: str, files: int) -> list[Found]:
-    """The text of mypy, and of zuban, which prints the same."""
+    """Read the output of mypy, or of zuban, which prints the same."""
     *lines, summary = text.splitlines()
     if f"checked {files} source files" not in summary:
         raise ValueError(f"not all of {files} files were checked")
@@ -116,7 +116,7 @@ def read_mypy(text: str, files: int) -> list[Found]:
 
 
 def read_ty(text: str, files: int) -> list[Found]:
-    """The concise text of ty."""
+    """Read the concise output of ty."""
     *lines, summary = text.splitlines()
     if summary not in (f"Found {len(lines)} diagnostics", f"Found {len(lines)} diagnostic"):
         raise ValueError("not every diagnostic is a line")
@@ -125,7 +125,7 @@ def read_ty(text: str, files: int) -> list[Found]:
 
 
 def read_lines(lines: Sequence[str], error: str, harmless: str) -> list[Found]:
-    """One error a line; other lines have to be of a harmless kind."""
+    """Read one error a line; other lines have to be of a harmless kind."""
     found = []
     for line in lines:
         match = re.fullmatch(error, line)
@@ -137,7 +137,7 @@ def read_lines(lines: Sequence[str], error: str, harmless: str) -> list[Found]:
 
 
 def read_pyright(text: str, files: int) -> list[Found]:
-    """The JSON of pyright, which counts lines from 0."""
+    """Read the JSON of pyright, which counts lines from 0."""
     told = json.loads(text)
     if told["summary"]["filesAnalyzed"] != files:
         raise ValueError(f"not all of {files} files were checked")
@@ -149,7 +149,7 @@ def read_pyright(text: str, files: int) -> list[Found]:
 
 
 def read_pyrefly(text: str, files: int) -> list[Found]:
-    """The JSON of pyrefly."""
+    """Read the JSON of pyrefly."""
     return [
         Found(error["path"], error["line"], error["name"])
         for error in json.loads(text)["errors"]

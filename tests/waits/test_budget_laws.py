@@ -21,7 +21,7 @@ scripts = st.lists(st.integers(0, 5) | failures, min_size=6, max_size=6)
 
 @st.composite
 def token_budgets(draw: st.DrawFn) -> tuple[Budget, float, float, float]:
-    """A budget, what it holds, what a retry costs at least, and what a success gives at most."""
+    """A budget, its tokens, the least that a retry costs, and the most that a success gives."""
     cost, throttled = draw(costs), draw(costs)
     capacity = max(cost, throttled) + draw(st.floats(0, 20))
     returned = draw(st.floats(0, 1).map(lambda part: part * capacity))

@@ -31,7 +31,7 @@ from ..support.observing import Ask
 
 
 class TestTokens:
-    """The budget that everybody can put together."""
+    """Laws of a budget made by `Budget(...)`."""
 
     def test_what_it_takes_and_gives(self) -> None:
         budget = Budget(10, cost=3, throttled_cost=4, returned=0.5, returned_after_retry=2)
@@ -134,7 +134,7 @@ class TestPrograms:
 
         interpreter = Ask.handled_by(failing) | Delay.handled_by(lambda _: None)
         budget = Budget(1)
-        for _ in range(2):  # where it becomes empty, and where it is
+        for _ in range(2):  # once when the budget becomes empty, and once when it is
             gc.collect()
             gc.disable()
             try:

@@ -15,7 +15,7 @@ from ..support.programs import effects, lasting, programs, schedules, transient
 
 
 class Seen(NamedTuple):
-    """All that can be seen of a run from outside: its commands, their times, and its outcome."""
+    """The commands of a run, their times, and its outcome: all that is visible from outside."""
 
     trace: list[tuple[float, str]]
     value: Any
@@ -24,14 +24,14 @@ class Seen(NamedTuple):
 
 
 def timed(script: Any) -> Any:
-    """A world in which each answer takes its time, and cleaning up none."""
+    """A world in which each answer takes its time, but cleaning up takes none."""
     rounds = [0]
 
     def answer(command: Ask) -> Any:
         seconds, outcome = script[rounds[0] % len(script)]
         rounds[0] += 1
         if isinstance(outcome, Exception):
-            outcome = type(outcome)(*outcome.args)  # a fresh one: notes are added to it
+            outcome = type(outcome)(*outcome.args)  # a new one, since notes are added to it
         return takes(0 if command.name == "finally" else seconds, outcome)
 
     return Virtual(Ask.handled_by(answer))

@@ -1,4 +1,4 @@
-"""Deadlines and limits: what is not begun, what is ended, and what is left as it is."""
+"""Deadlines and limits: commands that they refuse, end, or leave as they are."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from ..support.attempts import clean_up, guarded, two_of_them, work
 from ..support.late import late
 from ..support.observing import Ask
 
-# What a run in virtual time looks like, whichever way it runs.
+# A run in virtual time looks the same whichever way it runs.
 
 
 Run: TypeAlias = Callable[[Any, Any, float | None], Any]
@@ -302,7 +302,7 @@ def test_a_program_in_a_handler_has_the_time_of_what_is_around_it() -> None:
     program = at(N0).do(two_of_them())
 
     def late_too(command: Call[Any]) -> Any:
-        """It takes as long around as inside."""
+        """A handler that takes the same time around its inner program as inside it."""
         try:
             return command()
         finally:

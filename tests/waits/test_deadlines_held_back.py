@@ -1,4 +1,4 @@
-"""No attempt holds a deadline back, and no deadline holds an interrupt back."""
+"""No attempt swallows a deadline, and no deadline swallows an interrupt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deadlines and limits by a real clock: what is awaited is cancelled."""
+"""Deadlines and limits by a real clock: awaited handlers are cancelled."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def test_without_an_event_loop_handlers_are_told_and_nobody_is_cancelled() -> No
 
 
 def test_the_clock_of_a_deadline_is_that_of_the_sleep() -> None:
-    """A test of trio's own goes by a clock that jumps: no real second passes."""
+    """A test in trio can have a clock that jumps, so that no real second passes."""
 
     async def hangs() -> None:
         await trio.sleep_forever()

@@ -42,11 +42,11 @@ def catching() -> Do[Ask, int]:
 
 
 class Late(TimeoutError):
-    """A handler's time-out; unlike its base it can be referred to weakly."""
+    """A handler's time-out, which unlike its base class has weak references."""
 
 
 class Busy(ServerError):
-    """Needs no status."""
+    """A server error that needs no status."""
 
     def __init__(self) -> None:
         super().__init__(503)
@@ -56,7 +56,7 @@ Script: TypeAlias = list[tuple[float, int | type[BaseException]]]
 
 
 def with_a_clock(script: Script) -> Interpreter[Ask | Now | Delay]:
-    """Answers that take their time, and leave nothing behind themselves."""
+    """Answers that take their time, and keep nothing alive."""
     now = [0.0]
     left = list(reversed(script))
 

@@ -32,7 +32,7 @@ SCALES: dict[str, Scale] = {"linear": lambda seconds: seconds, "logarithmic": lo
 
 
 def curve(svg: Path, number: int) -> Points:
-    """Where the points of a curve are in the picture; y grows downwards."""
+    """Read the points of a curve from the picture; y grows downwards."""
     [group] = [
         group
         for group in ElementTree.parse(svg).iter(f"{SVG}g")  # noqa: S314
@@ -55,7 +55,7 @@ def words(svg: Path) -> list[str]:
 
 
 def expected(curves: dict[int, Points], scale: Scale, picture: dict[int, Points]) -> None:
-    """All curves are in the picture, point by point, on the same axes."""
+    """Check that all curves are in the picture, point by point, on the same axes."""
     (x1, y1), (x2, y2) = curves[1][0], curves[1][-1]
     (h1, v1), (h2, v2) = picture[1][0], picture[1][-1]
     assert h1 < h2  # to the right
@@ -127,7 +127,7 @@ def test_any_schedules_are_drawn_also_those_of_ones_own(tmp_path: Path) -> None:
 
 
 def band(svg: Path, number: int) -> Points:
-    """The corners of the band around a curve, as far as it is in the picture."""
+    """Read the corners of the band around a curve, as far as it is in the picture."""
     for text in svg.read_text().split(f'id="band-{number}"')[1:]:
         [corners] = re.findall(r' d="([^"]+)"', text.split("</defs>")[0])
         [down] = re.findall(r' y="(\S+)"', text.split("</g>")[0])

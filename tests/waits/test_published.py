@@ -46,7 +46,7 @@ factors = st.floats(1, 10)
 
 
 def near(expected: list[float]) -> object:
-    """The same numbers to 1e-9, relative and absolute."""
+    """Compare numbers to 1e-9, relative and absolute."""
     return pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
@@ -126,7 +126,7 @@ def test_the_shell_is_its_formula(r: float, k: int) -> None:
 
 
 def pseudo_code(schedule: NormalJitter, waits: int, chance: Random) -> list[float]:
-    """The loop of "Exponential Backoff or how not to crash a server": what it sleeps."""
+    """The seconds that the loop of "Exponential Backoff or how not to crash a server" sleeps."""
     slept = []
     delay = schedule.min_delay
     for _ in range(waits):

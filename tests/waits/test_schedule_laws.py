@@ -33,7 +33,7 @@ Same: TypeAlias = tuple[Schedule, Schedule]
 
 
 class Lattice:
-    """`|` and `&` are a distributive lattice, wait by wait."""
+    """Laws of `|` and `&`: they are a distributive lattice, wait by wait."""
 
     @staticmethod
     def longer_is_commutative(a: Schedule, b: Schedule) -> Same:
@@ -85,7 +85,7 @@ class Lattice:
 
 
 class Sums:
-    """`+` is a monoid, over which numbers and the lattice distribute."""
+    """Laws of `+`: it is a monoid, over which numbers and the lattice distribute."""
 
     @staticmethod
     def sum_is_commutative(a: Schedule, b: Schedule) -> Same:
@@ -137,7 +137,7 @@ class Sums:
 
 
 class Spread:
-    """`jittered` and `seeded`."""
+    """Laws of `jittered` and `seeded`."""
 
     @staticmethod
     def a_spread_of_one_is_none(a: Schedule) -> Same:
@@ -186,7 +186,7 @@ def test_law(law: Callable[..., Same], data: st.DataObject) -> None:
 
 
 def ten_thousand() -> Iterator[tuple[Schedule, Random]]:
-    """Random schedules, and a source of further chances for each."""
+    """Random schedules, each with a source of random numbers."""
     for seed in range(SCHEDULES):
         of = Random(seed)  # noqa: S311
         yield random_schedule(of), of
@@ -219,7 +219,7 @@ def test_no_schedule_shortens_a_wait() -> None:
             assert all(wait <= schedule.longest(k) for k, wait in zip(asked, seconds, strict=True))
         previewed = schedule.preview(WAITS, seed=1)
         assert previewed == sorted(previewed), schedule
-    assert mended > 100  # that a user's own breaks the promise is among what is tried
+    assert mended > 100  # custom schedules that break the promise are among them
 
 
 @pytest.mark.slow

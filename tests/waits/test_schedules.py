@@ -1,4 +1,4 @@
-"""Schedules as values: equal, immutable, shared; where their chance comes from; what is refused."""
+"""Schedules are values (equal, immutable, shared), draw random numbers, and refuse bad input."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def test_equal_numbers_make_equal_schedules() -> None:
 
 @dataclass(frozen=True)
 class Polynomial(Schedule):
-    """A user's own, as a dataclass."""
+    """A custom schedule, as a dataclass."""
 
     degree: int
 
@@ -195,7 +195,7 @@ def test_a_schedule_of_ones_own() -> None:
 
 
 class Private(Schedule):
-    """A user's own, whose one attribute is private to its class."""
+    """A custom schedule with one attribute, which is private to its class."""
 
     __slots__ = ("__every",)
 
@@ -216,7 +216,7 @@ def test_what_is_private_belongs_to_the_value_too() -> None:
 
 
 class Certain(Shrinking):
-    """A user's own, that breaks the promise without chance."""
+    """A custom schedule that breaks the promise without random numbers."""
 
     @property
     def deterministic(self) -> bool:
@@ -303,7 +303,7 @@ def test_what_is_certain_never_imports_random() -> None:
     ) == "False\n"  # fmt: skip
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform cannot fork")
 def test_a_forked_process_waits_otherwise() -> None:
     told = python(
         "import os; from ixbackoff.schedules import powers_of_two as two\n"
@@ -331,7 +331,7 @@ def test_what_shortens_is_refused_before_anything_is_done(timing: Any) -> None:
         lambda: untyped.backoff(N3, schedule=timing),
     ]
     for refused in refusals:
-        with pytest.raises(Misuse, match=r"is no Schedule: .*; this one can shorten waits"):
+        with pytest.raises(Misuse, match=r"is not a Schedule: .*; this one can shorten waits"):
             refused()
     assert world.trace == []
 
@@ -375,16 +375,16 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "a wait without end": (lambda: Constant(inf), ValueError, "give seconds"),
     "a text": (lambda: untyped.Constant("1"), ValueError, r"Constant\('1'\): give seconds"),
     "a huge int": (lambda: Constant(10**400), ValueError, "give seconds"),
-    "no first Fibonacci": (lambda: Fibonacci(0), ValueError, r"Fibonacci\(0\): the first wait"),
+    "no first Fibonacci": (lambda: Fibonacci(0), ValueError, r"Fibonacci\(0\): give seconds"),
     "a huge Fibonacci": (lambda: Fibonacci(1e305), ValueError, "Fibonacci"),
     "an empty list": (lambda: Listed([]), ValueError, "at least one number"),
     "a shorter wait": (
         lambda: Listed([1, 3, 2]),
         ValueError,
-        r"Listed\(\[1, 3, 2\]\): a wait is never shorter than the one before; "
+        r"Listed\(\[1, 3, 2\]\): a wait is never shorter than the one before: "
         r"sort them, write Listed\(\[1, 2, 3\]\)\.",
     ),
-    "a list of texts": (lambda: untyped.Listed("123"), ValueError, "give seconds, 0 or more"),
+    "a list of texts": (lambda: untyped.Listed("123"), ValueError, "seconds, each 0 or more"),
     "no list": (lambda: untyped.Listed(5), TypeError, r"Listed\(5\): give a list"),
     "no function": (lambda: untyped.Computed(5), TypeError, r"Computed\(5\): give a function"),
     "a negative factor": (lambda: -1 * powers_of_two, ValueError, "-1 times a schedule: give"),
@@ -399,19 +399,19 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "a function": (lambda: two & squares, TypeError, "unsupported operand"),
     "a program": (lambda: two + at(N3), TypeError, "unsupported operand"),
     "whole seconds of a number": (lambda: untyped.published.WholeSeconds(5), TypeError, "Schedule"),
-    "too low a cap for AWS": (lambda: aws_polling(0.05), ValueError, "cap=0.05: the longest wait"),
-    "no time-out": (lambda: thain(0, 1), ValueError, "base=0: the first wait"),
-    "a falling factor": (lambda: thain(1, 1, 0.5), ValueError, "factor=0.5: a wait is never"),
+    "too low a cap for AWS": (lambda: aws_polling(0.05), ValueError, "cap=0.05: give at least"),
+    "no time-out": (lambda: thain(0, 1), ValueError, "base=0: give seconds"),
+    "a falling factor": (lambda: thain(1, 1, 0.5), ValueError, "factor=0.5: give 1"),
     "a negative maximum": (lambda: thain(1, -1), ValueError, "-1"),
     "no maximum": (lambda: thain(1, inf), ValueError, "give seconds"),
     "no first wait": (lambda: NormalJitter(0, 2, 0.1, 5), ValueError, "min_delay=0: give seconds"),
     "a first text": (lambda: untyped.published.NormalJitter("1", 2, 0, 5), ValueError, "min_delay"),
-    "a normal fall": (lambda: NormalJitter(1, 0.5, 0.1, 5), ValueError, "factor=0.5: waits never"),
+    "a normal fall": (lambda: NormalJitter(1, 0.5, 0.1, 5), ValueError, "factor=0.5: give 1"),
     "less than no jitter": (lambda: NormalJitter(1, 2, -0.1, 5), ValueError, "jitter=-0.1: give"),
     "a cap below": (lambda: NormalJitter(1, 2, 0.1, 0.5), ValueError, "max_delay=0.5: give"),
     "no cap": (lambda: NormalJitter(1, 2, 0.1, inf), ValueError, "max_delay=inf: give"),
     "no base": (lambda: FullJitter(base=0), ValueError, "base=0: give seconds"),
-    "a cap below the base": (lambda: EqualJitter(1, 0.5), ValueError, "cap=0.5: the cap is"),
+    "a cap below the base": (lambda: EqualJitter(1, 0.5), ValueError, "cap=0.5: give at least"),
     "every nothing": (lambda: Every(-1), ValueError, r"Every\(-1\): give seconds"),
     "a raw schedule": (lambda: untyped.shortening.RawNormalJitter(two), TypeError, "NormalJitter"),
 }  # fmt: skip
@@ -426,7 +426,7 @@ def test_bad_input_gets_one_clear_error(
 
 
 class Broken(Schedule):
-    """A user's own, that gives no seconds."""
+    """A custom schedule that does not give seconds."""
 
     def __init__(self, seconds: Any) -> None:
         self.seconds = seconds
