@@ -2,7 +2,7 @@
 PYTHON ?= python3.11
 BIN := .venv/bin
 
-.PHONY: help demo quick test test-all bench clean
+.PHONY: help demo quick test test-all sound bench clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -18,6 +18,9 @@ test: .venv/dev  ## everything: tests, laws, type checkers, style
 
 test-all: .venv/dev  ## the tests on each supported Python that is here
 	$(BIN)/nox
+
+sound: .venv/dev  ## 10,000 random programs: type checkers' verdicts, and six runs of each
+	$(BIN)/python -m tests.types.soundness 10000
 
 bench: .venv/bench  ## speed, as ratios beside peers
 	$(BIN)/python -m benchmarks

@@ -23,6 +23,7 @@ from ._words.failures import (
     Transient,
 )
 from ._words.nat import (
+    FOREVER,
     N0,
     N1,
     N2,
@@ -44,6 +45,7 @@ from ._words.nat import (
     N18,
     N19,
     N20,
+    Forever,
     Nat,
     Rung,
     Succ,
@@ -51,7 +53,7 @@ from ._words.nat import (
     reflect,
 )
 from ._words.vocabulary import Delay, Download, Log, Now, Pick, Standard, Throw, Upload
-from ._writing.attempts import Attempt, Do, Effect, First, all_of, attempt, do, first_of
+from ._writing.attempts import Attempt, CommandOrAttempt, Do, First, all_of, attempt, do, first_of
 from ._writing.programs import Program, at
 from .schedules.kinds import Computed, Constant, Exponential, Fibonacci, Listed, Schedule
 
@@ -64,6 +66,7 @@ __all__ = [
     "CallAsync",
     "ClientError",
     "Command",
+    "CommandOrAttempt",
     "Computed",
     "Constant",
     "DeadlineExceeded",
@@ -71,10 +74,11 @@ __all__ = [
     "Diverged",
     "Do",
     "Download",
-    "Effect",
     "Exponential",
+    "FOREVER",
     "Fibonacci",
     "First",
+    "Forever",
     "Interpreter",
     "Listed",
     "Log",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from functools import wraps
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Generic, Never, ParamSpec, TypeVar, final
 
 from .._limits.budgets import Budget
@@ -13,9 +14,9 @@ from .._running.loops import checked_run
 from .._words.calls import Call, CallAsync, call, call_async
 from .._words.commands import Interpreter, Stream, is_coroutine_function
 from .._words.failures import WORTH_ANOTHER_TRY, On
-from .._words.nat import Nat, Rung, Z, reflect
+from .._words.nat import Nat, Rung, Z, name_of, position
 from .._words.vocabulary import Delay
-from .._writing.attempts import Effect
+from .._writing.attempts import CommandOrAttempt
 from .._writing.programs import Program, at
 from ..schedules.kinds import Schedule, powers_of_two
 from .answering import PLAIN, interpreter, interpreter_async
@@ -32,10 +33,10 @@ I = TypeVar("I", bound=Nat)  # noqa: E741
 
 @final
 class Backoff(Generic[I]):
-    """How often to try again, when, and how long to wait before; made by `backoff`.
+    """A way to try functions and blocks of code again; made by `backoff`.
 
-    It is immutable, and one is shared by any number of functions, threads and tasks. What it does
-    with a function is a program: `at(rung).retry(call(function, ...))`.
+    It is immutable, and can be shared by any number of functions, threads and tasks. A call of a
+    function that it decorates runs a program: `at(rung).retry(call(function, ...))`.
     """
 
     __slots__ = (
@@ -61,7 +62,7 @@ class Backoff(Generic[I]):
         raise TypeError("Make it with backoff(...).")
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
-        """Decorate a function, a coroutine function or a method: its calls are tried again.
+        """Decorate a function, a coroutine function or a method so that its calls are tried again.
 
         >>> from ixbackoff import N3, backoff
         >>> @backoff(N3)
@@ -71,7 +72,7 @@ class Backoff(Generic[I]):
         8
 
         Raises:
-            TypeError: it is a generator function, or no function.
+            TypeError: it is a generator function, or not a function.
         """
         if isinstance(function, type):
             raise TypeError(f"backoff on the class {function.__name__}: put it on its methods.")
@@ -79,14 +80,14 @@ class Backoff(Generic[I]):
         return retried
 
     def call(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Call `function`, again while it fails; what a coroutine function gives is awaited.
+        """Call `function`, again while it fails. The call of a coroutine function is to be awaited.
 
         >>> from ixbackoff import N3, backoff
         >>> backoff(N3).call(pow, 2, 5)
         32
 
         Raises:
-            TypeError: it is a generator function, or no function.
+            TypeError: it is a generator function, or not a function.
         """
         answer: R = caller(self, function)(*args, **kwargs)
         return answer
@@ -94,7 +95,7 @@ class Backoff(Generic[I]):
     def program(
         self, function: Callable[P, A], /, *args: P.args, **kwargs: P.kwargs
     ) -> Program[I, Z, A, Call[A] | Delay]:
-        """The program that such a call is.
+        """Make the program that a call of `function` runs.
 
         >>> from ixbackoff import N2, backoff, plan
         >>> print(plan(backoff(N2).program(pow, 2, 5)))
@@ -125,9 +126,9 @@ class Backoff(Generic[I]):
     def __iter__(self) -> Iterator[Try]:
         """Try a block of code: `for one_try in backoff(N3): with one_try: ...`.
 
-        What fails in the `with` is tried again; a `break` behind it leaves the failure behind. What
-        stands beside the `with` is not tried again, and may retry by itself. A block is not ended
-        at a deadline: `time_limit()` tells it what is left.
+        A block that fails inside the `with` is tried again. A `break` after the `with` drops the
+        failure. Code in the loop outside of the `with` is not tried again, and may retry by itself.
+        A block is not ended at a deadline: `time_limit()` tells it what is left.
 
         >>> from ixbackoff import N3, backoff
         >>> for one_try in backoff(N3):
@@ -144,7 +145,7 @@ class Backoff(Generic[I]):
     def __repr__(self) -> str:
         given = {"on": self._on, **self._how()}
         said = [f"{name}={value!r}" for name, value in given.items() if value is not DEFAULTS[name]]
-        return f"backoff({', '.join([f'N{self._top}', *said])})"
+        return f"backoff({', '.join([name_of(self._top), *said])})"
 
     if not TYPE_CHECKING:  # or a checker would let any attribute be set
 
@@ -160,7 +161,7 @@ class Backoff(Generic[I]):
         program = at(self._rung).retry(Block(), self._on)
         return program, unroll(program, **self._how())
 
-    def _program(self, effect: Effect[E, A]) -> Program[I, Z, A, E | Delay]:
+    def _program(self, effect: CommandOrAttempt[E, A]) -> Program[I, Z, A, E | Delay]:
         return at(self._rung).retry(effect, self._on)
 
 
@@ -172,7 +173,7 @@ def backoff(
     within: float | None = None,
     budget: Budget | None = None,
 ) -> Backoff[I]:
-    """Try plain functions and blocks of code again while they fail: at most so many times.
+    """Try plain functions and blocks of code again while they fail.
 
     >>> from ixbackoff import N3, NotReady, backoff
     >>> from ixbackoff.schedules import Constant
@@ -187,22 +188,22 @@ def backoff(
     'page'
 
     Args:
-        rung: how many waits there are at most.
+        rung: the most waits that there can be: `N3` for four tries, `FOREVER` for no end.
         on: which failures are worth another try: an exception class, a tuple of them, or a
             predicate.
         schedule: the seconds of the waits.
         within: the seconds that a call has in all, tries and waits.
-        budget: what further tries are taken from; shared with others.
+        budget: the budget that further tries are taken from; it can be shared with others.
 
     Raises:
-        TypeError: `rung` is no rung, `on` chooses no exceptions, `schedule` is no schedule, or
-            `budget` is no budget.
+        TypeError: `rung` is not a rung, `on` does not choose exceptions, `schedule` is not a
+            schedule, or `budget` is not a budget.
         ValueError: `within` is not above 0, or not finite; or the schedule is always the same and
             gives no usable number of seconds.
     """
     made: Backoff[I] = object.__new__(UNTYPED)
     made._rung = rung
-    made._top = reflect(rung)
+    made._top = _position(rung)
     made._on = on
     made.schedule = schedule
     made.within = within
@@ -212,6 +213,13 @@ def backoff(
     begin = begins(schedule, made._top)
     made._descent = descents(made._top, *kinds_and_predicate(on), begin)
     return made
+
+
+def _position(rung: Rung[I]) -> int:
+    given: object = rung
+    if isinstance(given, FunctionType | staticmethod | classmethod):
+        raise TypeError(f"@backoff on {given.__name__}: write @backoff(N3), with parentheses.")
+    return position(rung)
 
 
 UNTYPED: type[Backoff[Any]] = Backoff

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Self, final
+from typing import Any, Self, final
 
 from .._limits.deadlines import LEFT, Left
 from .._limits.nesting import Mark, begin, end
@@ -141,7 +141,7 @@ class Loop:
         """What `stream` asks for before it asks for the block; whether it does."""
         stream, last = self._stream, self._last
         failure = None if last is None else last.outcome()
-        command: Command[object] | None = None
+        command: Command[Any] | None = None
         try:
             if failure is None:
                 command = stream.send(None)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from types import CoroutineType
 from typing import Any
 
-from .._limits.nesting import HERE, RUNNING, begins, check_alone
+from .._limits.nesting import HERE, RUNNING, Mark, begins, check_alone
 from .._meaning.runs import noted
 from .._running.loops import stopped
 from .._running.sleeping import LONGEST_SLEEP, awaitable, blocking, listener, log
@@ -37,7 +37,8 @@ def caller(backoff: Any, function: Any) -> Any:
         last = here.last
         if (running()[0] is not None or last[0][0] is not None or last[1]) and top:
             check_alone()
-        run_in(mine := [None])
+        mine: Mark = [None]
+        run_in(mine)
         after: Any
         wanted: Any
         sleep: Any
@@ -90,7 +91,8 @@ def caller_async(backoff: Any, function: Any) -> Any:
         last = here.last
         if (running()[0] is not None or last[0][0] is not None) and top:
             check_alone()
-        run_in(mine := [None])
+        mine: Mark = [None]
+        run_in(mine)
         after: Any
         wanted: Any
         sleep: Any

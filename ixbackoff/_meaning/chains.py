@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeAlias, TypeVar
 
 from .._words.commands import Misuse
-from .._words.nat import ENDLESS
+from .._words.nat import name_of
 
 Position: TypeAlias = int | None
 """How many waits are left; `ENDLESS` on a ladder without end, `None` where only the run tells."""
@@ -147,20 +147,12 @@ def check_start(start: int, rung: int) -> None:
         Misuse: it cannot.
     """
     if start != rung:
+        instead = ", or put its effect into the attempt before, so that both are tried together"
         raise Misuse(
-            f"A program that ends at {named(rung)} cannot go on with one that starts at "
-            f"{named(start)}: start the second with at({named(rung)}), or, if it is to be tried "
-            "again as a whole, put the effects of both into one attempt."
+            f"A program that ends at {name_of(rung)} cannot go on with one that starts at "
+            f"{name_of(start)}: start the second with at({name_of(rung)})"
+            f"{instead if start > rung else ''}."
         )
-
-
-def named(rung: int) -> str:
-    """The name of a rung, as it is written.
-
-    >>> named(3), named(ENDLESS)
-    ('N3', 'FOREVER')
-    """
-    return "FOREVER" if rung == ENDLESS else f"N{rung}"
 
 
 def counted(steps: int) -> str:

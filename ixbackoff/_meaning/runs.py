@@ -9,10 +9,10 @@ from typing import Any
 from .._limits.deadlines import NOTE, Expired, Limit
 from .._words.commands import Misuse
 from .._words.failures import Predicate
-from .._words.nat import DEEPEST, ENDLESS
+from .._words.nat import DEEPEST, ENDLESS, name_of
 from .._words.vocabulary import Delay, delay
 from ..schedules.timings import Chance, Timing, Waits
-from .chains import Chain, Ladder, Position, Step, check_start, named
+from .chains import Chain, Ladder, Position, Step, check_start
 from .descents import After, Kinds, descents, drawn, shortening
 
 TRIES = f"{NOTE} attempts made:"
@@ -127,8 +127,8 @@ class Run:
         check_start(program.start, rung if sure else min(rung, program.start))
         if step.end is not None and program.end not in (None, step.end):
             raise Misuse(
-                f"The function of a bind says that its program ends at {named(step.end)}, and "
-                f"returned one that ends at {named(program.end)}: change either."
+                f"The function of a bind says that its program ends at {name_of(step.end)}, and "
+                f"returned one that ends at {name_of(program.end)}: change either."
             )
         self.rung, self.sure = program.start, True
         return program
@@ -193,7 +193,7 @@ class Run:
             if failure is None:
                 if self.rung and self.sure:
                     raise Misuse(
-                        f"The program ended at {named(self.rung)}, not at N0: end it with "
+                        f"The program ended at {name_of(self.rung)}, not at N0: end it with "
                         ".give_up(), or go down with .retry(...)."
                     )
                 return value

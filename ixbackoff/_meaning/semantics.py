@@ -23,6 +23,7 @@ from .machine import Enter, Task, driven
 from .replay import Entry, replay
 from .runs import InAttempt, Run
 from .steps import (
+    At,
     Backoff,
     Bind,
     Do,
@@ -305,6 +306,7 @@ WELL: Meanings = {
     Backoff: passed_over,
     Wait: wait,
     Skip: passed_over,
+    At: passed_over,
     Retry: retry,
     Vary: retry,
     Resume: resume,
@@ -321,6 +323,7 @@ FAILED: Meanings = {
     Backoff: backoff,
     Wait: passed_over,
     Skip: passed_over,
+    At: passed_over,
     Retry: passed_over,
     Vary: passed_over,
     Resume: passed_over,

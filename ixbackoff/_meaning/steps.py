@@ -12,9 +12,9 @@ from typing import Any, TypeAlias, get_args, get_origin, get_type_hints
 
 from .._words.commands import CO_GENERATOR, Command, Misuse, code_flags
 from .._words.failures import Predicate
-from .._words.nat import ENDLESS, position
+from .._words.nat import ENDLESS, name_of, position
 from .._words.vocabulary import Delay
-from .chains import Chain, Ladder, Position, Step, check_start, named
+from .chains import Chain, Ladder, Position, Step, check_start
 
 Function: TypeAlias = Callable[..., Any]
 
@@ -98,9 +98,7 @@ class Joint(Step):
 
     __slots__ = ("end", "function", "known", "start", "waits")
 
-    def __init__(
-        self, function: Function, known: Ladder | None = None, ends_at: Position = None
-    ) -> None:
+    def __init__(self, function: Function, known: Ladder | None = None) -> None:
         self.function = checked_function(function)
         self.known = known
         if known is not None:
@@ -108,7 +106,6 @@ class Joint(Step):
             self.waits = known.waits
         else:
             self.start, self.end = annotated(function)
-            self.end = self.end if ends_at is None else ends_at
             self.waits = False if self.end is not None and self.end == self.start else None
 
     def below(self, rung: Position) -> Position:
@@ -116,7 +113,7 @@ class Joint(Step):
             check_start(self.start, rung)
         if rung is not None and self.end is not None and self.end > rung:
             raise Misuse(
-                f"A program that stands at {named(rung)} cannot go on to {named(self.end)}: "
+                f"A program that stands at {name_of(rung)} cannot go on to {name_of(self.end)}: "
                 "nothing goes up a ladder."
             )
         return self.end
@@ -137,14 +134,8 @@ class OrBind(Joint):
 
     __slots__ = ("chosen",)
 
-    def __init__(
-        self,
-        function: Function,
-        chosen: Predicate,
-        known: Ladder | None = None,
-        ends_at: Position = None,
-    ) -> None:
-        super().__init__(function, known, ends_at)
+    def __init__(self, function: Function, chosen: Predicate, known: Ladder | None = None) -> None:
+        super().__init__(function, known)
         self.chosen = chosen
 
 
@@ -178,6 +169,23 @@ class Skip(Step):
 
     def below(self, rung: Position) -> Position:
         return _one_down(rung, "skip")
+
+
+class At(Step):
+    """It stands on this rung: for a run that does not know where it would have come to."""
+
+    __slots__ = ("rung", "start")
+
+    def __init__(self, rung: int) -> None:
+        self.start = self.rung = rung
+
+    def below(self, rung: Position) -> Position:
+        if rung is not None and rung != self.rung:
+            raise Misuse(
+                f".at({name_of(self.rung)}) says where the program stands, and it stands at "
+                f"{name_of(rung)}: write .at({name_of(rung)}), or leave the step out."
+            )
+        return self.rung
 
 
 class Retry(Step):

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from .._limits.budgets import Budget
 from .._limits.deadlines import checked_seconds, time_limit
 from .._limits.nesting import Mark, begin, begins, end
-from .._meaning.chains import Ladder, named
+from .._meaning.chains import Ladder
 from .._meaning.semantics import unrolled
 from .._words.commands import (
     AsyncInterpreter,
@@ -23,6 +23,7 @@ from .._words.commands import (
     inherited,
     unawaited,
 )
+from .._words.nat import name_of
 from .._words.vocabulary import Delay, Now, Together
 from ..schedules.kinds import Schedule, check_schedule
 from .eventloops import ended_after, shielded
@@ -102,8 +103,8 @@ def checked_run(
     """Refuse what would go wrong later, before anything has been done."""
     if program.end:
         raise Misuse(
-            f"The program is open, it ends at {named(program.end)}: end it with .give_up(), or go "
-            "down with .retry(...)."
+            f"The program is open, it ends at {name_of(program.end)}: end it with .give_up(), or "
+            "go down with .retry(...)."
         )
     if not isinstance(interpreter, kinds):
         hint = "make one with SomeCommand.handled_by(...)"

@@ -8,11 +8,10 @@ from typing import Any, Generic, ParamSpec, Self, TypeVar
 from .commands import Command
 
 A = TypeVar("A")
-A_co = TypeVar("A_co", covariant=True)
 P = ParamSpec("P")
 
 
-class Calling(Command[A_co], Generic[A_co]):
+class Calling(Command[A], Generic[A]):
     """A function and its arguments."""
 
     __slots__ = ("function", "arguments", "keywords")
@@ -28,8 +27,8 @@ class Calling(Command[A_co], Generic[A_co]):
         self.keywords = keywords
 
     # A generic command needs its own: one checker loses the answer's type through Self otherwise.
-    def __iter__(self) -> Generator[Self, Any, A_co]:
-        answer: A_co = yield self
+    def __iter__(self) -> Generator[Self, Any, A]:
+        answer: A = yield self
         return answer
 
     def __repr__(self) -> str:
@@ -39,7 +38,7 @@ class Calling(Command[A_co], Generic[A_co]):
         return f"{_word(self)}({', '.join([name, *given])})"
 
 
-class Call(Calling[A_co], Generic[A_co]):
+class Call(Calling[A], Generic[A]):
     """Call a plain function. Made by `call`, which keeps the function's types.
 
     >>> call(pow, 2, 5).arguments
@@ -48,13 +47,13 @@ class Call(Calling[A_co], Generic[A_co]):
 
     __slots__ = ()
 
-    def __call__(self) -> A_co:
-        """Call the function; what a handler of `Call` does."""
-        answer: A_co = self.function(*self.arguments, **dict(self.keywords))
+    def __call__(self) -> A:
+        """Call the function, as a handler of `Call` does."""
+        answer: A = self.function(*self.arguments, **dict(self.keywords))
         return answer
 
 
-class CallAsync(Calling[A_co], Generic[A_co]):
+class CallAsync(Calling[A], Generic[A]):
     """Call a coroutine function and await it. Made by `call_async`, which keeps its types.
 
     >>> from asyncio import sleep
@@ -64,9 +63,9 @@ class CallAsync(Calling[A_co], Generic[A_co]):
 
     __slots__ = ()
 
-    def __call__(self) -> Coroutine[Any, Any, A_co]:
-        """Call the function; what a handler of `CallAsync` does, and awaits."""
-        coroutine: Coroutine[Any, Any, A_co] = self.function(*self.arguments, **dict(self.keywords))
+    def __call__(self) -> Coroutine[Any, Any, A]:
+        """Call the function, as a handler of `CallAsync` does, and awaits."""
+        coroutine: Coroutine[Any, Any, A] = self.function(*self.arguments, **dict(self.keywords))
         return coroutine
 
 

@@ -1,17 +1,18 @@
-"""Commands, which are effects as data, and interpreters, which are tables of who answers them."""
+"""Commands, which are effects as data, and interpreters, which are tables of their handlers."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Generator
 from functools import partial
 from types import CoroutineType, NoneType
-from typing import Any, Generic, Never, Self, TypeAlias, final
+from typing import Any, Generic, Never, Protocol, Self, TypeAlias, final, overload
 
 from typing_extensions import TypeVar
 
 from .values import Value
 
-R_co = TypeVar("R_co", covariant=True)
+# Invariant: of a covariant command, a handler of `Command[object]` would answer for any other.
+R = TypeVar("R")
 E_contra = TypeVar("E_contra", contravariant=True)
 F = TypeVar("F")
 I_any = TypeVar("I_any", "Interpreter[Any]", "AsyncInterpreter[Any]")
@@ -22,7 +23,7 @@ GENERATORS = CO_GENERATOR | 0x200  # or inspect.CO_ASYNC_GENERATOR
 
 Handler: TypeAlias = Callable[[Any], Any]
 Handlers: TypeAlias = dict[type, Any]
-"""From a kind of command to its handler: a plain dict, since one look-up in it is each dispatch."""
+"""The handler of each kind of command; a plain dict, so that a dispatch is one look-up."""
 
 
 class Awaited:
@@ -35,9 +36,10 @@ class Awaited:
 
 
 class Misuse(TypeError):
-    """A program that is wrongly put together or wrongly run: the program has to be changed.
+    """A mistake in how a program is put together or run; the program has to be changed.
 
-    A type checker says so before it runs. No step recovers from it, whatever its `on` says.
+    A type checker finds most of them before anything runs. No step recovers from one, whatever its
+    `on` says.
 
     >>> from ixbackoff import N0, at
     >>> at(N0).backoff()
@@ -45,12 +47,21 @@ class Misuse(TypeError):
     ixbackoff.Misuse: .backoff() goes one rung down, but no wait is left at N0: start the program on a higher rung, or leave the step out.
     """  # noqa: E501
 
+    unanswered: type | None = None  # the kind that has no handler, until all such kinds are named
 
-class Command(Value, Generic[R_co]):
-    """One effect as data; `R_co` is the type of its answer.
+
+class Issued:
+    """The base of all commands, whatever they answer: its handler can be joined to any other."""
+
+    __slots__ = ()
+
+
+class Command(Issued, Value, Generic[R]):
+    """One effect as data; `R` is the type of its answer.
 
     A subclass is a frozen dataclass or a class with `__slots__`; it is compared and printed by its
-    fields. It does nothing by itself: a handler in an interpreter answers it.
+    fields. It does nothing by itself: a handler in an interpreter answers it. It cannot override
+    `handled_by`, `awaited_by` or `handled_as_in`, so that no handler can promise another answer.
 
     >>> from dataclasses import dataclass
     >>> @dataclass(frozen=True)
@@ -62,15 +73,30 @@ class Command(Value, Generic[R_co]):
 
     __slots__ = ()
     _only_the_ladder = False  # whether it is not for attempts to issue
+    _answered_by_runs = False  # whether it is not for handlers to answer
 
-    def __iter__(self) -> Generator[Self, Any, R_co]:
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        for name in ("handled_by", "awaited_by", "handled_as_in"):
+            method: object = getattr(getattr(cls, name), "__func__", None)
+            if method is not getattr(Command, name).__func__:
+                raise Misuse(
+                    f"{cls.__name__} cannot have a {name} of its own, which could promise another "
+                    "answer: give it another name."
+                )
+
+    def __iter__(self) -> Generator[Self, Any, R]:
         """Issue the command in do-notation: `answer = yield from command`."""
-        answer: R_co = yield self
+        answer: R = yield self
         return answer
 
+    def _alone(self) -> None:
+        """Tell type checkers that this is one effect, and not a generator of effects."""
+
+    @final
     @classmethod
-    def handled_by(cls, handler: Callable[[Self], R_co]) -> Interpreter[Self]:
-        """The interpreter that answers this kind of command with `handler(command)`.
+    def handled_by(cls, handler: Callable[[Self], R]) -> Interpreter[Self]:
+        """Make the interpreter that answers this kind of command with `handler(command)`.
 
         An exception that the handler raises is the command's failure.
 
@@ -80,7 +106,9 @@ class Command(Value, Generic[R_co]):
 
         Raises:
             TypeError: `handler` is not callable, or it is a coroutine function.
+            Misuse: handlers do not answer this kind.
         """
+        cls._check_handled()
         if not callable(handler):
             raise TypeError(f"{cls.__name__}.handled_by({handler!r}): give a function.")
         if is_coroutine_function(handler):
@@ -88,11 +116,12 @@ class Command(Value, Generic[R_co]):
                 f"{cls.__name__}.handled_by({_name(handler)}): it is a coroutine function, "
                 f"so write {cls.__name__}.awaited_by({_name(handler)}) and run with run_async."
             )
-        return _interpreter(Interpreter, {cls: handler})
+        return interpreter_of(Interpreter, {cls: handler})
 
+    @final
     @classmethod
-    def awaited_by(cls, handler: Callable[[Self], Awaitable[R_co]]) -> AsyncInterpreter[Self]:
-        """The interpreter that answers this kind of command with `await handler(command)`.
+    def awaited_by(cls, handler: Callable[[Self], Awaitable[R]]) -> AsyncInterpreter[Self]:
+        """Make the interpreter that answers this kind of command with `await handler(command)`.
 
         >>> import asyncio
         >>> from ixbackoff import N0, Log, at
@@ -105,21 +134,74 @@ class Command(Value, Generic[R_co]):
         Raises:
             TypeError: `handler` is not callable.
         """
+        cls._check_handled()
         if not callable(handler):
             raise TypeError(f"{cls.__name__}.awaited_by({handler!r}): give a coroutine function.")
-        return _interpreter(AsyncInterpreter, {cls: Awaited(handler)})
+        return interpreter_of(AsyncInterpreter, {cls: Awaited(handler)})
+
+    @overload
+    @classmethod
+    def handled_as_in(cls, interpreter: Interpreter[Self]) -> Interpreter[Self]: ...
+    @overload
+    @classmethod
+    def handled_as_in(cls, interpreter: AsyncInterpreter[Self]) -> AsyncInterpreter[Self]: ...
+    @final
+    @classmethod
+    def handled_as_in(cls, interpreter: I_any) -> I_any:
+        """Take the handler of this kind of command, and no other, from an interpreter.
+
+        Two handlers of one generic kind cannot be joined. To replace one of them, take what else is
+        needed from its interpreter:
+
+        >>> from ixbackoff import Call, Delay
+        >>> from ixbackoff.live import live
+        >>> Delay.handled_as_in(live()) | Call[int].handled_by(lambda command: 3)
+        <Interpreter of Delay, Call>
+
+        Raises:
+            Misuse: `interpreter` is not one, or has no handler for it.
+        """
+        cls._check_handled()
+        if not isinstance(interpreter, Interpreter | AsyncInterpreter):
+            raise Misuse(f"{cls.__name__}.handled_as_in({interpreter!r}): give an interpreter.")
+        handlers: Handlers = interpreter._handlers
+        kept = {kind: handler for kind, handler in handlers.items() if issubclass(kind, cls)}
+        return interpreter_of(type(interpreter), {cls: inherited(handlers, cls)} | kept)
+
+    @classmethod
+    def _check_handled(cls) -> None:
+        if cls._answered_by_runs:
+            raise Misuse(
+                f"{cls.__name__} has no handler: each run performs it, and asks the handlers of "
+                "the commands in it."
+            )
 
 
 Stream: TypeAlias = Generator[Command[Any], Any, Any]
 """Commands in the order in which they are issued; it is sent their answers."""
 
 
+class Wrapper(Protocol):
+    """A function around handlers: it takes each command and its handler, and gives the answer."""
+
+    def __call__(self, command: Command[R], handler: Callable[[Command[R]], R], /) -> R: ...
+
+
+class AwaitedWrapper(Protocol):
+    """As `Wrapper`, where the handler and the function are awaited."""
+
+    def __call__(
+        self, command: Command[R], handler: Callable[[Command[R]], Awaitable[R]], /
+    ) -> Awaitable[R]: ...
+
+
 @final
 class Interpreter(Generic[E_contra]):
-    """Who answers which command: it answers every command in `E_contra`.
+    """A table of handlers, one for each kind of command: it answers every command in `E_contra`.
 
-    `Kind.handled_by(function)` makes one for one kind, and `a | b` answers what either answers; the
-    right one answers where both can.
+    `Kind.handled_by(function)` makes one for one kind. `a | b` answers what either of them answers;
+    where both can, `b` does. Two handlers of one generic kind, such as `Call`, cannot be joined:
+    which answer a `Call` has is not known when it runs, so one of them would answer for both.
 
     >>> from ixbackoff import Download, Log
     >>> Log.handled_by(print) | Download.handled_by(print)
@@ -136,17 +218,21 @@ class Interpreter(Generic[E_contra]):
     def __or__(self, other: Interpreter[F]) -> Interpreter[E_contra | F]:
         if not isinstance(other, Interpreter):
             return NotImplemented
-        return _interpreter(Interpreter, joined(self._handlers, other._handlers))
+        return interpreter_of(Interpreter, checked_join(self._handlers, other._handlers))
 
-    def around(self, wrapper: Callable[[Command[Any], Handler], Any]) -> Interpreter[E_contra]:
-        """The same, with each command answered by `wrapper(command, handler)`: for traces and such.
+    def around(self, wrapper: Wrapper) -> Interpreter[E_contra]:
+        """Answer each command by `wrapper(command, handler)`: for traces, metrics and such.
 
-        >>> def timed(command, handler):
+        >>> from collections.abc import Callable
+        >>> from typing import TypeVar
+        >>> from ixbackoff import Command
+        >>> R = TypeVar("R")
+        >>> def told(command: Command[R], handler: Callable[[Command[R]], R]) -> R:
         ...     print("asked:", command)
         ...     return handler(command)
         >>> from ixbackoff import N0, Log, at
         >>> quiet = Log.handled_by(lambda command: None)
-        >>> at(N0).do(Log("hello")).run(quiet.around(timed))
+        >>> at(N0).do(Log("hello")).run(quiet.around(told))
         asked: Log(message='hello', level=20)
         """
 
@@ -154,7 +240,7 @@ class Interpreter(Generic[E_contra]):
             return lambda command: wrapper(command, handler)
 
         handlers = {kind: wrapped(handler) for kind, handler in self._handlers.items()}
-        return _interpreter(Interpreter, handlers)
+        return interpreter_of(Interpreter, handlers)
 
     def __repr__(self) -> str:
         return _described(self)
@@ -162,7 +248,7 @@ class Interpreter(Generic[E_contra]):
 
 @final
 class AsyncInterpreter(Generic[E_contra]):
-    """As `Interpreter`, with handlers that are awaited beside those that are not.
+    """A table of handlers of which some are awaited; for `run_async`.
 
     `Kind.awaited_by(function)` makes one for one kind; `|` joins it with either sort.
 
@@ -182,19 +268,17 @@ class AsyncInterpreter(Generic[E_contra]):
     def __or__(self, other: Interpreter[F] | AsyncInterpreter[F]) -> AsyncInterpreter[E_contra | F]:
         if not isinstance(other, Interpreter | AsyncInterpreter):
             return NotImplemented
-        return _interpreter(AsyncInterpreter, joined(self._handlers, other._handlers))
+        return interpreter_of(AsyncInterpreter, checked_join(self._handlers, other._handlers))
 
     def __ror__(self, other: Interpreter[F]) -> AsyncInterpreter[E_contra | F]:
         if not isinstance(other, Interpreter):
             return NotImplemented
-        return _interpreter(AsyncInterpreter, joined(other._handlers, self._handlers))
+        return interpreter_of(AsyncInterpreter, checked_join(other._handlers, self._handlers))
 
-    def around(
-        self, wrapper: Callable[[Command[Any], Handler], Awaitable[Any]]
-    ) -> AsyncInterpreter[E_contra]:
-        """The same, with each command answered by `await wrapper(command, handler)`.
+    def around(self, wrapper: AwaitedWrapper) -> AsyncInterpreter[E_contra]:
+        """Answer each command by `await wrapper(command, handler)`.
 
-        The handler that it is given is to be awaited, too.
+        The wrapper awaits the handler that it is given, whatever the handler is.
         """
 
         def wrapped(handler: Any) -> Awaited:
@@ -208,21 +292,41 @@ class AsyncInterpreter(Generic[E_contra]):
             return Awaited(lambda command: wrapper(command, awaited))
 
         handlers = {kind: wrapped(handler) for kind, handler in self._handlers.items()}
-        return _interpreter(AsyncInterpreter, handlers)
+        return interpreter_of(AsyncInterpreter, handlers)
 
     def __repr__(self) -> str:
         return _described(self)
 
 
-def joined(left: Handlers, right: Handlers) -> Handlers:
-    """Both; where both have a handler, that of `right` is used."""
+def checked_join(left: Handlers, right: Handlers) -> Handlers:
+    """Join two tables as `join` does.
+
+    Raises:
+        Misuse: a handler of one would answer for a generic kind of the other.
+    """
+    for kind in right:
+        for other in left:
+            if _is_generic(kind) and (
+                issubclass(other, kind) or (_is_generic(other) and issubclass(kind, other))
+            ):
+                raise Misuse(
+                    f"Both answer {other.__name__}, but which answer a {kind.__name__} has is not "
+                    "known when it runs, so one handler would answer for the other: write one "
+                    "handler for both, or join only what you need of the first, such as "
+                    f"Delay.handled_as_in(interpreter) | {kind.__name__}.handled_by(...)."
+                )
+    return join(left, right)
+
+
+def join(left: Handlers, right: Handlers) -> Handlers:
+    """Join two tables; where both have a handler, that of `right` is used."""
     answered = tuple(right)
     kept = {kind: handler for kind, handler in left.items() if not issubclass(kind, answered)}
     return kept | right
 
 
 def inherited(handlers: Handlers, kind: type) -> Any:
-    """The handler of the nearest base of a kind that has none of its own.
+    """Return the handler of the nearest base of a kind that has none of its own.
 
     Raises:
         Misuse: there is none.
@@ -233,17 +337,31 @@ def inherited(handlers: Handlers, kind: type) -> Any:
     if not issubclass(kind, Command):
         yielded = "None" if kind is NoneType else f"a {kind.__name__}"
         raise Misuse(
-            f"An attempt yielded {yielded}, which is no command: write `yield from` with a "
+            f"An attempt yielded {yielded}, which is not a command: write `yield from` with a "
             "command or an attempt."
         ) from None
-    raise Misuse(
-        f"No handler for {kind.__name__}: join one to the interpreter, "
-        f"interpreter | {kind.__name__}.handled_by(...); live() answers the standard commands."
-    ) from None
+    missing = Misuse(without_handlers([kind]))
+    missing.unanswered = kind
+    raise missing from None
 
 
-def _interpreter(kind: type[I_any], handlers: Handlers) -> I_any:
-    """The one place where interpreters are made."""
+def without_handlers(kinds: list[type]) -> str:
+    """Say what to join to an interpreter that has no handlers for these kinds.
+
+    >>> without_handlers([Command])
+    'No handler for Command: join one to the interpreter, interpreter | Command.handled_by(...); live() answers the standard commands.'
+    """  # noqa: E501
+    *others, last = [kind.__name__ for kind in kinds]
+    named = f"{', '.join(others)} and {last}" if others else last
+    joins = " | ".join(f"{kind.__name__}.handled_by(...)" for kind in kinds)
+    return (
+        f"No handler for {named}: join {'them' if others else 'one'} to the interpreter, "
+        f"interpreter | {joins}; live() answers the standard commands."
+    )
+
+
+def interpreter_of(kind: type[I_any], handlers: Handlers) -> I_any:
+    """Make an interpreter of a table of handlers; the one place where that is done."""
     made = object.__new__(kind)
     made._handlers = handlers
     made._in_place = {
@@ -255,13 +373,17 @@ def _interpreter(kind: type[I_any], handlers: Handlers) -> I_any:
 
 
 def unawaited(answer: Any, command: Command[Any]) -> Misuse:
-    """The error of a handler that answers a coroutine where an answer was to be."""
+    """Make the error of a handler that answers a coroutine where it should have awaited it."""
     answer.close()
     kind = command.__class__.__name__
     return Misuse(
         f"The handler of {kind} answered a coroutine: join it as {kind}.awaited_by(...) and run "
         "with run_async."
     )
+
+
+def _is_generic(kind: type) -> bool:
+    return bool(getattr(kind, "__parameters__", ()))
 
 
 def _described(interpreter: Interpreter[Any] | AsyncInterpreter[Any]) -> str:
@@ -274,7 +396,7 @@ def is_coroutine_function(function: Callable[..., object]) -> bool:
 
 
 def code_flags(function: Any) -> int:
-    """What kind of function it is, as the flags of its code; 0 if it has none."""
+    """Return the flags of a function's code, which say its kind; 0 if it has none."""
     inner = function.func if isinstance(function, partial) else function
     inner = getattr(inner, "__func__", inner)  # of a method
     if not hasattr(inner, "__code__"):  # an object that can be called

@@ -1,7 +1,8 @@
 """Rungs: natural numbers as types, which say how many waits are left.
 
-`Z` is the last rung, where nothing can be waited for; `Succ[N]` is one rung above `N`. They are
-phantom types: no value of them exists. `N0` to `N20` name them, in annotations and as arguments.
+`Z` is the last rung, where no wait is left; `Succ[N]` is one rung above `N`. `N0` to `N20` name
+them, in annotations and as arguments. `Forever` is a ladder without end. All of them are phantom
+types: they have no instances.
 """
 
 from __future__ import annotations
@@ -18,32 +19,38 @@ ENDLESS = DEEPEST + 1
 
 
 class _Seal:
-    """What a class must show to derive from `Nat`; only this module has it."""
+    """The key that a class must show to derive from `Nat`; only this module has it."""
 
 
 T_exact = TypeVar("T_exact")
 
 
 class Exactly(Generic[T_exact]):
-    """Invariant in its parameter: what makes a rung fit its own type and no wider one."""
+    """An invariant type of one parameter; through it a rung fits its own type and no wider one."""
 
     __slots__ = ()
 
 
 class Nat:
-    """What a rung is: `Z` or `Succ[N]`, and nothing else, for type checkers and at run time."""
+    """The base of all rungs: `Z`, `Succ[N]` and `Forever`. No other class can derive from it."""
 
     __slots__ = ()
 
     # The name of the keyword is what a type checker and Python say to a class that lacks it.
-    def __init_subclass__(cls, *, only_Z_and_Succ_are_rungs: type[_Seal]) -> None:  # noqa: N803
-        if only_Z_and_Succ_are_rungs is not _Seal:
-            raise TypeError(f"{cls.__name__} cannot be a rung: the rungs are N0 to N{DEEPEST}.")
+    def __init_subclass__(
+        cls,
+        *,
+        only_Z_Succ_and_Forever_are_rungs: type[_Seal],  # noqa: N803
+    ) -> None:
+        if only_Z_Succ_and_Forever_are_rungs is not _Seal:
+            raise TypeError(
+                f"{cls.__name__} cannot be a rung: the rungs are N0 to N{DEEPEST} and FOREVER."
+            )
         super().__init_subclass__()
 
     @classmethod
     def exactly(cls) -> Exactly[Self]:
-        """For type checkers alone: through it a rung is a `Rung` of its own type only."""
+        """Tell type checkers the exact type of a rung. It is never called."""
         raise TypeError("A rung is a type, and does nothing.")
 
 
@@ -54,15 +61,15 @@ R_rung = TypeVar("R_rung", bound=Nat)
 class Rung(Protocol[R_rung]):
     """A rung as an argument: `N3` is a `Rung[N3]`, and of no wider type.
 
-    With `type[N3]` for it, a rung could be taken for one that is wider (`Nat`, or a union), and a
-    program at another rung could go on there.
+    `type[N3]` would not do: it is also a `type[Nat]`, and a program typed so could go on at any
+    rung.
     """
 
     def exactly(self) -> Exactly[R_rung]: ...
 
 
 @final
-class Z(Nat, only_Z_and_Succ_are_rungs=_Seal):
+class Z(Nat, only_Z_Succ_and_Forever_are_rungs=_Seal):
     """The last rung: no wait is left."""
 
     __slots__ = ()
@@ -72,13 +79,29 @@ class Z(Nat, only_Z_and_Succ_are_rungs=_Seal):
 
 
 @final
-class Succ(Nat, Generic[P_inner], only_Z_and_Succ_are_rungs=_Seal):
+class Succ(Nat, Generic[P_inner], only_Z_Succ_and_Forever_are_rungs=_Seal):
     """One rung above `P_inner`: one more wait is left."""
 
     __slots__ = ()
 
     def __init__(self, _no_instances: Never) -> None:
         raise TypeError("A rung is a type and has no instances: write at(N3), not at(Succ(...)).")
+
+
+@final
+class Forever(Nat, only_Z_Succ_and_Forever_are_rungs=_Seal):
+    """The rung of a ladder without end: `.retry` there goes on until it is well.
+
+    The waits are those of a ladder from `N20`, and then the last of them again and again. Only
+    `.retry`, `.resume`, `.vary` and `.give_up` leave it, and they lead to `Z`.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, _no_instances: Never) -> None:
+        raise TypeError(
+            "A rung is a type and has no instances: write at(FOREVER), not at(Forever())."
+        )
 
 
 N0 = Z
@@ -102,15 +125,11 @@ N17 = Succ[N16]
 N18 = Succ[N17]
 N19 = Succ[N18]
 N20 = Succ[N19]
-
-
-def position(rung: Rung[R_rung]) -> int:
-    """The number of a rung, or `ENDLESS`."""
-    return reflect(rung)
+FOREVER = Forever
 
 
 def reflect(rung: Rung[R_rung]) -> int:
-    """The number that a rung stands for: how many waits are left on it.
+    """Return the number that a rung stands for: how many waits are left on it.
 
     >>> reflect(N3)
     3
@@ -120,12 +139,15 @@ def reflect(rung: Rung[R_rung]) -> int:
     Raises:
         TypeError: `rung` is not one of `N0` to `N20`.
     """
-    inner: object = rung
+    given: object = rung
+    if given is Forever:
+        raise TypeError("FOREVER has no number: a ladder without end has no last wait.")
+    inner = given
     number = 0
     while inner is not Z:
         arguments = get_args(inner) if get_origin(inner) is Succ else ()
         if not arguments:
-            raise TypeError(f"{rung!r} is not a rung: use one of N0 to N{DEEPEST}.")
+            raise TypeError(f"{given!r} is not a rung: {_instead_of(given)}.")
         number += 1
         if number > DEEPEST:
             raise TypeError(
@@ -133,3 +155,31 @@ def reflect(rung: Rung[R_rung]) -> int:
             )
         inner = arguments[0]
     return number
+
+
+def position(rung: Rung[R_rung]) -> int:
+    """Return where a ladder starts: the number of its rung, or `ENDLESS` for `FOREVER`.
+
+    >>> position(N3), position(FOREVER)
+    (3, 21)
+
+    Raises:
+        TypeError: `rung` is not one of `N0` to `N20`, nor `FOREVER`.
+    """
+    given: object = rung
+    return ENDLESS if given is Forever else reflect(rung)
+
+
+def name_of(position: int) -> str:
+    """Return the name of the rung at a position.
+
+    >>> name_of(3), name_of(ENDLESS)
+    ('N3', 'FOREVER')
+    """
+    return "FOREVER" if position == ENDLESS else f"N{position}"
+
+
+def _instead_of(given: object) -> str:
+    if isinstance(given, int) and not isinstance(given, bool) and 0 <= given <= DEEPEST:
+        return f"write N{given}"
+    return f"use one of N0 to N{DEEPEST}"

@@ -74,7 +74,7 @@ class Log(Command[None]):
 
 
 class Throw(Command[Never]):
-    """Fail with `error`. As a command, so that a test sees it and an interpreter decides.
+    """Fail with `error`, as a command: a test sees it, and an interpreter decides what it does.
 
     >>> Throw(LookupError("no such page"))
     Throw(error=LookupError('no such page'))
@@ -88,7 +88,7 @@ class Throw(Command[Never]):
 
 @final
 class Delay(Command[None]):
-    """Wait. Only the ladder issues it: nobody else can make one, so no wait can be slipped in.
+    """Wait. Only the ladder makes and issues it, so that no other wait can be slipped in.
 
     >>> from ixbackoff import N1, at, unroll
     >>> next(unroll(at(N1).wait())).seconds
@@ -112,17 +112,17 @@ class Delay(Command[None]):
 
     @property
     def seconds(self) -> float:
-        """How long, in seconds."""
+        """The length of the wait, in seconds."""
         return self._seconds
 
     @property
     def rung(self) -> int:
-        """How many waits are left, this one included."""
+        """The number of waits that are left, this one included."""
         return self._rung
 
     @property
     def failure(self) -> Exception | None:
-        """What went wrong before, or `None` when the program waits although it is well."""
+        """The failure before the wait, or `None` where the program waits although it is well."""
         return self._failure
 
     def __eq__(self, other: object) -> bool:
@@ -141,7 +141,7 @@ class Delay(Command[None]):
 
 
 def told(failure: Exception | None) -> str:
-    """What went wrong before a wait, and its first note: handlers say there what they asked for."""
+    """Describe the failure before a wait, with its first note: there a handler says more."""
     if failure is None:
         return ""
     message = f": {failure}" if str(failure) else ""
@@ -150,7 +150,7 @@ def told(failure: Exception | None) -> str:
 
 
 def delay(seconds: float, rung: int, failure: Exception | None) -> Delay:
-    """The one place where a `Delay` is made; for the ladder alone."""
+    """Make a `Delay`; only the ladder does, and only here."""
     made = object.__new__(Delay)
     made._seconds = seconds
     made._rung = rung
@@ -159,7 +159,7 @@ def delay(seconds: float, rung: int, failure: Exception | None) -> Delay:
 
 
 class Now(Command[float]):
-    """What time it is: seconds on a clock that only goes forward, such as `time.monotonic`.
+    """Read the clock: seconds that only go forward, such as those of `time.monotonic`.
 
     The clock is the interpreter's, so that virtual time drives deadlines as it drives waits.
 
@@ -172,18 +172,18 @@ class Now(Command[float]):
 
 
 CLOCK = Now()
-"""The one that deadlines and budgets ask beside a program; no attempt is told of it."""
+"""The command that deadlines and budgets issue beside a program; it is not in any trace."""
 
 
 class Pick(Command[int]):
-    """Chance: one of `range(count)`. As a command, so that a test decides and a replay repeats it.
+    """Draw one number of `range(count)`, as a command: a test decides it, and a replay repeats it.
 
     >>> from ixbackoff import N0, at
     >>> at(N0).do(Pick(6)).run(Pick.handled_by(lambda command: command.count - 1))
     5
 
     Args:
-        count: how many there are to pick from, 1 or more.
+        count: the number of choices, 1 or more.
     """
 
     __slots__ = ("count",)
@@ -192,14 +192,19 @@ class Pick(Command[int]):
         self.count = count
 
 
+@final
 class Together(Command[list[Any]]):
-    """Perform effects at the same time; made by `all_of`. Every way of running has an answer to it.
+    """Perform effects at the same time; made by `all_of`. Each way of running performs it itself.
 
     Args:
         effects: the commands and attempts.
     """
 
     __slots__ = ("effects",)
+    _answered_by_runs = True
+
+    def __init_subclass__(cls) -> None:
+        raise Misuse("Together has no kinds: all_of makes it.")
 
     def __init__(self, effects: tuple[Any, ...]) -> None:
         self.effects = effects
@@ -210,10 +215,10 @@ Standard: TypeAlias = Download | Upload | Delay | Log | Throw
 
 
 def without_secrets(url: str) -> str:
-    """`url` as it may be shown: without user name, password, query and fragment.
+    """Return a URL as it may be shown: without user name, password, query and fragment.
 
-    A URL that is written badly need not have its password where URLs have it; of one that may be
-    so, only the scheme is shown.
+    In a malformed URL the password may stand anywhere. Of one that may be malformed, only the
+    scheme is shown.
 
     >>> without_secrets("https://me:secret@localhost/a?token=x#y")
     'https://localhost/a'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable
 from functools import wraps
-from typing import Any, Generic, NamedTuple, Never, ParamSpec, Protocol, TypeAlias, final
+from typing import Any, Generic, NamedTuple, Never, ParamSpec, Protocol, TypeAlias, final, overload
 
 from typing_extensions import TypeVar
 
@@ -19,18 +19,28 @@ from .._words.vocabulary import Now, Pick, Together
 
 P = ParamSpec("P")
 A = TypeVar("A")
+A2 = TypeVar("A2")
+A3 = TypeVar("A3")
+A4 = TypeVar("A4")
+A5 = TypeVar("A5")
+A6 = TypeVar("A6")
 B = TypeVar("B")
 E = TypeVar("E")
+E2 = TypeVar("E2")
+E3 = TypeVar("E3")
+E4 = TypeVar("E4")
+E5 = TypeVar("E5")
+E6 = TypeVar("E6")
 F = TypeVar("F")
 A_co = TypeVar("A_co", covariant=True)
 E_co = TypeVar("E_co", covariant=True)
 
 Do: TypeAlias = Generator[E, Any, A]
-"""What a function in do-notation returns: it issues commands of the row `E` and answers `A`."""
+"""The return type of a function in do-notation that issues commands of `E` and answers `A`."""
 
 
-class Effect(Protocol[E_co, A_co]):
-    """What can be tried at a rung: a command or an attempt, but never a program."""
+class CommandOrAttempt(Protocol[E_co, A_co]):
+    """An effect that can be tried at a rung: a command or an attempt, but never a program."""
 
     def __iter__(self) -> Generator[E_co, Any, A_co]: ...
 
@@ -39,8 +49,8 @@ class Effect(Protocol[E_co, A_co]):
 class Attempt(Chain, Generic[E_co, A_co]):
     """Commands of the row `E_co`, in order, that answer `A_co` or fail; tried at one rung.
 
-    It is immutable and can be run any number of times. `attempt` makes one in do-notation, `do` one
-    to chain.
+    It is immutable and can be run any number of times. `attempt` makes one in do-notation; `do`
+    begins a chain.
     """
 
     __slots__ = ()
@@ -54,8 +64,11 @@ class Attempt(Chain, Generic[E_co, A_co]):
         answer: A_co = yield request
         return answer
 
-    def then(self, function: Callable[[A_co], Effect[F, B]]) -> Attempt[E_co | F, B]:
-        """If it is well, perform the effect that `function` makes of its answer.
+    def _alone(self) -> None:
+        """Tell type checkers that this is one effect, and not a generator of effects."""
+
+    def then(self, function: Callable[[A_co], CommandOrAttempt[F, B]]) -> Attempt[E_co | F, B]:
+        """Perform the effect that `function` makes of the answer, unless it failed.
 
         >>> from ixbackoff import N0, at, call, do
         >>> from ixbackoff.live import live
@@ -65,7 +78,7 @@ class Attempt(Chain, Generic[E_co, A_co]):
         return extended(self, Then(function))
 
     def map(self, function: Callable[[A_co], B]) -> Attempt[E_co, B]:
-        """If it is well, its answer becomes `function` of it.
+        """Make the answer into `function(answer)`, unless it failed.
 
         >>> from ixbackoff import N0, at, call, do
         >>> from ixbackoff.live import live
@@ -75,9 +88,9 @@ class Attempt(Chain, Generic[E_co, A_co]):
         return extended(self, Map(function))
 
     def or_else(
-        self, effect: Effect[F, B], on: On = WORTH_ANOTHER_TRY
+        self, effect: CommandOrAttempt[F, B], on: On = WORTH_ANOTHER_TRY
     ) -> Attempt[E_co | F, A_co | B]:
-        """If it failed, and the failure is `on`, perform `effect` instead.
+        """Perform `effect` instead, if it failed with `on`.
 
         >>> from ixbackoff import N0, at, call, do
         >>> from ixbackoff.live import live
@@ -87,9 +100,9 @@ class Attempt(Chain, Generic[E_co, A_co]):
         return extended(self, OrElse(effect, predicate(on)))
 
     def expect(self, predicate: Callable[[A_co], bool]) -> Attempt[E_co, A_co]:
-        """If it is well, and its answer is not what `predicate` wants, it fails with `NotReady`.
+        """Fail with `NotReady` if `predicate(answer)` is false.
 
-        So a program polls: it waits, and asks again.
+        A retry of it polls: it waits, and asks again.
 
         >>> from ixbackoff import N3, Call, at, call, do
         >>> from ixbackoff.testing import Virtual, answers
@@ -101,9 +114,9 @@ class Attempt(Chain, Generic[E_co, A_co]):
         return extended(self, Map(expected(checked_predicate(checked_function(predicate)))))
 
     def limit(self, seconds: float) -> Attempt[E_co | Now, A_co]:
-        """It has so many seconds, each time that it is tried; then it fails: `DeadlineExceeded`.
+        """Fail with `DeadlineExceeded` after so many seconds, each time that it is tried.
 
-        The time is that of the interpreter. Inside another limit the earlier one holds.
+        The time is the interpreter's. Of two limits, one inside the other, the earlier holds.
 
         >>> from ixbackoff import N1, Call, at, call, do
         >>> from ixbackoff.testing import Virtual, answers, takes
@@ -125,9 +138,10 @@ class Attempt(Chain, Generic[E_co, A_co]):
 
 
 def attempt(function: Callable[P, Do[E, A]]) -> Callable[P, Attempt[E, A]]:
-    """Do-notation: a generator function that issues commands with `yield from` makes attempts.
+    """Turn a generator function, which issues commands with `yield from`, into do-notation.
 
-    Between its commands it only computes: what it needs of the world, it asks for by commands.
+    A call of it makes an attempt. Between its commands it only computes: it asks for all that it
+    needs of the world by commands.
 
     >>> from ixbackoff import Do, Download, Log, attempt
     >>> @attempt
@@ -156,15 +170,15 @@ def attempt(function: Callable[P, Do[E, A]]) -> Callable[P, Attempt[E, A]]:
     return made
 
 
-def do(effect: Effect[E, A]) -> Attempt[E, A]:
-    """An attempt that performs `effect`: the beginning of a chain.
+def do(effect: CommandOrAttempt[E, A]) -> Attempt[E, A]:
+    """Make an attempt that performs `effect`: the beginning of a chain.
 
     >>> from ixbackoff import Log, do
     >>> do(Log("one")).then(lambda _: Log("two"))
     <Attempt of 2 steps>
 
     Raises:
-        TypeError: `effect` is no command and no attempt.
+        TypeError: `effect` is not a command or an attempt.
     """
     return extended(None, DoStep(effect))
 
@@ -179,11 +193,11 @@ def expected(predicate: Callable[[A], bool]) -> Callable[[A], A]:
 
 
 class First(NamedTuple, Generic[A]):
-    """Which one of `first_of` won.
+    """The effect of `first_of` that was the first to be well.
 
     Attributes:
         place: its place among the effects, from 0.
-        answer: what it answered.
+        answer: its answer.
     """
 
     place: int
@@ -191,9 +205,12 @@ class First(NamedTuple, Generic[A]):
 
 
 def first_of(
-    effects: Iterable[Effect[E, A]], *, start: int | None = None, on: On = WORTH_ANOTHER_TRY
+    effects: Iterable[CommandOrAttempt[E, A]],
+    *,
+    start: int | None = None,
+    on: On = WORTH_ANOTHER_TRY,
 ) -> Attempt[E | Pick, First[A]]:
-    """Alternatives: the first of the effects that is well, from a random one on, then round.
+    """Perform the effects one after the other, from a random one on, until one is well.
 
     As `forany` of the fault tolerant shell. The random start spreads many clients over the servers
     that they may ask.
@@ -206,13 +223,13 @@ def first_of(
     First(place=0, answer='page')
 
     Args:
-        effects: commands and attempts, one at least.
-        start: where to begin, instead of anywhere.
-        on: the failures after which the next one is asked. When all have failed, the failure is
+        effects: commands and attempts, at least one.
+        start: the place to begin at, instead of a random one.
+        on: the failures after which the next one is tried. When all have failed, the failure is
             that of the last.
 
     Raises:
-        ValueError: there are no effects, or none at `start`.
+        ValueError: there are no effects, or `start` is not the place of one.
     """
     places = several("first_of", effects)
     chosen = predicate(on)
@@ -243,29 +260,101 @@ def first_of(
     return in_turn()
 
 
-def all_of(effects: Iterable[Effect[E, A]]) -> Attempt[E, list[A]]:
-    """All effects at the same time, and their answers in order; the first failure ends the rest.
+class Alone(CommandOrAttempt[E_co, A_co], Protocol[E_co, A_co]):
+    """A command or an attempt, and not a generator of them, which iterates in the same way."""
 
-    As `forall` of the fault tolerant shell. Each has a thread of its own in `run`, and a task of
-    its own in `run_async`. A thread cannot be ended from outside: in `run` the others end at their
-    next command, and the failure is raised when all have.
+    def _alone(self) -> None: ...
+
+
+@overload
+def all_of(effect: Alone[E, A], /) -> Attempt[E, tuple[A]]: ...
+@overload
+def all_of(effects: Iterable[CommandOrAttempt[E, A]], /) -> Attempt[E, list[A]]: ...
+@overload
+def all_of(
+    first: CommandOrAttempt[E, A], second: CommandOrAttempt[E2, A2], /
+) -> Attempt[E | E2, tuple[A, A2]]: ...
+@overload
+def all_of(
+    first: CommandOrAttempt[E, A],
+    second: CommandOrAttempt[E2, A2],
+    third: CommandOrAttempt[E3, A3],
+    /,
+) -> Attempt[E | E2 | E3, tuple[A, A2, A3]]: ...
+@overload
+def all_of(
+    first: CommandOrAttempt[E, A],
+    second: CommandOrAttempt[E2, A2],
+    third: CommandOrAttempt[E3, A3],
+    fourth: CommandOrAttempt[E4, A4],
+    /,
+) -> Attempt[E | E2 | E3 | E4, tuple[A, A2, A3, A4]]: ...
+@overload
+def all_of(
+    first: CommandOrAttempt[E, A],
+    second: CommandOrAttempt[E2, A2],
+    third: CommandOrAttempt[E3, A3],
+    fourth: CommandOrAttempt[E4, A4],
+    fifth: CommandOrAttempt[E5, A5],
+    /,
+) -> Attempt[E | E2 | E3 | E4 | E5, tuple[A, A2, A3, A4, A5]]: ...
+@overload
+def all_of(
+    first: CommandOrAttempt[E, A],
+    second: CommandOrAttempt[E2, A2],
+    third: CommandOrAttempt[E3, A3],
+    fourth: CommandOrAttempt[E4, A4],
+    fifth: CommandOrAttempt[E5, A5],
+    sixth: CommandOrAttempt[E6, A6],
+    /,
+) -> Attempt[E | E2 | E3 | E4 | E5 | E6, tuple[A, A2, A3, A4, A5, A6]]: ...
+# Without this one, the answers of `all_of(*effects)` would be a list to type checkers.
+@overload
+def all_of(
+    first: CommandOrAttempt[E, A], /, *more: CommandOrAttempt[E, A]
+) -> Attempt[E, tuple[A, ...]]: ...
+def all_of(*effects: Any) -> Attempt[Any, Any]:
+    """Perform all effects at the same time; the first failure ends the rest.
+
+    The answers come in the order of the effects: a tuple of those of `all_of(a, b)`, a list of
+    those of `all_of([a, b])`. As `forall` of the fault tolerant shell.
+
+    Each effect has a thread of its own in `run`, and a task of its own in `run_async`. A thread
+    cannot be ended from outside: in `run` the others end at their next command, and the failure is
+    raised when all have.
 
     >>> from ixbackoff import N0, all_of, at, call
     >>> from ixbackoff.live import live
-    >>> at(N0).do(all_of([call(len, "a"), call(len, "bc")])).run(live())
+    >>> at(N0).do(all_of(call(len, "a"), call(str, 2))).run(live())
+    (1, '2')
+    >>> at(N0).do(all_of(call(len, word) for word in ("a", "bc"))).run(live())
     [1, 2]
-    """
-    return extended(None, DoStep(Together(several("all_of", effects))))
-
-
-def several(name: str, effects: Iterable[Effect[E, A]]) -> tuple[Effect[E, A], ...]:
-    """Effects that stand beside each other.
 
     Raises:
-        Misuse: they are no commands or attempts, or it is one that is in no list.
+        Misuse: they are not commands or attempts, or there are none.
+    """
+    if not effects:
+        raise Misuse("all_of(): give commands and attempts, or a list of them.")
+    listed = len(effects) == 1 and not is_one_effect(effects[0])
+    given = effects[0] if listed else effects
+    together = extended(None, DoStep(Together(several("all_of", given))))
+    return together if listed else together.map(tuple)
+
+
+def is_one_effect(given: object) -> bool:
+    return isinstance(given, Command | Chain)
+
+
+def several(
+    name: str, effects: Iterable[CommandOrAttempt[E, A]]
+) -> tuple[CommandOrAttempt[E, A], ...]:
+    """Return the effects of a list, if it is one.
+
+    Raises:
+        Misuse: it is not a list, or holds something else than commands and attempts.
     """
     given: object = effects
-    if isinstance(given, Command | Chain) or not isinstance(given, Iterable):
+    if is_one_effect(given) or not isinstance(given, Iterable):
         raise Misuse(f"{name}({effects!r}): give a list of commands and attempts.")
     return tuple(checked_effect(effect) for effect in effects)
 
@@ -274,5 +363,5 @@ UNTYPED: type[Attempt[Any, Any]] = Attempt
 
 
 def extended(before: Chain | None, step: Step) -> Attempt[Any, Any]:
-    """The one place where an attempt gets its type: that of the signature it is returned by."""
+    """Add a step. Only here an attempt gets its type: the one that the caller's signature says."""
     return chain(UNTYPED, before, step)

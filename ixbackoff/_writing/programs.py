@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Generic, Never, final
+from typing import Any, Generic, Never, final, overload
 
 from typing_extensions import TypeVar
 
@@ -11,12 +11,13 @@ from .._limits.budgets import Budget
 from .._meaning import steps
 from .._meaning.chains import Ladder, Step, counted, ladder, longer
 from .._running.loops import run, run_async
-from .._words.commands import AsyncInterpreter, Interpreter
+from .._words.commands import AsyncInterpreter, Interpreter, Misuse
 from .._words.failures import WORTH_ANOTHER_TRY, On, predicate
-from .._words.nat import Nat, Rung, Succ, Z, position
+from .._words.nat import Forever, Nat, Rung, Succ, Z, name_of, position
 from .._words.vocabulary import Delay, Standard
 from ..schedules.kinds import Schedule, powers_of_two
-from .attempts import Effect
+from .attempts import CommandOrAttempt
+from .unanswered import name_all
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -32,9 +33,18 @@ A_co = TypeVar("A_co", covariant=True, default=None)
 E_co = TypeVar("E_co", covariant=True, default=Standard)
 
 
+def overloaded(method: Callable[..., A]) -> Callable[..., A]:
+    """Mark the one definition of a method whose types stand in the overloads above it.
+
+    An overload that takes a `Never` can never be called. It is there for the name of that argument:
+    a sentence, which type checkers print when a program stands where the method cannot be used.
+    """
+    return method
+
+
 @final
 class Program(Ladder, Generic[I, O, A_co, E_co]):
-    """Steps on a ladder, from the rung `I` down to the rung `O`; a value, that nothing has run yet.
+    """Steps on a ladder, from the rung `I` down to the rung `O`, as a value that can be run.
 
     A running program is either well (it holds a value, an `A_co`) or failed (it holds the last
     exception); each step says what it does in either. Its commands are those of the row `E_co`.
@@ -49,7 +59,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
     def __init__(self, _sealed: Never) -> None:
         raise TypeError("A program begins with at(...): at(N3).retry(...).")
 
-    def do(self, effect: Effect[F, B]) -> Program[I, O, B, E_co | F]:
+    def do(self, effect: CommandOrAttempt[F, B]) -> Program[I, O, B, E_co | F]:
         """Well: perform `effect`. Failed: passed over.
 
         >>> from ixbackoff import N1, Log, at
@@ -58,7 +68,9 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         """
         return extended(self, steps.Do(effect))
 
-    def then(self, function: Callable[[A_co], Effect[F, B]]) -> Program[I, O, B, E_co | F]:
+    def then(
+        self, function: Callable[[A_co], CommandOrAttempt[F, B]]
+    ) -> Program[I, O, B, E_co | F]:
         """Well: perform the effect that `function` makes of the value. Failed: passed over.
 
         >>> from ixbackoff import N0, at, call
@@ -79,7 +91,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         return extended(self, steps.Map(function))
 
     def or_else(
-        self, effect: Effect[F, B], on: On = WORTH_ANOTHER_TRY
+        self, effect: CommandOrAttempt[F, B], on: On = WORTH_ANOTHER_TRY
     ) -> Program[I, O, A_co | B, E_co | F]:
         """Failed with `on`: perform `effect` instead, on this rung. Otherwise passed over.
 
@@ -90,18 +102,13 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         """
         return extended(self, steps.OrElse(effect, predicate(on)))
 
-    def bind(
-        self,
-        function: Callable[[A_co], Program[O, J, B, F]],
-        *,
-        ends_at: Rung[J] | None = None,
-    ) -> Program[I, J, B, E_co | F]:
+    def bind(self, function: Callable[[A_co], Program[O, J, B, F]]) -> Program[I, J, B, E_co | F]:
         """Well: go on with the program that `function` makes of the value. Failed: passed over.
 
         The program starts where this one ends. When it is passed over, nobody calls `function`, and
-        so nobody knows where it would have ended, unless its annotation or `ends_at` says so: until
-        the next program that is joined tells, the run stays on its rung, and a `.retry` there has
-        more tries.
+        so nobody knows where it would have ended, unless its annotation says so, or `.at` behind
+        it: until the next program that is joined tells, the run stays on its rung, and a `.retry`
+        there has more tries.
 
         >>> from ixbackoff import N1, N2, at, call
         >>> from ixbackoff.live import live
@@ -109,19 +116,14 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         >>> at(N2).do(call(len, "four")).skip().bind(squared).run(live())
         16
         """
-        end = None if ends_at is None else position(ends_at)
-        return extended(self, steps.Bind(function, ends_at=end))
+        return extended(self, steps.Bind(function))
 
     def or_bind(
         self,
         function: Callable[[Exception], Program[O, J, B, F]],
         on: On = WORTH_ANOTHER_TRY,
-        *,
-        ends_at: Rung[J] | None = None,
     ) -> Program[I, J, A_co | B, E_co | F]:
         """Failed with `on`: go on with the program that `function` makes of the failure.
-
-        `ends_at` is as in `bind`.
 
         >>> from ixbackoff import N0, Log, at, call
         >>> from ixbackoff.live import live
@@ -129,8 +131,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         >>> at(N0).do(call(int, "four")).or_bind(tell, on=ValueError).run(live())
         "invalid literal for int() with base 10: 'four'"
         """
-        end = None if ends_at is None else position(ends_at)
-        return extended(self, steps.OrBind(function, predicate(on), ends_at=end))
+        return extended(self, steps.OrBind(function, predicate(on)))
 
     def __rshift__(self, following: Program[O, J, B, F]) -> Program[I, J, B, E_co | F]:
         """Well: go on with `following`. Failed: passed over.
@@ -151,9 +152,29 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         function, known = steps.joined(following, "|", ".or_else(...)")
         return extended(self, steps.OrBind(function, predicate(WORTH_ANOTHER_TRY), known))
 
+    @overload
     def backoff(
         self: Program[I, Succ[N], A, E], on: On = WORTH_ANOTHER_TRY
-    ) -> Program[I, N, A, E | Delay]:
+    ) -> Program[I, N, A, E | Delay]: ...
+
+    @overload
+    def backoff(
+        self: Program[I, Z, A, E],
+        on: On = WORTH_ANOTHER_TRY,
+        *,
+        no_wait_is_left_at_N0_start_on_a_higher_rung: Never,
+    ) -> Program[I, Z, A, E]: ...
+
+    @overload
+    def backoff(
+        self: Program[I, Forever, A, E],
+        on: On = WORTH_ANOTHER_TRY,
+        *,
+        only_retry_resume_vary_and_give_up_leave_FOREVER: Never,
+    ) -> Program[I, Forever, A, E]: ...
+
+    @overloaded
+    def backoff(self, on: On = WORTH_ANOTHER_TRY) -> Program[Any, Any, Any, Any]:
         """Failed with `on`: wait, and stay failed. One rung down in any case.
 
         >>> from ixbackoff import N1, Log, at, plan
@@ -163,7 +184,21 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         """
         return extended(self, steps.Backoff(predicate(on)))
 
-    def wait(self: Program[I, Succ[N], A, E]) -> Program[I, N, A, E | Delay]:
+    @overload
+    def wait(self: Program[I, Succ[N], A, E]) -> Program[I, N, A, E | Delay]: ...
+
+    @overload
+    def wait(
+        self: Program[I, Z, A, E], *, no_wait_is_left_at_N0_start_on_a_higher_rung: Never
+    ) -> Program[I, Z, A, E]: ...
+
+    @overload
+    def wait(
+        self: Program[I, Forever, A, E], *, only_retry_resume_vary_and_give_up_leave_FOREVER: Never
+    ) -> Program[I, Forever, A, E]: ...
+
+    @overloaded
+    def wait(self) -> Program[Any, Any, Any, Any]:
         """Well: wait, and go on. One rung down in any case.
 
         >>> from ixbackoff import N1, Log, at, plan
@@ -172,8 +207,22 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         """
         return extended(self, steps.Wait())
 
-    def skip(self: Program[I, Succ[N], A, E]) -> Program[I, N, A, E]:
-        """One rung down, without waiting: the waits below are longer.
+    @overload
+    def skip(self: Program[I, Succ[N], A, E]) -> Program[I, N, A, E]: ...
+
+    @overload
+    def skip(
+        self: Program[I, Z, A, E], *, no_wait_is_left_at_N0_start_on_a_higher_rung: Never
+    ) -> Program[I, Z, A, E]: ...
+
+    @overload
+    def skip(
+        self: Program[I, Forever, A, E], *, only_retry_resume_vary_and_give_up_leave_FOREVER: Never
+    ) -> Program[I, Forever, A, E]: ...
+
+    @overloaded
+    def skip(self) -> Program[Any, Any, Any, Any]:
+        """Go one rung down without waiting: the waits below are longer.
 
         >>> from ixbackoff import N2, Log, at, plan
         >>> [rung.waits for rung in plan(at(N2).skip().retry(Log("try"))).rungs]
@@ -182,7 +231,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         return extended(self, steps.Skip())
 
     def retry(
-        self, effect: Effect[F, B], on: On = WORTH_ANOTHER_TRY
+        self, effect: CommandOrAttempt[F, B], on: On = WORTH_ANOTHER_TRY
     ) -> Program[I, Z, B, E_co | F | Delay]:
         """Well: perform `effect`; while it fails with `on` and rungs are left, wait and try again.
 
@@ -199,7 +248,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         return extended(self, steps.Retry(effect, predicate(on)))
 
     def resume(
-        self, effect: Effect[F, B], on: On = WORTH_ANOTHER_TRY
+        self, effect: CommandOrAttempt[F, B], on: On = WORTH_ANOTHER_TRY
     ) -> Program[I, Z, B, E_co | F | Delay]:
         """As `retry`, but a further try goes on at the command that failed.
 
@@ -217,7 +266,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         return extended(self, steps.Resume(effect, predicate(on)))
 
     def vary(
-        self, function: Callable[[int], Effect[F, B]], on: On = WORTH_ANOTHER_TRY
+        self, function: Callable[[int], CommandOrAttempt[F, B]], on: On = WORTH_ANOTHER_TRY
     ) -> Program[I, Z, B, E_co | F | Delay]:
         """As `retry`, with the effect that `function` makes of how many waits are left.
 
@@ -231,8 +280,27 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         """
         return extended(self, steps.Vary(function, predicate(on)))
 
+    def at(self, rung: Rung[O]) -> Program[I, O, A_co, E_co]:
+        """Say on which rung the program stands, as its type does; nothing else happens.
+
+        A run needs it behind a `bind` with a lambda, if the lambda was not called.
+
+        >>> from ixbackoff import N0, N2, Call, NotReady, at, call
+        >>> from ixbackoff.testing import Virtual, always
+        >>> work = at(N2).do(call(int)).bind(lambda _: at(N2).give_up()).at(N0)
+        >>> world = Virtual(Call.handled_by(always(NotReady())))
+        >>> work.or_else(call(str)).run(world.interpreter)
+        Traceback (most recent call last):
+        ixbackoff.NotReady
+        ixbackoff: attempts made: 2, waits: 0, 0 s in all
+
+        Raises:
+            Misuse: it stands on another rung.
+        """
+        return extended(self, steps.At(position(rung)))
+
     def give_up(self) -> Program[I, Z, A_co, E_co]:
-        """Down to the last rung, without waiting: what the program holds is its outcome.
+        """Go down to the last rung without waiting: what the program holds is its outcome.
 
         >>> from ixbackoff import N3, Log, at
         >>> at(N3).do(Log("once is enough")).give_up()
@@ -240,6 +308,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         """
         return extended(self, steps.GiveUp())
 
+    @overload
     def run(
         self: Program[I, Z, A, E],
         interpreter: Interpreter[E],
@@ -247,8 +316,31 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         schedule: Schedule = powers_of_two,
         within: float | None = None,
         budget: Budget | None = None,
-    ) -> A:
-        """Its value: `interpreter` answers its commands, `schedule` has the seconds of its waits.
+    ) -> A: ...
+
+    @overload
+    def run(
+        self: Program[I, Succ[N], A, E] | Program[I, Forever, A, E],
+        interpreter: object,
+        *,
+        schedule: Schedule = powers_of_two,
+        within: float | None = None,
+        budget: Budget | None = None,
+        it_is_open_end_it_with_give_up_or_retry: Never,
+    ) -> Program[I, Any, Any, Any]: ...
+
+    @overloaded
+    def run(
+        self,
+        interpreter: Interpreter[Any],
+        *,
+        schedule: Schedule = powers_of_two,
+        within: float | None = None,
+        budget: Budget | None = None,
+    ) -> Any:
+        """Run the program and return its value.
+
+        `interpreter` answers its commands, and `schedule` gives the seconds of its waits.
 
         >>> from ixbackoff import N3, Exponential, at, call
         >>> from ixbackoff.live import live
@@ -257,19 +349,24 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
 
         Args:
             within: the seconds that it has in all. A wait that would leave no time for another try
-                is not begun: the program gives up at once, with the last failure. Handlers are told
-                what is left (`time_limit`); what is running at the deadline is ended.
-            budget: what its further tries are taken from; when it is empty, it gives up at once.
+                is not begun: the program gives up at once, with the last failure. `time_limit()`
+                tells handlers what is left; what is running at the deadline is ended.
+            budget: the budget that further tries are taken from; when it is empty, the program
+                gives up at once.
 
         Raises:
-            Misuse: the program is open, it has not come down to `N0`; or a command has no
+            Misuse: the program is open, that is, it does not end at `N0`; or a command has no
                 handler; or another program with waits is running around this one.
             ValueError: `within` is not above 0, or not finite.
             Exception: the last failure itself, with a note of what was tried and waited.
         """
-        answer: A = run(self, interpreter, schedule, within, budget)
-        return answer
+        try:
+            return run(self, interpreter, schedule, within, budget)
+        except Misuse as misuse:
+            name_all(misuse, self, interpreter)
+            raise
 
+    @overload
     async def run_async(
         self: Program[I, Z, A, E],
         interpreter: Interpreter[E] | AsyncInterpreter[E],
@@ -277,10 +374,32 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         schedule: Schedule = powers_of_two,
         within: float | None = None,
         budget: Budget | None = None,
-    ) -> A:
-        """As `run`, for handlers that may be awaited, under asyncio, trio or any other loop.
+    ) -> A: ...
 
-        A handler that is awaited is cancelled at the deadline.
+    @overload
+    async def run_async(
+        self: Program[I, Succ[N], A, E] | Program[I, Forever, A, E],
+        interpreter: object,
+        *,
+        schedule: Schedule = powers_of_two,
+        within: float | None = None,
+        budget: Budget | None = None,
+        it_is_open_end_it_with_give_up_or_retry: Never,
+    ) -> Program[I, Any, Any, Any]: ...
+
+    @overloaded
+    async def run_async(
+        self,
+        interpreter: Interpreter[Any] | AsyncInterpreter[Any],
+        *,
+        schedule: Schedule = powers_of_two,
+        within: float | None = None,
+        budget: Budget | None = None,
+    ) -> Any:
+        """Run the program as `run` does, with handlers that may be awaited.
+
+        It runs under asyncio, trio or any other event loop. A handler that is awaited is cancelled
+        at the deadline.
 
         >>> import asyncio
         >>> from ixbackoff import N3, at, call
@@ -288,23 +407,28 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         >>> asyncio.run(at(N3).retry(call(pow, 2, 5)).run_async(live_async()))
         32
         """
-        answer: A = await run_async(self, interpreter, schedule, within, budget)
-        return answer
+        try:
+            return await run_async(self, interpreter, schedule, within, budget)
+        except Misuse as misuse:
+            name_all(misuse, self, interpreter)
+            raise
 
     def __repr__(self) -> str:
-        end = "a rung that its bind will tell" if self.end is None else f"N{self.end}"
-        return f"<Program from N{self.start} to {end}, {counted(len(self.steps()))}>"
+        end = "a rung that its bind will tell" if self.end is None else name_of(self.end)
+        return f"<Program from {name_of(self.start)} to {end}, {counted(len(self.steps()))}>"
 
 
 def at(rung: Rung[I]) -> Program[I, I, None, Never]:
-    """The beginning of a program: on `rung`, so many waits are left.
+    """Begin a program on a rung: so many waits are left, or without end at `FOREVER`.
 
-    >>> from ixbackoff import N3, at
+    >>> from ixbackoff import FOREVER, N3, at
     >>> at(N3)
     <Program from N3 to N3, 0 steps>
+    >>> at(FOREVER)
+    <Program from FOREVER to FOREVER, 0 steps>
 
     Raises:
-        TypeError: `rung` is not one of `N0` to `N20`.
+        TypeError: `rung` is not one of `N0` to `N20`, nor `FOREVER`.
     """
     start = position(rung)
     return ladder(UNTYPED, start)
@@ -314,10 +438,9 @@ UNTYPED: type[Program[Any, Any, Any, Any]] = Program
 
 
 def extended(program: Ladder, step: Step) -> Program[Any, Any, Any, Any]:
-    """The one place where a program gets its index: that of the signature it is returned by.
+    """Add a step. Only here a program gets its index: the one that the caller's signature says.
 
-    What a step does to the index stands in its signature alone, so nothing here can prove it to a
-    type checker: `typecheck_cases/` and the soundness test do, and `Step.below` checks it at run
-    time.
+    A type checker cannot prove that the signature of a step says the right index. The files in
+    `typecheck_cases/` and the soundness test do, and `Step.below` checks it at run time.
     """
     return longer(UNTYPED, program, step)

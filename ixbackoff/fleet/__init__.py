@@ -1,16 +1,16 @@
 """A fleet: many clients that run one program against modelled services, in virtual time."""
 
 from .answers import Answering
-from .disks import Disk
+from .experiments.blackhole.servers import SingleThreaded
+from .experiments.buffer.disk import Disk
+from .experiments.contention.row import Row
+from .experiments.submissions.scheduler import Scheduler
 from .intermediate import Layer, Metered
 from .outcomes import Outcome, Second
-from .post import PostServer
 from .queues import BoundedQueue
-from .rows import Row
-from .schedulers import Scheduler
-from .servers import SingleThreaded
 from .services import Request, Served, Service, Serving, instantly
 from .simulation import Outage, simulate
+from .slowing import SlowingServer
 from .traces import Happened
 
 __all__ = [
@@ -25,7 +25,7 @@ __all__ = [
     "Served",
     "instantly",
     "BoundedQueue",
-    "PostServer",
+    "SlowingServer",
     "Row",
     "Disk",
     "SingleThreaded",

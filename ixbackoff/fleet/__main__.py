@@ -5,35 +5,43 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
+from .experiments.experiment import main as experiment
+
 COMMANDS = {
     "simulate": ("rehearsal", "your own program, by many clients, against a service that stops"),
     "tune": ("tuning", "the waits for so many clients, checked by a simulation"),
-    "crash": ("experiments.crash", "experiment: a server that stops, with three ways to wait"),
-    "contention": ("experiments.contention", "experiment: many clients update one row"),
-    "submissions": ("experiments.submissions", "experiment: jobs, and a pool of file descriptors"),
-    "buffer": ("experiments.buffer", "experiment: producers share a disk that gets full"),
-    "blackhole": ("experiments.readers", "experiment: one of three servers never answers"),
-    "layers": ("experiments.layers", "experiment: what retries in nested layers multiply to"),
-    "recovery": ("experiments.recovery", "experiment: how late the end of an outage is noticed"),
     "server": ("real.server", "for real: the server of the crash, on this machine"),
     "client": ("real.client", "for real: its clients"),
     "storm": ("real.storm", "for real: the whole crash, from steady state to verdict"),
 }
+"""Commands: the module that has their `main`, and a description."""
+EXPERIMENTS = {
+    "crash": "a server that stops, with three ways to wait",
+    "contention": "many clients update one row",
+    "submissions": "jobs, and a pool of file descriptors",
+    "buffer": "producers share a disk that gets full",
+    "blackhole": "one of three servers never answers",
+    "layers": "retries in nested layers multiply",
+    "recovery": "how late the end of an outage is noticed",
+}
+"""Experiments: the package of each has the name of its command; and a description."""
 FAILED = 1
 WRONG = 2
 INTERRUPTED = 130
 
 
 def usage() -> str:
-    """What there is.
+    """All commands, and how they are called.
 
     >>> print(usage().splitlines()[0])
     usage: python -m ixbackoff.fleet COMMAND ...; COMMAND --help tells more.
     """
-    lines = [f"  {name:12}{what}" for name, (_, what) in COMMANDS.items()]
-    return "\n".join(
-        ["usage: python -m ixbackoff.fleet COMMAND ...; COMMAND --help tells more.", *lines]
-    )
+    lines = [
+        "usage: python -m ixbackoff.fleet COMMAND ...; COMMAND --help tells more.",
+        *[f"  {name:12}{told}" for name, (_, told) in COMMANDS.items()],
+        *[f"  {name:12}experiment: {told}" for name, told in EXPERIMENTS.items()],
+    ]
+    return "\n".join(lines)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -55,12 +63,16 @@ def commanded(words: list[str]) -> int:
     if words and words[0] in ("-h", "--help"):
         print(usage())
         return 0
-    if not words or words[0] not in COMMANDS:
-        print(f"{words[0]}: no such command.\n{usage()}" if words else usage(), file=sys.stderr)
-        return WRONG
-    module, _ = COMMANDS[words[0]]
-    status: int = import_module(f"{__package__}.{module}").main(words[1:])
-    return status
+    name, arguments = (words[0], words[1:]) if words else ("", [])
+    if name in EXPERIMENTS:
+        command = import_module(f"{__package__}.experiments.{name}.command")
+        return experiment(command.EXPERIMENT, arguments)
+    if name in COMMANDS:
+        module, _ = COMMANDS[name]
+        status: int = import_module(f"{__package__}.{module}").main(arguments)
+        return status
+    print(f"{name}: no such command.\n{usage()}" if words else usage(), file=sys.stderr)
+    return WRONG
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A service whose answers are those of handlers."""
+"""A service whose answers are made by handlers."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from .events import Events
 from .services import Asker, Request, Service, Serving
 
 ANYTHING: tuple[object, ...] = (Any, object, NoneType)
-"""Types that `None` is of."""
+"""Types of which `None` is a value."""
 
 
 class Answering(Service):
-    """A service, with the answers of an interpreter: it has the time and the failures of the one.
+    """A service with the answers of an interpreter: times and failures remain those of the service.
 
-    A service of this package answers `None` to what it has served. Here a handler makes the answer,
-    at the moment when the service would give it, and an exception that it raises is a failure of
-    the request. A kind that the interpreter does not answer is answered `None` if its type says so.
+    The services of this package answer `None`. Here a handler makes the answer, at the moment when
+    the service would give it; an exception that it raises is a failure of the request. A kind of
+    command without a handler is answered `None`, if its type says that this is its answer.
 
     >>> from ixbackoff import N0, Command, at
     >>> from ixbackoff.fleet import BoundedQueue, simulate
     >>> class GetETag(Command[str]):
     ...     __slots__ = ()
-    >>> etags = Answering(BoundedQueue(9, service=0.1), GetETag.handled_by(lambda _: "1a"))
+    >>> etags = Answering(BoundedQueue(9, work=0.1), GetETag.handled_by(lambda _: "1a"))
     >>> asking = at(N0).do(GetETag())
     >>> simulate(asking, etags.serves(GetETag), clients=1, seconds=9, trace=True).trace[0].answer
     '1a'
 
     Args:
-        service: which.
-        interpreter: who makes the answers; `None`, if there are only such that are `None`.
+        service: the service.
+        interpreter: makes the answers; `None`, if all answers are `None`.
     """
 
     def __init__(self, service: Service, interpreter: Interpreter[Any] | None = None) -> None:
@@ -72,7 +72,7 @@ class _Answering(Serving):
 
 
 class _Asker:
-    """Stands before who asked, and makes the answer."""
+    """Stands between the service and the sender of a request, and makes the answer."""
 
     __slots__ = ("asker", "handler")
 
@@ -92,10 +92,10 @@ class _Asker:
 
 
 def found(handlers: Handlers, kind: type[Command[Any]]) -> Handler | None:
-    """The handler of the nearest base; `None`, if there is none and `None` is an answer to it.
+    """The handler of the nearest base class; `None`, if it has none and its answer is `None`.
 
     Raises:
-        Misuse: there is none, and `None` is no answer.
+        Misuse: it has none, and its answer is not `None`.
     """
     for base in kind.__mro__:
         if base in handlers:
@@ -112,7 +112,7 @@ def found(handlers: Handlers, kind: type[Command[Any]]) -> Handler | None:
 
 
 def answer_type(kind: type[Command[Any]]) -> object:
-    """The type of its answer, as the class says; `Any`, if it does not.
+    """The type of a command's answer, as its class says; `Any`, if it does not.
 
     >>> from ixbackoff import Download, Pick
     >>> answer_type(Pick), answer_type(Download)
@@ -127,10 +127,10 @@ def answer_type(kind: type[Command[Any]]) -> object:
 
 
 def answered(handler: Handler, command: Command[Any]) -> Any:
-    """What a handler answers.
+    """Ask a handler for its answer.
 
     Raises:
-        Misuse: it is the handler of a test, which has no more answers or takes virtual time.
+        Misuse: it is a handler for tests, which has no more answers or takes virtual time.
     """
     try:
         answer = handler(command)

@@ -1,37 +1,31 @@
-"""One client of a simulation: it runs any program, command by command, as time goes on."""
+"""A simulated client that runs any program, command by command."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 from .._limits.deadlines import LEFT
-from .._meaning.chains import Chain, chain
-from .._meaning.machine import Perform, driven
-from .._meaning.runs import Run
-from .._meaning.semantics import chained
+from .._meaning.machine import close
 from .._running.together import Ended, branches
 from .._words.commands import Command, Misuse, Stream
 from .._words.vocabulary import CLOCK, Delay, Together
-from ..schedules.kinds import powers_of_two
+from .environments import Done, Environment
 from .services import Request, Serving
 from .traces import Happened
-from .worlds import World
-
-NOTHING = chain(Chain, None, None)
-Done: TypeAlias = Callable[["Client", Any, BaseException | None], None]
+from .tries import NESTED, nested
 
 
 class Client:
-    """A stream of commands that is answered as time goes on.
+    """A client whose stream of commands is answered as virtual time goes on.
 
     Attributes:
         number: which client it is.
+        begun: when the present try began, or the one before the present wait.
     """
 
     __slots__ = (
         "_at_once",
-        "_begun",
         "_command",
         "_done",
         "_held",
@@ -40,41 +34,44 @@ class Client:
         "_request",
         "_since",
         "_stream",
-        "_world",
+        "_environment",
+        "begun",
         "number",
     )
 
-    def __init__(self, world: World, number: int, made: Callable[[], Stream], done: Done) -> None:
-        self._world = world
+    def __init__(
+        self, environment: Environment, number: int, made: Callable[[], Stream], done: Done
+    ) -> None:
+        self._environment = environment
         self._made = made
         self._done = done
         self._stream: Stream | None = None
         self._request: Request | None = None
         self._join: Join | None = None
-        self._held = False  # whether what comes of a command is kept for the loop in `go_on`
+        self._held = False  # whether an answer is kept for the loop in `go_on`
         self._at_once: tuple[Any, BaseException | None] = (None, None)
         self._command: Command[Any] | None = None
         self._since = 0.0
-        self._begun = 0.0  # the try before the next wait
+        self.begun = 0.0
         self.number = number
 
     def begin(self) -> None:
         """Run the program, from its beginning."""
         self._stream = self._made()
-        self._begun = self._world.events.now
+        self.begun = self._environment.events.now
         self.go_on(None)
 
     def close(self) -> None:
-        """Time is over: what runs is closed, and nobody answers it."""
+        """Close what runs; nobody answers it."""
         stream, join = self._stream, self._join
         self._stream = self._join = self._command = None
         if join is not None:
             join.close()
         if stream is not None:
-            stream.close()
+            close([stream])
 
     def end(self, failure: BaseException) -> None:
-        """End what it does now, from outside."""
+        """End the present command with a failure."""
         request, join = self._request, self._join
         if self._stream is None:  # it has not begun
             self._done(self, None, failure)
@@ -86,16 +83,20 @@ class Client:
             self.came(None, failure)
 
     def go_on(self, answer: Any, failure: BaseException | None = None) -> None:
-        """Go on with what came of the last command, until the next one that takes time."""
-        world, stream = self._world, self._stream
+        """Go on with an answer or a failure, until the next command that takes time."""
+        environment, stream = self._environment, self._stream
         if stream is None:
             return
-        events, services, traced = world.events, world.services, world.trace is not None
+        events, services, traced = (
+            environment.events,
+            environment.services,
+            environment.trace is not None,
+        )
         while True:
             if traced:
-                self._happened(answer, failure)
+                self._told(answer, failure)
             try:
-                command = stream.send(answer) if failure is None else stream.throw(failure)
+                command: Any = stream.send(answer) if failure is None else stream.throw(failure)
             except StopIteration as end:
                 answer, failure = end.value, None
                 break
@@ -106,46 +107,25 @@ class Client:
                 break
             answer = failure = None
             kind = command.__class__
-            if traced and command is not CLOCK and kind is not Perform:
+            if kind is NESTED:
+                stream = self._stream = nested(command, stream)
+                continue
+            if traced and command is not CLOCK:
                 self._command, self._since = command, events.now
             serving = services.get(kind)
-            if serving is None:
-                if (
-                    kind is Perform
-                ):  # an attempt in the one that it drives: from here on with a stack
-                    run = Run(NOTHING, powers_of_two, None)
-                    stream = self._stream = driven(
-                        chained(command.chain, run.inside), run, {}, chained, [stream]
-                    )
-                    continue
-                if command is CLOCK:
-                    answer = events.now
-                    continue
-                if kind is Delay:
-                    self._wait(command)
-                    return
-            left = LEFT.get()
-            if left is not None:  # the next client's is its own
-                LEFT.set(None)
-            if serving is None and kind not in world.handlers and kind is not Together:
-                serving = world.find(kind)
-            if serving is None and isinstance(command, Together):
-                LEFT.set(left)
-                streams = branches(command)
-                LEFT.set(None)
-                self._join = Join(self, world, streams)
+            if serving is not None:
                 self._held = True
-                self._join.begin()
-            elif serving is not None:
-                self._held = True
-                self._ask(serving, command, None if left is None else left.seconds)
-            else:
-                try:
-                    answer = world.handlers[kind](command)
-                except Exception as error:
-                    failure = error
+                self._ask(serving, command)
+            elif command is CLOCK:
+                answer = events.now
                 continue
-            if self._held:
+            elif kind is Delay:
+                self._wait(command)
+                return
+            else:
+                self._held = True
+                self._perform(command)
+            if self._held:  # it takes time
                 self._held = False
                 return
             (answer, failure), self._at_once = self._at_once, (None, None)
@@ -156,39 +136,66 @@ class Client:
             failure = None  # an exception must not be kept alive by a frame in its own traceback
 
     def came(self, answer: Any, failure: BaseException | None) -> None:
-        """What came of the last command."""
-        if self._held:  # at once: the loop goes on, and nothing is nested
+        """Take the answer or the failure of the last command."""
+        if self._held:  # at once: the loop goes on, so nothing is nested
             self._held = False
             self._at_once = (answer, failure)
         else:
             self.go_on(answer, failure)
 
     def settled(self, request: Request, value: Any, failure: Exception | None) -> None:
-        """A request has ended."""
+        """Take the result of a request."""
         self._request = None
-        self._world.settled(request, failure)
+        self._environment.settled(request, failure)
         self.came(value, failure)
 
     def joined(self, answers: list[Any], failure: BaseException | None) -> None:
-        """Effects at the same time have ended."""
+        """Take the results of effects at the same time."""
         self._join = None
         self.came(None if failure else answers, failure)
 
     def _wait(self, wait: Any) -> None:
-        events = self._world.events
-        start = self._begun if self._world.from_start else events.now
+        events = self._environment.events
+        start = self.begun if self._environment.from_start else events.now
         events.at(max(events.now, start + wait.seconds), Client._wake, self)
 
     def _wake(self) -> None:
-        self._begun = self._world.events.now
+        self.begun = self._environment.events.now
         self.go_on(None)
 
-    def _ask(self, serving: Serving, command: Command[Any], limit: float | None) -> None:
-        world = self._world
-        request = self._request = Request(command, self.number, world.events.now, limit, self)
+    def _perform(self, command: Command[Any]) -> None:
+        """Perform a command of a kind that no service is known for, yet or at all."""
+        environment, kind = self._environment, command.__class__
+        if kind in environment.handlers:
+            serving = None
+        elif isinstance(command, Together):
+            self._join = Join(self, environment, branches(command))
+            LEFT.set(None)
+            self._join.begin()
+            return
+        else:
+            serving = environment.find(kind)
+        if serving is not None:
+            self._ask(serving, command)
+            return
+        LEFT.set(None)
+        try:
+            answer = environment.handlers[kind](command)
+        except Exception as error:
+            self.came(None, error)
+        else:
+            self.came(answer, None)
+
+    def _ask(self, serving: Serving, command: Command[Any]) -> None:
+        environment, left = self._environment, LEFT.get()
+        limit = None
+        if left is not None:  # it is taken out: the next client has its own
+            LEFT.set(None)
+            limit = left.seconds
+        request = self._request = Request(command, self.number, environment.events.now, limit, self)
         if limit is not None:
-            world.events.after(limit, self._expired, request)
-        world.tally.asked += 1
+            environment.events.after(limit, self._expired, request)
+        environment.tally.asked += 1
         serving.ask(request)
 
     def _expired(self, request: Request) -> None:
@@ -199,43 +206,43 @@ class Client:
     def _abandon(self, request: Request) -> None:
         request.over = True
         self._request = None
-        self._world.services[request.command.__class__].abandoned(request)
+        self._environment.services[request.command.__class__].abandoned(request)
 
-    def _happened(self, answer: Any, failure: BaseException | None) -> None:
-        command, trace = self._command, self._world.trace
+    def _told(self, answer: Any, failure: BaseException | None) -> None:
+        command, trace = self._command, self._environment.trace
         if command is not None and trace is not None and not isinstance(command, Together):
             trace.append(Happened(self._since, self.number, command, answer, failure))
         self._command = None
 
 
 class Join:
-    """Effects at the same time: branches, which are clients with the number of the one that waits.
+    """Effects at the same time: each is a branch, a client with the number of the one that waits.
 
-    The first failure ends the rest, and has their `finally` blocks run; when all have ended, the
+    The first failure ends the other branches, whose `finally` blocks run. When all have ended, the
     client goes on.
     """
 
     __slots__ = ("_answers", "_client", "_failure", "_left", "_places")
 
-    def __init__(self, client: Client, world: World, streams: list[Stream]) -> None:
+    def __init__(self, client: Client, environment: Environment, streams: list[Stream]) -> None:
         self._client = client
         self._failure: BaseException | None = None
         self._answers: list[Any] = [None] * len(streams)
-        self._left = len(streams) + 1  # the one more is for `begin`
+        self._left = len(streams) + 1  # one more for `begin`
         self._places: dict[Client, int] = {
-            Client(world, client.number, stream.__iter__, self._ended): place
+            Client(environment, client.number, stream.__iter__, self._ended): place
             for place, stream in enumerate(streams)
         }
 
     def begin(self) -> None:
-        """All of them begin."""
+        """Begin all branches."""
         for branch in [*self._places]:
             if branch in self._places and self._failure is None:
                 branch.begin()
         self._one_less()
 
     def end(self, failure: BaseException) -> None:
-        """End them from outside."""
+        """End the branches with a failure."""
         if self._failure is None:
             self._failure = failure
             for branch in [*self._places]:
@@ -243,7 +250,7 @@ class Join:
                     branch.end(Ended())
 
     def close(self) -> None:
-        """Close them."""
+        """Close the branches."""
         for branch in self._places:
             branch.close()
 

@@ -1,4 +1,4 @@
-"""How the experiments save their pictures, as PNG and SVG."""
+"""Pictures of simulations, saved as PNG and SVG."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from ..plotting.pictures import FORMATS, SAME, needed
 
 
 class Drawing(NamedTuple):
-    """What is drawn, and the files that it will be.
+    """A figure, and the files that it is saved to.
 
     Attributes:
-        figure: matplotlib's; what its stubs leave out is Any.
+        figure: the figure of matplotlib; Any, since its stubs leave much out.
         files: one for each format.
     """
 
@@ -28,7 +28,7 @@ class Drawing(NamedTuple):
 
 @contextmanager
 def drawing(folder: Path, name: str, inches: tuple[float, float]) -> Generator[Drawing]:
-    """In this block, the figure is drawn; at its end it is saved.
+    """Draw in this block; the figure is saved at its end.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder, drawing(Path(folder), "empty", (2, 1)) as empty:
@@ -36,9 +36,9 @@ def drawing(folder: Path, name: str, inches: tuple[float, float]) -> Generator[D
     ['empty.png', 'empty.svg']
 
     Args:
-        folder: where the files go; it is made if there is none.
-        name: of the files, but for what says their format.
-        inches: how wide and how high.
+        folder: the folder of the files; it is made if it is missing.
+        name: the name of the files, without the suffix.
+        inches: width and height.
 
     Raises:
         ImportError: matplotlib is missing; with what to install.
@@ -57,14 +57,14 @@ def drawing(folder: Path, name: str, inches: tuple[float, float]) -> Generator[D
 
 
 def add_picture(parser: ArgumentParser) -> None:
-    """The flag of those that can draw."""
+    """Add the flag of commands that can draw."""
     parser.add_argument(
         "--picture", type=Path, metavar="FOLDER", help="draw it there, too; needs matplotlib"
     )
 
 
 def pictured(draw: Callable[[Path], Iterable[Path]], folder: Path | None) -> int:
-    """Draw if it is wanted, and say which files there are, or why there are none; the exit status.
+    """Draw if a folder is given, and print the files or what went wrong; the exit status.
 
     >>> pictured(lambda folder: [folder / "waits.svg"], Path("pictures"))
     pictures/waits.svg

@@ -1,11 +1,14 @@
-"""A ladder without an end: what a persistent client runs."""
+"""A ladder without an end, for persistent clients."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from .._meaning.chains import Ladder
+from .._meaning.descents import After, Kinds, descents, drawn
 from .._meaning.semantics import unrolled
 from .._words.commands import Misuse, Stream
-from .._words.failures import Transient
+from .._words.failures import Predicate, Transient
 from .._words.vocabulary import Delay, delay
 from ..schedules.kinds import Chance, Schedule, Timing, Waits, usable
 
@@ -63,12 +66,12 @@ class Endless:
         self.refused = False
 
     def begin(self) -> Waits:
-        """Those of one more ladder."""
+        """Begin the waits of one more ladder."""
         before = self._count
         return lambda k: self.seconds(before + k)
 
     def seconds(self, k: int) -> float:
-        """Those of the k-th wait in all."""
+        """The seconds of the k-th wait in all."""
         if self._waits is None:
             self._waits = self._timing.begin(self._chance)
         self._asked = k
@@ -109,7 +112,7 @@ class Endless:
 
 
 class Rest(Timing):
-    """What a ladder, which begins at 0 again, has of them."""
+    """The waits of one of the ladders, which begins at 0 again."""
 
     __slots__ = ("waits",)
 
@@ -118,3 +121,68 @@ class Rest(Timing):
 
     def begin(self, chance: Chance | None = None) -> Waits:  # noqa: ARG002
         return self.waits.begin()
+
+
+class EndlessDescent:
+    """The seconds after each failure of one run of `at(rung).retry(effect)`, ladder after ladder.
+
+    Attributes:
+        rung: where the wait that it gave last stands; one between two ladders is at the bottom.
+    """
+
+    __slots__ = (
+        "_after",
+        "_chance",
+        "_chosen",
+        "_count",
+        "_next",
+        "_shortens",
+        "_shortest",
+        "_timing",
+        "_top",
+        "_waits",
+        "rung",
+    )
+
+    def __init__(
+        self, top: int, chosen: Predicate, timing: Timing, chance: Chance, shortens: bool
+    ) -> None:
+        self._top = self._next = self.rung = top
+        self._chosen = chosen
+        self._timing = timing
+        self._chance = chance
+        self._shortens = shortens
+        self._waits: Waits | None = None
+        self._count = 0
+        self._shortest = 0.0
+        self._after = self._ladder(top, (), chosen)
+
+    def __call__(self, failure: Any) -> float | None:
+        """The seconds to wait; `None`, if it is not a failure."""
+        try:
+            seconds = self._after(failure)
+        except Exception as error:  # of a predicate: the ladder has failed with it
+            failure, seconds = error, None
+        ended = seconds is None
+        if seconds is None:
+            seconds = self._ladder(1, Exception, bool)(failure)
+            if seconds is None:
+                return None
+        self._count += 1
+        self._shortest = seconds
+        self.rung = 0 if ended else self._next
+        self._next -= 1
+        if ended:
+            self._next = self._top
+            self._after = self._ladder(self._top, (), self._chosen)
+        return seconds
+
+    def _ladder(self, rungs: int, kinds: Kinds, chosen: Predicate) -> After:
+        first, floor = self._count, self._shortest
+        return descents(rungs, kinds, chosen, self._begin, first, floor, self._shortens)()
+
+    def _begin(self) -> Waits:
+        """The waits of all ladders, which are begun once."""
+        if self._waits is None:
+            self._waits = drawn(self._timing, self._chance)
+        return self._waits

@@ -1,4 +1,4 @@
-"""The engine of `simulate`: it has the clients, and lets time go by."""
+"""The engine of `simulate`: it makes the clients and advances virtual time."""
 
 from __future__ import annotations
 
@@ -11,22 +11,25 @@ from typing import Any
 from .._limits.budgets import Budget, budgeted
 from .._limits.deadlines import LEFT
 from .._limits.nesting import OVER, RUNNING
-from .._meaning.chains import Ladder
+from .._meaning.chains import Chain, Ladder
 from .._meaning.semantics import unrolled
-from .._words.commands import Command, Handlers, Interpreter, Misuse, Stream
+from .._words.commands import Handlers, Interpreter, Misuse, Stream
 from .._words.vocabulary import Log, Now, Pick, Throw
 from ..schedules.kinds import Timing
+from .attempt_clients import AttemptRetrying
 from .clients import Client
+from .command_clients import CommandRetrying
+from .descents import Retrying
 from .endless import endless
+from .environments import Environment, Running
 from .events import Events
 from .outcomes import Outcome, Second
-from .retries import Retries, tried
 from .services import Served, Service, Serving
 from .traces import Happened
-from .worlds import Running, World
+from .tries import tried
 
 SELDOM = (100_000, 50, 100)
-"""Thresholds of the collector: the engine makes no cycles, and many objects that live for long."""
+"""Thresholds of the collector: the engine makes many long-lived objects and no cycles."""
 
 TRIES = 100
 """Events of a client at the same time: more than a ladder has."""
@@ -53,7 +56,7 @@ class Engine:
         self.random = self.events.random.random
         self.ended = 0.0
         self.gave_up: set[int] = set()
-        self.retries: dict[int, tuple[Ladder, Retries | None]] = {}
+        self.known: dict[int, tuple[Ladder, Retrying | None]] = {}
         begun: dict[int, Serving] = {}
         serving: dict[type, Serving] = {}
         handlers = standard(self.events)
@@ -66,7 +69,7 @@ class Engine:
                 handlers[kind] = service
         self.serving = tuple(begun.values())
         happened: list[Happened] = []
-        self.world = World(
+        self.environment = Environment(
             self.events, serving, handlers, timing.from_start, happened if trace else None
         )
 
@@ -79,7 +82,7 @@ class Engine:
         stops: tuple[tuple[float, float], ...],
         watch: Callable[[int, Second], None] | None,
     ) -> Outcome:
-        """What comes of it."""
+        """Run the simulation, and return its outcome."""
         LEFT.set(None)
         RUNNING.set(OVER)
         running: list[Running] = []
@@ -95,11 +98,11 @@ class Engine:
             for client in running:
                 client.close()
         return Outcome(
-            tuple(self.world.tally.seconds),
+            tuple(self.environment.tally.seconds),
             clients,
             self.events.count,
             self.ended,
-            tuple(self.world.trace or ()),
+            tuple(self.environment.trace or ()),
             len(self.gave_up),
         )
 
@@ -109,8 +112,8 @@ class Engine:
         seconds: float,
         watch: Callable[[int, Second], None] | None,
     ) -> None:
-        """From the beginning to the end."""
-        events, tally = self.events, self.world.tally
+        """Advance virtual time from the beginning to the end."""
+        events, tally = self.events, self.environment.tally
         for client in clients:
             events.after(self.pause(), client.__class__.begin, client)
         for second in range(ceil(seconds)):
@@ -124,7 +127,7 @@ class Engine:
                 break
 
     def stop_at(self, stops: tuple[tuple[float, float], ...]) -> None:
-        """Stop the services from when to when."""
+        """Plan the outages."""
         for start, end in stops:
             for serving in self.serving:
                 if serving.__class__.stop is Serving.stop:
@@ -135,15 +138,15 @@ class Engine:
             raise Misuse("There are outages, and no service that could stop.")
 
     def client(self, number: int, program: Any, budget: Budget | None) -> Running:
-        """A client, with its program and its budget."""
+        """Make a client, with its program and its budget."""
         given: object = program
         if not isinstance(given, Ladder) and callable(given):
             given = program(number)
         mine = checked(given)
         if budget is None and self.within is None:
-            _, retries = self.retries.get(id(mine)) or self.known(mine)
-            if retries is not None:
-                return retries.client(number)
+            shared = self.retrying(mine)
+            if shared is not None:
+                return shared.client(number)
 
         def stream() -> Stream:
             chance = self.events.random
@@ -152,29 +155,31 @@ class Engine:
                 return stream if budget is None else budgeted(stream, budget)
             return unrolled(mine, self.timing, chance=chance, within=self.within, budget=budget)
 
-        return Client(self.world, number, stream, self.done)
+        return Client(self.environment, number, stream, self.done)
 
-    def known(self, program: Ladder) -> tuple[Ladder, Retries | None]:
-        """`program` itself, whose id is then its own, and what is shared by clients that run it."""
-        known = self.retries[id(program)] = (program, self.retried(program))
-        return known
+    def retrying(self, program: Ladder) -> Retrying | None:
+        """The state that the clients of `program` share, if it is `at(rung).retry(effect)`."""
+        known = self.known.get(id(program))
+        if known is None:  # the program is kept, so that its id stays its own
+            known = self.known[id(program)] = program, self.recognized(program)
+        return known[1]
 
-    def retried(self, program: Ladder) -> Retries | None:
-        """What clients share that only try one command again and again, if that is the program."""
+    def recognized(self, program: Ladder) -> Retrying | None:
         found = tried(program)
         if found is None:
             return None
-        command = isinstance(found.effect, Command)
-        if command and self.world.find(found.effect.__class__) is None:
-            return None
-        return Retries(self.world, program, found, self.timing, self.persistent, self.done)
+        how = self.environment, program, found, self.timing, self.persistent, self.done
+        if isinstance(found.effect, Chain):
+            return AttemptRetrying(*how, found.effect)
+        serving = self.environment.find(found.effect.__class__)
+        return None if serving is None else CommandRetrying(*how, serving)
 
     def pause(self) -> float:
         return 0.0 if self.rate is None else -log(1.0 - self.random()) / self.rate
 
     def done(self, client: Running, answer: object, failure: BaseException | None) -> None:  # noqa: ARG002
-        """The program of a client has ended."""
-        events, tally = self.events, self.world.tally
+        """Count an end of a client's program, and begin it anew after a pause."""
+        events, tally = self.events, self.environment.tally
         self.ended = events.now
         if failure is None:
             tally.well += 1
@@ -189,10 +194,12 @@ def checked(program: Any) -> Ladder:
     """`program`, if it can run.
 
     Raises:
-        Misuse: it cannot.
+        Misuse: it cannot run.
     """
     if not isinstance(program, Ladder):
-        raise Misuse(f"{program!r} is no program: give at(...)..., or a function that makes one.")
+        raise Misuse(
+            f"{program!r} is not a program: give at(...)..., or a function that makes one."
+        )
     if program.end:
         raise Misuse(
             f"The program is open, it ends at N{program.end}: end it with .give_up(), or go down "
@@ -202,18 +209,20 @@ def checked(program: Any) -> Ladder:
 
 
 def checked_budget(budget: object) -> Budget:
-    """`budget`, if it is one.
+    """`budget`, if it is a budget.
 
     Raises:
-        Misuse: it is none.
+        Misuse: it is not.
     """
     if not isinstance(budget, Budget):
-        raise Misuse(f"budget gave {budget!r}, which is no budget: give a function that makes one.")
+        raise Misuse(
+            f"budget gave {budget!r}, which is not a budget: give a function that makes one."
+        )
     return budget
 
 
 def standard(events: Events) -> Handlers:
-    """Who answers what needs no service."""
+    """The handlers of commands that need no service."""
 
     def throw(command: Throw) -> None:
         try:
@@ -231,7 +240,7 @@ def standard(events: Events) -> Handlers:
 
 @contextmanager
 def seldom_collected() -> Generator[None]:
-    """In this block, the garbage collector looks seldom."""
+    """Let the garbage collector run seldom in this block."""
     before = gc.get_threshold()
     gc.set_threshold(*SELDOM)
     try:

@@ -1,4 +1,4 @@
-"""What happens next, and when: the events of a simulation, in the order of virtual time."""
+"""The events of a simulation, in the order of virtual time."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from .._words.commands import Misuse
 Action: TypeAlias = Callable[[Any], object]
 
 SLICES = 16
-"""Of a second. A power of two, so that `when * SLICES` is exact."""
+"""Slices of a second. A power of two, so that `when * SLICES` is exact."""
 FAR = 1e300
-"""Seconds; what is later is in no slice."""
+"""Seconds; a later event is in no slice."""
 WHEN = itemgetter(0)
 MOST = 1_000_000
-"""So many events at the same time are those of something that never ends."""
+"""The most events at the same time: more come from something that never ends."""
 
 
 class Events:
-    """A clock, and what is to happen on it. No thread, no sleep: the same seed, the same events.
+    """A clock and its events, without threads and sleep: the same seed gives the same events.
 
-    What is due at the same time happens in the order in which it was asked for.
+    Events at the same time happen in the order in which they were asked for.
 
     >>> events = Events(seed=1)
     >>> events.at(2.0, print, "then")
@@ -37,15 +37,15 @@ class Events:
     >>> events.now
     5.0
 
-    What is due in a later slice of time lies in a list, which is sorted when its time has come;
-    only what is due in the present one is kept in order. With many clients that is some times as
-    fast as one heap.
+    The events of each later slice of time are in a list, which is sorted when its time has come;
+    only those of the present slice are in a heap. With many clients that is several times as fast
+    as one heap for all.
 
     Attributes:
         now: seconds since the beginning.
-        most: how many events there can be at the same time.
-        random: where all chance comes from.
-        count: how many have happened.
+        most: the most events that may happen at the same time.
+        random: the source of all random numbers.
+        count: the number of events so far.
     """
 
     __slots__ = ("_later", "_near", "_next", "_slice", "_slices", "count", "most", "now", "random")
@@ -56,26 +56,28 @@ class Events:
         self.most = MOST
         self.random = Random(seed)  # noqa: S311
         self._next = count().__next__
-        self._slice = -1  # the present one
+        self._slice = 0  # the present one
         self._near: list[tuple[float, int, Action, Any]] = []  # a heap
         self._later: dict[int, list[tuple[float, Action, Any]]] = {}
         self._slices: list[int] = []  # a heap of the keys of `_later`
 
     @property
     def empty(self) -> bool:
-        """Whether nothing will happen any more."""
+        """Whether no event is left."""
         return not (self._near or self._slices)
 
     def at(self, when: float, action: Action, argument: Any = None) -> None:
         """Call `action(argument)` at the time `when`.
 
         Raises:
-            ValueError: it is over, or it is no number.
+            ValueError: that time is past, or not a finite number.
         """
-        place = int(when * SLICES) if 0.0 <= when < FAR else -1
-        due = self._later.get(place)
+        try:
+            due = self._later.get(int(when * SLICES))
+        except (ValueError, OverflowError):
+            due = None
         if due is None:
-            self._begin(place, when, action, argument)
+            self._begin(when, action, argument)
         else:
             due.append((when, action, argument))
 
@@ -83,20 +85,23 @@ class Events:
         """Call `action(argument)` in so many seconds.
 
         Raises:
-            ValueError: they are negative, or no finite number.
+            ValueError: they are negative, or not a finite number.
         """
         when = self.now + seconds
-        place = int(when * SLICES) if 0.0 <= when < FAR else -1
-        due = self._later.get(place)
+        try:
+            due = self._later.get(int(when * SLICES))
+        except (ValueError, OverflowError):
+            due = None
         if due is None:
-            self._begin(place, when, action, argument)
+            self._begin(when, action, argument)
         else:
             due.append((when, action, argument))
 
-    def _begin(self, place: int, when: float, action: Action, argument: Any) -> None:
-        """The first event of a slice, or one in the present slice."""
+    def _begin(self, when: float, action: Action, argument: Any) -> None:
+        """Keep the first event of a slice, or one in the present slice."""
         if not self.now <= when < inf:
             raise ValueError(f"at {when!r} s, and it is {self.now!r} s: give a time to come.")
+        place = int(when * SLICES) if when < FAR else -1
         if place <= self._slice:
             heappush(self._near, (when, self._next(), action, argument))
         else:
@@ -104,10 +109,10 @@ class Events:
             heappush(self._slices, place)
 
     def run(self, until: float) -> None:
-        """Let happen what is due before the time `until`, which is then `now`.
+        """Run all events before the time `until`, which is then `now`.
 
         Raises:
-            Misuse: time does not go by.
+            Misuse: too many events are at the same time.
         """
         near, slices = self._near, self._slices
         self._run_near(until)
@@ -146,7 +151,7 @@ class Events:
     def _split(
         self, due: list[tuple[float, Action, Any]], until: float
     ) -> list[tuple[float, Action, Any]]:
-        """What is due before `until`; the rest of the slice comes before all that is asked for."""
+        """Return the events before `until`; the others come before any that is asked for later."""
         before = [event for event in due if event[0] < until]
         for place, event in enumerate(due[len(before) :], len(before) - len(due)):
             heappush(self._near, (event[0], place, *event[1:]))

@@ -1,4 +1,4 @@
-"""Services between the clients and a service: one that asks the next, and one that counts."""
+"""Services in front of another one: a layer that runs a program, and a meter."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from .._writing.programs import Program
 from ..schedules.kinds import Timing, powers_of_two
 from .clients import Client
 from .engine import checked, checked_budget, standard
+from .environments import Environment
 from .events import Events
 from .services import Request, Service, Serving
-from .worlds import World
 
 A = TypeVar("A")
 E = TypeVar("E")
@@ -25,27 +25,26 @@ I = TypeVar("I", bound=Nat)  # noqa: E741
 
 
 class Layer(Service):
-    """An intermediate server: for each request, it runs a program against the service below it.
+    """An intermediate server: for each request it runs a program against the service below it.
 
-    It answers what its program answers, and fails with what that fails with. A layer is not told
-    that a client has gone, so its program goes on. It does not stop in an outage; what is below
-    does.
+    Its answer is that of the program, and so is its failure. A layer is not told that a client has
+    gone, so the program goes on. In an outage the service below stops, not the layer.
 
     >>> from ixbackoff import N2, Command, at
     >>> from ixbackoff.fleet import BoundedQueue, simulate
     >>> class Ask(Command[None]):
     ...     __slots__ = ()
-    >>> full = Metered(BoundedQueue(length=0, service=100))
+    >>> full = Metered(BoundedQueue(length=0, work=100))
     >>> layers = Layer(at(N2).retry(Ask()), Layer(at(N2).retry(Ask()), full))
     >>> outcome = simulate(at(N2).retry(Ask()), layers.serves(Ask), clients=2, seconds=90)
     >>> full.asked.total()  # one has the only place, the other asks in vain
     28
 
     Args:
-        program: what it runs.
-        below: who is asked all that the program issues but `Delay`, `Log`, `Now`, `Pick`, `Throw`.
+        program: the program.
+        below: the service of its commands, but `Delay`, `Log`, `Now`, `Pick` and `Throw`.
         schedule: the seconds of its waits.
-        budget: makes what the further tries of all its runs are taken from.
+        budget: makes the budget that all runs of the program share.
 
     Raises:
         Misuse: the program cannot run.
@@ -74,7 +73,7 @@ class _Layer(Serving):
         self.events = events
         self.below = model.below.begin(events)
         self.budget = None if model.budget is None else checked_budget(model.budget())
-        self.world = World(
+        self.environment = Environment(
             events, {Command: self.below}, standard(events), model.schedule.from_start, None
         )
 
@@ -85,7 +84,7 @@ class _Layer(Serving):
             else:
                 request.answer(answer)
 
-        Client(self.world, request.client, self.stream, done).begin()
+        Client(self.environment, request.client, self.stream, done).begin()
 
     def stream(self) -> Stream:
         model = self.model
@@ -103,13 +102,13 @@ class _Layer(Serving):
 
 
 class Metered(Service):
-    """A service, and how often it is asked in each second.
+    """A service that counts its requests in each second.
 
     Args:
-        service: which.
+        service: the service.
 
     Attributes:
-        asked: how often, by the number of the second; of all simulations since it was made.
+        asked: the requests in each second, of all simulations since it was made.
     """
 
     def __init__(self, service: Service) -> None:

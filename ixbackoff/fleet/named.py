@@ -1,4 +1,4 @@
-"""What a command line names of the user's: MODULE:NAME."""
+"""Things of the user that a command line names, as MODULE:NAME."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from ..schedules.kinds import Timing
 
 
 def program(text: str) -> Any:
-    """A program, or a function that makes one of the number of a client."""
+    """Return the program that is named, or a function from a client's number to one."""
     named = found(text)
     if not isinstance(named, Ladder) and not callable(named):
-        raise ArgumentTypeError(f"{text} is no program, but {named!r}")
+        raise ArgumentTypeError(f"{text} is not a program, but {named!r}")
     return named
 
 
 def timing(text: str) -> Timing:
-    """A schedule, or one that shortens."""
+    """Return the schedule that is named; it may be one that shortens waits."""
     named = found(text)
     if not isinstance(named, Timing):
-        raise ArgumentTypeError(f"{text} is no schedule, but {named!r}")
+        raise ArgumentTypeError(f"{text} is not a schedule, but {named!r}")
     return named
 
 
 def interpreter(text: str) -> Interpreter[Any]:
-    """Who gives answers."""
+    """Return the interpreter that is named."""
     named: Interpreter[Any] = found(text)
     given: object = named
     if isinstance(given, AsyncInterpreter):
         raise ArgumentTypeError(f"{text} awaits: give an interpreter of handled_by(...) alone")
     if not isinstance(given, Interpreter):
-        raise ArgumentTypeError(f"{text} is no interpreter, but {named!r}")
+        raise ArgumentTypeError(f"{text} is not an interpreter, but {named!r}")
     return named

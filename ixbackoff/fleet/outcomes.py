@@ -1,4 +1,4 @@
-"""What came out of a simulation: how much was asked, answered and given up, second by second."""
+"""The outcome of a simulation: requests, answers and failures, second by second."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from .traces import Happened
 
 
 class Second(NamedTuple):
-    """One second of a simulation.
+    """The counts of one second of a simulation.
 
     Attributes:
         asked: requests that began.
-        answered: requests that were answered, and somebody waited for it.
+        answered: requests that were answered while the client still waited.
         failed: requests that failed, those that took too long included.
         late: of those, the ones that took too long.
         well: programs that ended well.
         gave_up: programs that ended with a failure.
         latency: mean seconds of the answered requests, 0 without any.
-        load: what the service had to do at the end of the second.
+        load: the load of the services at the end of the second.
     """
 
     asked: int
@@ -34,15 +34,15 @@ class Second(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What came out.
+    """The outcome of a simulation.
 
     Attributes:
-        seconds: second by second.
-        clients: how many there were.
-        events: how many events there were.
+        seconds: the counts of each second.
+        clients: the number of clients.
+        events: the number of events.
         ended: when the last program ended, seconds of virtual time.
         trace: every command in order, if it was asked for.
-        gave_up: how many of the clients had a program that ended with a failure, at least once.
+        gave_up: the number of clients whose program ended with a failure at least once.
     """
 
     seconds: tuple[Second, ...]
@@ -68,11 +68,10 @@ class Outcome(NamedTuple):
     def recovered_after(
         self, outage_end: float, steady: float, share: float = 0.9, span: int = 5
     ) -> float | None:
-        """Seconds after the outage from which on programs end well as often as before.
+        """The seconds after an outage until programs end well as often as before.
 
-        From then on, to the end of the simulation, there are no `span` seconds in a row in which
-        less than `share` of the steady rate ended well. `None`, if that never comes about, or there
-        are no `span` seconds left to see it.
+        From then on to the end, in any `span` seconds in a row at least `share` of the steady rate
+        ends well. `None`, if that never comes about, or fewer than `span` seconds are left.
 
         >>> from ixbackoff.fleet import Second
         >>> seconds = [Second(0, 0, 0, 0, well, 0, 0.0, 0.0) for well in (9, 9, 0, 0, 1, 9, 9, 8)]
@@ -81,10 +80,10 @@ class Outcome(NamedTuple):
         1.0
 
         Args:
-            outage_end: when the service was back.
-            steady: programs that ended well per second, before.
-            share: how much of it is enough.
-            span: how many seconds in a row are taken together, since single ones vary.
+            outage_end: the second at which the service was back.
+            steady: programs that ended well per second before the outage.
+            share: the part of it that is enough.
+            span: seconds that are taken together, since single ones vary.
 
         Raises:
             ValueError: `outage_end` is not within the simulation, or `span` is not 1 or more.
@@ -105,7 +104,7 @@ class Outcome(NamedTuple):
 
 
 class Tally:
-    """Counts the present second, and keeps those before."""
+    """The counts of the present second, and those of the seconds before."""
 
     __slots__ = (
         "answered",
@@ -123,12 +122,12 @@ class Tally:
         self.begin()
 
     def begin(self) -> None:
-        """A second begins."""
+        """Begin a second."""
         self.asked = self.answered = self.failed = self.late = self.well = self.gave_up = 0
         self.latency = 0.0
 
     def end(self, load: float) -> None:
-        """The second ends, with so much load."""
+        """End the second, with the present load of the services."""
         latency = self.latency / self.answered if self.answered else 0.0
         self.seconds.append(
             Second(
@@ -145,5 +144,5 @@ class Tally:
         self.begin()
 
     def rest(self, seconds: int, load: float) -> None:
-        """So many seconds in which nothing happens any more."""
+        """Add seconds in which nothing happens any more."""
         self.seconds += [Second(0, 0, 0, 0, 0, 0, 0.0, load)] * seconds

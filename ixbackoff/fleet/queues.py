@@ -1,4 +1,4 @@
-"""Servers with a queue: what comes when it is full is refused at once."""
+"""A bounded queue: a request that finds it full is refused at once."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from .services import Request, Service, Serving
 
 @dataclass(frozen=True)
 class BoundedQueue(Service):
-    """So many workers, and a queue of so many requests; what finds it full is `Throttled` at once.
+    """Workers and a queue; a request that finds the queue full fails with `Throttled` at once.
 
-    >>> BoundedQueue(length=10, service=0.1).workers
+    >>> BoundedQueue(length=10, work=0.1).workers
     1
 
-    While it is stopped nothing is worked on, what is begun included, and what comes waits or is
-    refused. Requests that nobody waits for any more are worked on all the same.
+    While it is stopped no work is done, and new requests wait or are refused. Requests are worked
+    on even when nobody waits for their answer any more.
 
     Attributes:
-        length: how many requests wait at most, beside those that are worked on.
-        service: seconds of work for one request.
-        workers: how many are worked on at the same time.
+        length: the most requests that wait, beside those that are worked on.
+        work: seconds of work for one request.
+        workers: requests that are worked on at the same time.
 
     Raises:
-        ValueError: one of them is negative, there is no worker, or no number of seconds.
+        ValueError: one of them is negative or not finite, or there is no worker.
     """
 
     length: int
-    service: float
+    work: float
     workers: int = 1
 
     def __post_init__(self) -> None:
-        if not (self.length >= 0 and 0 <= self.service < inf and self.workers >= 1):
+        if not (self.length >= 0 and 0 <= self.work < inf and self.workers >= 1):
             raise ValueError(
                 f"{self!r}: give a length of 0 or more, seconds of 0 or more and 1 worker or more."
             )
@@ -49,12 +49,14 @@ class _Queue(Serving):
         self.model = model
         self.events = events
         self.waiting: deque[Request] = deque()
-        self.ends: dict[Request, float] = {}  # of what is worked on; while stopped, what is left
+        self.ends: dict[
+            Request, float
+        ] = {}  # of those that are worked on; while stopped, the seconds left
         self.stopped = False
 
     def ask(self, request: Request) -> None:
         if len(self.ends) < self.model.workers and not self.stopped:
-            self.work(request, self.model.service)
+            self.work(request, self.model.work)
         elif len(self.waiting) < self.model.length:
             self.waiting.append(request)
         else:
@@ -72,7 +74,7 @@ class _Queue(Serving):
 
     def go_on(self) -> None:
         while self.waiting and len(self.ends) < self.model.workers and not self.stopped:
-            self.work(self.waiting.popleft(), self.model.service)
+            self.work(self.waiting.popleft(), self.model.work)
 
     def stop(self) -> None:
         self.stopped = True

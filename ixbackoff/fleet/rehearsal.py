@@ -1,9 +1,9 @@
-"""`simulate` on the command line: your own program, and a service that stops."""
+"""`python -m ixbackoff.fleet simulate`: your own program, and a service that stops."""
 
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentTypeError, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import partial
@@ -21,10 +21,10 @@ from .answers import Answering
 from .drawing import add_picture, pictured
 from .named import interpreter, program, timing
 from .outcomes import Outcome, Second
-from .post import PostServer
 from .queues import BoundedQueue
 from .services import Served, Service
 from .simulation import Outage, simulate
+from .slowing import SlowingServer
 
 BUDGETS: dict[str, Callable[[], Budget]] = {
     "botocore": Budget.botocore,
@@ -34,7 +34,7 @@ BUDGETS: dict[str, Callable[[], Budget]] = {
 
 
 def outage(text: str) -> Outage:
-    """When it begins, and how long it is.
+    """Read an outage: its start and its length.
 
     >>> outage("15:20")
     Outage(start=15.0, length=20.0)
@@ -47,14 +47,14 @@ def outage(text: str) -> Outage:
 
 
 def service(words: Namespace) -> Service:
-    """The service that the command line describes."""
+    """Make the service that the command line describes."""
     if words.service == "post":
-        return PostServer(backlog=words.backlog)
+        return SlowingServer(backlog=words.backlog)
     return BoundedQueue(words.queue, words.time, words.workers)
 
 
 def parsed(arguments: list[str] | None) -> Namespace:
-    """The command line's words."""
+    """Read the command line."""
     parser = Parser(
         prog="python -m ixbackoff.fleet simulate",
         description="Run a program of yours by many clients, in virtual time, against a model of a "
@@ -75,6 +75,18 @@ def parsed(arguments: list[str] | None) -> Namespace:
         help="an interpreter that makes the answers; the service has the time and the failures. "
         "Commands whose type says that their answer is None need none",
     )
+    add_clients(parser)
+    add_service(parser)
+    add_waits(parser)
+    parser.add_argument(
+        "--seed", type=whole(0, 2**32), default=0, help="of the random numbers (default: 0)"
+    )
+    add_picture(parser)
+    return parser.parse_args(arguments)
+
+
+def add_clients(parser: ArgumentParser) -> None:
+    """Add the flags that say how many clients there are, how long, and when the service stops."""
     parser.add_argument("--clients", type=whole(1, 1_000_000), default=1000, help="(default: 1000)")
     parser.add_argument(
         "--think",
@@ -93,6 +105,10 @@ def parsed(arguments: list[str] | None) -> Namespace:
         metavar="START:LENGTH",
         help="when the service stops, and for how long (default: 15:20)",
     )
+
+
+def add_service(parser: ArgumentParser) -> None:
+    """Add the flags that describe the service."""
     parser.add_argument(
         "--service",
         choices=("post", "queue"),
@@ -112,6 +128,10 @@ def parsed(arguments: list[str] | None) -> Namespace:
         metavar="SECONDS",
         help="queue: of work for a request (0.1)",
     )
+
+
+def add_waits(parser: ArgumentParser) -> None:
+    """Add the flags that say how the clients wait, and what limits their tries."""
     parser.add_argument(
         "--schedule", type=timing, default=powers_of_two, metavar="MODULE:NAME", help="its waits"
     )
@@ -122,15 +142,10 @@ def parsed(arguments: list[str] | None) -> Namespace:
     parser.add_argument(
         "--shared", action="store_true", help="one budget for all clients, as in one process"
     )
-    parser.add_argument(
-        "--seed", type=whole(0, 2**32), default=0, help="of the random numbers (default: 0)"
-    )
-    add_picture(parser)
-    return parser.parse_args(arguments)
 
 
 def rehearsed(words: Namespace, watch: Callable[[int, Second], None] | None = None) -> Outcome:
-    """The simulation that the command line describes."""
+    """Run the simulation that the command line describes."""
     services: Served[Any] = Answering(service(words), words.answers).serves(Command)
     given: Any = words.program
     budgets: dict[int, Budget] = {}
@@ -167,7 +182,7 @@ def rehearsed(words: Namespace, watch: Callable[[int, Second], None] | None = No
 
 
 def report(outcome: Outcome, stopped: Outage) -> tuple[str, bool]:
-    """What came out, in some lines; and whether the service came back."""
+    """The outcome in some lines, and whether the service came back."""
     begin, end = int(stopped.start), stopped.start + stopped.length
     before = outcome.rate(lambda second: second.well, begin // 2, begin)
     after = outcome.rate(lambda second: second.well, int(end), len(outcome.seconds))
@@ -194,14 +209,14 @@ def report(outcome: Outcome, stopped: Outage) -> tuple[str, bool]:
     return "\n".join(lines), recovered is not None
 
 
-EVERY = 0.05  # seconds of real time: what changes faster cannot be read
+EVERY = 0.05  # seconds of real time between two updates, so that it can be read
 
 
 @contextmanager
 def live() -> Generator[Callable[[int, Second], None] | None]:
-    """In this block, one line on the terminal, written over and over; nothing where there is none.
+    """Show a line on the terminal in this block, updated each second; without a terminal, none.
 
-    >>> with live() as watch:  # stderr is no terminal here, or it is
+    >>> with live() as watch:  # stderr may be a terminal here or not
     ...     print(watch is None or callable(watch))
     True
     """
@@ -233,7 +248,7 @@ def live() -> Generator[Callable[[int, Second], None] | None]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Simulate what the command line describes, and say what came out; the exit status."""
+    """Run the simulation, and print its outcome; the exit status."""
     words = parsed(arguments)
     try:
         with live() as watch:
@@ -247,7 +262,3 @@ def main(arguments: list[str] | None = None) -> int:
 
     drawn = pictured(partial(draw, outcome, words.outage), words.picture)
     return drawn or (0 if recovers else FAILED)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,4 +1,4 @@
-"""Load and latency over time, as PNG and SVG."""
+"""A picture of a simulation: requests, load and latency over time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ INCHES = (9.0, 7.0)
 
 
 def draw(outcome: Outcome, stopped: Outage, folder: Path) -> list[Path]:
-    """Draw what was asked and answered, what the service had to do, and how long answers took.
+    """Draw requests and ends of runs, the load of the service, and the latency of its answers.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -43,7 +43,7 @@ def draw(outcome: Outcome, stopped: Outage, folder: Path) -> list[Path]:
         for plot, (label, lines) in zip(axes, curves, strict=True):
             for name, values in lines.items():
                 plot.plot(times, values, label=name or None)
-            plot.axvspan(stopped.start, stopped.start + stopped.length, color="0.9")
+            plot.axvspan(*stopped.span, color="0.9")
             plot.set_ylabel(label)
             plot.grid(visible=True, alpha=0.3)
         axes[0].legend()

@@ -1,4 +1,4 @@
-"""Services in a simulation: what a fleet's commands are asked of."""
+"""Services in a simulation: they answer the commands of a fleet."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ C = TypeVar("C", bound=Command[Any])
 
 
 class Asker(Protocol):
-    """Who asks, and is told what came of it."""
+    """The sender of a request, who is told its result."""
 
     def settled(self, request: Request, value: Any, failure: Exception | None) -> None:
-        """`request` is over."""
+        """Take the result of `request`."""
 
 
 class Request:
-    """One command, while a service has it.
+    """A command, while a service has it.
 
     Attributes:
-        command: what is asked.
-        client: the number of who asks.
-        begun: when it was asked, seconds of virtual time.
-        limit: how many seconds it may take; `None`, if nothing limits it.
-        over: whether nobody waits for its answer any more: it has one, or the time is over.
+        command: the command.
+        client: the number of the client.
+        begun: when it was sent, seconds of virtual time.
+        limit: the seconds that it may take; `None`, if nothing limits it.
+        over: whether nobody waits any more: it was answered or failed, or its time is over.
     """
 
     __slots__ = ("_asker", "begun", "client", "command", "limit", "over")
@@ -45,37 +45,37 @@ class Request:
         self._asker = asker
 
     def answer(self, value: Any = None) -> None:
-        """The client gets its answer, if it still waits for it."""
+        """Answer the client, if it still waits."""
         if not self.over:
             self.over = True
             self._asker.settled(self, value, None)
 
     def fail(self, failure: Exception) -> None:
-        """The client gets a failure, if it still waits."""
+        """Tell the client that the request failed, if it still waits."""
         if not self.over:
             self.over = True
             self._asker.settled(self, None, failure)
 
 
 class Serving(ABC):
-    """A service while a simulation runs: it has what changes."""
+    """A service while a simulation runs, with all that changes."""
 
     @abstractmethod
     def ask(self, request: Request) -> None:
-        """A client asks: sooner or later `request.answer(...)` or `request.fail(...)`, or never."""
+        """Take a request; call its `answer` or `fail` now or later, or never."""
 
     def abandoned(self, request: Request) -> None:  # noqa: B027
-        """The client has given this request up."""
+        """Note that the client has given a request up."""
 
     def stop(self) -> None:
-        """The service stops: an outage begins."""
+        """Stop: an outage begins."""
         raise Misuse(f"{self.__class__.__name__} cannot stop: choose a service that has outages.")
 
     def resume(self) -> None:  # noqa: B027
-        """The service goes on where it stopped."""
+        """Go on, at the end of an outage."""
 
     def load(self) -> float:
-        """How much it has to do now: for pictures."""
+        """The work that it has now, in a unit of its own; for pictures."""
         return 0.0
 
 
@@ -84,16 +84,16 @@ class Service(ABC):
 
     @abstractmethod
     def begin(self, events: Events) -> Serving:
-        """It begins to serve in one simulation."""
+        """Begin to serve, in one simulation."""
 
     def serves(self, kind: type[C]) -> Served[C]:
-        """That it serves this kind of command: joined by `|` with others, for `simulate`."""
+        """Serve this kind of command; the result is for `simulate`, joined with others by `|`."""
         return _served({kind: self})
 
 
 @final
 class Served(Generic[E_contra]):
-    """Which service serves which command, as an `Interpreter` says who answers; `a | b` is both."""
+    """The services of commands, as an `Interpreter` has their handlers; `a | b` has both."""
 
     __slots__ = ("services",)
     services: dict[type, Service | Callable[[Any], Any]]
@@ -108,7 +108,7 @@ class Served(Generic[E_contra]):
 
 
 def instantly(interpreter: Interpreter[F]) -> Served[F]:
-    """These commands are answered at once, by handlers, in no time."""
+    """Have the handlers of an interpreter answer their commands, in no time."""
     return _served(interpreter._handlers)
 
 
@@ -116,7 +116,7 @@ UNTYPED: type[Served[Any]] = Served
 
 
 def _served(services: Handlers) -> Served[Any]:
-    """The one place where they are made."""
+    """Make a `Served`; it is made here only."""
     made: Served[Any] = object.__new__(UNTYPED)
     made.services = services
     return made

@@ -1,4 +1,4 @@
-"""Work that is done for all who have some at once, each at the same speed."""
+"""Processor sharing: all jobs progress at equal speed."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ T = TypeVar("T", bound=Hashable)
 
 
 class Sharing(Generic[T]):
-    """What is evenly shared: a processor, or a disk.
+    """A resource that its users share evenly, such as a processor or a disk.
 
-    It counts what each of them would have got that was there from the beginning; who comes at 3 of
-    it with work for 2 is done at 5, however many there are meanwhile. So an event costs little.
+    It counts the work that a user from the very beginning would have got by now. A user that comes
+    at a count of 3 with work for 2 is done at 5, whoever comes and goes. So an event costs little.
 
     >>> events = Events(seed=1)
     >>> done = lambda name: print(name, "is done at", events.now)
@@ -28,8 +28,8 @@ class Sharing(Generic[T]):
 
     Args:
         events: the clock.
-        speed: the work per second that each of so many gets; asked when there are some.
-        done: called with one whose work is done, and who has left.
+        speed: a function from the number of users to the work per second that each gets.
+        done: called with each user whose work is done, when it has left.
     """
 
     __slots__ = (
@@ -51,7 +51,7 @@ class Sharing(Generic[T]):
         self._events = events
         self._speed = speed
         self._done = done
-        self._came: dict[T, tuple[float, int]] = {}  # at how much of it, and as which
+        self._came: dict[T, tuple[float, int]] = {}  # the count, and which user
         self._ends: list[tuple[float, int, T]] = []  # a heap; some may have left
         self._each = 0.0  # work per second
         self._gone = 0.0
@@ -66,7 +66,7 @@ class Sharing(Generic[T]):
         return iter(self._came)
 
     def begin(self, one: T, work: float) -> None:
-        """This one has so much work to be done."""
+        """Add a user with so much work."""
         self._catch_up()
         self._number += 1
         self._came[one] = (self._gone, self._number)
@@ -74,13 +74,13 @@ class Sharing(Generic[T]):
         self.changed()
 
     def leave(self, one: T) -> None:
-        """This one has none any more."""
+        """Remove a user, whose work is not done."""
         self._catch_up()
         if self._came.pop(one, None) is not None:
             self.changed()
 
     def clear(self) -> list[T]:
-        """Nobody has any more; who had some, in the order in which they came."""
+        """Remove all users, and return them in the order in which they came."""
         left = [*self._came]
         self._catch_up()
         self._came.clear()
@@ -88,12 +88,12 @@ class Sharing(Generic[T]):
         return left
 
     def total(self) -> float:
-        """The work that was done for those who are there."""
+        """The work that was done for the present users."""
         self._catch_up()
         return self._gone * len(self._came) - sum([came for came, _ in self._came.values()])
 
     def changed(self) -> None:
-        """The speed is another one from now on, perhaps."""
+        """Take a change of speed into account."""
         self._catch_up()
         self._plan += 1
         ends = self._ends
@@ -105,7 +105,7 @@ class Sharing(Generic[T]):
             self._events.after(left / self._each, self._end, self._plan)
 
     def _there(self, end: tuple[float, int, T]) -> bool:
-        """Whether it is not the end of one who has left, and perhaps come again."""
+        """Whether this is the end of a present user, not of one who has left and come again."""
         _, number, one = end
         came = self._came.get(one)
         return came is not None and came[1] == number

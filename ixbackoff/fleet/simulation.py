@@ -23,10 +23,19 @@ I = TypeVar("I", bound=Nat)  # noqa: E741
 
 
 class Outage(NamedTuple):
-    """When the services stop, and for how long, in seconds."""
+    """A time in which the services are stopped: its start and its length, in seconds."""
 
     start: float
     length: float
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """The seconds at which it begins and ends.
+
+        >>> Outage(15.0, 20.0).span
+        (15.0, 35.0)
+        """
+        return self.start, self.start + self.length
 
 
 def simulate(
@@ -52,7 +61,7 @@ def simulate(
     >>> from ixbackoff.fleet import BoundedQueue, simulate
     >>> class Ask(Command[None]):
     ...     __slots__ = ()
-    >>> queue = BoundedQueue(length=10, service=0.1).serves(Ask)
+    >>> queue = BoundedQueue(length=10, work=0.1).serves(Ask)
     >>> outcome = simulate(at(N3).retry(Ask()), queue, clients=5, seconds=10)
     >>> outcome.total(lambda second: second.well)
     5
@@ -62,7 +71,7 @@ def simulate(
     for, and runs the program again. Waits are counted over ladders, and begin anew when the program
     has ended well. With fewer than 20 failures, all that it does is what it would do at N20.
 
-    >>> down = BoundedQueue(length=0, service=3600).serves(Ask)
+    >>> down = BoundedQueue(length=0, work=3600).serves(Ask)
     >>> asked = simulate(at(N3).retry(Ask()), down, clients=2, seconds=1024, persistent=True)
     >>> asked.total(lambda second: second.asked)
     12
@@ -71,28 +80,28 @@ def simulate(
     too. An empty budget does end it: the wait between two runs is paid for as others are, so it
     gives up, as at N20, until it has thought.
 
-    The garbage collector, which finds next to nothing here, looks seldom while it runs.
+    The garbage collector finds next to nothing here, so it runs seldom during a simulation.
 
     Args:
-        program: the program, or a function that makes one of the number of the client.
-        services: who serves its commands; `Delay`, `Log`, `Now`, `Pick` and `Throw` need nobody.
+        program: the program, or a function from the number of a client to its program.
+        services: the services of its commands; `Delay`, `Log`, `Now`, `Pick` and `Throw` need none.
         clients: how many.
-        seconds: how long, in virtual time; what is due at the very end does not happen any more.
-        schedule: the seconds of the waits; those that can shorten are allowed here.
+        seconds: the length in virtual time; events at the very end do not happen any more.
+        schedule: the seconds of the waits; a `Timing` that can shorten them is allowed here.
         within: the seconds that each run of the program has in all.
         budget: the budget of a client, by its number: one for each, or one for all.
         think: mean seconds between the end of a program and the next run of it, exponentially
             distributed, and before the first; `None`: each client runs it once, from the beginning.
         persistent: whether a client goes on as if its ladder had no end.
-        outages: when all services stop; they do not overlap.
+        outages: the times in which all services are stopped; they do not overlap.
         seed: the same seed, the same events.
-        trace: whether to keep every command and what came of it.
-        watch: called at the end of each second, with its number and what was counted in it.
+        trace: whether to keep every command with its answer or failure.
+        watch: called at the end of each second, with its number and its counts.
 
     Raises:
-        ValueError: there are no clients or no seconds, the seed is no whole number, or an outage is
-            not within the seconds.
-        Misuse: the program issues a command that nothing serves, it is no program that can run, a
+        ValueError: `clients` or `seconds` is not above 0, the seed is not a whole number, or an
+            outage is not within the seconds.
+        Misuse: the program issues a command that nothing serves, or cannot run, a
             service cannot stop and there is an outage, or time does not go by: a persistent client
             that waits 0 s asks a service that fails at once.
     """
@@ -107,7 +116,7 @@ def simulate(
     checked_seconds("think", think)
     checked_seconds("within", within)
     if not isinstance(schedule, Timing):
-        raise Misuse(f"schedule={schedule!r} is no Timing: give one, such as Exponential(...).")
+        raise Misuse(f"schedule={schedule!r} is not a Timing: give one, such as Exponential(...).")
     if budget is not None and not callable(budget):
         raise Misuse(f"budget={budget!r}: give a function from the number of a client to a Budget.")
     if not isinstance(services, Served):
@@ -125,10 +134,10 @@ def simulate(
 
 
 def checked_outages(outages: Iterable[Outage], seconds: float) -> tuple[tuple[float, float], ...]:
-    """From when to when they last, one after the other.
+    """Return the start and the end of each outage, in order.
 
     Raises:
-        Misuse: one of them is none.
+        Misuse: one of them is not an `Outage`.
         ValueError: one is not within the simulation, or overlaps another.
     """
     over = 0.0

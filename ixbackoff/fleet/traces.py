@@ -1,4 +1,4 @@
-"""What happened in a simulation, line by line."""
+"""The trace of a simulation, line by line."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from .._words.commands import Command
 
 
 class Happened(NamedTuple):
-    """One line of a trace, as `ixbackoff.testing.Performed`, with the number of the client.
+    """A line of a trace: as `ixbackoff.testing.Performed`, with the number of the client.
 
     Lines come in the order in which the commands ended.
 
     Attributes:
         at: when the command was issued, seconds of virtual time.
-        client: whose it was.
-        command: what was issued.
-        answer: what came of it, `None` if it failed.
-        failure: the exception that came of it, `None` if it was answered.
+        client: the number of the client.
+        command: the command.
+        answer: its answer; `None`, if it failed.
+        failure: its failure; `None`, if it was answered.
     """
 
     at: float

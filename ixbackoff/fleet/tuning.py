@@ -1,8 +1,7 @@
-"""`tune`: the waits that Thain's post recommends, checked by a simulation."""
+"""`python -m ixbackoff.fleet tune`: the waits that Thain recommends, checked by a simulation."""
 
 from __future__ import annotations
 
-import sys
 from argparse import Namespace
 from math import ceil, log
 from typing import NamedTuple
@@ -20,22 +19,20 @@ from .simulation import simulate
 
 FACTOR = 2.0
 GROWN = 4
-"""After so many times M + T all waits have grown: R may double each wait below M."""
+"""After so many times M + T all waits have grown to M: R may double each wait below M."""
 WATCHED = 10
 ROUNDED = 1 + 1e-9
 BOUNDS = {"p99": (1e-6, 3600), "clients": (1, 10**6), "rate": (1e-3, 1e9), "outage": (1e-3, 1e9)}
 
 
 class Tuned(NamedTuple):
-    """The parameters of MIN(R * T * F^N, M), and what they come to.
+    """The parameters of MIN(R * T * F^N, M), and what follows from them.
 
     Attributes:
         timeout: T, seconds.
         maximum: M, seconds.
-        rungs: how many waits a ladder needs to outlast the outage; more than a ladder has, if it
-            cannot.
-        rate: failed requests per second that the service has to hold, at most, once all waits have
-            grown to M.
+        rungs: the waits that a ladder needs to outlast the outage; they can be more than any has.
+        rate: the most failed requests per second, once all waits have grown to M.
     """
 
     timeout: float
@@ -45,23 +42,22 @@ class Tuned(NamedTuple):
 
     @property
     def schedule(self) -> Schedule:
-        """Its waits."""
+        """The schedule with these parameters."""
         return thain(self.timeout, self.maximum, FACTOR)
 
 
 def tuned(p99: float, clients: int, rate: float, outage: float) -> Tuned:
-    """T is the 99th percentile of the response time; M lets the service hold what fails.
+    """Choose T and M as "Exponential Backoff in Distributed Systems" (Douglas Thain, 2009) says.
 
-    By "Exponential Backoff in Distributed Systems" (Douglas Thain, 2009): M as short as the
-    customers want, and so long that all clients together, each once in M seconds, are no more than
-    the failed requests that the service can hold.
+    T is the 99th percentile of the response time. M is as short as the service can bear: all
+    clients together, each once in M seconds, fail no more often than it can hold.
 
     >>> tuned(p99=0.01, clients=1000, rate=1000.0, outage=30.0)
     Tuned(timeout=0.01, maximum=1.0, rungs=36, rate=1000.0)
 
     Args:
-        p99: seconds.
-        clients: how many.
+        p99: the 99th percentile of the response time, seconds.
+        clients: the number of clients.
         rate: failed requests per second that the service can hold for long.
         outage: seconds that a ladder is to outlast.
 
@@ -83,14 +79,14 @@ def tuned(p99: float, clients: int, rate: float, outage: float) -> Tuned:
     return Tuned(p99, maximum, rungs, clients / maximum)
 
 
-class Ask(Command[None]):
-    """A request."""
+class Ping(Command[None]):
+    """A request to a service that is down."""
 
     __slots__ = ()
 
 
 class Down(Service):
-    """A service that is down: every request fails, after the time that the slowest take."""
+    """A service that is down: every request fails after so many seconds."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
@@ -112,24 +108,24 @@ class _Down(Serving):
 
 
 def failing_rate(tuning: Tuned, clients: int, seed: int = 0) -> float:
-    """Failed requests per second, once all waits have grown: in a simulation.
+    """Simulate an outage; the failed requests per second, once all waits have grown.
 
     >>> parameters = tuned(p99=0.1, clients=100, rate=50.0, outage=30.0)
     >>> round(failing_rate(parameters, clients=100), 3) == round(100 / (2.0 + 0.1), 3)
     True
 
-    Its unit of time is M + T, from one failure to the next, so that whole ones are watched.
+    The unit of time is M + T, the time from one failure to the next, so whole ones are counted.
 
     Args:
         tuning: the parameters.
-        clients: how many.
-        seed: of the random numbers.
+        clients: the number of clients.
+        seed: the seed of the random numbers.
     """
     unit = tuning.maximum + tuning.timeout
     timeout, maximum = tuning.timeout / unit, tuning.maximum / unit
     outcome = simulate(
-        at(N20).retry(Ask()),
-        Down(timeout).serves(Ask),
+        at(N20).retry(Ping()),
+        Down(timeout).serves(Ping),
         clients=clients,
         seconds=GROWN + WATCHED,
         schedule=thain(timeout, maximum, FACTOR),
@@ -140,7 +136,7 @@ def failing_rate(tuning: Tuned, clients: int, seed: int = 0) -> float:
 
 
 def parsed(arguments: list[str] | None) -> Namespace:
-    """The command line's words."""
+    """Read the command line."""
     parser = Parser(
         prog="python -m ixbackoff.fleet tune",
         description='The parameters of MIN(R * T * F^N, M) that "Exponential Backoff in '
@@ -175,7 +171,7 @@ def parsed(arguments: list[str] | None) -> Namespace:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Print the parameters, and what a simulation says of them; the exit status."""
+    """Print the parameters and the check by a simulation; the exit status."""
     words = parsed(arguments)
     tuning = tuned(words.p99, words.clients, words.rate, words.outage)
     ladder = f"N{min(tuning.rungs, DEEPEST)}"
@@ -194,7 +190,3 @@ def main(arguments: list[str] | None = None) -> int:
         f"{words.rate:g} that it holds: {'it holds' if holds else 'it does not hold'}"
     )
     return 0 if holds else FAILED
-
-
-if __name__ == "__main__":
-    sys.exit(main())

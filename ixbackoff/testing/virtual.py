@@ -8,7 +8,18 @@ from typing import Any, Generic, NamedTuple, Never, Self, TypeAlias, TypeVar
 
 from .._limits.deadlines import time_limit
 from .._running.loops import answered, answered_async
-from .._words.commands import AsyncInterpreter, Command, Handler, Interpreter, Misuse
+from .._words.commands import (
+    AsyncInterpreter,
+    Awaited,
+    Command,
+    Handler,
+    Handlers,
+    Interpreter,
+    Issued,
+    Misuse,
+    interpreter_of,
+    join,
+)
 from .._words.vocabulary import CLOCK, Delay, Log, Now, Pick, Throw, Together
 from .concurrency import interleaved
 from .scripts import Taking, Unscripted, given_by
@@ -149,16 +160,16 @@ class World(Generic[E]):
                 raise self._missed
             self.check_all_asked()
 
-    def _standard(self) -> Interpreter[Command[Any]]:
-        """Make handlers for the commands that need no script, and for any other that has none."""
-        return (
-            Command[Any].handled_by(_missed)
-            | Delay.handled_by(self._wait)
+    def _standard(self) -> Handlers:
+        """Handle what needs no script; and anything else, which is then missed in it."""
+        known = (
+            Delay.handled_by(self._wait)
             | Log.handled_by(lambda _: None)
             | Throw.handled_by(_throw)
             | Now.handled_by(lambda _: self.now)
             | Pick.handled_by(lambda _: 0)
         )
+        return {Issued: _missed} | known._handlers
 
     def _wait(self, command: Delay) -> None:
         self.now += command.seconds
@@ -214,9 +225,10 @@ class Virtual(World[E]):
         super().__init__(scripts)
         if not isinstance(scripts, Interpreter):
             raise Misuse("Some of these handlers are awaited: use VirtualAsync.")
-        answering = (self._standard() | scripts).around(self._answer)
-        everything = answering | Together.handled_by(self._together)
-        self.interpreter: Interpreter[E | Known] = everything
+        answers = join(self._standard(), scripts._handlers)
+        traced = interpreter_of(Interpreter, answers).around(self._answer)
+        everything = join(traced._handlers, {Together: self._together})
+        self.interpreter: Interpreter[E | Known] = interpreter_of(Interpreter, everything)
 
     def _answer(self, command: Command[Any], handler: Handler) -> Any:
         if command is CLOCK:
@@ -258,9 +270,10 @@ class VirtualAsync(World[E]):
         super().__init__(scripts)
         if not isinstance(scripts, AsyncInterpreter):
             raise Misuse("None of these handlers is awaited: use Virtual.")
-        answering = (self._standard() | scripts).around(self._answer)
-        everything = answering | Together.awaited_by(self._together)
-        self.interpreter: AsyncInterpreter[E | Known] = everything
+        answers = join(self._standard(), scripts._handlers)
+        traced = interpreter_of(AsyncInterpreter, answers).around(self._answer)
+        everything = join(traced._handlers, {Together: Awaited(self._together)})
+        self.interpreter: AsyncInterpreter[E | Known] = interpreter_of(AsyncInterpreter, everything)
 
     async def _answer(self, command: Command[Any], handler: Handler) -> Any:
         if command is CLOCK:

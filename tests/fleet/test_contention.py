@@ -10,15 +10,9 @@ import pytest
 from ixbackoff import N20, Constant, at, do
 from ixbackoff.fleet import simulate
 from ixbackoff.fleet.__main__ import main as fleet
-from ixbackoff.fleet.experiments.contention import (
-    TIMINGS,
-    Contention,
-    contention,
-    main,
-    table,
-    update,
-)
-from ixbackoff.fleet.rows import Moved, Read, Row, Write
+from ixbackoff.fleet.experiments.contention.model import TIMINGS, Contention, contention, update
+from ixbackoff.fleet.experiments.contention.row import Moved, Read, Row, Write
+from ixbackoff.fleet.experiments.contention.table import table
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "contention.md"
 PUBLISHED = {  # N = 100: calls, and milliseconds until all are done
@@ -141,7 +135,7 @@ def test_the_page_says_what_is_printed(capsys: pytest.CaptureFixture[str]) -> No
         r"^```text printed by the first\n(.*?)^```$", PAGE.read_text(), re.M | re.S
     )
     lines = [line[:28].rstrip() for line in printed.splitlines()]  # of 20 clients, the quickest
-    assert main(["--clients", "20"]) == 0
+    assert fleet(["contention", "--clients", "20"]) == 0
     assert capsys.readouterr().out.splitlines() == lines
 
 
@@ -179,7 +173,7 @@ def test_wrong_words_are_refused_in_one_line(
     words: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:
-        main(words)
+        fleet(["contention", *words])
     assert ended.value.code == 2
     assert capsys.readouterr().err == f"{said}; --help tells more.\n"
 
@@ -188,5 +182,8 @@ def test_a_folder_that_cannot_be_is_told(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     (tmp_path / "file").touch()
-    assert main(["--clients", "1", "--trials", "1", "--picture", f"{tmp_path}/file"]) == 2
+    assert (
+        fleet(["contention", "--clients", "1", "--trials", "1", "--picture", f"{tmp_path}/file"])
+        == 2
+    )
     assert "file cannot be used: File exists." in capsys.readouterr().err

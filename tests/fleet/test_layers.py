@@ -23,8 +23,9 @@ from ixbackoff.fleet import (
     Serving,
     simulate,
 )
+from ixbackoff.fleet.__main__ import main as fleet
 from ixbackoff.fleet.events import Events
-from ixbackoff.fleet.experiments.layers import Way, layered, main, nested, ways
+from ixbackoff.fleet.experiments.layers.model import Way, layered, nested, ways
 
 from ..support.observing import Ask
 
@@ -113,7 +114,7 @@ def test_a_budget_is_that_of_all_runs_of_a_layer_in_one_simulation() -> None:
 
 
 def test_an_outage_is_that_of_the_bottom() -> None:
-    bottom = Metered(BoundedQueue(length=5, service=1.0))
+    bottom = Metered(BoundedQueue(length=5, work=1.0))
     service = Layer(at(N0).do(Ask("x")), bottom)
     outcome = simulate(
         at(N0).do(Ask("x")), service.serves(Ask), clients=2, seconds=9, outages=[Outage(0.5, 3)]
@@ -143,7 +144,7 @@ def test_a_metered_service_is_told_who_has_gone() -> None:
 def test_a_layer_takes_programs_that_can_run() -> None:
     with pytest.raises(Misuse, match="open"):
         Layer(at(N1).do(Ask("x")), Down())  # type: ignore[arg-type]
-    with pytest.raises(Misuse, match="no program"):
+    with pytest.raises(Misuse, match="not a program"):
         Layer("retry", Down())  # type: ignore[arg-type]
 
 
@@ -170,7 +171,7 @@ def test_who_recovers(seed: int) -> None:
 
 
 def test_the_page_has_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--layers", "2"]) == 0
+    assert fleet(["layers", "--layers", "2"]) == 0
     [block] = re.findall(
         r"^```text printed by the first\n(.*?)^```$", PAGE.read_text(), re.M | re.S
     )
@@ -182,7 +183,7 @@ def test_the_page_has_what_is_printed(capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_it_is_drawn(tmp_path: Path) -> None:
     words = "--layers 1 --clients 5 --outage 2 --watch 10 --queue 1"
-    assert main([*words.split(), "--picture", str(tmp_path)]) == 0
+    assert fleet(["layers", *words.split(), "--picture", str(tmp_path)]) == 0
     files = sorted(tmp_path.iterdir())
     assert [file.name for file in files] == ["layers.png", "layers.svg"]
     assert "1 layer, finagle" in files[1].read_text()
@@ -191,6 +192,6 @@ def test_it_is_drawn(tmp_path: Path) -> None:
 @pytest.mark.parametrize("words", ["--layers 0", "--clients 0", "--outage 1", "--queue -1", "up"])
 def test_a_wrong_command_is_one_line(words: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
-        main(words.split())
+        fleet(["layers", *words.split()])
     assert ended.value.code == 2
     assert len(capsys.readouterr().err.splitlines()) == 1

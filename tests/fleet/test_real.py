@@ -20,9 +20,6 @@ from ixbackoff.fleet.real import client, server, storm
 from ixbackoff.fleet.real.client import Clients
 from ixbackoff.fleet.real.descriptors import connections
 
-SERVER = "ixbackoff.fleet.real.server"
-CLIENT = "ixbackoff.fleet.real.client"
-STORM = "ixbackoff.fleet.real.storm"
 SHORT = ["--port=0", "--steady=1", "--outage=1", "--watch=2", "--clients=60", "--think=0.5"]
 TIME = r"^\w{3} \d\d \d\d:\d\d:\d\d\.\d{3}"
 pytestmark = pytest.mark.slow
@@ -30,10 +27,10 @@ MAINS = {"server": server.main, "client": client.main, "storm": storm.main}
 
 
 @contextmanager
-def started(module: str, *words: str) -> Generator[subprocess.Popen[str]]:
+def started(command: str, *words: str) -> Generator[subprocess.Popen[str]]:
     """A process of its own, that is ended in any case."""
     process = subprocess.Popen(  # noqa: S603
-        [sys.executable, "-m", module, *words],
+        [sys.executable, "-m", "ixbackoff.fleet", command, *words],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -84,7 +81,7 @@ def asked(at: int, text: str) -> bytes:
 
 
 def test_the_server_answers_after_its_delay_and_tells_how_many_there_are() -> None:
-    with started(SERVER, "--port=0", "--seconds=20", "--base=0.5") as process:
+    with started("server", "--port=0", "--seconds=20", "--base=0.5") as process:
         at = port(process)
         start = time.monotonic()
         assert asked(at, "GET /api HTTP/1.1\r\n\r\n").startswith(b"HTTP/1.1 200 OK\r\n")
@@ -97,7 +94,7 @@ def test_the_server_answers_after_its_delay_and_tells_how_many_there_are() -> No
 
 
 def test_who_has_gone_keeps_the_place_and_no_place_is_left_then() -> None:
-    with started(SERVER, "--port=0", "--seconds=20", "--base=3", "--places=2") as process:
+    with started("server", "--port=0", "--seconds=20", "--base=3", "--places=2") as process:
         at = port(process)
         for _ in range(2):
             with socket.create_connection(("127.0.0.1", at), timeout=5) as connection:
@@ -107,10 +104,10 @@ def test_who_has_gone_keeps_the_place_and_no_place_is_left_then() -> None:
 
 
 def test_the_server_ends_by_itself_and_at_sigterm() -> None:
-    with started(SERVER, "--port=0", "--seconds=0.5") as process:
+    with started("server", "--port=0", "--seconds=0.5") as process:
         assert process.wait(timeout=5) == 0
     for number in signal.SIGTERM, signal.SIGINT:
-        with started(SERVER, "--port=0") as process:
+        with started("server", "--port=0") as process:
             port(process)
             process.send_signal(number)
             assert process.communicate(timeout=5)[1] == ""
@@ -121,7 +118,7 @@ def test_the_clients_print_what_comes_of_their_requests(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(client, "EVERY", 1.0)
-    with started(SERVER, "--port=0", "--seconds=30") as process:
+    with started("server", "--port=0", "--seconds=30") as process:
         at = port(process)
         assert client.main([f"--port={at}", "--clients=50", "--think=0.4", "--seconds=2"]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -132,7 +129,7 @@ def test_the_clients_print_what_comes_of_their_requests(
 
 
 def test_requests_that_take_too_long_and_connections_that_are_refused_are_counted() -> None:
-    with started(SERVER, "--port=0", "--seconds=30", "--base=10") as process:
+    with started("server", "--port=0", "--seconds=30", "--base=10") as process:
         at = port(process)
         words = client.parsed([f"--port={at}", "--clients=5", "--think=0.01", "--timeout=0.2"])
         slow = asyncio.run(counted(words.port, words, 1.5))
@@ -156,7 +153,7 @@ async def counted(at: int, words: object, seconds: float) -> client.Counts:
 
 def test_short_storms_come_to_their_verdicts_and_leave_nobody() -> None:
     slow = ["--limit=0", "--factor=2", "--timeout=0.3", "--clients=200"]
-    with started(STORM, *SHORT, "--verbose") as mild, started(STORM, *SHORT, *slow) as hard:
+    with started("storm", *SHORT, "--verbose") as mild, started("storm", *SHORT, *slow) as hard:
         numbers = [int(line(one, r"server: process (\d+)")[1]) for one in (mild, hard)]
         said = [one.communicate(timeout=20) for one in (mild, hard)]
         assert (mild.returncode, hard.returncode) == (0, 0)
@@ -174,8 +171,8 @@ def test_short_storms_come_to_their_verdicts_and_leave_nobody() -> None:
 def test_a_port_in_use_is_one_line() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         flag = f"--port={taken.getsockname()[1]}"
-        for module in SERVER, STORM:
-            with started(module, flag) as process:
+        for command in "server", "storm":
+            with started(command, flag) as process:
                 out, err = process.communicate(timeout=10)
             assert (out, process.returncode) == ("", 2)
             assert "Address already in use" in err
@@ -183,7 +180,7 @@ def test_a_port_in_use_is_one_line() -> None:
 
 
 def test_a_server_that_dies_is_one_line() -> None:
-    with started(STORM, *SHORT) as process:
+    with started("storm", *SHORT) as process:
         number = int(line(process, r"server: process (\d+)")[1])
         os.kill(number, signal.SIGKILL)
         _, err = process.communicate(timeout=10)
@@ -213,7 +210,7 @@ def test_no_permission_to_signal_is_one_line(
 
 @pytest.mark.parametrize("what", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_the_server_ends_with_the_storm_even_while_it_is_stopped(what: signal.Signals) -> None:
-    with started(STORM, *SHORT, "--outage=60") as process:
+    with started("storm", *SHORT, "--outage=60") as process:
         number = int(line(process, r"server: process (\d+)")[1])
         line(process, "SIGSTOP")
         process.send_signal(what)

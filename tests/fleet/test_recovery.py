@@ -11,8 +11,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from ixbackoff.fleet.experiments.formula import Formula
-from ixbackoff.fleet.experiments.recovery import main, recovered, recovery
+from ixbackoff.fleet.__main__ import main as fleet
+from ixbackoff.fleet.experiments.recovery.formula import Formula
+from ixbackoff.fleet.experiments.recovery.model import recovered, recovery
 from ixbackoff.published import thain
 
 LONG = 2000.0  # seconds that are simulated, at most
@@ -94,10 +95,10 @@ def test_no_client_notices_later_than_the_bound(
 
 
 def test_with_r_the_bound_without_it_is_passed() -> None:
-    [row] = recovery([600.0])
-    assert row.plain.last <= Formula().bound(600.0) == 1201.0
-    assert row.spread.last > 1201.0
-    assert row.capped.last <= 660.0
+    [compared] = recovery([600.0])
+    assert compared.plain.last <= Formula().bound(600.0) == 1201.0
+    assert compared.spread.last > 1201.0
+    assert compared.capped.last <= 660.0
 
 
 def test_it_is_the_published_schedule() -> None:
@@ -120,7 +121,7 @@ def test_the_closed_form_of_a_long_outage_takes_no_time() -> None:
 
 
 def test_the_page_has_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([]) == 0
+    assert fleet(["recovery"]) == 0
     [block] = re.findall(
         r"^```text printed by the first\n(.*?)^```$", PAGE.read_text(), re.M | re.S
     )
@@ -129,7 +130,7 @@ def test_the_page_has_what_is_printed(capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_what_nobody_noticed_is_never(capsys: pytest.CaptureFixture[str]) -> None:
     words = "--timeout 0.01 --maximum 1 --outage 20 --outage 5 --clients 7"
-    assert main(words.split()) == 0
+    assert fleet(["recovery", *words.split()]) == 0
     first, second = capsys.readouterr().out.splitlines()[2:]
     assert first.split()[-4:] == ["never", "never", "21.0", "7"]
     assert second.endswith("      0")
@@ -137,7 +138,10 @@ def test_what_nobody_noticed_is_never(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_it_is_drawn(tmp_path: Path) -> None:
-    assert main(["--outage", "3", "--clients", "2", "--picture", str(tmp_path / "new")]) == 0
+    assert (
+        fleet(["recovery", "--outage", "3", "--clients", "2", "--picture", str(tmp_path / "new")])
+        == 0
+    )
     files = sorted((tmp_path / "new").iterdir())
     assert [file.name for file in files] == ["recovery.png", "recovery.svg"]
     assert "noticed after so many times that" in files[1].read_text()
@@ -158,7 +162,7 @@ def test_it_is_drawn(tmp_path: Path) -> None:
 )
 def test_a_wrong_command_is_one_line(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
-        main(words)
+        fleet(["recovery", *words])
     assert ended.value.code == 2
     out, err = capsys.readouterr()
     assert not out
@@ -169,5 +173,8 @@ def test_a_folder_that_cannot_be_used_is_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").touch()
-    assert main(["--outage", "1", "--clients", "1", "--picture", str(tmp_path / "file")]) == 2
+    assert (
+        fleet(["recovery", "--outage", "1", "--clients", "1", "--picture", str(tmp_path / "file")])
+        == 2
+    )
     assert capsys.readouterr().err == f"{tmp_path / 'file'} cannot be used: File exists.\n"

@@ -15,7 +15,7 @@ import pytest
 
 from ixbackoff import N0, N3, Call, Command, Download, Misuse, NotReady, at, call, do
 from ixbackoff.fleet import Answering, BoundedQueue, Outage, simulate
-from ixbackoff.fleet.__main__ import COMMANDS, main
+from ixbackoff.fleet.__main__ import COMMANDS, EXPERIMENTS, main
 from ixbackoff.testing import answers, takes
 
 from ..support.observing import Ask
@@ -178,15 +178,15 @@ WRONG: dict[str, tuple[list[str], str]] = {
     "a module that fails": (["broken:page"], "No module named 'nothing_like_this'"),
     "a module with an error": (["wrong:page"], "SyntaxError"),
     "a module that exits": (["exits:page"], "SystemExit: 3"),
-    "not a program": (["mine:number"], "no program, but 5"),
+    "not a program": (["mine:number"], "not a program, but 5"),
     "an open program": (["mine:unfinished"], "open"),
     "a function that fails": (["mine:fails"], "ZeroDivisionError"),
-    "a function that makes none": (["mine:gives_none"], "None is no program"),
+    "a function that makes none": (["mine:gives_none"], "None is not a program"),
     "a command that nothing serves": (["mine:copy"], "GetETag is answered with str"),
     "answers that end": (["mine:copy", "--answers", "mine:few"], "any number of times"),
-    "answers that are none": (["mine:copy", "--answers", "mine:page"], "no interpreter"),
+    "answers that are none": (["mine:copy", "--answers", "mine:page"], "not an interpreter"),
     "answers that are awaited": (["mine:copy", "--answers", "mine:awaited"], "awaits"),
-    "no schedule": (["mine:page", "--schedule", "mine:page"], "no schedule"),
+    "no schedule": (["mine:page", "--schedule", "mine:page"], "not a schedule"),
     "an unknown flag": (["mine:page", "--speed", "9"], "--speed"),
     "an unknown service": (["mine:page", "--service", "cloud"], "cloud"),
 }
@@ -272,7 +272,7 @@ def test_nobody_has_to_read_what_it_prints(folder: Path) -> None:
 def test_the_dispatcher(run: Run) -> None:
     status, out, err = run("--help")
     assert (status, err) == (0, "")
-    assert all(name in out for name in COMMANDS)
+    assert all(name in out for name in [*COMMANDS, *EXPERIMENTS])
     assert run() == (2, "", out)
     assert run("nonsense") == (2, "", f"nonsense: no such command.\n{out}")
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ixbackoff.fleet import tuning
 from ixbackoff.fleet.__main__ import main as fleet
-from ixbackoff.fleet.tuning import Tuned, failing_rate, main, tuned
+from ixbackoff.fleet.tuning import Tuned, failing_rate, tuned
 from ixbackoff.published import thain
 
 
@@ -86,7 +86,9 @@ SOURCES = ["--p99", "0.01", "--clients", "1000", "--rate", "1000"]
 
 
 def test_it_prints_the_parameters(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--p99", "0.1", "--clients", "1000", "--rate", "500", "--outage", "20"]) == 0
+    assert (
+        fleet(["tune", "--p99", "0.1", "--clients", "1000", "--rate", "500", "--outage", "20"]) == 0
+    )
     assert capsys.readouterr() == (
         "ladder    at(N14): it waits for 20 s at least\n"
         "schedule  thain(timeout=0.1, maximum=2)\n"
@@ -110,7 +112,7 @@ def test_it_fails_if_the_service_would_not_hold_it(capsys: pytest.CaptureFixture
     with patch.object(
         tuning, "thain", lambda timeout, maximum, factor: thain(timeout, maximum / 2)
     ):
-        assert main(SOURCES) == 1
+        assert fleet(["tune", *SOURCES]) == 1
     assert capsys.readouterr().out.endswith("of 1000 that it holds: it does not hold\n")
 
 
@@ -128,7 +130,7 @@ def test_it_fails_if_the_service_would_not_hold_it(capsys: pytest.CaptureFixture
 )
 def test_bad_words(words: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
-        main(words)
+        fleet(["tune", *words])
     assert ended.value.code == 2
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)

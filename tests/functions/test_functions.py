@@ -261,8 +261,8 @@ def test_a_program_of_a_coroutine_function_is_another() -> None:
 
 succ: Any = Succ
 WRONGLY_MADE: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
-    "without a rung": (lambda: untyped(second_time), TypeError, "use one of N0 to N20"),
-    "a number as a rung": (lambda: untyped(3), TypeError, "use one of N0 to N20"),
+    "without a rung": (lambda: untyped(second_time), TypeError, "with parentheses"),
+    "a number as a rung": (lambda: untyped(3), TypeError, "write N3"),
     "a rung that is none": (lambda: untyped(Succ), TypeError, "use one of N0 to N20"),
     "no rung": (lambda: untyped(None), TypeError, "use one of N0 to N20"),
     "another backoff": (lambda: untyped(again), TypeError, "use one of N0 to N20"),

@@ -197,18 +197,18 @@ def test_a_stop_in_a_thread_is_not_held_back() -> None:
     def stop() -> None:
         raise Stop
 
-    program = at(N3).retry(all_of([call(stop), call(int)]), on=Exception)
+    program = at(N3).retry(all_of(call(stop), call(int)), on=Exception)
     with pytest.raises(Stop):
         program.run(calling | Delay.handled_by(lambda command: None))
 
 
 def test_a_program_in_a_thread_that_is_not_the_main_one() -> None:
     answered: list[Any] = []
-    program = at(N0).do(all_of([call(int), call(str)]))
+    program = at(N0).do(all_of(call(int), call(str)))
     thread = threading.Thread(target=lambda: answered.append(program.run(calling)))
     thread.start()
     thread.join()
-    assert answered == [[0, ""]]
+    assert answered == [(0, "")]
 
 
 @pytest.mark.parametrize("retried", [False, True])

@@ -10,6 +10,7 @@ import pytest
 
 import ixbackoff
 from ixbackoff import (
+    FOREVER,
     N0,
     N1,
     N2,
@@ -21,6 +22,7 @@ from ixbackoff import (
     Delay,
     Do,
     Exponential,
+    Forever,
     Interpreter,
     Log,
     Misuse,
@@ -32,15 +34,15 @@ from ixbackoff import (
     Throttled,
     Transient,
     Z,
-    all_of,
     at,
     attempt,
     backoff,
     call,
     do,
     first_of,
+    reflect,
 )
-from ixbackoff._words.nat import P_inner
+from ixbackoff._words.nat import ENDLESS, P_inner, position
 from ixbackoff.schedules import Computed
 from ixbackoff.testing import Virtual, always, answers
 
@@ -72,13 +74,68 @@ def generator() -> Any:
 
 succ: Any = Succ
 a_type_variable: Any = P_inner
-NOT_RUNGS = [int, Succ, succ[Any], succ[a_type_variable], succ[int], 3, None, Nat, "N3", succ[N20]]
+NOT_RUNGS = [
+    int,
+    Succ,
+    succ[Any],
+    succ[a_type_variable],
+    succ[int],
+    21,
+    True,
+    None,
+    Nat,
+    "N3",
+    succ[N20],
+    succ[FOREVER],
+]
 
 
 @pytest.mark.parametrize("rung", NOT_RUNGS, ids=repr)
 def test_only_n0_to_n20_are_rungs(rung: Any) -> None:
     with pytest.raises(TypeError, match=r"use one of N0 to N20|N20 is the deepest rung"):
         at(rung)
+
+
+def test_a_number_is_told_its_rung() -> None:
+    for number in (0, 3, 20):
+        for begin in (untyped.at, untyped.backoff, untyped.reflect):
+            with pytest.raises(TypeError, match=f"{number} is not a rung: write N{number}"):
+                begin(number)
+
+
+def test_a_ladder_without_end_has_a_rung_and_no_number() -> None:
+    assert repr(at(FOREVER)) == "<Program from FOREVER to FOREVER, 0 steps>"
+    assert repr(backoff(FOREVER)) == "backoff(FOREVER)"
+    assert position(FOREVER) == ENDLESS == position(N20) + 1
+    with pytest.raises(TypeError, match="FOREVER has no number"):
+        reflect(FOREVER)
+
+
+def test_a_program_that_goes_up_is_told_what_else_can_be_done() -> None:
+    first, second = at(N1).retry(Ask("a")), at(N3).retry(Ask("b"))
+    for higher in (second, at(FOREVER)):
+        with pytest.raises(Misuse, match=r"start the second with at\(N0\), or put its effect"):
+            untyped_join(first, higher)
+    with pytest.raises(Misuse, match=r"starts at FOREVER"):
+        untyped_join(first, at(FOREVER))
+    with pytest.raises(
+        Misuse, match=r"ends at N3 .*starts at N1: start the second with at\(N3\)\.$"
+    ):
+        untyped_join(at(N3), at(N1))
+
+
+def untyped_join(first: Any, second: Any) -> Any:
+    return first >> second
+
+
+def test_backoff_without_parentheses_is_told_of_them() -> None:
+    def page() -> None: ...
+
+    method: Any = page
+    bare: list[Any] = [page, staticmethod(page), classmethod(method)]
+    for function in bare:
+        with pytest.raises(TypeError, match=r"write @backoff\(N3\), with parentheses"):
+            untyped.backoff(function)
 
 
 SEALED: dict[str, Callable[[], Any]] = {
@@ -90,6 +147,8 @@ SEALED: dict[str, Callable[[], Any]] = {
     "an Interpreter": lambda: untyped.Interpreter(0),
     "an AsyncInterpreter": lambda: untyped.AsyncInterpreter(0),
     "a subclass of Nat": lambda: type("Mine", (Nat,), {}),
+    "a subclass of Forever": lambda: type("Mine", (Forever,), {}),
+    "an instance of Forever": lambda: untyped.Forever(),
     "a subclass of Z": lambda: type("Mine", (Z,), {}),
 }
 
@@ -356,11 +415,16 @@ def test_a_stop_iteration_of_a_function_is_what_it_is_of_a_handler() -> None:
         assert caught.value.__notes__ == ["ixbackoff: attempts made: 1, waits: 0, 0 s in all"]
 
 
-@pytest.mark.parametrize("together", [first_of, all_of])
 @pytest.mark.parametrize("one", [Ask("a"), do(Ask("a")), None])
-def test_effects_beside_each_other_are_a_list(together: Any, one: Any) -> None:
+def test_alternatives_are_a_list(one: Any) -> None:
     with pytest.raises(Misuse, match="give a list of commands and attempts"):
-        together(one)
+        untyped.first_of(one)
+
+
+@pytest.mark.parametrize("none", [None, 5, Ask])
+def test_what_is_done_at_once_is_effects_or_a_list_of_them(none: Any) -> None:
+    with pytest.raises(Misuse, match="give a list of commands and attempts"):
+        untyped.all_of(none)
 
 
 def test_a_place_is_a_whole_number() -> None:

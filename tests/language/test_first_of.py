@@ -159,7 +159,10 @@ untyped_all_of: Any = all_of
         (lambda: untyped_all_of([at(N1).retry(a)]), TypeError, "its retries would multiply"),
         (lambda: untyped_all_of([a, holding]), TypeError, "call it first"),
         (lambda: untyped_all_of(5), TypeError, "give a list"),
-        (lambda: untyped_all_of(do(a)), TypeError, "give a list"),
+        (lambda: untyped_all_of(at(N1).retry(a)), TypeError, "its retries would multiply"),
+        (lambda: untyped_all_of(a, at(N1).retry(a)), TypeError, "its retries would multiply"),
+        (lambda: untyped_all_of(a, [a]), TypeError, "is not a command or an attempt"),
+        (lambda: untyped_all_of(), TypeError, "or a list of them"),
     ],
 )
 def test_what_are_no_alternatives_is_refused(make: Any, error: Any, message: str) -> None:

@@ -114,7 +114,7 @@ def annotated(_: object) -> Program[N2, N0, None, Any]:
 KNOWN = {
     "joined": at(N2).do(Ask("x")) >> at(N2).give_up(),
     "annotated": at(N2).do(Ask("x")).bind(annotated),
-    "said": at(N2).do(Ask("x")).bind(lambda _: at(N2).give_up(), ends_at=N0),
+    "said": at(N2).do(Ask("x")).bind(lambda _: at(N2).give_up()).at(N0),
 }
 
 
@@ -126,12 +126,30 @@ def test_a_program_whose_end_is_known_is_there_although_it_was_passed_over(progr
     assert world.commands == [Ask("x"), Ask("y"), Ask("z")]
 
 
-def test_a_function_that_ends_elsewhere_than_it_says_is_refused() -> None:
-    program = at(N2).bind(lambda _: at(N2).wait(), ends_at=N0)  # type: ignore[arg-type]
+def waits_once(_: object) -> Program[N2, N0, None, Any]:
+    return at(N2).wait()  # type: ignore[return-value]
+
+
+def test_a_function_that_ends_elsewhere_than_its_type_says_is_refused() -> None:
+    world = Virtual(Ask.handled_by(always(1)))
     with pytest.raises(TypeError, match="says that its program ends at N0, and returned one that"):
-        program.run(Virtual(Ask.handled_by(always(1))).interpreter)
+        at(N2).bind(waits_once).run(world.interpreter)
+    assert world.waits == []
 
 
-def test_nothing_goes_up_through_an_end_that_is_said() -> None:
-    with pytest.raises(TypeError, match="cannot go on to N2: nothing goes up a ladder"):
-        at(N1).bind(lambda _: at(N1), ends_at=N2)  # type: ignore[arg-type]
+def climbs(_: object) -> Program[N1, N3, None, Any]:
+    raise NotReady
+
+
+def test_nothing_goes_up_through_the_type_of_a_function() -> None:
+    with pytest.raises(TypeError, match="cannot go on to N3: nothing goes up a ladder"):
+        at(N1).bind(climbs)
+
+
+def test_a_program_that_stands_elsewhere_than_it_says_is_refused() -> None:
+    untyped: Any = at(N2)
+    with pytest.raises(TypeError, match=r"it stands at N2: write \.at\(N2\)"):
+        untyped.at(N1)
+    bound: Any = at(N2).bind(lambda _: at(N2).wait())
+    with pytest.raises(TypeError, match=r"it stands at N1: write \.at\(N1\)"):
+        bound.at(N0).run(Virtual(Ask.handled_by(always(1))).interpreter)

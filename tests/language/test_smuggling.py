@@ -29,13 +29,13 @@ def by_a_list() -> Generator[Any, Any, Any]:
 
 @attempt
 def by_a_request_for_a_program() -> Generator[Any, Any, Any]:
-    request = next(iter(do(Ask("a"))))  # type: ignore[call-overload]
+    request: Any = next(iter(do(Ask("a"))))
     return (yield type(request)(retried))
 
 
 @attempt
 def by_a_request_that_is_changed() -> Generator[Any, Any, Any]:
-    request = next(iter(do(Ask("a"))))  # type: ignore[call-overload]
+    request: Any = next(iter(do(Ask("a"))))
     request.chain = retried
     return (yield request)
 
@@ -61,24 +61,25 @@ SMUGGLERS: dict[str, Callable[[], Any]] = {
 
 @pytest.mark.parametrize("smuggler", SMUGGLERS.values(), ids=SMUGGLERS)
 @pytest.mark.parametrize("step", ["do", "retry", "resume", "all_of", "limit"])
-def test_no_ladder_gets_into_an_attempt(smuggler: Callable[[], Any], step: str) -> None:
+def test_no_ladder_gets_into_an_attempt(smuggler: Any, step: str) -> None:
     world = busy()
     effect: Any = smuggler()
-    program: Any = {
+    kinds: dict[str, Callable[[], Any]] = {
         "do": lambda: at(N0).do(effect),
         "retry": lambda: at(N1).retry(effect, on=Exception),
         "resume": lambda: at(N1).resume(effect, on=Exception),
         "all_of": lambda: at(N1).retry(do(all_of([effect, Ask("b")])), on=Exception),
         "limit": lambda: at(N1).retry(do(effect).limit(100), on=Exception),
-    }[step]()
+    }
+    program = kinds[step]()
     with pytest.raises(Misuse):
         program.run(world.interpreter)
     assert world.waits == []
 
 
 def test_a_step_that_waits_is_refused_inside_an_attempt() -> None:
-    chain: Any = do(Ask("a"))
-    forged: Any = object.__new__(type(chain))
+    made: Any = object.__new__
+    forged = made(type(do(Ask("a"))))
     forged._before, forged._last, forged._flat = None, None, retried.steps()
     world = busy()
     with pytest.raises(Misuse, match="Retry is a step of a program and cannot stand in an attempt"):
@@ -114,7 +115,7 @@ def test_a_stored_generator_of_an_attempt_is_refused_at_the_second_try() -> None
 
 
 def test_hundreds_of_nested_limits_are_no_deeper_than_one() -> None:
-    effect = do(Ask("a"))
+    effect: Any = do(Ask("a"))
     for seconds in range(3000, 0, -1):
         effect = effect.limit(seconds).map(lambda answer: answer + 1)
     world = Virtual(Ask.handled_by(answers(NotReady(), 7)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 import pytest
@@ -32,7 +33,7 @@ UPLOAD = Upload("work/key", "s3://bucket/prefix/key")
 WRITING = Log('writing to the index: http://localhost/nuts, etag "v1"')
 FORGET_ETAG = RecordCopy(NUTS, None, COPY)
 RECORD_COPY = RecordCopy(NUTS, ETAG, COPY)
-COPYING: list[Command[object]] = [
+COPYING: list[Command[Any]] = [
     GET_ETAG,
     GOT_ETAG,
     FIND_COPY,
@@ -57,11 +58,11 @@ UNASKED = (
 
 
 def scripted(
-    failing: Command[object] | None = None, failure: Exception | None = None
+    failing: Command[Any] | None = None, failure: Exception | None = None
 ) -> Interpreter[Row]:
     """Answers of a run that copies; one command fails first."""
 
-    def before(command: Command[object]) -> tuple[Exception, ...]:
+    def before(command: Command[Any]) -> tuple[Exception, ...]:
         return (failure or NotReady(),) if command == failing else ()
 
     return (
@@ -109,7 +110,7 @@ def test_a_copy_in_another_store_is_not_a_hit() -> None:
 @pytest.mark.parametrize("failing", REAL, ids=repr)
 @pytest.mark.parametrize("failure", [NotReady(), ConnectionResetError(), TimeoutError()], ids=repr)
 def test_after_a_transient_failure_it_goes_on_at_what_failed(
-    failing: Command[object], failure: Exception
+    failing: Command[Any], failure: Exception
 ) -> None:
     with Virtual(scripted(failing, failure)) as world:
         kept = squirrel(NUTS, STORE, "work").run(world.interpreter)
@@ -142,7 +143,7 @@ def test_the_fourth_failure_is_the_end() -> None:
 
 
 @pytest.mark.parametrize("failing", REAL, ids=repr)
-def test_what_no_other_try_would_help_is_raised_at_once(failing: Command[object]) -> None:
+def test_what_no_other_try_would_help_is_raised_at_once(failing: Command[Any]) -> None:
     missing = ClientError(404)
     world = Virtual(scripted(failing, missing))
     with pytest.raises(ClientError) as caught:

@@ -83,7 +83,8 @@ def annotated(function: Callable[[Any], Any], start: int, end: int) -> Callable[
     def made(value: Any) -> Any:
         return function(value)
 
-    made.__annotations__["return"] = Program[RUNGS[start], RUNGS[end], Any, Any]
+    written: Any = Program
+    made.__annotations__["return"] = written[RUNGS[start], RUNGS[end], Any, Any]
     return made
 
 
@@ -142,7 +143,7 @@ def bound(draw: st.DrawFn, program: Any, rung: int, depth: int) -> tuple[Any, in
     if known == "annotated":
         return bind(annotated(function, rung, end)), end
     if known == "said":
-        return bind(function, ends_at=RUNGS[end]), end
+        return bind(function).at(RUNGS[end]), end
     return bind(function), end
 
 

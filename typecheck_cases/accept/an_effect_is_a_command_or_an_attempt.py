@@ -1,9 +1,9 @@
-"""`Effect` is what can be tried at a rung: a command, an attempt, or what iterates so."""
+"""`CommandOrAttempt` is what can be tried at a rung: a command, an attempt, or what iterates so."""
 
 from collections.abc import Generator
 from typing import Any, assert_type
 
-from ixbackoff import N3, Attempt, Command, Download, Effect, Log, Program, at, do
+from ixbackoff import N3, Attempt, Command, Download, CommandOrAttempt, Log, Program, at, do
 
 
 class GetETag(Command[str]):
@@ -17,15 +17,15 @@ class Twice:
         return 2
 
 
-command: Effect[GetETag, str] = GetETag()
-attempted: Effect[GetETag | Log, object] = do(GetETag())
-own: Effect[Log, int] = Twice()
+command: CommandOrAttempt[GetETag, str] = GetETag()
+attempted: CommandOrAttempt[GetETag | Log, object] = do(GetETag())
+own: CommandOrAttempt[Log, int] = Twice()
 
 assert_type(do(own), Attempt[Log, int])
 assert_type(at(N3).do(Twice()), Program[N3, N3, int, Log])
 
 
-def either(large: bool) -> Effect[Download | GetETag, str | None]:
+def either(large: bool) -> CommandOrAttempt[Download | GetETag, str | None]:
     return GetETag() if large else Download("http://localhost/a", "a")
 
 

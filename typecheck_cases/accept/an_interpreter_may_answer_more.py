@@ -1,6 +1,6 @@
 """An interpreter that answers more commands than a program issues can run it."""
 
-from typing import assert_type
+from typing import Any, assert_type
 
 from ixbackoff import N3, AsyncInterpreter, Command, Delay, Interpreter, Standard, at
 
@@ -19,7 +19,7 @@ def narrower_async(
     return interpreter
 
 
-def anything(interpreter: Interpreter[Command[object]]) -> Interpreter[GetETag | Delay]:
+def anything(interpreter: Interpreter[Command[Any]]) -> Interpreter[GetETag | Delay]:
     return interpreter
 
 

@@ -1,24 +1,22 @@
 """What mypy lets through: each of these is refused by the library when it is put together or run.
 
-A bare `Succ` is a `Succ[Any]`, and mypy takes two rungs in one conditional for a plain `type`.
+A bare `Succ` is a `Succ[Any]`, and mypy takes two rungs in one conditional for a plain `type`. The
+type of what a `Call` answers is not known when it runs, so two handlers cannot stand side by side.
 """
 
 from collections.abc import Generator
 from enum import Enum
-from typing import Any, NewType, Protocol
+from typing import Any, NewType
 
 from ixbackoff import (
-    N0,
+    FOREVER,
     N1,
     N3,
     N20,
+    Call,
     Command,
-    Delay,
     Download,
-    Interpreter,
-    Log,
     Nat,
-    Program,
     Succ,
     at,
 )
@@ -26,14 +24,6 @@ from ixbackoff import (
 Other = NewType("Other", Nat)
 fetch = Download("http://localhost/a", "a")
 high = bool("")
-
-
-class Runs(Protocol):
-    def run(self, interpreter: Interpreter[Log], /) -> None: ...
-
-
-class Waits(Protocol):
-    def wait(self) -> Program[N3, N0, None, Delay]: ...
 
 
 class Ask(Command[object]):
@@ -56,6 +46,10 @@ def a_rung_below_the_deepest() -> None:
     at(Succ[N20])
 
 
+def a_rung_above_a_ladder_without_end() -> None:
+    at(Succ[FOREVER])
+
+
 def the_base_of_all_rungs() -> None:
     at(Nat)
 
@@ -76,18 +70,12 @@ def a_rung_that_a_function_chooses() -> None:
     at(chosen()) >> at(N3).wait()
 
 
-def a_wait_at_the_end_seen_as_a_protocol() -> None:
-    waits: Waits = at(N3).give_up()
-    waits.wait()
-
-
-def an_open_program_seen_as_a_protocol() -> None:
-    runs: Runs = at(N3)
-    runs.run(Log.handled_by(lambda log: None))
-
-
 def a_generator_that_can_run_only_once() -> None:
     at(N3).retry(once())
+
+
+def two_handlers_of_one_generic_kind() -> None:
+    Call[str].handled_by(lambda command: "a") | Call[int].handled_by(lambda command: 3)
 
 
 def a_coroutine_for_an_answer_of_any_kind() -> None:

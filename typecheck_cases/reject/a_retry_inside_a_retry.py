@@ -1,6 +1,6 @@
 """A program is no effect, so it cannot be tried inside another, and retries never multiply."""
 
-from ixbackoff import N0, N1, N2, N3, N16, N20, Delay, Download, Effect, Program, at, do
+from ixbackoff import N0, N1, N2, N3, N16, N20, Delay, Download, CommandOrAttempt, Program, at, do
 
 fetch = Download("http://localhost/a", "a")
 inner = at(N2).retry(fetch)
@@ -39,9 +39,9 @@ at(N3).retry(do(fetch).then(again))  # E: [arg-type]
 at(N3).retry(do(inner))  # E: [arg-type]
 at(N3).bind(lambda _: at(N3).retry(at(N1).retry(fetch)))  # E: [arg-type]
 
-effect: Effect[Download | Delay, None] = inner  # E: [assignment]
-effects: list[Effect[Download, object]] = [fetch, do(fetch), inner]  # E: [list-item]
+effect: CommandOrAttempt[Download | Delay, None] = inner  # E: [assignment]
+effects: list[CommandOrAttempt[Download, object]] = [fetch, do(fetch), inner]  # E: [list-item]
 
 
-def as_an_effect() -> Effect[Download | Delay, None]:
+def as_an_effect() -> CommandOrAttempt[Download | Delay, None]:
     return inner  # E: [return-value]

@@ -3,7 +3,7 @@
 from collections.abc import Generator
 from typing import Any
 
-from ixbackoff import N2, Delay, Do, Download, Effect, at, attempt, do
+from ixbackoff import N2, Delay, Do, Download, CommandOrAttempt, at, attempt, do
 
 fetch = Download("http://localhost/a", "a")
 inner = at(N2).retry(fetch)
@@ -34,4 +34,4 @@ do(fetch).retry(fetch)  # E: [attr-defined]
 do(fetch).backoff()  # E: [attr-defined]
 do(fetch).wait()  # E: [attr-defined]
 attempt(lambda: inner)  # E: [arg-type] [return-value]
-Effect(inner)  # E: [call-arg] [misc]
+CommandOrAttempt(inner)  # E: [call-arg] [misc]

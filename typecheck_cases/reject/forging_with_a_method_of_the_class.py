@@ -13,7 +13,7 @@ last = at(N0)
 Program.wait(last)  # E: [arg-type]
 Program.skip(last)  # E: [arg-type]
 Program.backoff(last)  # E: [arg-type]
-(at(N0).wait)()  # E: [misc]
+(at(N0).wait)()  # E: [call-arg]
 high, low = at(N3), at(N1)
 Program.__rshift__(high, low)  # E: [misc]
 Program.__or__(high, low)  # E: [misc]

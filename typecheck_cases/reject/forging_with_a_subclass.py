@@ -35,7 +35,7 @@ class Omega(Nat):  # E: [call-arg]
     pass
 
 
-class Sealed(Nat, only_Z_and_Succ_are_rungs=object):  # E: [arg-type]
+class Sealed(Nat, only_Z_Succ_and_Forever_are_rungs=object):  # E: [arg-type]
     pass
 
 

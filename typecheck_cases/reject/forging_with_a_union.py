@@ -20,8 +20,8 @@ Either = Program[N3, N1] | Program[N3, Z]
 
 
 def run_either(program: Either, interpreter: Interpreter[Standard]) -> None:
-    program.run(interpreter)  # E: [misc]
-    program.wait()  # E: [misc]
+    program.run(interpreter)  # E: [call-arg]
+    program.wait()  # E: [call-arg]
 
 
 def ends(program: Program[N3, N3] | Program[N3, Z]) -> Program[N3, Z]:

@@ -6,18 +6,18 @@ fetch = Download("http://localhost/a", "a")
 
 
 def run(interpreter: Interpreter[Download | Delay]) -> None:
-    at(N3).run(interpreter)  # E: [misc]
-    at(N1).do(fetch).run(interpreter)  # E: [misc]
-    at(N3).do(fetch).backoff().run(interpreter)  # E: [misc]
-    at(N3).wait().wait().run(interpreter)  # E: [misc]
-    at(N16).do(fetch).run(interpreter)  # E: [misc]
-    at(N20).do(fetch).run(interpreter)  # E: [misc]
-    (at(N3).wait() >> at(N2).wait()).run(interpreter)  # E: [misc]
-    at(N3).bind(lambda _: at(N3).wait()).run(interpreter)  # E: [misc]
+    at(N3).run(interpreter)  # E: [call-arg]
+    at(N1).do(fetch).run(interpreter)  # E: [call-arg]
+    at(N3).do(fetch).backoff().run(interpreter)  # E: [call-arg]
+    at(N3).wait().wait().run(interpreter)  # E: [call-arg]
+    at(N16).do(fetch).run(interpreter)  # E: [call-arg]
+    at(N20).do(fetch).run(interpreter)  # E: [call-arg]
+    (at(N3).wait() >> at(N2).wait()).run(interpreter)  # E: [call-arg]
+    at(N3).bind(lambda _: at(N3).wait()).run(interpreter)  # E: [call-arg]
 
 
 async def run_async(interpreter: AsyncInterpreter[Download | Delay]) -> None:
-    await at(N3).run_async(interpreter)  # E: [misc]
-    await at(N1).do(fetch).run_async(interpreter)  # E: [misc]
-    await at(N20).do(fetch).run_async(interpreter)  # E: [misc]
-    await (at(N3).wait() >> at(N2).wait()).run_async(interpreter)  # E: [misc]
+    await at(N3).run_async(interpreter)  # E: [call-arg]
+    await at(N1).do(fetch).run_async(interpreter)  # E: [call-arg]
+    await at(N20).do(fetch).run_async(interpreter)  # E: [call-arg]
+    await (at(N3).wait() >> at(N2).wait()).run_async(interpreter)  # E: [call-arg]

@@ -20,7 +20,7 @@ at(N3).vary(of_a_word)  # E: [arg-type]
 at(N3).vary(of_nothing)  # E: [arg-type]
 at(N3).vary(lambda rung: at(N3).retry(GetETag()))  # E: [arg-type] [return-value]
 at(N3).vary(lambda rung: rung)  # E: [arg-type] [return-value]
-at(N3).vary(lambda rung: GetETag()).backoff()  # E: [misc]
+at(N3).vary(lambda rung: GetETag()).backoff()  # E: [call-arg]
 at(N3).vary(lambda rung: GetETag()).vary(lambda rung: GetETag(), on=3)  # E: [arg-type]
 
 

@@ -1,1 +1,1 @@
-"""The experiments of the documents: each is one command, with a table and a picture."""
+"""The experiments: a package each, from the model to the table, the picture and the command."""

@@ -1,1 +1,1 @@
-"""The post's server and client for real: processes, sockets and signals, on loopback."""
+"""The server and the clients of the crash for real: processes, sockets and signals."""

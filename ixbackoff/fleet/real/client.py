@@ -1,10 +1,9 @@
-"""The post's clients on sockets: `python -m ixbackoff.fleet client`."""
+"""The clients of the crash, on sockets: `python -m ixbackoff.fleet client`."""
 
 from __future__ import annotations
 
 import asyncio
 import random
-import sys
 from argparse import Namespace
 from typing import NamedTuple
 
@@ -12,7 +11,7 @@ from ..._commandline import INTERRUPTED, Parser
 from ..._words.failures import ServerError, Transient
 from ..._words.vocabulary import Delay, Now
 from ...schedules.kinds import Schedule
-from ..experiments.post_client import Ask, asking, backoffs
+from ..experiments.crash.clients import Get, asking, backoffs
 from .descriptors import connections
 from .flags import PATH, STATUS, add_client, add_duration, add_host, add_port, checked_host
 
@@ -21,7 +20,7 @@ MOST_BYTES = 8192
 
 
 class Counts(NamedTuple):
-    """What came of requests: how many were answered, failed, and took too long.
+    """Counts of requests: answered, failed, and timed out.
 
     >>> Counts(5, 1, 0).since(Counts(2, 1, 0)).line(1.5)
     'OK: 2.00 req/sec, errors: 0.00 req/sec, timedout: 0.00 req/sec'
@@ -32,11 +31,11 @@ class Counts(NamedTuple):
     timed_out: int
 
     def since(self, before: Counts) -> Counts:
-        """The difference."""
+        """The counts since an earlier time."""
         return Counts(*(now - then for now, then in zip(self, before, strict=True)))
 
     def line(self, seconds: float) -> str:
-        """In words, per second."""
+        """The rates per second, in the words of the original."""
         ok, errors, timed_out = (count / seconds for count in self)
         return (
             f"OK: {ok:.2f} req/sec, errors: {errors:.2f} req/sec, timedout: {timed_out:.2f} req/sec"
@@ -60,20 +59,20 @@ class Clients:
 
     @property
     def counts(self) -> Counts:
-        """Until now."""
+        """The counts up to now."""
         return Counts(self.ok, self.errors, self.timed_out)
 
     async def run(self) -> None:
-        """Let them ask, until this is cancelled."""
+        """Run all clients until this is cancelled."""
         async with asyncio.TaskGroup() as group:
             for _ in range(self.number):
                 group.create_task(self.one())
 
     async def one(self) -> None:
-        """One client: it thinks, and asks until it is answered."""
+        """Run one client: it thinks, and asks until it is answered."""
         loop = asyncio.get_running_loop()
         interpreter = (
-            Ask.awaited_by(self.ask)
+            Get.awaited_by(self.ask)
             | Delay.awaited_by(lambda wait: asyncio.sleep(wait.seconds))
             | Now.handled_by(lambda _: loop.time())
         )
@@ -86,8 +85,8 @@ class Clients:
                     continue
                 break
 
-    async def ask(self, _: Ask) -> None:
-        """One request over a connection of its own."""
+    async def ask(self, _: Get) -> None:
+        """Send one request over a connection of its own."""
         writer: asyncio.StreamWriter | None = None
         try:
             reader, writer = await asyncio.open_connection(self.host, self.port)
@@ -110,7 +109,7 @@ class Clients:
 
 
 async def ask_for(words: Namespace) -> None:
-    """Let the clients ask for the time that the command line says."""
+    """Run the clients as long as the command line says."""
     clients = Clients(words, words.port)
     asking = asyncio.create_task(clients.run())
     loop = asyncio.get_running_loop()
@@ -128,14 +127,14 @@ async def ask_for(words: Namespace) -> None:
 
 
 def checked_clients(parser: Parser, words: Namespace) -> None:
-    """Whether the system lets them have so many connections."""
+    """Check that this process may have so many connections."""
     most = connections()
     if words.clients > most:
         parser.error(f"--clients {words.clients}: this process may have {most} connections")
 
 
 def parsed(arguments: list[str] | None) -> Namespace:
-    """The command line's words."""
+    """Read the command line."""
     parser = Parser(
         prog="python -m ixbackoff.fleet client",
         description="Many clients of one server. Each thinks for a while and asks, over a new "
@@ -154,7 +153,7 @@ def parsed(arguments: list[str] | None) -> Namespace:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Ask; the exit status."""
+    """Run the clients; the exit status."""
     try:
         asyncio.run(ask_for(parsed(arguments)))
     except KeyboardInterrupt:
@@ -162,7 +161,3 @@ def main(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:  # nobody reads what it prints
         return 1
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

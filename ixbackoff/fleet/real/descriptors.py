@@ -1,4 +1,4 @@
-"""How many connections a process may have, and who ends when its parent does."""
+"""Limits of the system on connections, and an end together with the parent process."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import resource
 import signal
 import sys
 
-SPARE = 64  # for everything that is no connection
+SPARE = 64  # descriptors for everything else
 ENOUGH = 65_536
 PR_SET_PDEATHSIG = 1
 
 
 def connections() -> int:
-    """How many connections this process may have now; its soft limit is raised to the hard one.
+    """The number of connections that this process may have; raises its soft limit.
 
     >>> connections() > 0
     True
@@ -30,7 +30,7 @@ def connections() -> int:
 def end_with(parent: int) -> bool:
     """Let the kernel end this process, stopped or not, when the process `parent` ends.
 
-    Linux has this; elsewhere nothing happens. The answer is whether `parent` is still there.
+    Only Linux can do that. Returns whether `parent` is still there.
     """
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""What the three command lines share: their flags, and how they read numbers."""
+"""The flags that the three command lines share."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from argparse import ArgumentParser, Namespace
 from ipaddress import ip_address
 
 from ..._commandline import Parser, number, whole
-from ..experiments.post_client import CLIENTS, THINK, TIMEOUT, WAIT, backoffs
-from ..post import PostServer
+from ..experiments.crash.clients import CLIENTS, THINK, TIMEOUT, WAIT, backoffs
+from ..slowing import SlowingServer
 
 HOST = "127.0.0.1"
 PORT = 8070
@@ -19,14 +19,14 @@ STATUS = "Exit status: 0 if it came to its end, 1 if not, 2 if the command is wr
 
 
 def add_port(parser: ArgumentParser) -> None:
-    """Where the server listens."""
+    """Add the flag of the server's port."""
     parser.add_argument(
         "--port", type=whole(0, 65_535), default=PORT, help="(default: %(default)s)"
     )
 
 
 def add_host(parser: ArgumentParser) -> None:
-    """On which machine: this one, unless told otherwise twice."""
+    """Add the flags of the host, which is this machine unless two flags say otherwise."""
     parser.add_argument("--host", default=HOST, help="(default: %(default)s)")
     parser.add_argument(
         "--beyond-loopback", action="store_true", help="the host may be another than loopback"
@@ -34,7 +34,7 @@ def add_host(parser: ArgumentParser) -> None:
 
 
 def checked_host(parser: Parser, words: Namespace) -> None:
-    """Refuse a host that is not this machine, unless that is meant."""
+    """Refuse a host that is not loopback, unless a flag allows it."""
     host: str = words.host
     try:
         loopback = host == "localhost" or ip_address(host).is_loopback
@@ -45,7 +45,7 @@ def checked_host(parser: Parser, words: Namespace) -> None:
 
 
 def add_duration(parser: ArgumentParser) -> None:
-    """When it ends by itself."""
+    """Add the flag of the duration."""
     parser.add_argument(
         "--seconds",
         type=number(0.1, DAY),
@@ -55,8 +55,8 @@ def add_duration(parser: ArgumentParser) -> None:
 
 
 def add_server(parser: ArgumentParser) -> None:
-    """The flags of the post's server."""
-    model = PostServer()
+    """Add the flags of the server."""
+    model = SlowingServer()
     server = parser.add_argument_group("the server")
     server.add_argument(
         "--limit",
@@ -94,7 +94,7 @@ def add_server(parser: ArgumentParser) -> None:
 
 
 def add_client(parser: ArgumentParser) -> None:
-    """The flags of the post's client."""
+    """Add the flags of the clients."""
     client = parser.add_argument_group("the clients")
     client.add_argument(
         "--clients",

@@ -1,4 +1,4 @@
-"""The server's process, from its start to its end, which comes in any case."""
+"""The server subprocess: started, watched, always ended."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ ENDS = 2.0  # and until it has ended, when it is asked to
 LISTENING = re.compile(r"listening on .*:(\d+)/")
 LINE = re.compile(r"concurrency: +(\d+), last delay: ([\d.a-z]+)")
 FLAGS = ("limit", "factor", "base", "backlog", "places")
-MARGIN = 60.0  # seconds that the server lives longer than the scenario, if nobody ends it
+MARGIN = 60.0  # seconds that the server outlives the storm, if nobody ends it
 
 
 class Died(Exception):
-    """The server has ended, or cannot be reached, in the middle of the scenario."""
+    """The server has ended, or cannot be reached, in the middle of a storm."""
 
 
 class NotStarted(Exception):
@@ -38,11 +38,11 @@ class NotStarted(Exception):
 
 
 class Told(NamedTuple):
-    """A line of the server.
+    """A line that the server printed.
 
     Attributes:
-        when: it was read, seconds of the event loop.
-        concurrency: requests in their places.
+        when: when it was read, seconds of the event loop.
+        concurrency: requests at once.
         delay: seconds that a request takes with so many.
     """
 
@@ -52,10 +52,10 @@ class Told(NamedTuple):
 
 
 class ServerProcess:
-    """A process that serves; made by `ServerProcess.started(...)`, ended by `end`.
+    """A server process; `ServerProcess.started(...)` makes it, and `end` ends it.
 
     Attributes:
-        port: where it listens.
+        port: the port on which it listens.
     """
 
     def __init__(self, process: asyncio.subprocess.Process, loud: bool) -> None:
@@ -68,17 +68,18 @@ class ServerProcess:
 
     @classmethod
     async def started(cls, words: Namespace, loud: bool = False) -> ServerProcess:
-        """A process that listens.
+        """Start a server process, and wait until it listens.
 
         Raises:
-            NotStarted: it does not; with what it said.
+            NotStarted: it does not listen; with what it said.
         """
         lives = words.steady + words.outage + words.watch + MARGIN
         flags = [f"--{name}={getattr(words, name)}" for name in FLAGS]
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
-            "ixbackoff.fleet.real.server",
+            "ixbackoff.fleet",
+            "server",
             f"--port={words.port}",
             f"--seconds={lives}",
             f"--parent={os.getpid()}",
@@ -118,7 +119,7 @@ class ServerProcess:
         self.reading = asyncio.create_task(self.read())
 
     async def complaint(self) -> str:
-        """What it said when it ended, if it has."""
+        """The text of its standard error, if it has ended."""
         await asyncio.wait([self.ended], timeout=ENDS)
         if self.process.stderr is None or self.process.returncode is None:
             return ""
@@ -138,7 +139,7 @@ class ServerProcess:
                 self.told.append(Told(now, int(found[1]), float(found[2])))
 
     def told_since(self, when: float) -> list[Told]:
-        """Its lines since then."""
+        """The lines that were read since then."""
         return [line for line in self.told if line.when >= when]
 
     def signal(self, number: signal.Signals) -> None:
@@ -160,7 +161,7 @@ class ServerProcess:
             raise self.died() from None
 
     async def lives(self, seconds: float) -> None:
-        """Wait so long, while it lives.
+        """Wait so many seconds, as long as it lives.
 
         Raises:
             Died: it has ended.
@@ -170,7 +171,7 @@ class ServerProcess:
             raise self.died()
 
     def died(self) -> Died:
-        """The error that says so."""
+        """The error which says that it has ended."""
         status = self.process.returncode
         how = f"exit status {status}" if status is None or status >= 0 else f"signal {-status}"
         return Died(f"The server, process {self.process.pid}, has ended by itself ({how}).")

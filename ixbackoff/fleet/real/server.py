@@ -1,4 +1,4 @@
-"""The post's server on a socket: `python -m ixbackoff.fleet server`."""
+"""The server of the crash, on a socket: `python -m ixbackoff.fleet server`."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from math import inf
 from pathlib import Path
 
 from ..._commandline import FAILED, INTERRUPTED, WRONG, Parser
-from ..post import PostServer
-from ..post_sleepers import Sleepers
+from ..sleepers import Sleepers
+from ..slowing import SlowingServer
 from .descriptors import connections, end_with
 from .flags import PATH, STATUS, add_duration, add_host, add_port, add_server, checked_host
 
 HEAD_END = b"\r\n\r\n"
 MOST_BYTES = 8192  # of a request
-SILENT = 10.0  # seconds until a connection has to have said what it wants
+SILENT = 10.0  # seconds in which a connection has to send its request
 
 
 def response(status: str, body: bytes) -> bytes:
-    """A whole answer.
+    """A whole HTTP response.
 
     >>> response("200 OK", b"ok").splitlines()[0]
     b'HTTP/1.1 200 OK'
@@ -64,28 +64,28 @@ class Connection(asyncio.Protocol):
             self.cut()
 
     def eof_received(self) -> None:
-        """The client has gone: the connection is closed, and its request keeps its place."""
+        """Close the connection, since the client has gone; its request keeps its place."""
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
         self.transport = None
         self.server.lost(self)
 
     def answer(self, whole: bytes) -> None:
-        """Answer, if anyone is there."""
+        """Send a response, if the client is still there."""
         if self.transport is not None and not self.transport.is_closing():
             self.transport.write(whole)
             self.transport.close()
 
     def cut(self) -> None:
-        """End it without an answer."""
+        """Close the connection without a response."""
         if self.transport is not None:
             self.transport.abort()
 
 
 class RealServer:
-    """What its connections share: the places, who sleeps in them, and one alarm for all."""
+    """The state that connections share: the sleeping requests, and one alarm for all."""
 
-    def __init__(self, model: PostServer, places: int, most: int) -> None:
+    def __init__(self, model: SlowingServer, places: int, most: int) -> None:
         self.sleepers = Sleepers[Connection](model.delay, model.tick)
         self.tick = model.tick
         self.places = places
@@ -98,7 +98,7 @@ class RealServer:
         self.handle: asyncio.TimerHandle | None = None
 
     def connected(self, connection: Connection) -> None:
-        """Somebody has come."""
+        """Take a new connection."""
         self.connections += 1
         connection.since = self.loop.time()
         self.silent[connection] = None
@@ -106,12 +106,12 @@ class RealServer:
             connection.cut()
 
     def lost(self, connection: Connection) -> None:
-        """A connection is over."""
+        """Forget a connection that is closed."""
         self.connections -= 1
         self.silent.pop(connection, None)
 
     def asked(self, connection: Connection, well: bool) -> None:
-        """A connection has said what it wants."""
+        """Take the request of a connection."""
         self.silent.pop(connection, None)
         self.any = True
         now = self.loop.time()
@@ -125,7 +125,7 @@ class RealServer:
         self.look_later()
 
     def end(self, now: float) -> None:
-        """Answer what is older than the delay."""
+        """Answer the requests that are older than the delay."""
         if now > self.alarm + self.tick:  # the process was stopped, or had no time
             self.sleepers.overslept(self.alarm, now)
         for connection in self.sleepers.ended(now):
@@ -142,19 +142,19 @@ class RealServer:
         self.handle = None if when == inf else self.loop.call_at(when, self.look)
 
     def look(self) -> None:
-        """The alarm."""
+        """Answer what is due, and set the alarm again."""
         self.end(self.loop.time())
         self.look_later()
 
     def line(self) -> str:
-        """What is printed once a second."""
+        """The line that is printed once a second."""
         now = datetime.now()
         delay = f"{self.sleepers.delay:.9f} s" if self.any else "0"
         time = f"{now:%b %d %H:%M:%S}.{now.microsecond // 1000:03d}"
         return f"{time}: concurrency: {len(self.sleepers):4d}, last delay: {delay}"
 
     async def tell(self) -> None:
-        """Print the line once a second, and end connections that say nothing."""
+        """Print the line once a second, and close connections that send nothing."""
         while True:
             print(self.line(), flush=True)
             await asyncio.sleep(1.0)
@@ -164,9 +164,9 @@ class RealServer:
 
 
 async def serve(words: Namespace) -> None:
-    """Serve for the time that the command line says."""
+    """Serve as long as the command line says."""
     loop = asyncio.get_running_loop()
-    model = PostServer(words.limit, words.base, words.factor, backlog=words.backlog)
+    model = SlowingServer(words.limit, words.base, words.factor, backlog=words.backlog)
     real = RealServer(model, words.places, connections())
     listening = await loop.create_server(
         lambda: Connection(real), words.host, words.port, backlog=words.backlog
@@ -183,7 +183,7 @@ async def serve(words: Namespace) -> None:
 
 
 def somaxconn() -> int:
-    """The longest accept queue that this kernel gives.
+    """The longest accept queue that this kernel allows.
 
     >>> somaxconn() > 0
     True
@@ -195,7 +195,7 @@ def somaxconn() -> int:
 
 
 def parsed(arguments: list[str] | None) -> Namespace:
-    """The command line's words."""
+    """Read the command line."""
     parser = Parser(
         prog="python -m ixbackoff.fleet server",
         description="A server that gets slower the more it has to do: up to --limit requests at "
@@ -230,7 +230,3 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"Cannot listen on {words.host}:{words.port}: {told}.", file=sys.stderr)
         return WRONG
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,4 +1,4 @@
-"""The post's crash for real, from start to verdict: `python -m ixbackoff.fleet storm`."""
+"""The crash for real, from start to verdict: `python -m ixbackoff.fleet storm`."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..._commandline import FAILED, INTERRUPTED, Parser, whole
-from ..experiments.crash import OUTAGE, STEADY, WARM, WATCH
-from ..experiments.post_verdicts import recovers
+from ..experiments.crash.model import OUTAGE, STEADY, WARM, WATCH
+from ..experiments.crash.verdicts import recovers
 from .client import Clients, Counts, checked_clients
 from .flags import DAY, HOST, STATUS, add_client, add_port, add_server
 from .processes import Died, NotStarted, ServerProcess, Told
 
 
 class Storm(NamedTuple):
-    """What was measured.
+    """The measurements of a storm.
 
     Attributes:
         steady: requests that were answered per second, before the outage.
         rate: requests that took too long per second, in the last seconds of the outage.
-        after: what the server told one second after SIGCONT.
-        offset: how long after SIGCONT it really was.
-        most: the largest concurrency that it told after SIGCONT.
+        after: the server's line one second after SIGCONT.
+        offset: the seconds after SIGCONT at which that line really came.
+        most: the largest concurrency in its lines after SIGCONT.
         well: requests that were answered in each second after SIGCONT.
         recovers: whether nearly all requests were answered at the end.
     """
@@ -39,7 +39,7 @@ class Storm(NamedTuple):
     recovers: bool
 
     def lines(self) -> list[str]:
-        """In words."""
+        """The measurements in words."""
         verdict = "it recovers" if self.recovers else "it does not recover"
         return [
             f"steady: {self.steady:.1f} req/sec",
@@ -52,7 +52,7 @@ class Storm(NamedTuple):
 
 
 class Scenario:
-    """The scenario, while it runs."""
+    """A storm while it runs."""
 
     def __init__(self, words: Namespace, server: ServerProcess) -> None:
         self.words = words
@@ -62,7 +62,7 @@ class Scenario:
         self.asking = asyncio.create_task(self.clients.run())
 
     async def run(self) -> Storm:
-        """Steady state, stop, go on, watch."""
+        """Run the steady state, the outage and the time after it."""
         words, server = self.words, self.server
         try:
             print(f"server: process {server.number}; steady for {words.steady} s", flush=True)
@@ -80,7 +80,7 @@ class Scenario:
         return measured(steady, outage, watched, server.told_since(resumed), resumed)
 
     async def seconds(self, length: int) -> list[Counts]:
-        """What comes of the requests, second by second; the client's line every 5 s.
+        """Count requests second by second, and print the client's line every 5 s.
 
         Raises:
             Died: the server has ended.
@@ -108,7 +108,7 @@ def measured(
     told: Sequence[Told],
     resumed: float,
 ) -> Storm:
-    """What the seconds and the server's lines come to.
+    """Make the measurements of the counts and the server's lines.
 
     Raises:
         Died: the server told nothing after it was to go on.
@@ -131,7 +131,7 @@ def measured(
 
 
 def mean(numbers: Sequence[int]) -> float:
-    """0 without any.
+    """The mean; 0 without any numbers.
 
     >>> mean([1, 2])
     1.5
@@ -140,7 +140,7 @@ def mean(numbers: Sequence[int]) -> float:
 
 
 async def stormed(words: Namespace) -> Storm:
-    """The whole scenario; the server's process is ended in any case."""
+    """Run the whole storm; the server's process always ends."""
     task = asyncio.current_task()
     if task is not None:
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
@@ -152,12 +152,12 @@ async def stormed(words: Namespace) -> Storm:
 
 
 def parsed(arguments: list[str] | None) -> Namespace:
-    """The command line's words."""
+    """Read the command line."""
     parser = Parser(
         prog="python -m ixbackoff.fleet storm",
         description="The crash of the post, for real: a server process and many clients on "
         "loopback; the server is stopped with SIGSTOP, goes on with SIGCONT, and is watched.",
-        epilog=STATUS + " Whether the server recovers is printed, it is no part of the status.",
+        epilog=STATUS + " Whether the server recovers is printed, and does not change the status.",
     )
     add_port(parser)
     for name, seconds, what in (
@@ -182,7 +182,7 @@ def parsed(arguments: list[str] | None) -> Namespace:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The whole scenario; the exit status."""
+    """Run the whole storm; the exit status."""
     words = parsed(arguments)
     try:
         storm = asyncio.run(stormed(words))
@@ -200,7 +200,3 @@ def main(arguments: list[str] | None = None) -> int:
         return FAILED
     print(*storm.lines(), sep="\n")
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,0 +1,148 @@
+"""The retries of simulated clients that run `at(rung).retry(effect)`, without a stream of commands.
+
+`ixbackoff._meaning.descents` has the meaning of a retry, here as everywhere. A law says that such a
+client does, event by event, what the program's stream does.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, Final, Protocol
+
+from .._limits.nesting import check_begun
+from .._meaning.chains import Ladder
+from .._meaning.descents import After, begins, descents, shortening
+from .._meaning.runs import noted
+from .._words.commands import Misuse
+from .._words.vocabulary import delay
+from ..schedules.kinds import Timing
+from .endless import EndlessDescent
+from .environments import Done, Environment, Running
+from .traces import Happened
+from .tries import Tried
+
+
+class RunLog:
+    """The waits of one run, for the trace and for the note of its last failure.
+
+    Attributes:
+        wait: the present one.
+    """
+
+    __slots__ = ("_count", "_seconds", "_top", "wait")
+
+    def __init__(self, top: int) -> None:
+        self._top = top
+        self._count = 0
+        self._seconds = 0.0
+        self.wait: Happened | None = None
+
+    def begin_wait(
+        self, client: int, now: float, seconds: float, rung: int | None, failure: Any
+    ) -> None:
+        """Note a wait, on the rung that is next, or on another one."""
+        wait = delay(seconds, self._top - self._count if rung is None else rung, failure)
+        self.wait = Happened(now, client, wait, None, None)
+        self._count += 1
+        self._seconds += seconds
+
+    def end_wait(self, trace: list[Happened]) -> None:
+        """Add the wait to the trace, if there was one: it is over."""
+        if self.wait is not None:
+            trace.append(self.wait)
+            self.wait = None
+
+    def end(self, failure: BaseException | None) -> None:
+        """Note on the last failure of a run what was done about it."""
+        if failure is not None:
+            noted(failure, self._count + 1, self._count, self._seconds)
+
+
+class Trying(Running, Protocol):
+    """A client that tries an effect.
+
+    Attributes:
+        begun: when the present try began, or the one before the present wait.
+        after: the waits of this run of the program, from its first failure on.
+        log: the waits of this run, for the trace; `None` without one.
+    """
+
+    begun: float
+    after: After | None
+    log: RunLog | None
+
+
+class Retrying(ABC):
+    """The state that all clients of one program share.
+
+    Attributes:
+        done: called at each end of the program.
+        descent: begins the waits of one run of it.
+    """
+
+    def __init__(
+        self,
+        environment: Environment,
+        program: Ladder,
+        tried: Tried,
+        timing: Timing,
+        persistent: bool,
+        done: Done,
+    ) -> None:
+        check_begun(program)
+        self.events: Final = environment.events
+        self.trace: Final = environment.trace
+        self.from_start: Final = timing.from_start
+        self.top: Final = program.start
+        self.done: Final = done
+        self.descent: Callable[[], After]
+        shortens, chance = shortening(timing), environment.events.random
+        if persistent:
+            self.descent = lambda: EndlessDescent(
+                program.start, tried.chosen, timing, chance, shortens
+            )
+        else:
+            begin = begins(timing, program.start, chance, checked=False)
+            self.descent = descents(program.start, (), tried.chosen, begin, shortens=shortens)
+
+    @abstractmethod
+    def client(self, number: int) -> Running:
+        """Make one of them."""
+
+    def log(self) -> RunLog | None:
+        """Begin the log of a run, if there is a trace."""
+        return None if self.trace is None else RunLog(self.top)
+
+    def end_try(self, client: Trying, value: Any, failure: BaseException | None) -> None:
+        """Have a client wait and try again, or tell that its program has ended."""
+        if failure is not None:
+            failure.__traceback__ = None  # or frames in it would keep the clients alive
+            if isinstance(failure, Misuse):
+                raise failure
+            try:
+                if client.after is None:
+                    client.after = self.descent()
+                seconds = client.after(failure)
+                if seconds is not None:
+                    self._wait(client, seconds, failure)
+                    return
+            except Exception as error:
+                failure = error
+                failure.__traceback__ = None
+        client.after = None
+        if client.log is not None:
+            client.log.end(failure)
+            client.log = self.log()
+        self.done(client, value, failure)
+
+    def _wait(self, client: Trying, seconds: float, failure: BaseException) -> None:
+        events = self.events
+        if client.log is not None:
+            after = client.after
+            rung = after.rung if isinstance(after, EndlessDescent) else None
+            client.log.begin_wait(client.number, events.now, seconds, rung, failure)
+        if self.from_start:
+            events.at(max(events.now, client.begun + seconds), client.__class__.begin, client)
+        else:
+            events.after(seconds, client.__class__.begin, client)

@@ -1,0 +1,1 @@
+"""Readers fetch files from three servers, one of which never answers."""

@@ -1,0 +1,37 @@
+"""The files that were read, over time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+from pathlib import Path
+
+from ...drawing import drawing
+from ..styles import INCHES, STYLES
+from .model import Reading
+
+
+def draw(readings: Sequence[Reading], folder: Path) -> list[Path]:
+    """Draw the files that were read, over time.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from ixbackoff.fleet.experiments.blackhole.model import black_hole
+    >>> with TemporaryDirectory() as folder:
+    ...     files = draw(black_hole(seconds=30), Path(folder))
+    >>> [file.name for file in files]
+    ['blackhole.png', 'blackhole.svg']
+
+    Raises:
+        ImportError: matplotlib is missing; with what to install.
+        OSError: the folder cannot be written to.
+    """
+    with drawing(folder, "blackhole", INCHES) as (figure, files):
+        axes = figure.add_subplot()
+        for one in readings:
+            reads = [0, *accumulate(second.well for second in one.outcome.seconds)]
+            axes.plot(range(len(reads)), reads, color=STYLES[one.kind]["color"], label=one.kind)
+        axes.set_xlabel("seconds")
+        axes.set_ylabel("files that were read")
+        axes.grid(visible=True, alpha=0.3)
+        axes.legend()
+    return files

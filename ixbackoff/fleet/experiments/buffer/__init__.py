@@ -1,0 +1,1 @@
+"""Producers write to a disk that gets full, faster than its files are consumed."""

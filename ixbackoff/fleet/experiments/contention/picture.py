@@ -1,0 +1,46 @@
+"""Calls and times, over the number of clients."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ...drawing import drawing
+from .model import Contention
+
+INCHES = (10.0, 4.5)
+
+
+def draw(results: Sequence[Contention], folder: Path) -> list[Path]:
+    """Draw each variant; return the files.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from ixbackoff.fleet.experiments.contention.model import contention
+    >>> with TemporaryDirectory() as folder:
+    ...     files = draw(contention([1, 2], trials=1), Path(folder))
+    >>> [file.name for file in files]
+    ['contention.png', 'contention.svg']
+
+    Args:
+        results: the results of `contention`.
+        folder: the folder of the files; it is made if it is missing.
+
+    Raises:
+        ImportError: matplotlib is missing; with what to install.
+        OSError: the folder cannot be written to.
+    """
+    with drawing(folder, "contention", INCHES) as (figure, files):
+        calls, times = figure.subplots(1, 2)
+        for name in dict.fromkeys(one.name for one in results):
+            some = [one for one in results if one.name == name]
+            many = [one.clients for one in some]
+            calls.plot(many, [one.calls for one in some], "o-", label=name)
+            times.plot(many, [one.seconds for one in some], "o-", label=name)
+        for axes in calls, times:
+            axes.set_xlabel("clients")
+            axes.grid(visible=True, alpha=0.3)
+        calls.set_ylabel("calls")
+        times.set_ylabel("seconds until all are done")
+        times.set_yscale("log")
+        calls.legend()
+    return files

@@ -1,0 +1,26 @@
+"""The crashes, as text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .model import Crash
+
+HEAD = "queue  backoff      steady/s  timeouts/s  after 1 s    most   end/s  recovers"
+
+
+def table(crashes: Sequence[Crash]) -> str:
+    """A table of the results of `crash`.
+
+    >>> print(table([]))
+    queue  backoff      steady/s  timeouts/s  after 1 s    most   end/s  recovers
+    """
+    return "\n".join([HEAD, *map(row, crashes)])
+
+
+def row(one: Crash) -> str:
+    """A line of the table."""
+    return (
+        f"{one.backlog:5}  {one.way:11}  {one.steady:8.1f}  {one.rate:10.1f}  {one.after:9}  "
+        f"{one.most:6}  {one.last:6.1f}  {'yes' if one.recovers else 'no'}"
+    )

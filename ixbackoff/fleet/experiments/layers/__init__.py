@@ -1,0 +1,1 @@
+"""Retries in nested layers multiply; one layer with a budget does not."""

@@ -1,0 +1,1 @@
+"""Clients notice that an outage is over, later than it is."""

@@ -1,0 +1,1 @@
+"""Submitters of jobs share the file descriptors of one machine."""

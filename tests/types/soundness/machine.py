@@ -1,0 +1,182 @@
+"""Plays a program as the table of meanings says, with integers only and without the library."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+from typing import NamedTuple, TypeAlias
+
+from .arithmetic import (
+    DESCENDING,
+    ENDING,
+    ON,
+    WHEN_WELL,
+    IllFormed,
+    Nested,
+    Piece,
+    Place,
+    Step,
+    along,
+)
+
+
+class Failure(NamedTuple):
+    """How a command fails.
+
+    Attributes:
+        kind: the name of the exception.
+        seconds: for how long the service asks to be left alone.
+    """
+
+    kind: str
+    seconds: float = 0.0
+
+
+Script: TypeAlias = Callable[[int], Failure | None]
+"""How the n-th command of a run fails; `None` if it does not."""
+
+FAILURES = (None, Failure("Throttled"), Failure("Throttled", 5.0), Failure("KeyError"))
+
+
+def mixture(seed: int, *weights: int) -> Script:
+    """Outcomes at random, with these weights for each of `FAILURES`."""
+    outcomes = Random(seed).choices(FAILURES, weights, k=997)  # noqa: S311
+    return lambda n: outcomes[n % len(outcomes)]
+
+
+SCRIPTS: dict[str, Script] = {
+    "all are well": lambda n: None,
+    "all fail": lambda n: Failure("Throttled"),
+    "some fail": mixture(1, 1, 1, 0, 0),
+    "some ask to be left alone": mixture(2, 1, 1, 2, 0),
+    "some fail otherwise": mixture(3, 2, 2, 0, 1),
+    "some fail, later others": mixture(4, 1, 2, 0, 0),
+}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run came to.
+
+    Attributes:
+        failure: the name of the exception that it raised; "" if it was well.
+        calls: how many commands were issued, without the waits.
+        waits: the seconds of each wait.
+    """
+
+    failure: str
+    calls: int
+    waits: list[float]
+
+
+class Machine:
+    """One run of a program.
+
+    Where a function was passed over, nobody knows where its program would have ended: from then on
+    `rung` is the highest that it can be (`sure` is false), until a program says where it starts.
+
+    Attributes:
+        tries: how often each step, by its identity, has tried its effect.
+        entered: the pieces that functions made, by their identity.
+        trusted: whether it came to something wrong that no run can tell from what is right: a
+            piece that starts below an unsure rung, or a failure that `on=Exception` recovers from.
+    """
+
+    def __init__(self, top: int, script: Script) -> None:
+        self.top = self.rung = top
+        self.sure = True
+        self.failed: Failure | None = None
+        self.calls = 0
+        self.tries: Counter[int] = Counter()
+        self.waits: list[float] = []
+        self.script = script
+        self.entered: set[int] = set()
+        self.trusted = False
+
+    def outcome(self, piece: Piece) -> Outcome:
+        """Play it from its start to its end.
+
+        Raises:
+            IllFormed: it comes to a step that cannot be, or to an end that is not the last rung.
+        """
+        self.play(piece.steps)
+        if self.rung and self.sure and self.failed is None:
+            raise IllFormed
+        return Outcome("" if self.failed is None else self.failed.kind, self.calls, self.waits)
+
+    def play(self, steps: tuple[Step, ...]) -> None:
+        for step in steps:
+            if step.kind in ("do", "then"):
+                if self.failed is None:
+                    self.perform(step, 0)
+            elif step.kind == "or_else":
+                if self.chosen(step):
+                    self.perform(step, 0)
+            elif step.kind in DESCENDING:
+                well = step.kind == "wait" and self.failed is None
+                self.descend(well or (step.kind == "backoff" and self.chosen(step)))
+            elif step.kind in ENDING:
+                self.end(step)
+            elif step.kind in ("inline", "generic"):
+                assert step.piece is not None
+                self.play(step.piece.steps * step.times)
+            elif step.piece is not None:
+                self.join(step, step.piece)
+
+    def chosen(self, step: Step) -> bool:
+        """Whether there is a failure that the step is for."""
+        return self.failed is not None and self.failed.kind in ON[step.on]
+
+    def perform(self, step: Step, done: int) -> int:
+        """Issue the commands of an effect but the first `done`; how many have succeeded."""
+        self.tries[id(step)] += 1
+        if step.piece is not None:
+            self.entered.add(id(step.piece))
+            if not step.late or step.kind in ("then", "vary"):
+                raise Nested
+            # `yield from` a program is an ordinary failure, which `on=Exception` recovers from.
+            self.failed = Failure("TypeError")
+            self.trusted = True
+            return done
+        self.failed = None
+        for number in range(done, step.commands):
+            self.calls += 1
+            self.failed = self.script(self.calls - 1)
+            if self.failed is not None:
+                return number
+        return step.commands
+
+    def descend(self, waits: bool) -> None:
+        if self.rung == 0:
+            raise IllFormed
+        if waits:
+            asked = 0.0 if self.failed is None else self.failed.seconds
+            self.waits.append(max(2.0 ** (self.top - self.rung), asked, *self.waits[-1:]))
+        self.rung -= 1
+
+    def end(self, step: Step) -> None:
+        if step.kind != "give_up" and self.failed is None:
+            done = self.perform(step, 0)
+            while self.chosen(step) and self.rung:
+                self.descend(True)
+                done = self.perform(step, done if step.kind == "resume" else 0)
+        self.rung, self.sure = 0, True
+
+    def join(self, step: Step, piece: Piece) -> None:
+        taken = self.failed is None if step.kind in WHEN_WELL else self.chosen(step)
+        if taken or not step.late:
+            if piece.start > self.rung or (self.sure and piece.start < self.rung):
+                raise IllFormed
+            self.trusted |= piece.start < self.rung
+            self.rung, self.sure = piece.start, True
+        place = Place(self.rung, known=False)
+        if taken or not step.late:
+            place = along(piece.steps, Place(piece.start, known=True))
+        if taken:
+            self.entered.add(id(piece))
+            self.failed = None
+            self.play(piece.steps)
+        else:
+            self.rung, self.sure = place.highest, place.known
