@@ -264,6 +264,13 @@ def unawaited(answer: Any, command: Command[Any]) -> Misuse:
     )
 
 
+def stopped(error: BaseException) -> RuntimeError:
+    """What a handler's `StopIteration` becomes: a generator would take it for its end."""
+    made = RuntimeError(f"{error!r} was raised by a handler: for generators it means the end")
+    made.__cause__ = error
+    return made
+
+
 def _described(interpreter: Interpreter[Any] | AsyncInterpreter[Any]) -> str:
     kinds = ", ".join(kind.__name__ for kind in interpreter._handlers)
     return f"<{interpreter.__class__.__name__} of {kinds}>"
