@@ -109,8 +109,9 @@ class Loop:
         self._last: Try | None = None
 
     def __del__(self) -> None:
-        if self._last is not None:  # Ctrl-C may have come between the block and its end
-            self._last.leave()
+        last: Try | None = getattr(self, "_last", None)  # Ctrl-C may have come before there was one
+        if last is not None:  # or between the block and its end
+            last.leave()
 
     def _next(self) -> Try:
         self._number += 1

@@ -11,10 +11,9 @@ from typing import Any
 
 from .._limits.nesting import HERE, RUNNING, Mark, begins, check_alone
 from .._meaning.runs import noted
-from .._running.loops import stopped
 from .._running.sleeping import LONGEST_SLEEP, awaitable, blocking, listener, log
 from .._words.calls import call, call_async
-from .._words.commands import is_coroutine_function
+from .._words.commands import is_coroutine_function, stopped
 from .._words.vocabulary import INFO, delay
 from .answering import OTHERS, interpreter, interpreter_async
 from .functions import check_function, no_coroutine_function
@@ -103,7 +102,8 @@ def caller_async(backoff: Any, function: Any) -> Any:
                 while True:
                     try:
                         mine[0] = waits
-                        return await (function(*args, **kwargs) if kwargs else function(*args))
+                        answer = await (function(*args, **kwargs) if kwargs else function(*args))
+                        return answer  # noqa: RET504, TRY300  in one line, it would leave the `try` early
                     except Exception as failure:
                         if after is None:
                             after, wanted, sleep = descent(), listener(), awaitable()

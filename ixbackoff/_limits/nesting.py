@@ -93,7 +93,11 @@ def check_begun(program: object) -> None:
     Raises:
         Misuse: it would be.
     """
-    if RUNNING.get()[0] is not None and getattr(program, "waits", False) is not False:
+    if getattr(program, "waits", False) is False:
+        return
+    last = HERE.last
+    here = last[0][0] is not None or last[1]
+    if RUNNING.get()[0] is not None or (here and runs_around()):
         raise multiplied()
 
 

@@ -8,7 +8,7 @@ from math import isfinite
 from typing import Any, TypeAlias
 
 from .._words.commands import Misuse
-from .._words.failures import On, Predicate, Transient, asked_for, predicate
+from .._words.failures import On, Predicate, Transient, asked_for, choices, predicate
 from .._words.nat import DEEPEST, ENDLESS
 from ..schedules.algebra import Schedule, steady
 from ..schedules.timings import Chance, Timing, Waits, usable
@@ -133,12 +133,9 @@ def shortening(timing: Timing) -> bool:
 
 
 def kinds_and_predicate(on: On) -> tuple[Kinds, Predicate]:
-    """The kinds of failures that are chosen by their kind alone, and what else chooses one."""
-    chosen = predicate(on)
-    given: Any = on
-    kinds: tuple[type, ...] = (
-        given if isinstance(on, tuple) else (given,) if isinstance(on, type) else ()
-    )
-    if not kinds or any(issubclass(Misuse, kind) or issubclass(kind, Misuse) for kind in kinds):
+    """The failures that are chosen by their class alone, and the predicate for all others."""
+    kinds, predicates = choices(on)
+    if predicates or any(issubclass(Misuse, kind) or issubclass(kind, Misuse) for kind in kinds):
+        chosen = predicate(on)
         return (), lambda failure: not isinstance(failure, Misuse) and chosen(failure)
-    return given, lambda _: False
+    return kinds[0] if len(kinds) == 1 else kinds, lambda _: False

@@ -7,7 +7,7 @@ from types import CoroutineType
 from typing import Any, TypeAlias
 
 from .._limits.deadlines import Expired, timely
-from .._words.commands import Handlers, Misuse, Stream, unawaited
+from .._words.commands import Handlers, Misuse, Stream, stopped, unawaited
 from .._words.vocabulary import CLOCK, Delay
 from .chains import Chain, Ladder
 from .runs import InAttempt, Run
@@ -97,6 +97,8 @@ def driven(
                         close([*callers, task])
                         callers.clear()
                         raise
+                    except StopIteration as error:
+                        request = throw(stopped(error))
                     except BaseException as error:
                         if isinstance(error, Expired):
                             run.expire(error)

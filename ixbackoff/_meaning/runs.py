@@ -8,12 +8,11 @@ from typing import Any
 
 from .._limits.deadlines import NOTE, Expired, Limit
 from .._words.commands import Misuse
-from .._words.failures import Predicate
 from .._words.nat import DEEPEST, ENDLESS, name_of
 from .._words.vocabulary import Delay, delay
 from ..schedules.timings import Chance, Timing, Waits
 from .chains import Chain, Ladder, Position, Step, check_start
-from .descents import After, Kinds, descents, drawn, shortening
+from .descents import After, descents, drawn, shortening
 
 TRIES = f"{NOTE} attempts made:"
 
@@ -101,23 +100,23 @@ class Run:
         """How many waits are left: on a ladder without end as on the deepest one, and then 1."""
         return max(DEEPEST - self.waits, 1) if self.rung == ENDLESS else self.rung
 
-    def descend(self, step: Step) -> None:
-        """Go down as far as the step does, whether it is taken or passed over."""
+    def descend(self, step: Step) -> tuple[int, bool]:
+        """Go down as far as the step does, taken or passed over; where the run stood, if surely."""
+        stood = self.rung, self.sure
         if not self.sure and step.start is not None:
             self.rung, self.sure = min(self.rung, step.start), True
         below = step.below(self.rung if self.sure else None)
         self.sure = below is not None
         self.rung = step.bound(self.rung) if below is None else min(below, self.rung)
+        return stood
 
     def go_down(self) -> None:
         """Go one rung down inside a retry."""
         if self.rung not in (0, ENDLESS):
             self.rung -= 1
 
-    def entered(self, step: Any, given: Any) -> Ladder:
-        """The program that a `bind` goes on with, if it starts where the run stands."""
-        rung, sure = self.rung, self.sure
-        self.descend(step)
+    def entered(self, step: Any, given: Any, rung: int, sure: bool) -> Ladder:
+        """The program that a `bind` goes on with, if it starts where the run stood before it."""
         program: object = step.function(given)
         if not isinstance(program, Ladder):
             raise Misuse(
@@ -138,10 +137,10 @@ class Run:
         if end is not None and not self.sure:
             self.rung, self.sure = min(self.rung, end), True
 
-    def descent(self, rung: int, kinds: Kinds = (), chosen: Predicate = bool) -> After:
-        """The function that gives the seconds after failures, from this rung down."""
+    def descent(self, rung: int) -> After:
+        """The function that gives the seconds after failures that are chosen, from this rung."""
         k, shortens = self.top - rung, shortening(self.timing)
-        return descents(rung, kinds, chosen, self.begin, k, self.shortest, shortens)()
+        return descents(rung, object, bool, self.begin, k, self.shortest, shortens)()
 
     def begin(self) -> Waits:
         """The waits of the run, which are begun once."""

@@ -198,7 +198,7 @@ def bind(step: Bind, run: Run, value: Any) -> Asked:
     >>> list(unroll(at(N1).bind(lambda _: at(N1).wait())))
     [Delay(seconds=1.0, rung=1)]
     """
-    return joined(step, run, value)
+    return joined(step, run, value, *run.descend(step))
 
 
 def or_bind(step: OrBind, run: Run, failure: Exception) -> Asked:
@@ -209,7 +209,8 @@ def or_bind(step: OrBind, run: Run, failure: Exception) -> Asked:
     >>> next(stream), stream.throw(NotReady())
     (Log(message='one', level=20), Log(message='other', level=20))
     """
-    return joined(step, run, failure) if step.chosen(failure) else passed_over(step, run, failure)
+    stood = run.descend(step)  # also when its predicate breaks
+    return joined(step, run, failure, *stood) if step.chosen(failure) else None
 
 
 def wait(step: Wait, run: Run, value: Any) -> Asked:
@@ -219,7 +220,8 @@ def wait(step: Wait, run: Run, value: Any) -> Asked:
     >>> list(unroll(at(N2).wait().wait()))
     [Delay(seconds=1.0, rung=2), Delay(seconds=2.0, rung=1)]
     """
-    return Enter(waited(step, run, None, value))
+    rung, _ = run.descend(step)
+    return Enter(waited(rung, run, None, value))
 
 
 def backoff(step: Backoff, run: Run, failure: Exception) -> Asked:
@@ -230,9 +232,8 @@ def backoff(step: Backoff, run: Run, failure: Exception) -> Asked:
     >>> next(stream), stream.throw(NotReady())
     (Log(message='one', level=20), Delay(seconds=1.0, rung=1))
     """
-    if not step.chosen(failure):
-        return passed_over(step, run, failure)
-    return Enter(waited(step, run, failure, None))
+    rung, _ = run.descend(step)  # also when its predicate breaks
+    return Enter(waited(rung, run, failure, None)) if step.chosen(failure) else None
 
 
 def retry(step: Retry, run: Run, _: Any) -> Asked:
@@ -342,9 +343,9 @@ def performed(effect: Any, place: Place) -> Asked:
     return effect if issubclass(kind, Command) else Enter(fresh(iter(effect), kind))
 
 
-def joined(step: Bind | OrBind, run: Run, given: Any) -> Enter:
+def joined(step: Bind | OrBind, run: Run, given: Any, rung: int, sure: bool) -> Enter:
     """Enter the program that a function makes; if its end is known, the run is there then."""
-    program = run.entered(step, given)
+    program = run.entered(step, given, rung, sure)
     task = chained(program, run)
     return Enter(task if step.end is None or program.end is not None else ending(task, run, step))
 
@@ -357,12 +358,10 @@ def ending(task: Task, run: Run, step: Bind | OrBind) -> Task:
         run.left(step.end)
 
 
-def waited(step: Step, run: Run, failure: Exception | None, value: Any) -> Task:
-    """Wait, and be what it was: well with a value, or failed."""
+def waited(rung: int, run: Run, failure: Exception | None, value: Any) -> Task:
+    """Wait on a rung, and be what it was: well with a value, or failed."""
     try:
-        rung, number = run.rung, run.number
-        run.descend(step)
-        yield from run.pause(number, run.descent(rung, object), failure)
+        yield from run.pause(rung, run.descent(rung), failure)
         if failure is not None:
             raise failure
         return value
@@ -380,13 +379,14 @@ def retried(effect_on: Callable[[int], Any], chosen: Predicate, run: Run) -> Tas
             try:
                 return (yield performed(effect_on(number), run))
             except Exception as error:
-                if not run.recoverable(error):
+                if not run.recoverable(error) or (run.rung and not chosen(error)):
                     raise
                 failure = error
-            after = after or run.descent(run.rung, (), chosen)
+            after = after or run.descent(run.rung)
             run.go_down()
             if not (yield from run.pause(number, after, failure)):
                 raise failure
+            failure = None  # nothing keeps it, and all that it knows of, for another try
     finally:
         failure = None
         run.rung, run.sure = 0, True

@@ -21,6 +21,7 @@ from .._words.commands import (
     Misuse,
     Stream,
     inherited,
+    stopped,
     unawaited,
 )
 from .._words.nat import name_of
@@ -81,7 +82,8 @@ async def alone_async(stream: Stream, handlers: Handlers) -> Any:
     try:
         try:
             begin(mine, stream, awaits=True)
-            return await answered_async(stream, handlers)
+            answer = await answered_async(stream, handlers)
+            return answer  # noqa: RET504  in one line, it would leave the `try` early
         finally:
             end(mine)
     finally:
@@ -159,11 +161,12 @@ def answering(
             except BaseException as error:
                 command = throw(error)
             else:
+                command = None  # a wait holds its failure, and that one all that it knows of
                 command = send(answer)
     except StopIteration as end:
         return end.value
     finally:
-        command = None  # a wait holds its failure, whose traceback holds this frame
+        command = None
 
 
 def answered(stream: Stream, handlers: Handlers) -> Any:
@@ -190,6 +193,7 @@ async def answered_async(stream: Stream, handlers: Handlers) -> Any:
     answer: Any = None
     failure: BaseException | None = None
     command: Command[Any] | None = None
+    awaited: Any = None
     stopping = False
     try:
         while True:
@@ -204,6 +208,7 @@ async def answered_async(stream: Stream, handlers: Handlers) -> Any:
                     limit = time_limit()
                     awaited = handler(command)
                     answer = await (awaited if limit is None else with_timeout(limit, awaited))
+                command = awaited = None
             except GeneratorExit:
                 run.close()
                 raise
@@ -214,13 +219,6 @@ async def answered_async(stream: Stream, handlers: Handlers) -> Any:
         return end.value
     finally:
         failure = command = None
-
-
-def stopped(error: BaseException) -> RuntimeError:
-    """Make a `RuntimeError` of a handler's `StopIteration`, which would end a generator."""
-    made = RuntimeError(f"{error!r} was raised by a handler: for generators it means the end")
-    made.__cause__ = error
-    return made
 
 
 def handler_of(handlers: Handlers, command: Command[Any], together: Any) -> Any:

@@ -382,6 +382,13 @@ def unawaited(answer: Any, command: Command[Any]) -> Misuse:
     )
 
 
+def stopped(error: BaseException) -> RuntimeError:
+    """Make a `RuntimeError` of a handler's `StopIteration`, which would end a generator."""
+    made = RuntimeError(f"{error!r} was raised by a handler: for generators it means the end")
+    made.__cause__ = error
+    return made
+
+
 def _is_generic(kind: type) -> bool:
     return bool(getattr(kind, "__parameters__", ()))
 

@@ -1,8 +1,8 @@
-"""What is worth another try: the failures that pass by themselves, and how a step chooses them."""
+"""Failures that may pass by themselves, and how a step chooses which are worth another try."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, TypeVar
 
 from .checks import finite
@@ -24,7 +24,7 @@ class Transient(Exception):
             never shorter.
 
     Raises:
-        ValueError: `retry_after` is no number, negative or not finite.
+        ValueError: `retry_after` is not a number, negative or not finite.
     """
 
     retry_after: float | None = None
@@ -120,45 +120,63 @@ class DeadlineExceeded(TimeoutError):
     """The time when it was too late for the next command, if none was running."""
 
 
-On: TypeAlias = type[Exception] | tuple[type[Exception], ...] | Callable[[Exception], bool]
-"""Which failures a step is for: an exception class, a tuple of them, or a predicate."""
-
 Predicate: TypeAlias = Callable[[Exception], bool]
 
+On: TypeAlias = type[Exception] | Predicate | Sequence[type[Exception] | Predicate]
+"""Which failures a step is for: an exception class, a predicate, or a list or tuple of either."""
+
 WORTH_ANOTHER_TRY: tuple[type[Exception], ...] = (Transient, ConnectionError, TimeoutError)
-"""What a step is for unless it says otherwise: failures that may pass by themselves."""
+"""The failures that a step is for unless it says otherwise: those that may pass by themselves."""
 
 
 def predicate(on: On) -> Predicate:
-    """`on` as one function of the failure.
+    """Make one function of the failure out of `on`.
 
     >>> predicate(WORTH_ANOTHER_TRY)(ConnectionRefusedError())
     True
+    >>> predicate([KeyError, lambda failure: "again" in str(failure)])(ValueError("try again"))
+    True
 
     Raises:
-        TypeError: `on` is no exception class, no tuple of them and no function; or it asks for
-            exceptions that must never be held back, such as `KeyboardInterrupt`.
+        TypeError: `on` chooses nothing; or it asks for exceptions that must never be swallowed,
+            such as `KeyboardInterrupt`.
     """
-    if not isinstance(on, type | tuple):
-        if callable(on):
-            return checked_predicate(on)
-    elif _are_exceptions(on):
-        return lambda failure: isinstance(failure, on)
-    raise TypeError(
-        f"on={on!r} chooses no failures: give an Exception class, a tuple of them, "
-        "or a function from the exception to bool."
-    )
+    kinds, predicates = choices(on)
+    if not predicates:
+        return lambda failure: isinstance(failure, kinds)
+    if not kinds and len(predicates) == 1:
+        return predicates[0]
+    return lambda failure: isinstance(failure, kinds) or any(one(failure) for one in predicates)
+
+
+def choices(on: On) -> tuple[tuple[type[Exception], ...], tuple[Predicate, ...]]:
+    """The exception classes and the predicates in `on`.
+
+    Raises:
+        TypeError: as `predicate` does.
+    """
+    given: Any = on
+    several: list[Any] = list(given) if isinstance(on, list | tuple) else [given]
+    kinds = tuple(one for one in several if _is_exception(one))
+    others: list[Any] = [one for one in several if not isinstance(one, type)]
+    predicates = [one for one in others if callable(one)]
+    if not several or len(kinds) + len(predicates) != len(several):
+        raise TypeError(
+            f"on={on!r} chooses no failures: give an Exception class, a function from the "
+            "exception to bool, or a list or tuple of them."
+        )
+    return kinds, tuple(checked_predicate(one) for one in others)
 
 
 def checked_predicate(function: Callable[[A], bool]) -> Callable[[A], bool]:
-    """`function`, if it answers at once.
+    """Return `function`, if it answers at once.
 
     Raises:
-        Misuse: it is a coroutine function or a generator function, and all that these give is true.
+        Misuse: it is a coroutine function or a generator function, whose results are always true.
     """
     if code_flags(function) & (CO_COROUTINE | GENERATORS):
         raise Misuse(
-            f"{function!r} is no predicate: what it gives has to be awaited or iterated over, and "
+            f"{function!r} is not a predicate: its result has to be awaited or iterated over, and "
             "is always true; give a function that returns a bool."
         )
     return function
@@ -179,11 +197,11 @@ def asked_for(failure: Exception) -> float:
     return 0.0 if asked is None else finite(asked)
 
 
-def _are_exceptions(on: Any) -> bool:
-    if isinstance(on, type):
-        # A generator or a loop would take such a one for its end.
-        return issubclass(on, Exception) and not issubclass(on, StopIteration | StopAsyncIteration)
-    return bool(on) and all(isinstance(kind, type) and _are_exceptions(kind) for kind in on)
+def _is_exception(kind: Any) -> bool:
+    # A generator or a loop would take a StopIteration for its end.
+    ends = StopIteration | StopAsyncIteration
+    is_class = isinstance(kind, type)
+    return is_class and issubclass(kind, Exception) and not issubclass(kind, ends)
 
 
 def _seconds(retry_after: float | None) -> float | None:

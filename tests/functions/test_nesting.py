@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import pytest
 import trio
 
-from ixbackoff import N0, N3, Budget, Call, Misuse, at, backoff, call
+from ixbackoff import N0, N3, Budget, Call, Misuse, at, backoff, call, unroll
 from ixbackoff._functions.answering import PLAIN, PLAIN_ASYNC
 
 Function: TypeAlias = Callable[[], Any]
@@ -261,6 +261,21 @@ def test_a_retry_in_another_context_of_the_same_thread_is_inside(
         outer(nested)
     assert (outside.calls, inside.calls) == (1, 0)
     assert elsewhere(lambda: inner(inside)) == 1, "it is over"
+
+
+@pytest.mark.parametrize("outer", AROUND_OTHERS.values(), ids=AROUND_OTHERS)
+@pytest.mark.parametrize("elsewhere", OTHER_CONTEXTS.values(), ids=OTHER_CONTEXTS)
+def test_a_stream_that_may_wait_is_inside_in_another_context_too(
+    elsewhere: Any, outer: Any
+) -> None:
+    program = plainly.program(Counted())
+
+    def nested() -> None:
+        elsewhere(lambda: unroll(program))
+
+    with pytest.raises(Misuse, match="their retries would multiply"):
+        outer(nested)
+    assert len(list(elsewhere(lambda: unroll(program)))) == 1, "it is over"
 
 
 @pytest.mark.parametrize("inner", SYNC.values(), ids=SYNC)

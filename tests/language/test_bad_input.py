@@ -395,7 +395,7 @@ def test_what_is_true_whatever_it_says_is_no_predicate(chosen: Any) -> None:
         lambda: do(Ask("a")).expect(chosen),
         lambda: do(Ask("a")).or_else(Ask("b"), on=chosen),
     ):
-        with pytest.raises(Misuse, match="is no predicate"):
+        with pytest.raises(Misuse, match="is not a predicate"):
             made()
 
 

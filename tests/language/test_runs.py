@@ -6,6 +6,8 @@ import asyncio
 import gc
 import pickle
 import sys
+import weakref
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -418,3 +420,57 @@ def test_a_predicate_that_raises_ends_the_retry() -> None:
     with pytest.raises(LookupError, match="predicate"):
         at(N5).retry(Ask("a"), on=broken).run(world.interpreter)
     assert (len(world.commands), world.waits) == (1, [])
+
+
+BROKEN: list[Callable[[Any], Any]] = [
+    lambda on: at(N1).retry(Ask("a"), on=on),
+    lambda on: at(N1).resume(Ask("a"), on=on),
+    lambda on: at(N1).vary(lambda _: Ask("a"), on=on),
+    lambda on: at(N1).do(Ask("a")).backoff(on=on),
+    lambda on: at(N1).do(Ask("a")).or_bind(lambda _: at(N1).skip(), on=on).at(N0),
+]
+
+
+@pytest.mark.parametrize("broken", BROKEN)
+def test_after_a_predicate_that_raises_the_program_has_come_down_and_can_recover(
+    broken: Callable[[Any], Any],
+) -> None:
+    def judge(_: Exception) -> bool:
+        raise LookupError("predicate")
+
+    world = Virtual(Ask.handled_by(answers(NotReady(), 7)))
+    program = broken(judge).or_else(Ask("other"), on=LookupError)
+    assert program.run(world.interpreter) == 7
+    world.expect(Ask("a"), Ask("other"))
+
+
+def test_a_failure_is_let_go_when_it_is_tried_again() -> None:
+    kept: list[weakref.ref[Exception]] = []
+
+    def answer(_: Ask) -> int:
+        assert not any(one() for one in kept)
+        if len(kept) == 2:
+            return 7
+        failure = NotReady()
+        kept.append(weakref.ref(failure))
+        try:
+            raise failure
+        finally:
+            del failure
+
+    handlers = Ask.handled_by(answer) | Delay.handled_by(lambda _: None)
+    awaited = handlers | Delay.awaited_by(lambda _: asyncio.sleep(0))
+    for retry in at(N2).retry(Ask("a")), at(N2).resume(do(Ask("a"))):
+        kept.clear()
+        assert retry.run(handlers) == 7
+        kept.clear()
+        assert asyncio.run(retry.run_async(awaited)) == 7
+
+
+def test_what_ends_a_generator_is_told_as_a_handlers_mistake() -> None:
+    def stop(_: Ask) -> int:
+        raise StopIteration(3)
+
+    with pytest.raises(RuntimeError, match="was raised by a handler") as raised:
+        at(N0).do(Ask("a")).run(Ask.handled_by(stop))
+    assert isinstance(raised.value.__cause__, StopIteration)

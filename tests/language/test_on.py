@@ -1,0 +1,87 @@
+"""`on`: a class, a predicate, or a list or tuple of either."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from ixbackoff import N3, Misuse, NotReady, ServerError, at, backoff
+from ixbackoff.testing import Virtual, answers
+
+from ..support.observing import Ask
+
+
+def says_again(failure: Exception) -> bool:
+    return "again" in str(failure)
+
+
+CHOICES: dict[str, Any] = {
+    "a class": ServerError,
+    "a list of one": [ServerError],
+    "a tuple": (ServerError, KeyError),
+    "a list": [KeyError, ServerError],
+    "a predicate": lambda failure: isinstance(failure, ServerError),
+    "a list of a predicate": [lambda failure: isinstance(failure, ServerError)],
+    "a class and a predicate": [ServerError, says_again],
+    "a predicate and a class": (says_again, ServerError),
+    "two predicates": [says_again, lambda failure: isinstance(failure, ServerError)],
+}
+WAYS: dict[str, Callable[[Any], Any]] = {
+    "retry": lambda on: at(N3).retry(Ask("a"), on=on),
+    "resume": lambda on: at(N3).resume(Ask("a"), on=on),
+    "backoff": lambda on: at(N3).do(Ask("a")).backoff(on).or_else(Ask("a"), on=Exception).give_up(),
+}
+
+
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+@pytest.mark.parametrize("on", CHOICES.values(), ids=CHOICES)
+def test_what_is_chosen_is_tried_again_and_nothing_else(on: Any, way: Any) -> None:
+    world = Virtual(Ask.handled_by(answers(ServerError(503), 7)))
+    assert way(on).run(world.interpreter) == 7
+    assert world.waits == [1]
+    other = Virtual(Ask.handled_by(answers(LookupError("not this"), 7)))
+    if way is WAYS["backoff"]:
+        assert way(on).run(other.interpreter) == 7
+    else:
+        with pytest.raises(LookupError):
+            way(on).run(other.interpreter)
+    assert other.waits == []
+
+
+@pytest.mark.parametrize("on", CHOICES.values(), ids=CHOICES)
+def test_a_decorated_function_chooses_in_the_same_way(
+    on: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr("time.sleep", waits.append)
+    failures: list[Exception] = [ServerError(503)]
+
+    @backoff(N3, on=on)
+    def page() -> int:
+        if failures:
+            raise failures.pop()
+        return 7
+
+    assert page() == 7
+    assert waits == [1]
+    failures.append(LookupError("not this"))
+    with pytest.raises(LookupError):
+        page()
+
+
+def test_a_misuse_is_never_chosen() -> None:
+    choices: list[Any] = [[Exception], [Misuse, says_again], lambda failure: True]
+    for on in choices:
+        world = Virtual(Ask.handled_by(answers(Misuse("again"), 7)))
+        with pytest.raises(Misuse):
+            at(N3).retry(Ask("a"), on=on).run(world.interpreter)
+
+
+@pytest.mark.parametrize("on", [[], (), [3], [NotReady, 3], [KeyboardInterrupt], ["NotReady"], {}])
+def test_anything_else_is_refused(on: Any) -> None:
+    with pytest.raises(TypeError, match="chooses no failures: give an Exception class, a function"):
+        at(N3).retry(Ask("a"), on=on)
+    with pytest.raises(TypeError, match="chooses no failures"):
+        backoff(N3, on=on)
