@@ -36,6 +36,9 @@ class Others(NamedTuple):
     awaited: Interpreter[Any] | AsyncInterpreter[Any] | None = None
 
 
+SWAPPED: list[bool] = []
+"""Not empty once `answered_by` was used: until then a call need not look who answers."""
+
 OTHERS: ContextVar[Others | None] = ContextVar("ixbackoff_others", default=None)
 
 
@@ -77,6 +80,7 @@ def answered_by(
         raise Misuse(
             f"answered_by({interpreter!r}): give an interpreter, such as world.interpreter."
         )
+    SWAPPED[:] = [True]
     token = OTHERS.set(now)
     try:
         yield

@@ -15,7 +15,7 @@ from .._running.sleeping import LONGEST_SLEEP, awaitable, blocking, listener, lo
 from .._words.calls import call, call_async
 from .._words.commands import is_coroutine_function, stopped
 from .._words.vocabulary import INFO, delay
-from .answering import OTHERS, interpreter, interpreter_async
+from .answering import OTHERS, SWAPPED, interpreter, interpreter_async
 from .functions import check_function, no_coroutine_function
 
 running, run_in, here, others = RUNNING.get, RUNNING.set, HERE, OTHERS.get
@@ -27,10 +27,11 @@ def caller(backoff: Any, function: Any) -> Any:
     if is_coroutine_function(function):
         return caller_async(backoff, function)
     generic, top, descent = backoff._generic, backoff._top, backoff._descent
+    swapped = [True] if generic else SWAPPED
     waits = backoff if top else None
 
     def retried(*args: Any, **kwargs: Any) -> Any:
-        if generic or others() is not None:
+        if swapped and (generic or others() is not None):
             program = backoff._program(call(function, *args, **kwargs))
             return program.run(interpreter(), **backoff._how())
         last = here.last
@@ -81,10 +82,11 @@ def caller(backoff: Any, function: Any) -> Any:
 def caller_async(backoff: Any, function: Any) -> Any:
     """As `caller`, for a coroutine function."""
     generic, top, descent = backoff._generic, backoff._top, backoff._descent
+    swapped = [True] if generic else SWAPPED
     waits = backoff if top else None
 
     async def retried(*args: Any, **kwargs: Any) -> Any:
-        if generic or others() is not None:
+        if swapped and (generic or others() is not None):
             program = backoff._program(call_async(function, *args, **kwargs))
             return await program.run_async(interpreter_async(), **backoff._how())
         last = here.last

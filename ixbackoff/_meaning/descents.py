@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from .._words.commands import Misuse
 from .._words.failures import On, Predicate, Transient, asked_for, choices, predicate
 from .._words.nat import DEEPEST, ENDLESS
-from ..schedules.algebra import Schedule, steady
+from ..schedules.algebra import steady
 from ..schedules.timings import Chance, Timing, Waits, usable
 
 Kinds: TypeAlias = type[object] | tuple[type[Exception], ...]
@@ -64,7 +64,7 @@ def descents(
             seconds = waits(k)
             if seconds < shortest and not shortens:
                 seconds = shortest
-            if isinstance(failure, Transient):
+            if isinstance(failure, Transient) and failure.retry_after is not None:
                 seconds = max(seconds, asked_for(failure))
             k += 1
             shortest = seconds
@@ -129,7 +129,7 @@ def drawn(timing: Timing, chance: Chance | None = None) -> Waits:
 
 def shortening(timing: Timing) -> bool:
     """Whether its waits may be shorter than the one before: in simulations."""
-    return not isinstance(timing, Schedule)
+    return timing.shortens
 
 
 def kinds_and_predicate(on: On) -> tuple[Kinds, Predicate]:

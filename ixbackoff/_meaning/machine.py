@@ -15,6 +15,9 @@ from .runs import InAttempt, Run
 Task: TypeAlias = Generator[Any, Any, Any]
 """A generator that asks the machine for commands and for other tasks, and is sent the answers."""
 
+RARE = (Expired, StopIteration)
+"""Failures of commands that mean something to the machine."""
+
 CLOSED = 100
 """How often an attempt may ask for something in its `finally` blocks when nobody answers."""
 
@@ -81,7 +84,8 @@ def driven(
                     try:
                         handler = answers(kind)
                         if limits and request is not CLOCK and kind is not Perform:
-                            check_wait(request, run)
+                            if kind is Delay and request is not run.wait:
+                                raise waits_in_an_attempt()
                             value = yield from timely(request, limits)
                         elif handler is not None:
                             value = handler(request)
@@ -90,19 +94,16 @@ def driven(
                         elif kind is Perform:
                             request = Enter(perform(request.chain, run.inside))
                             break
-                        else:
-                            check_wait(request, run)
+                        elif kind is not Delay or request is run.wait:
                             value = yield request
+                        else:
+                            raise waits_in_an_attempt()
                     except GeneratorExit:
                         close([*callers, task])
                         callers.clear()
                         raise
-                    except StopIteration as error:
-                        request = throw(stopped(error))
                     except BaseException as error:
-                        if isinstance(error, Expired):
-                            run.expire(error)
-                        request = throw(error)
+                        request = throw(told(error, run) if isinstance(error, RARE) else error)
                     else:
                         request = send(value)
                 callers.append(task)
@@ -125,14 +126,16 @@ def driven(
         failure = request = run.wait = run.not_waited = run.expired = None
 
 
-def check_wait(request: Any, run: Run) -> None:
-    """Check that only the ladder waits.
+def told(error: BaseException, run: Run) -> BaseException:
+    """The failure of a command as its task is told of it."""
+    if isinstance(error, Expired):
+        run.expire(error)
+        return error
+    return stopped(error)
 
-    Raises:
-        Misuse: an attempt asked for a wait.
-    """
-    if request.__class__ is Delay and request is not run.wait:
-        raise Misuse("An attempt cannot wait: raise NotReady instead.")
+
+def waits_in_an_attempt() -> Misuse:
+    return Misuse("An attempt cannot wait: raise NotReady instead.")
 
 
 def close(tasks: list[Task]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from contextlib import suppress
 from typing import Any
 
@@ -33,14 +32,9 @@ class InAttempt:
         self.limits = limits
         self.tries = 0
 
-    @property
-    def inside(self) -> InAttempt:
-        """An attempt in an attempt is in no other place."""
-        return self  # not an attribute, which would be a cycle
-
-    def recoverable(self, failure: Exception) -> bool:
+    def recoverable(self, failure: BaseException) -> bool:
         """Whether a step may recover from this failure: not from a misuse."""
-        return not isinstance(failure, Misuse)
+        return isinstance(failure, Exception) and not isinstance(failure, Misuse)
 
 
 class Run:
@@ -51,7 +45,6 @@ class Run:
         not_waited: the failure of a wait, if one failed.
         expired: what ended the run, if its time was over.
         limits: the time limits that hold now, the innermost last.
-        inside: the inside of its attempts.
         top: the rung where the whole program starts.
         rung: the rung where the run stands.
         sure: whether it stands exactly there. Nobody knows where a `bind` that was passed over
@@ -59,41 +52,31 @@ class Run:
             program that is joined says where it starts.
     """
 
-    __slots__ = (
-        "chance",
-        "expired",
-        "inside",
-        "ladder",
-        "limits",
-        "not_waited",
-        "rung",
-        "seconds",
-        "shortest",
-        "sure",
-        "timing",
-        "top",
-        "tries",
-        "wait",
-        "waited",
-        "waits",
-    )
+    # Class attributes, since most runs change few of them.
+    seconds: Waits | None = None
+    shortest = 0.0
+    sure = True
+    tries = 0
+    wait: Delay | None = None
+    not_waited: BaseException | None = None
+    expired: Expired | None = None
+    waits = 0
+    waited = 0.0
+    _inside: InAttempt | None = None
 
     def __init__(self, program: Chain, timing: Timing, chance: Chance | None) -> None:
         self.ladder = isinstance(program, Ladder)
         self.top = self.rung = program.start if isinstance(program, Ladder) else 0
-        self.sure = True
         self.timing = timing
         self.chance = chance
-        self.seconds: Waits | None = None
-        self.shortest = 0.0
-        self.tries = 0
-        self.wait: Delay | None = None
-        self.not_waited: BaseException | None = None
-        self.expired: Expired | None = None
         self.limits: list[Limit] = []
-        self.inside = InAttempt(self.limits)
-        self.waits = 0
-        self.waited = 0.0
+
+    @property
+    def inside(self) -> InAttempt:
+        """The inside of its attempts."""
+        if self._inside is None:
+            self._inside = InAttempt(self.limits)
+        return self._inside
 
     @property
     def number(self) -> int:
@@ -109,11 +92,6 @@ class Run:
         self.sure = below is not None
         self.rung = step.bound(self.rung) if below is None else min(below, self.rung)
         return stood
-
-    def go_down(self) -> None:
-        """Go one rung down inside a retry."""
-        if self.rung not in (0, ENDLESS):
-            self.rung -= 1
 
     def entered(self, step: Any, given: Any, rung: int, sure: bool) -> Ladder:
         """The program that a `bind` goes on with, if it starts where the run stood before it."""
@@ -148,29 +126,32 @@ class Run:
             self.seconds = drawn(self.timing, self.chance)
         return self.seconds
 
-    def pause(self, rung: int, after: After, failure: Any) -> Generator[Delay, Any, bool]:
-        """Wait, on `rung`, if there is a wait after this failure; whether there was."""
+    def begin_wait(self, rung: int, after: After, failure: Any) -> Delay | None:
+        """The wait on `rung` after this failure, which begins now, if there is one."""
         try:
             seconds = after(failure)
             if seconds is None:
-                return False
+                return None
             self.shortest = seconds
             self.wait = delay(seconds, rung, failure)
-            failure = None
-            yield self.wait
-            self.waits += 1
-            self.waited += seconds
         except BaseException as error:
             self.not_waited = error
             raise
-        finally:  # a wait holds its failure
-            failure = self.wait = None
-        return True
+        finally:  # an exception must not be kept alive by a frame in its own traceback
+            failure = None
+        return self.wait
 
-    def recoverable(self, failure: Exception) -> bool:
+    def end_wait(self) -> None:
+        """The wait is over."""
+        self.wait = None
+        self.waits += 1
+        self.waited += self.shortest
+
+    def recoverable(self, failure: BaseException) -> bool:
         """Whether a step may recover: not from a misuse, and not from a wait that failed."""
         return (
-            failure is not self.not_waited
+            isinstance(failure, Exception)
+            and failure is not self.not_waited
             and self.expired is None
             and not isinstance(failure, Misuse)
         )

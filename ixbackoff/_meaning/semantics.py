@@ -14,7 +14,8 @@ from .._limits.deadlines import Expired, Limit, checked_seconds, time_limit
 from .._limits.nesting import check_begun
 from .._words.commands import Command, Handlers, Misuse, Stream
 from .._words.failures import Predicate
-from .._words.vocabulary import CLOCK
+from .._words.nat import ENDLESS
+from .._words.vocabulary import CLOCK, Delay
 from ..schedules.kinds import Schedule, check_schedule, powers_of_two
 from ..schedules.timings import Chance, Timing
 from .chains import Chain, Step, chain
@@ -77,6 +78,7 @@ def unroll(
         budget: its further tries are taken from it.
     """
     check_schedule(schedule)
+    check_begun(program)
     return unrolled(program, schedule, within=within, budget=budget)
 
 
@@ -93,12 +95,11 @@ def unrolled(
 
     A `Timing` that can shorten waits is for simulations.
     """
-    within = checked_seconds("within", within)
-    check_begun(program)
     run = Run(program, timing, chance)
     task = chained(program, run if run.ladder else run.inside)
-    if within is not None:
-        task = limited(task, within, run)
+    seconds = None if within is None else checked_seconds("within", within)
+    if seconds is not None:
+        task = limited(task, seconds, run)
     stream = driven(task, run, handlers, chained)
     return stream if budget is None else budgeted(stream, budget)
 
@@ -123,11 +124,15 @@ def chained(chain: Chain, place: Place) -> Task:
                     if kind is Map:
                         value = step.function(value)
                         continue
-                    asked: Asked = well.get(kind, refused)(step, place, value)
-                elif isinstance(failure, Exception) and place.recoverable(failure):
-                    asked = failed.get(kind, refused)(step, place, failure)
+                    meaning = well.get(kind, refused)
+                    if meaning is None:
+                        continue
+                    asked: Asked = meaning(step, place, value)
                 else:
-                    continue
+                    meaning = failed.get(kind, refused)
+                    if meaning is None or not place.recoverable(failure):
+                        continue
+                    asked = meaning(step, place, failure)
                 if asked is not None:
                     if step is last and asked.__class__ is Enter:
                         return asked
@@ -273,11 +278,6 @@ def passed_over(step: Step, run: Run, _: Any) -> Asked:
     return None
 
 
-def nothing(_step: Step, _place: Place, _: Any) -> Asked:
-    """Pass over a step that stays on its rung."""
-    return None
-
-
 def refused(step: Step, _place: Place, _: Any) -> Asked:
     """Refuse a step that is for a ladder, inside an attempt."""
     raise Misuse(
@@ -287,21 +287,24 @@ def refused(step: Step, _place: Place, _: Any) -> Asked:
 
 
 Meanings: TypeAlias = Mapping[type[Step], Any]
-"""From a kind of step to its meaning: a function of the step, its place, and value or failure."""
+"""From a kind of step to its meaning: a function of the step, its place, and value or failure.
 
-WELL_IN_ATTEMPT: Meanings = {Do: do, Start: start, Then: then, OrElse: nothing}
+`None` passes over a step that stays on its rung.
+"""
+
+WELL_IN_ATTEMPT: Meanings = {Do: do, Start: start, Then: then, OrElse: None}
 FAILED_IN_ATTEMPT: Meanings = {
-    Do: nothing,
-    Start: nothing,
-    Then: nothing,
-    Map: nothing,
+    Do: None,
+    Start: None,
+    Then: None,
+    Map: None,
     OrElse: or_else,
 }
 WELL: Meanings = {
     Do: do,
     Start: start,
     Then: then,
-    OrElse: nothing,
+    OrElse: None,
     Bind: bind,
     OrBind: passed_over,
     Backoff: passed_over,
@@ -314,10 +317,10 @@ WELL: Meanings = {
     GiveUp: passed_over,
 }
 FAILED: Meanings = {
-    Do: nothing,
-    Start: nothing,
-    Then: nothing,
-    Map: nothing,
+    Do: None,
+    Start: None,
+    Then: None,
+    Map: None,
     OrElse: or_else,
     Bind: passed_over,
     OrBind: or_bind,
@@ -335,12 +338,16 @@ FAILED: Meanings = {
 def performed(effect: Any, place: Place) -> Asked:
     """Ask for a command, or enter an attempt: one try more."""
     place.tries += 1
-    if isinstance(effect, Chain):
-        return Enter(chained(effect, place.inside))
-    if effect.__class__ is Limited:
-        return Enter(limited(chained(effect.chain, place.inside), effect.seconds, place.inside))
     kind: type = effect.__class__
-    return effect if issubclass(kind, Command) else Enter(fresh(iter(effect), kind))
+    if issubclass(kind, Command):
+        command: Asked = effect
+        return command
+    inside = place.inside if isinstance(place, Run) else place
+    if issubclass(kind, Chain):
+        return Enter(chained(effect, inside))
+    if kind is Limited:
+        return Enter(limited(chained(effect.chain, inside), effect.seconds, inside))
+    return Enter(fresh(iter(effect), kind))
 
 
 def joined(step: Bind | OrBind, run: Run, given: Any, rung: int, sure: bool) -> Enter:
@@ -361,7 +368,7 @@ def ending(task: Task, run: Run, step: Bind | OrBind) -> Task:
 def waited(rung: int, run: Run, failure: Exception | None, value: Any) -> Task:
     """Wait on a rung, and be what it was: well with a value, or failed."""
     try:
-        yield from run.pause(rung, run.descent(rung), failure)
+        yield from paused(run, run.begin_wait(rung, run.descent(rung), failure))
         if failure is not None:
             raise failure
         return value
@@ -369,13 +376,26 @@ def waited(rung: int, run: Run, failure: Exception | None, value: Any) -> Task:
         failure = None
 
 
+def paused(run: Run, wait: Delay | None) -> Task:
+    """Issue a wait; if it fails, nothing recovers from that."""
+    try:
+        yield wait
+    except BaseException as error:
+        run.not_waited = error
+        raise
+    finally:
+        wait = None
+    run.end_wait()
+
+
 def retried(effect_on: Callable[[int], Any], chosen: Predicate, run: Run) -> Task:
     """Try; as long as there is a wait for the failure, wait, go down, and try again."""
     after: After | None = None
     failure: Exception | None = None
+    wait: Delay | None = None
     try:
         while True:
-            number = run.number
+            number = run.rung if run.rung < ENDLESS else run.number
             try:
                 return (yield performed(effect_on(number), run))
             except Exception as error:
@@ -383,12 +403,21 @@ def retried(effect_on: Callable[[int], Any], chosen: Predicate, run: Run) -> Tas
                     raise
                 failure = error
             after = after or run.descent(run.rung)
-            run.go_down()
-            if not (yield from run.pause(number, after, failure)):
+            if 0 < run.rung < ENDLESS:
+                run.rung -= 1
+            wait = run.begin_wait(number, after, failure)
+            if wait is None:
                 raise failure
             failure = None  # nothing keeps it, and all that it knows of, for another try
+            try:  # as `paused`, in place
+                yield wait
+            except BaseException as error:
+                run.not_waited = error
+                raise
+            wait = None
+            run.end_wait()
     finally:
-        failure = None
+        failure = wait = None
         run.rung, run.sure = 0, True
 
 

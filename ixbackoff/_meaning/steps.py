@@ -255,6 +255,9 @@ def checked_effect(effect: Any) -> Any:
     Raises:
         Misuse: it cannot.
     """
+    kind: type = effect.__class__
+    if issubclass(kind, EFFECTS) and kind is not Delay and not issubclass(kind, Ladder):
+        return effect
     if isinstance(effect, Delay):
         raise Misuse("Only the ladder waits: use .backoff(), .wait() or .retry(...).")
     if isinstance(effect, Ladder):
@@ -267,8 +270,6 @@ def checked_effect(effect: Any) -> Any:
             f"The generator {effect.__name__!r} can run only once: decorate its function "
             "with @attempt."
         )
-    if isinstance(effect, EFFECTS):
-        return effect
     # An effect of a user's own has an `__iter__` written in Python; strings and lists do not.
     if isinstance(effect, type) or not hasattr(getattr(effect, "__iter__", None), "__code__"):
         hint = "; call it first, or write call(function, ...)" if callable(effect) else ""
@@ -326,7 +327,9 @@ def annotated(function: Any) -> tuple[Position, Position]:
     ((2, 0), (None, None))
     """
     hints: Any = getattr(function, "__annotations__", None)
-    hint: Any = hints.get("return") if hints.__class__ is dict else None
+    hint: Any = hints.get("return") if hints and hints.__class__ is dict else None
+    if hint is None:
+        return None, None
     if isinstance(hint, str):
         written = SimpleNamespace(__annotations__={"return": hint})
         with suppress(Exception):  # a name that only a type checker knows, or that comes later

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from .._limits.budgets import Budget
 from .._limits.deadlines import checked_seconds, time_limit
-from .._limits.nesting import Mark, begin, begins, end
+from .._limits.nesting import Mark, begin, begins
 from .._meaning.chains import Ladder
 from .._meaning.semantics import unrolled
 from .._words.commands import (
@@ -71,9 +71,9 @@ def alone(stream: Stream, handlers: Handlers) -> Any:
             begin(mine, stream)
             return answered(stream, handlers)
         finally:
-            end(mine)
+            mine[0] = None
     finally:
-        end(mine)
+        mine[0] = None
 
 
 async def alone_async(stream: Stream, handlers: Handlers) -> Any:
@@ -85,9 +85,9 @@ async def alone_async(stream: Stream, handlers: Handlers) -> Any:
             answer = await answered_async(stream, handlers)
             return answer  # noqa: RET504  in one line, it would leave the `try` early
         finally:
-            end(mine)
+            mine[0] = None
     finally:
-        end(mine)
+        mine[0] = None
 
 
 begins(alone.__code__)
@@ -171,11 +171,7 @@ def answering(
 
 def answered(stream: Stream, handlers: Handlers) -> Any:
     """Answer a stream until it ends, and return its value: the loop that awaits nothing."""
-
-    def together(command: Together) -> list[Any]:
-        return in_threads(command, lambda one: answered(one, handlers))
-
-    run = answering(stream, handlers, together)
+    run = answering(stream, handlers, in_threads_with)
     try:
         run.send(None)
     except StopIteration as end:
@@ -183,13 +179,18 @@ def answered(stream: Stream, handlers: Handlers) -> Any:
     raise AssertionError("a handler is awaited in a sync run")
 
 
+def in_threads_with(handlers: Handlers) -> Handler:
+    """The handler of effects at the same time, in threads."""
+
+    def together(command: Together) -> list[Any]:
+        return in_threads(command, lambda one: answered(one, handlers))
+
+    return together
+
+
 async def answered_async(stream: Stream, handlers: Handlers) -> Any:
     """Answer a stream until it ends, and return its value: the loop that awaits handlers."""
-    run = answering(
-        stream,
-        handlers,
-        Awaited(lambda command: in_tasks(command, lambda one: answered_async(one, handlers))),
-    )
+    run = answering(stream, handlers, in_tasks_with)
     answer: Any = None
     failure: BaseException | None = None
     command: Command[Any] | None = None
@@ -221,6 +222,15 @@ async def answered_async(stream: Stream, handlers: Handlers) -> Any:
         failure = command = None
 
 
+def in_tasks_with(handlers: Handlers) -> Awaited:
+    """The handler of effects at the same time, in tasks."""
+
+    async def together(command: Together) -> list[Any]:
+        return await in_tasks(command, lambda one: answered_async(one, handlers))
+
+    return Awaited(together)
+
+
 def handler_of(handlers: Handlers, command: Command[Any], together: Any) -> Any:
     """Return the handler of the nearest base class; `together` for effects at the same time.
 
@@ -228,5 +238,5 @@ def handler_of(handlers: Handlers, command: Command[Any], together: Any) -> Any:
         Misuse: no base class has a handler.
     """
     if isinstance(command, Together) and Together not in handlers:
-        return together
+        return together(handlers)
     return inherited(handlers, command.__class__)

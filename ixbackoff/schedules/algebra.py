@@ -34,6 +34,7 @@ class Schedule(Timing):
     """
 
     __slots__ = ()
+    shortens = False
 
     def longest(self, k: int) -> float:
         """Return the most seconds that the k-th wait can take; `inf` if nothing bounds it.

@@ -44,11 +44,13 @@ class Timing(Value, ABC):
     Attributes:
         deterministic: true if no random number is drawn, so that the k-th wait is always the same.
         from_start: true if a wait is measured from the start of the try before it, not its end.
+        shortens: true if a wait may be shorter than the one before it.
         sound: true if its waits need no check: they are numbers, and never shorten.
     """
 
     __slots__ = ()
     from_start = False
+    shortens = True
     sound = False
 
     @property
