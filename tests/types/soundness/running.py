@@ -11,10 +11,10 @@ from typing import Any
 from ixbackoff import Download, Program, Throttled, plan
 from ixbackoff.testing import Virtual
 
-from .arithmetic import IllFormed, Place, hidden, most_tries, put_together
+from .arithmetic import IllFormed, Place, hidden, most_tries, most_waits, put_together
 from .cases import Case
 from .checking import IN_A_FILE, module
-from .machine import SCRIPTS, Failure, Machine, Outcome, Script
+from .machine import SCRIPTS, Failure, Machine, Outcome, Script, script_for
 
 EXCEPTIONS: dict[str, Callable[[Failure], Exception]] = {
     "Throttled": lambda failure: Throttled(failure.seconds or None),
@@ -91,7 +91,8 @@ def run_all(
     case: Case, program: Program[Any, Any], run: Any, place: Place, found: Findings
 ) -> Iterator[tuple[Outcome, Machine]]:
     """The outcome of a run by each script, and the functions that it entered."""
-    for name, script in SCRIPTS.items():
+    for name in SCRIPTS:
+        script = script_for(case.piece, name)
         machine = Machine(case.piece.start, script)
         outcome = performed(run, script)
         found.runs += 1
@@ -115,7 +116,7 @@ def check_promises(
     """The promises that hold for right and for wrong programs."""
     waits = outcome.waits
     found.check(waits == sorted(waits), "no wait is shorter than the one before", case, name, waits)
-    found.check(len(waits) <= case.piece.start, "at most N waits", case, name, waits)
+    found.check(len(waits) <= most_waits(case.piece), "at most N waits", case, name, waits)
     if case.right:
         found.check(outcome.failure != REFUSED, "run what is right", case, name)
         most = most_tries(case.piece, typed=False)
