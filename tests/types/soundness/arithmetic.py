@@ -12,8 +12,11 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import Any, NamedTuple
 
-FOREVER = 21
-"""The rung of a ladder without end: it is above `N20`, and only `ENDING` steps leave it."""
+DEEPEST = 20
+"""The highest rung of a ladder that ends."""
+
+FOREVER = DEEPEST + 1
+"""The rung of a ladder without end: it is above all others, and only `ENDING` steps leave it."""
 
 WIDER = -1
 """Stands for a type in an annotation that is not one rung, or for one that nobody can read."""

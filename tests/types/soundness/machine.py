@@ -9,6 +9,7 @@ from random import Random
 from typing import NamedTuple, TypeAlias
 
 from .arithmetic import (
+    DEEPEST,
     DESCENDING,
     ENDING,
     FOREVER,
@@ -100,7 +101,7 @@ class Machine:
         tries: how often each step, by its identity, has tried its effect.
         entered: the pieces that functions made, by their identity.
         trusted: whether it came to something wrong that no run can tell from what is right: a
-            piece that starts below an unsure rung, or a failure that `on=Exception` recovers from.
+            piece that starts at an unsure rung or below it.
     """
 
     def __init__(self, top: int, script: Script) -> None:
@@ -155,12 +156,7 @@ class Machine:
         self.tries[id(step)] += 1
         if step.piece is not None:
             self.entered.add(id(step.piece))
-            if not step.late or step.kind in ("then", "vary"):
-                raise Nested
-            # `yield from` a program is an ordinary failure, which `on=Exception` recovers from.
-            self.failed = Failure("TypeError")
-            self.trusted = True
-            return done
+            raise Nested
         self.failed = None
         for number in range(done, step.commands):
             self.calls += 1
@@ -185,7 +181,7 @@ class Machine:
             done = self.perform(step, 0)
             while self.chosen(step) and self.rung:
                 if self.rung == FOREVER:
-                    self.wait(min(len(self.waits), 19))
+                    self.wait(min(len(self.waits), DEEPEST - 1))
                 else:
                     self.descend(True)
                 done = self.perform(step, done if step.kind == "resume" else 0)
@@ -206,7 +202,7 @@ class Machine:
         _, promised = told(step)
         if promised.known and place.known and promised != place:
             raise IllFormed
-        self.trusted |= piece.start < before.highest
+        self.trusted |= not before.known
         self.entered.add(id(piece))
         self.rung, self.sure = piece.start, True
         self.failed = None
@@ -222,7 +218,7 @@ class Machine:
         start, _ = told(step)
         place = Place(self.rung, self.sure)
         if start != WIDER and not self.sure:
-            self.trusted |= start < self.rung
+            self.trusted |= start <= self.rung
             place = Place(min(self.rung, start), known=True)
         after = joined(step, place)
         self.rung, self.sure = min(after.highest, place.highest), after.known

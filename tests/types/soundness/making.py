@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from .arithmetic import ENDING, FOREVER, JOINING, ON, WIDER, Piece, Step
 
-DEEPEST = 18
+HIGHEST = 18
 """Where the programs start at most: pyright cannot always tell N19 from N20."""
 
 RARE = ("a wrong branch", "a descent in a loop")
@@ -141,7 +141,7 @@ class Maker:
         """Where a program starts: one in ten high up, one in twenty on a ladder without end."""
         if self.chance(0.05):
             return FOREVER
-        low, high = (15, DEEPEST) if self.chance(0.1) else (0, 5)
+        low, high = (15, HIGHEST) if self.chance(0.1) else (0, 5)
         return self.random.randint(low, high)
 
     def rungs(self, count: int) -> list[int]:
@@ -151,7 +151,10 @@ class Maker:
             rungs.append(self.lower(rungs[-1], 0, 1, 1, 2))
         last = rungs[-1]
         if last and self.errs("open at its run"):
-            return [*rungs, last if last == FOREVER else self.random.randint(max(last - 3, 1), last)]
+            return [
+                *rungs,
+                last if last == FOREVER else self.random.randint(max(last - 3, 1), last),
+            ]
         return [*rungs, 0]
 
     def lower(self, rung: int, *drops: int) -> int:
@@ -368,7 +371,9 @@ class Maker:
     def elsewhere(self, start: int, end: int) -> tuple[int, int]:
         """Other rungs, from one of which a chain can come down to the other."""
         first, last = start, end
-        while (first, last) == (start, end) or last > first or (first == FOREVER and 0 < last < first):
+        while (
+            (first, last) == (start, end) or last > first or (first == FOREVER and 0 < last < first)
+        ):
             first = self.random.choice((start, self.other(start)))
             last = self.random.choice((end, self.other(end)))
         return first, last

@@ -11,7 +11,7 @@ from typing import Any
 from ixbackoff import Download, Program, Throttled, plan
 from ixbackoff.testing import Virtual
 
-from .arithmetic import IllFormed, Place, hidden, most_tries, most_waits, put_together
+from .arithmetic import DEEPEST, IllFormed, Place, hidden, most_tries, most_waits, put_together
 from .cases import Case
 from .checking import IN_A_FILE, module
 from .machine import SCRIPTS, Failure, Machine, Outcome, Script, script_for
@@ -38,6 +38,7 @@ class Findings:
         refused: how many wrong programs were refused when they were put together or begun.
         late: how many were refused in a run, at the wrong step at the latest.
         hidden: how many have nothing wrong that a run can come to.
+        endless: how many runs waited more often than the deepest ladder with an end could.
         above_types: how many runs of right ones tried an effect more often than their types say.
             Behind a function that was passed over, the library takes the highest rung it can be.
     """
@@ -47,6 +48,7 @@ class Findings:
     refused: int = 0
     late: int = 0
     hidden: int = 0
+    endless: int = 0
     above_types: int = 0
 
     def check(self, kept: bool, promise: str, case: Case, *told: object) -> None:
@@ -96,6 +98,7 @@ def run_all(
         machine = Machine(case.piece.start, script)
         outcome = performed(run, script)
         found.runs += 1
+        found.endless += len(outcome.waits) > DEEPEST
         try:
             foreseen = machine.outcome(case.piece)
         except IllFormed:
@@ -129,7 +132,8 @@ def check_plan(
 ) -> None:
     """That the plan promised as much as happened."""
     planned = plan(program)
-    asked = any(one is not None and one.seconds for one in map(SCRIPTS[name], range(outcome.calls)))
+    script = script_for(case.piece, name)
+    asked = any(one is not None and one.seconds for one in map(script, range(outcome.calls)))
     kept = (
         len(outcome.waits) <= planned.waits
         and (asked or sum(outcome.waits) <= planned.seconds)
