@@ -11,6 +11,9 @@ from .arithmetic import ENDING, FOREVER, JOINING, ON, WIDER, Piece, Step
 HIGHEST = 18
 """Where the programs start at most: pyright cannot always tell N19 from N20."""
 
+TOLD_APART = 16
+"""The highest rung that pyright tells from others as an argument: see `forgeries/accepted.md`."""
+
 RARE = ("a wrong branch", "a descent in a loop")
 """Mistakes for which only some shapes have a place."""
 
@@ -228,7 +231,7 @@ class Maker:
         if self.nesting < 2 and self.chance(0.1):
             return self.joining(part, part.rung)
         if self.errs("standing elsewhere"):
-            return self.said(part, self.other(part.rung))
+            return self.said(part, self.told_apart(part.rung))
         kind = self.random.choice(("do", "do", "then", "map", "or_else", "or_else", "at"))
         if kind == "at":
             return self.said(part, part.rung)
@@ -240,6 +243,11 @@ class Maker:
         """A part and a step that says where it stands."""
         text = f"{part.text}.at({name_of(rung)})"
         return part.longer(text, Step("at", says=(rung, rung)), rung)
+
+    def told_apart(self, rung: int) -> int:
+        """Another rung, which every type checker tells from this one."""
+        other = self.other(rung)
+        return min(other, TOLD_APART) if TOLD_APART < rung < FOREVER != other else other
 
     def descending(self, part: Part) -> Part:
         """A part and a step that goes one rung down."""

@@ -125,7 +125,7 @@ def rungs_that_are_said(make: Maker) -> Part:
     """A lambda that goes down and may be passed over, and `at`, which says how far."""
     part = make.joined(*make.descent(), BINDS)
     wrong = make.errs("standing elsewhere")
-    part = make.said(part, make.other(part.rung) if wrong else part.rung)
+    part = make.said(part, make.told_apart(part.rung) if wrong else part.rung)
     return make.closing_behind(part)
 
 
