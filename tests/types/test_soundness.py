@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from ..support.typecheckers import MYPY, PYRIGHT, Checker
+from .soundness.arithmetic import FOREVER
 from .soundness.cases import SHAPES, cases
 from .soundness.checking import verdicts
 from .soundness.forging import Forgery, accepted, fate, forgeries
@@ -36,7 +37,9 @@ def test_the_programs_are_many_and_mixed() -> None:
         assert not all(case.right for case in held), shape
     mistakes = Counter(case.mistake for case in MADE)
     assert all(mistakes[mistake] > 20 for mistake in MISTAKES), mistakes
-    assert sum(case.piece.start >= 15 for case in MADE) > 80
+    starts = Counter(case.piece.start for case in MADE)
+    assert sum(starts[rung] for rung in range(15, FOREVER)) > 80
+    assert starts[FOREVER] > 80
 
 
 def test_the_arithmetic_finds_each_mistake_that_was_made() -> None:
@@ -59,6 +62,7 @@ def test_every_run_keeps_the_promises(found: Findings) -> None:
     """
     assert found.runs > 5 * len(MADE) * 0.8
     assert found.refused > found.late > 0
+    assert found.endless > 20
     broken = {promise: told[0] for promise, told in found.broken.items() if promise != PLAN}
     assert not broken, "\n".join(f"{promise}: {told}" for promise, told in broken.items())
 

@@ -18,6 +18,7 @@ from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 from tempfile import TemporaryDirectory
 
 from ...support.typecheckers import MYPY, PYRIGHT
+from .arithmetic import DEEPEST
 from .cases import SEED, Case, cases
 from .checking import table, verdicts
 from .running import findings
@@ -62,6 +63,7 @@ def run(made: list[Case]) -> int:
         f"{found.runs} runs: {cpu_seconds() - before:.0f} s of CPU\n"
         f"wrong programs: {found.refused} refused before a command, {found.late} in a run, "
         f"{found.hidden} with nothing wrong that a run comes to\n"
+        f"more waits than {DEEPEST}: {found.endless} runs\n"
         f"more tries than the types say: {found.above_types} runs\n"
     )
     for promise, told in found.broken.items():

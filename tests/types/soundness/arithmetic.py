@@ -9,7 +9,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from math import inf
+from typing import Any, NamedTuple
+
+DEEPEST = 20
+"""The highest rung of a ladder that ends."""
+
+FOREVER = DEEPEST + 1
+"""The rung of a ladder without end: it is above all others, and only `ENDING` steps leave it."""
+
+WIDER = -1
+"""Stands for a type in an annotation that is not one rung, or for one that nobody can read."""
 
 STAYING = ("do", "then", "map", "or_else")
 DESCENDING = ("wait", "backoff", "skip")
@@ -38,6 +48,8 @@ class Step:
         piece: the program that it goes on with; or, wrongly, tries.
         times: how often an inline piece is repeated.
         late: whether the piece is made by a function, when the step is taken.
+        says: the rungs where it has to start and to end, as it tells before a run: by the
+            annotation of its function, or because the step is `at`.
     """
 
     kind: str
@@ -46,6 +58,7 @@ class Step:
     piece: Piece | None = None
     times: int = 1
     late: bool = False
+    says: tuple[int, int] = (WIDER, WIDER)
 
 
 @dataclass(frozen=True)
@@ -114,18 +127,31 @@ def below(step: Step, rung: int) -> int:
     if step.piece is None:
         if step.kind in ENDING:
             return 0
-        if step.kind in DESCENDING and rung == 0:
+        if step.kind == "at" and step.says != (rung, rung):
             raise IllFormed
-        return rung - 1 if step.kind in DESCENDING else rung
+        return one_down(rung) if step.kind in DESCENDING else rung
     if step.kind == "generic":
-        if end(step.piece) != 0 or rung < step.piece.start:
+        if end(step.piece) != 0:
             raise IllFormed
-        return rung - step.piece.start
+        for _ in range(step.piece.start):
+            rung = one_down(rung)
+        return rung
     if step.kind not in (*JOINING, "inline"):
         raise Nested
     if step.piece.start != rung:
         raise IllFormed
     return end(step.piece)
+
+
+def one_down(rung: int) -> int:
+    """The rung below this one.
+
+    Raises:
+        IllFormed: there is none.
+    """
+    if rung in (0, FOREVER):
+        raise IllFormed
+    return rung - 1
 
 
 class Place(NamedTuple):
@@ -160,34 +186,45 @@ def along(steps: tuple[Step, ...], place: Place) -> Place:
         if step.kind in ("inline", "generic"):
             assert step.piece is not None
             place = along(step.piece.steps * step.times, place)
-        elif step.late:
-            place = after_a_function(step, place)
+        elif step.kind in (*JOINING, "at"):
+            place = joined(step, place)
+        elif step.piece is not None and not step.late:
+            raise Nested
         elif step.kind in DESCENDING:
-            if place.highest == 0:
-                raise IllFormed
-            place = place._replace(highest=place.highest - 1)
-        elif step.piece is not None:
-            place = joined(step, step.piece, place)
+            place = place._replace(highest=one_down(place.highest))
         elif step.kind in ENDING:
             place = Place(0, known=True)
     return place
 
 
-def after_a_function(step: Step, place: Place) -> Place:
-    """Where one stands after a step whose piece a function makes: the library cannot know."""
-    if step.kind in ENDING:
-        return Place(0, known=True)
-    return place._replace(known=False) if step.kind in JOINING else place
+def joined(step: Step, place: Place) -> Place:
+    """Where one stands after a join, or after `at`.
 
-
-def joined(step: Step, piece: Piece, place: Place) -> Place:
-    """Where one stands after a join with a piece that is known."""
-    if step.kind not in JOINING:
-        raise Nested
-    inner = along(piece.steps, Place(piece.start, known=True))
-    if place.known and place.highest != piece.start:
+    Raises:
+        IllFormed: its piece starts elsewhere, or says that it ends farther up.
+    """
+    start, after = told(step)
+    if place.known and start not in (WIDER, place.highest):
         raise IllFormed
-    return inner if inner.known else Place(min(place.highest, inner.highest), known=False)
+    if after.known:
+        if place.known and after.highest > place.highest:
+            raise IllFormed
+        return after
+    return Place(min(place.highest, after.highest), known=False)
+
+
+def told(step: Step) -> tuple[int, Place]:
+    """Where the piece of a join starts and ends, as far as the library knows it before a run.
+
+    It knows a piece that is given as it is, and of a function the annotation.
+
+    Raises:
+        IllFormed: the piece itself is.
+    """
+    if step.piece is not None and not step.late:
+        return step.piece.start, along(step.piece.steps, Place(step.piece.start, known=True))
+    start, end = step.says
+    return start, Place(FOREVER if end == WIDER else end, known=end != WIDER)
 
 
 def functions(piece: Piece) -> Iterator[Piece]:
@@ -227,6 +264,11 @@ def erased(piece: Piece) -> Piece:
     return Piece(piece.start, tuple(steps))
 
 
+def most_waits(piece: Piece) -> float:
+    """How often a program that starts there may wait."""
+    return inf if piece.start == FOREVER else piece.start
+
+
 def most_tries(piece: Piece, typed: bool) -> Counter[int]:
     """How often each step of a right piece, by its identity, may try its effect at most.
 
@@ -245,5 +287,8 @@ def _count_tries(steps: tuple[Step, ...], place: Place, typed: bool, most: Count
             inner = step.kind in ("inline", "generic")
             start = place if inner else Place(step.piece.start, known=True)
             _count_tries(step.piece.steps * step.times, start, typed, most)
-        most[id(step)] += place.highest + 1 if step.kind in ENDING else 1
+        tries: Any = 1
+        if step.kind in ENDING:
+            tries = inf if place.highest == FOREVER else place.highest + 1
+        most[id(step)] += tries
         place = Place(below(step, place.highest), True) if typed else along((step,), place)

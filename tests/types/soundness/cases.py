@@ -104,7 +104,7 @@ def case(number: int, shape: str, seed: int) -> Case:
     mistake: str | None = None
     for turn in count():
         if wrong and turn % 10 == 0:
-            mistake = chance.choice(MISTAKES + RARE * 4)
+            mistake = chance.choice(MISTAKES + RARE * 8)
         make = Maker(f"{seed} {number} {turn}", mistake)
         part = SHAPES[shape](make)
         if make.mistake is None:  # or it has not come to a place for it

@@ -9,16 +9,23 @@ from random import Random
 from typing import NamedTuple, TypeAlias
 
 from .arithmetic import (
+    DEEPEST,
     DESCENDING,
     ENDING,
+    FOREVER,
+    JOINING,
     ON,
     WHEN_WELL,
+    WIDER,
     IllFormed,
     Nested,
     Piece,
     Place,
     Step,
     along,
+    joined,
+    one_down,
+    told,
 )
 
 
@@ -56,6 +63,18 @@ SCRIPTS: dict[str, Script] = {
 }
 
 
+PATIENCE = 30
+"""After so many commands those of a ladder without end are well, or it would run for ever."""
+
+
+def script_for(piece: Piece, name: str) -> Script:
+    """The script of this name; one that comes to an end, if the ladder has none."""
+    script = SCRIPTS[name]
+    if piece.start != FOREVER:
+        return script
+    return lambda n: script(n) if n < PATIENCE else None
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What a run came to.
@@ -74,14 +93,15 @@ class Outcome:
 class Machine:
     """One run of a program.
 
-    Where a function was passed over, nobody knows where its program would have ended: from then on
-    `rung` is the highest that it can be (`sure` is false), until a program says where it starts.
+    Where a function was passed over whose annotation does not tell where its program would have
+    ended, nobody knows it: from then on `rung` is the highest that it can be (`sure` is false),
+    until `at` or a program says where it starts.
 
     Attributes:
         tries: how often each step, by its identity, has tried its effect.
         entered: the pieces that functions made, by their identity.
         trusted: whether it came to something wrong that no run can tell from what is right: a
-            piece that starts below an unsure rung, or a failure that `on=Exception` recovers from.
+            piece that starts at an unsure rung or below it.
     """
 
     def __init__(self, top: int, script: Script) -> None:
@@ -122,8 +142,10 @@ class Machine:
             elif step.kind in ("inline", "generic"):
                 assert step.piece is not None
                 self.play(step.piece.steps * step.times)
-            elif step.piece is not None:
-                self.join(step, step.piece)
+            elif step.kind == "at":
+                self.pass_over(step)
+            elif step.kind in JOINING:
+                self.join(step)
 
     def chosen(self, step: Step) -> bool:
         """Whether there is a failure that the step is for."""
@@ -134,12 +156,7 @@ class Machine:
         self.tries[id(step)] += 1
         if step.piece is not None:
             self.entered.add(id(step.piece))
-            if not step.late or step.kind in ("then", "vary"):
-                raise Nested
-            # `yield from` a program is an ordinary failure, which `on=Exception` recovers from.
-            self.failed = Failure("TypeError")
-            self.trusted = True
-            return done
+            raise Nested
         self.failed = None
         for number in range(done, step.commands):
             self.calls += 1
@@ -149,34 +166,59 @@ class Machine:
         return step.commands
 
     def descend(self, waits: bool) -> None:
-        if self.rung == 0:
-            raise IllFormed
+        below = one_down(self.rung)
         if waits:
-            asked = 0.0 if self.failed is None else self.failed.seconds
-            self.waits.append(max(2.0 ** (self.top - self.rung), asked, *self.waits[-1:]))
-        self.rung -= 1
+            self.wait(self.top - self.rung)
+        self.rung = below
+
+    def wait(self, number: int) -> None:
+        """Wait: longer each time, as long as the service asked for, and no shorter than before."""
+        asked = 0.0 if self.failed is None else self.failed.seconds
+        self.waits.append(max(2.0**number, asked, *self.waits[-1:]))
 
     def end(self, step: Step) -> None:
         if step.kind != "give_up" and self.failed is None:
             done = self.perform(step, 0)
             while self.chosen(step) and self.rung:
-                self.descend(True)
+                if self.rung == FOREVER:
+                    self.wait(min(len(self.waits), DEEPEST - 1))
+                else:
+                    self.descend(True)
                 done = self.perform(step, done if step.kind == "resume" else 0)
         self.rung, self.sure = 0, True
 
-    def join(self, step: Step, piece: Piece) -> None:
+    def join(self, step: Step) -> None:
+        """Go on with the piece of a step, or pass it over."""
+        piece = step.piece
+        assert piece is not None
         taken = self.failed is None if step.kind in WHEN_WELL else self.chosen(step)
-        if taken or not step.late:
-            if piece.start > self.rung or (self.sure and piece.start < self.rung):
-                raise IllFormed
-            self.trusted |= piece.start < self.rung
-            self.rung, self.sure = piece.start, True
-        place = Place(self.rung, known=False)
-        if taken or not step.late:
-            place = along(piece.steps, Place(piece.start, known=True))
-        if taken:
-            self.entered.add(id(piece))
-            self.failed = None
-            self.play(piece.steps)
-        else:
-            self.rung, self.sure = place.highest, place.known
+        before = Place(self.rung, self.sure)
+        self.pass_over(step)
+        if not taken:
+            return
+        place = along(piece.steps, Place(piece.start, known=True))
+        if piece.start > before.highest or (before.known and piece.start < before.highest):
+            raise IllFormed
+        _, promised = told(step)
+        if promised.known and place.known and promised != place:
+            raise IllFormed
+        self.trusted |= not before.known
+        self.entered.add(id(piece))
+        self.rung, self.sure = piece.start, True
+        self.failed = None
+        self.play(piece.steps)
+        if promised.known and not self.sure:
+            self.rung, self.sure = min(self.rung, promised.highest), True
+
+    def pass_over(self, step: Step) -> None:
+        """Go as far down as the piece of a step says that it goes, or stay where `at` says.
+
+        It is sure of its rung again behind what tells where it starts, or where it ends.
+        """
+        start, _ = told(step)
+        place = Place(self.rung, self.sure)
+        if start != WIDER and not self.sure:
+            self.trusted |= start <= self.rung
+            place = Place(min(self.rung, start), known=True)
+        after = joined(step, place)
+        self.rung, self.sure = min(after.highest, place.highest), after.known

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import NamedTuple
 
-from .arithmetic import ENDING, JOINING, ON, Piece, Step
+from .arithmetic import ENDING, FOREVER, JOINING, ON, WIDER, Piece, Step
 
-DEEPEST = 18
+HIGHEST = 18
 """Where the programs start at most: pyright cannot always tell N19 from N20."""
 
-WIDER = -1
-"""Stands for a type in an annotation that is wider than one rung."""
+TOLD_APART = 16
+"""The highest rung that pyright tells from others as an argument: see `forgeries/accepted.md`."""
 
 RARE = ("a wrong branch", "a descent in a loop")
 """Mistakes for which only some shapes have a place."""
@@ -24,6 +24,7 @@ MISTAKES = (
     "a retry in a retry",
     "open at its run",
     "a wrong annotation",
+    "standing elsewhere",
     *RARE,
 )
 
@@ -78,9 +79,19 @@ class Pair(NamedTuple):
     kind: str
 
 
+def name_of(rung: int) -> str:
+    """How a rung is written."""
+    return "FOREVER" if rung == FOREVER else f"N{rung}"
+
+
+def begins_at(rung: int) -> Part:
+    """A part without steps."""
+    return Part(f"at({name_of(rung)})", Piece(rung), rung)
+
+
 def annotation(start: int | str, end: int | str) -> str:
     """The type of a program from one rung, or its name, to another."""
-    first, last = (rung if isinstance(rung, str) else f"N{rung}" for rung in (start, end))
+    first, last = (rung if isinstance(rung, str) else name_of(rung) for rung in (start, end))
     return f"Program[{first}, {last}, None, Row]"
 
 
@@ -130,18 +141,39 @@ class Maker:
     # Parts
 
     def top(self) -> int:
-        """Where a program starts: one in ten high up on the ladder."""
-        low, high = (15, DEEPEST) if self.chance(0.1) else (0, 5)
+        """Where a program starts: one in ten high up, one in twenty on a ladder without end."""
+        if self.chance(0.05):
+            return FOREVER
+        low, high = (15, HIGHEST) if self.chance(0.1) else (0, 5)
         return self.random.randint(low, high)
 
     def rungs(self, count: int) -> list[int]:
         """Where so many parts start and the last one ends, descending to the last rung."""
         rungs = [self.top()]
         for _ in range(count - 1):
-            rungs.append(max(rungs[-1] - self.random.choice((0, 1, 1, 2)), 0))
+            rungs.append(self.lower(rungs[-1], 0, 1, 1, 2))
         last = rungs[-1]
-        open_ended = last and self.errs("open at its run")
-        return [*rungs, self.random.randint(max(last - 3, 1), last) if open_ended else 0]
+        if last and self.errs("open at its run"):
+            return [
+                *rungs,
+                last if last == FOREVER else self.random.randint(max(last - 3, 1), last),
+            ]
+        return [*rungs, 0]
+
+    def lower(self, rung: int, *drops: int) -> int:
+        """A rung so far below; from a ladder without end, the last one."""
+        drop = self.random.choice(drops)
+        if drop and rung == FOREVER:
+            return 0
+        return max(rung - drop, 0)
+
+    def other(self, rung: int) -> int:
+        """Another rung, next to this one or on a ladder without end."""
+        if rung == FOREVER:
+            return self.random.randint(0, 3)
+        if self.chance(0.1):
+            return FOREVER
+        return rung - 1 if rung and self.chance(0.5) else rung + 1
 
     def pieces(self, count: int) -> list[Part]:
         """Chains of which each starts where the one before it ends, down to the last rung."""
@@ -154,21 +186,23 @@ class Maker:
 
     def chain(self, start: int, end: int) -> Part:
         """A chain from one rung to another."""
-        return self.down(Part(f"at(N{start})", Piece(start), start), end)
+        return self.down(begins_at(start), end)
 
     def chain_at(self, rung: int) -> Part:
         """A chain that stays on one rung."""
-        part = Part(f"at(N{rung})", Piece(rung), rung)
+        part = begins_at(rung)
         return self.staying(part) if self.chance(0.7) else part
 
     def down(self, part: Part, end: int) -> Part:
         """A part and some steps more, which end at a rung."""
         for _ in range(self.random.randint(0, 2)):
             part = self.staying(part)
+        if part.rung == FOREVER and self.errs("one wait too many"):
+            part = self.descending(part)
         while part.rung > end:
             if self.nesting < 2 and self.chance(0.15):
                 part = self.joining(part, end)
-            elif end == 0 and (part.rung > 4 or self.chance(0.4)):
+            elif part.rung == FOREVER or (end == 0 and (part.rung > 4 or self.chance(0.4))):
                 part = self.ending(part)
             else:
                 part = self.descending(part)
@@ -180,9 +214,13 @@ class Maker:
 
     def following(self, rung: int) -> int:
         """Where a part starts that follows one that ends at `rung`."""
-        if self.errs("going up"):
+        if rung != FOREVER and self.errs("going up"):
+            if self.chance(0.1):
+                return FOREVER
             return rung + (self.random.randint(1, 3) if rung < 5 else 1)
         if rung and self.errs("jumping down"):
+            if rung == FOREVER:
+                return self.other(rung)
             return self.random.randint(max(rung - 3, 0), rung - 1)
         return rung
 
@@ -192,16 +230,31 @@ class Maker:
         """A part and a step that stays on its rung."""
         if self.nesting < 2 and self.chance(0.1):
             return self.joining(part, part.rung)
-        kind = self.random.choice(("do", "do", "then", "map", "or_else", "or_else"))
+        if self.errs("standing elsewhere"):
+            return self.said(part, self.told_apart(part.rung))
+        kind = self.random.choice(("do", "do", "then", "map", "or_else", "or_else", "at"))
+        if kind == "at":
+            return self.said(part, part.rung)
         if kind == "map":
             return part.longer(f"{part.text}.map(lambda value: value)", Step("map"), part.rung)
         return self.trying(part, kind, part.rung)
+
+    def said(self, part: Part, rung: int) -> Part:
+        """A part and a step that says where it stands."""
+        text = f"{part.text}.at({name_of(rung)})"
+        return part.longer(text, Step("at", says=(rung, rung)), rung)
+
+    def told_apart(self, rung: int) -> int:
+        """Another rung, which every type checker tells from this one."""
+        other = self.other(rung)
+        return min(other, TOLD_APART) if TOLD_APART < rung < FOREVER != other else other
 
     def descending(self, part: Part) -> Part:
         """A part and a step that goes one rung down."""
         kind = self.random.choice(("backoff", "backoff", "wait", "skip"))
         on = self.on() if kind == "backoff" else ""
-        return part.longer(f"{part.text}.{kind}({on})", Step(kind, on=on), max(part.rung - 1, 0))
+        rung = part.rung if part.rung == FOREVER else max(part.rung - 1, 0)
+        return part.longer(f"{part.text}.{kind}({on})", Step(kind, on=on), rung)
 
     def ending(self, part: Part) -> Part:
         """A part and a step that goes down to the last rung."""
@@ -257,10 +310,17 @@ class Maker:
             return first.longer(text, Step(kind, piece=second.piece), second.rung)
         return self.bound(first, kind, second, f"lambda _: {second.text}")
 
-    def bound(self, first: Part, kind: str, second: Part, function: str) -> Part:
-        """One part that goes on with what a function makes."""
+    def bound(
+        self,
+        first: Part,
+        kind: str,
+        second: Part,
+        function: str,
+        says: tuple[int, int] | None = None,
+    ) -> Part:
+        """One part that goes on with what a function makes, which may have an annotation."""
         on = self.on() if kind == "or_bind" else ""
-        step = Step(kind, on=on, piece=second.piece, late=True)
+        step = Step(kind, on=on, piece=second.piece, late=True, says=says or (WIDER, WIDER))
         given = ", ".join(filter(None, (function, on)))
         return first.longer(f"{first.text}.{kind}({given})", step, second.rung)
 
@@ -283,15 +343,16 @@ class Maker:
     def lie(self, start: int, end: int) -> tuple[str, tuple[int, int]]:
         """An annotation that is not true: another rung, or a type that is wider than one."""
         first, last = start, end
-        wider = self.random.choice(("Nat", "N0 | N1", f"N{end} | N{end + 1}", ""))
+        next_to = f"{name_of(end)} | {name_of(self.other(end))}"
+        wider = self.random.choice(("Nat", "N0 | N1", next_to, ""))
         if wider:
             if self.chance(0.5):
                 return annotation(start, wider), (start, WIDER)
             return annotation(wider, end), (WIDER, end)
         if self.chance(0.5):
-            last = end - 1 if end and self.chance(0.5) else end + 1
+            last = self.other(end)
         else:
-            first = start - 1 if start and self.chance(0.5) else start + 1
+            first = self.other(start)
         return annotation(first, last), (first, last)
 
     def variable(self, name: str, part: Part, annotated: bool | None = None) -> Part:
@@ -312,11 +373,18 @@ class Maker:
     def branch(self, start: int, end: int) -> Part:
         """A chain with these rungs; or, by mistake, with other ones."""
         if self.errs("a wrong branch"):
-            others = [(start + 1, end)]
-            others += [(start, end + 1)] if end < start else []
-            others += [(start, end - 1)] if end else []
-            start, end = self.random.choice(others)
+            start, end = self.elsewhere(start, end)
         return self.chain(start, end)
+
+    def elsewhere(self, start: int, end: int) -> tuple[int, int]:
+        """Other rungs, from one of which a chain can come down to the other."""
+        first, last = start, end
+        while (
+            (first, last) == (start, end) or last > first or (first == FOREVER and 0 < last < first)
+        ):
+            first = self.random.choice((start, self.other(start)))
+            last = self.random.choice((end, self.other(end)))
+        return first, last
 
     def stays(self, part: Part, rung: int) -> Part:
         """A part that is written where one has to be that stays on a rung."""
@@ -326,7 +394,7 @@ class Maker:
     def retried(self, rung: int, effect: str, step: Step) -> Part:
         """The program that retries an effect from a rung on."""
         start = self.following(rung)
-        return Part(f"at(N{start}).retry({effect})", Piece(start, (step,)), 0)
+        return begins_at(start).longer(f"at({name_of(start)}).retry({effect})", step, 0)
 
     def chosen(self, text: str, taken: Part, *others: Part) -> Part:
         """The part that is taken, by an expression that has an annotation; others are not."""
@@ -339,7 +407,20 @@ class Maker:
     def begun(self) -> Part:
         """A chain that has not come down to the last rung, or begins there."""
         top = self.top()
-        return self.chain(top, max(top - self.random.randint(0, 2), 0))
+        return self.chain(top, self.lower(top, 0, 1, 2))
+
+    def descent(self) -> tuple[Part, Part]:
+        """A part that may fail, and one that goes on from there and down."""
+        begun = self.begun()
+        first = self.trying(begun, "do", begun.rung)
+        start = self.following(first.rung)
+        return first, self.chain(start, self.lower(start, 0, 1, 1, 2))
+
+    def closing_behind(self, part: Part) -> Part:
+        """A part that ends with a function, and what is tried behind it, down to the last rung."""
+        if self.chance(0.8):
+            part = self.trying(part, "or_else", part.rung)
+        return self.closing(part)
 
     def closing(self, part: Part) -> Part:
         """A part that goes down to the last rung."""
@@ -387,6 +468,8 @@ class Maker:
 
     def drop(self, rung: int) -> int:
         """How far down a generic step goes from `rung`; by mistake, farther than it can."""
+        if rung == FOREVER:
+            return self.random.randint(1, 2) if self.errs("one wait too many") else 0
         if rung <= 2 and self.errs("one wait too many"):
             return rung + 1
         return self.random.randint(0, min(rung, 2))
@@ -400,5 +483,5 @@ class Maker:
 
     def applied(self, part: Part, text: str, body: Piece) -> Part:
         """A generic step behind a part."""
-        rung = max(part.rung - body.start, 0)
+        rung = part.rung if part.rung == FOREVER else max(part.rung - body.start, 0)
         return part.longer(text, Step("generic", piece=body), rung)

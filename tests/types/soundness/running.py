@@ -11,10 +11,10 @@ from typing import Any
 from ixbackoff import Download, Program, Throttled, plan
 from ixbackoff.testing import Virtual
 
-from .arithmetic import IllFormed, Place, hidden, most_tries, put_together
+from .arithmetic import DEEPEST, IllFormed, Place, hidden, most_tries, most_waits, put_together
 from .cases import Case
 from .checking import IN_A_FILE, module
-from .machine import SCRIPTS, Failure, Machine, Outcome, Script
+from .machine import SCRIPTS, Failure, Machine, Outcome, Script, script_for
 
 EXCEPTIONS: dict[str, Callable[[Failure], Exception]] = {
     "Throttled": lambda failure: Throttled(failure.seconds or None),
@@ -38,6 +38,7 @@ class Findings:
         refused: how many wrong programs were refused when they were put together or begun.
         late: how many were refused in a run, at the wrong step at the latest.
         hidden: how many have nothing wrong that a run can come to.
+        endless: how many runs waited more often than the deepest ladder with an end could.
         above_types: how many runs of right ones tried an effect more often than their types say.
             Behind a function that was passed over, the library takes the highest rung it can be.
     """
@@ -47,6 +48,7 @@ class Findings:
     refused: int = 0
     late: int = 0
     hidden: int = 0
+    endless: int = 0
     above_types: int = 0
 
     def check(self, kept: bool, promise: str, case: Case, *told: object) -> None:
@@ -91,10 +93,12 @@ def run_all(
     case: Case, program: Program[Any, Any], run: Any, place: Place, found: Findings
 ) -> Iterator[tuple[Outcome, Machine]]:
     """The outcome of a run by each script, and the functions that it entered."""
-    for name, script in SCRIPTS.items():
+    for name in SCRIPTS:
+        script = script_for(case.piece, name)
         machine = Machine(case.piece.start, script)
         outcome = performed(run, script)
         found.runs += 1
+        found.endless += len(outcome.waits) > DEEPEST
         try:
             foreseen = machine.outcome(case.piece)
         except IllFormed:
@@ -115,7 +119,7 @@ def check_promises(
     """The promises that hold for right and for wrong programs."""
     waits = outcome.waits
     found.check(waits == sorted(waits), "no wait is shorter than the one before", case, name, waits)
-    found.check(len(waits) <= case.piece.start, "at most N waits", case, name, waits)
+    found.check(len(waits) <= most_waits(case.piece), "at most N waits", case, name, waits)
     if case.right:
         found.check(outcome.failure != REFUSED, "run what is right", case, name)
         most = most_tries(case.piece, typed=False)
@@ -128,7 +132,8 @@ def check_plan(
 ) -> None:
     """That the plan promised as much as happened."""
     planned = plan(program)
-    asked = any(one is not None and one.seconds for one in map(SCRIPTS[name], range(outcome.calls)))
+    script = script_for(case.piece, name)
+    asked = any(one is not None and one.seconds for one in map(script, range(outcome.calls)))
     kept = (
         len(outcome.waits) <= planned.waits
         and (asked or sum(outcome.waits) <= planned.seconds)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from .arithmetic import Piece, Step
-from .making import Maker, Part
+from .arithmetic import FOREVER, Step
+from .making import Maker, Part, begins_at
+
+BINDS = ("bind", "or_bind")
 
 
 def a_chain(make: Maker) -> Part:
@@ -35,16 +37,46 @@ def joined_variables(make: Maker) -> Part:
 def nested_lambdas(make: Maker) -> Part:
     """Lambdas in `bind` and `or_bind`, one within the other."""
     first, second, third = make.pieces(3)
-    binds = ("bind", "or_bind")
-    return make.joined(first, make.joined(second, third, binds), binds)
+    return make.joined(first, make.joined(second, third, BINDS), BINDS)
 
 
 def bound_functions(make: Maker) -> Part:
     """Functions by name in `bind` and `or_bind`."""
     first, second, third = make.pieces(3)
-    value = make.function("second", second, "_: None", "None")
-    failure = make.function("third", third, "failure: Exception", "failure")
-    return make.bound(make.bound(first, "bind", value, "second"), "or_bind", failure, "third")
+    kind, second = make.declared(second)
+    make.write(f"def second(_: None) -> {kind}:", f"    return {second.text}")
+    joined = make.bound(first, "bind", second, "second", second.piece.declared)
+    kind, third = make.declared(third)
+    make.write(f"def third(failure: Exception) -> {kind}:", f"    return {third.text}")
+    return make.bound(joined, "or_bind", third, "third", third.piece.declared)
+
+
+def bound_methods(make: Maker) -> Part:
+    """A method in `bind`; its annotation says its rungs."""
+    first, second = make.descent()
+    kind, second = make.declared(second)
+    make.write(
+        "class Source:",
+        f"    def rest(self, _: object) -> {kind}:",
+        f"        return {second.text}",
+    )
+    bind = make.random.choice(BINDS)
+    part = make.bound(first, bind, second, "Source().rest", second.piece.declared)
+    return make.closing_behind(part)
+
+
+def annotations_that_no_run_reads(make: Maker) -> Part:
+    """A function in `bind`, annotated with a name that only type checkers find."""
+    first, second = make.descent()
+    kind, second = make.declared(second)
+    make.write(
+        "class Kinds:",
+        f"    Rest: TypeAlias = {kind}",
+        "def rest(_: object) -> Kinds.Rest:",
+        f"    return {second.text}",
+    )
+    bind = make.random.choice(BINDS)
+    return make.closing_behind(make.bound(first, bind, second, "rest"))
 
 
 def functions_in_variables(make: Maker) -> Part:
@@ -68,25 +100,38 @@ def functions_at_the_end(make: Maker) -> Part:
     """A piece that ends with a function, joined behind waits that only a failure comes to."""
     top = make.random.randint(2, 5)
     end = make.random.randint(0, 2)
-    first = make.staying(Part(f"at(N{top})", Piece(top), top))
+    first = make.staying(begins_at(top))
     while first.rung > end:
         first = first.longer(f"{first.text}.backoff()", Step("backoff"), first.rung - 1)
     second = make.chain_at(make.following(first.rung))
     third = make.closing(make.chain_at(second.rung))
-    inner = make.variable("inner", make.joined(second, third, ("bind", "or_bind")))
+    inner = make.variable("inner", make.joined(second, third, BINDS))
     return make.joined(first, inner, (">>", "|"))
 
 
 def steps_behind_a_function(make: Maker) -> Part:
     """A function that goes down and may be passed over, and what is tried behind it."""
-    part = make.begun()
-    first = make.trying(part, "do", part.rung)
-    start = make.following(first.rung)
-    second = make.chain(start, max(start - make.random.randint(1, 2), 0))
+    first, second = make.descent()
     if make.chance(0.5):
-        name = "going_on"
-        second = make.function(name, second, "_: object", "None")
-        part = make.bound(first, make.random.choice(("bind", "or_bind")), second, name)
-    else:
-        part = make.joined(first, second, ("bind", "or_bind"))
-    return make.closing(make.trying(part, "or_else", part.rung))
+        return make.closing_behind(make.joined(first, second, BINDS))
+    kind, second = make.declared(second)
+    make.write(f"def going_on(_: object) -> {kind}:", f"    return {second.text}")
+    bind = make.random.choice(BINDS)
+    part = make.bound(first, bind, second, "going_on", second.piece.declared)
+    return make.closing_behind(part)
+
+
+def rungs_that_are_said(make: Maker) -> Part:
+    """A lambda that goes down and may be passed over, and `at`, which says how far."""
+    part = make.joined(*make.descent(), BINDS)
+    wrong = make.errs("standing elsewhere")
+    part = make.said(part, make.told_apart(part.rung) if wrong else part.rung)
+    return make.closing_behind(part)
+
+
+def ladders_without_end(make: Maker) -> Part:
+    """A program at `FOREVER`, which only an endless retry or giving up ends."""
+    first = make.chain(FOREVER, FOREVER)
+    start = make.following(FOREVER)
+    second = make.chain(start, make.lower(start, 0, 1))
+    return make.closing(make.joined(make.variable("first", first), second))

@@ -232,6 +232,6 @@ def functions_of_any_start(make: Maker) -> Part:
     """A function for programs that start anywhere and end on one rung."""
     first, second = make.pieces(2)
     joined = make.joined(first, second)
-    kind = annotation("I", f"N{joined.rung}")
+    kind = annotation("I", joined.rung)
     make.write(f"def kept(program: {kind}) -> {kind}:", "    return program")
     return joined.named(f"kept({joined.text})")

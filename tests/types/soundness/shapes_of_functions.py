@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .arithmetic import Piece
-from .making import Maker, Part, above, annotation
+from .making import Maker, Part, above, annotation, name_of
 
 THEN = (">>",)
 
@@ -46,7 +46,7 @@ def generic_rungs(make: Maker) -> Part:
         f"def fetch(rung: Rung[{start}]) -> {annotation(start, 'N')}:",
         f"    return {body.text}",
     )
-    return make.closing(make.applied(Part("", Piece(rung), rung), f"fetch(N{rung})", piece))
+    return make.closing(make.applied(Part("", Piece(rung), rung), f"fetch({name_of(rung)})", piece))
 
 
 def generic_endings(make: Maker) -> Part:
