@@ -93,7 +93,7 @@ def begins(
     Those that are always the same, or so but for a random factor, are asked for once and for all.
 
     Raises:
-        ValueError: it is `checked`, and one of these is no usable number.
+        ValueError: it is `checked`, and one of these is not a usable number.
     """
     table: list[float] = []
     spread: float | None = None
@@ -128,7 +128,7 @@ def drawn(timing: Timing, chance: Chance | None = None) -> Waits:
 
 
 def shortening(timing: Timing) -> bool:
-    """Whether its waits may be shorter than the one before: in simulations."""
+    """Return true if a wait may be shorter than the one before it: in simulations."""
     return timing.shortens
 
 

@@ -33,7 +33,7 @@ class InAttempt:
         self.tries = 0
 
     def recoverable(self, failure: BaseException) -> bool:
-        """Whether a step may recover from this failure: not from a misuse."""
+        """Return true if a step may recover from this failure: not from a misuse."""
         return isinstance(failure, Exception) and not isinstance(failure, Misuse)
 
 
@@ -80,7 +80,7 @@ class Run:
 
     @property
     def number(self) -> int:
-        """How many waits are left: on a ladder without end as on the deepest one, and then 1."""
+        """The number of waits left: on a ladder without end as on the deepest one, and then 1."""
         return max(DEEPEST - self.waits, 1) if self.rung == ENDLESS else self.rung
 
     def descend(self, step: Step) -> tuple[int, bool]:
@@ -148,7 +148,7 @@ class Run:
         self.waited += self.shortest
 
     def recoverable(self, failure: BaseException) -> bool:
-        """Whether a step may recover: not from a misuse, and not from a wait that failed."""
+        """Return true if a step may recover: not from a misuse, and not from a wait that failed."""
         return (
             isinstance(failure, Exception)
             and failure is not self.not_waited

@@ -102,7 +102,7 @@ class ClientError(Exception):
 
 
 class DeadlineExceeded(TimeoutError):
-    """What had so many seconds (`within`, `.limit`) is not done, and they are over.
+    """A program or an attempt was not done in its time (`within`, `.limit`).
 
     It is worth another try, as every `TimeoutError` is: an attempt that took too long may be
     quicker next time.
