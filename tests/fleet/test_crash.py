@@ -28,7 +28,6 @@ def simulated(seconds: float, outages: list[Outage], timing: Timing, backlog: in
         seconds=seconds,
         schedule=timing,
         think=10.0,
-        persistent=True,
         outages=outages,
         seed=1,
     )
