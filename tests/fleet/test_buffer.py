@@ -13,6 +13,8 @@ from ixbackoff.fleet.experiments.buffer.disk import Disk, DiskFull, Look, Space,
 from ixbackoff.fleet.experiments.buffer.model import buffered, sensed
 from ixbackoff.testing import Virtual, always, answers
 
+pytestmark = pytest.mark.slow
+
 
 def stored(disk: Disk, files: int, seconds: float = 99.0, schedule: float = 1000.0) -> Outcome:
     return simulate(

@@ -19,6 +19,8 @@ from ixbackoff.fleet.experiments.crash.shipped import PostShipped
 from ixbackoff.fleet.slowing import SlowingServer
 from ixbackoff.schedules.timings import Timing
 
+pytestmark = pytest.mark.slow
+
 
 def simulated(seconds: float, outages: list[Outage], timing: Timing, backlog: int = 128) -> Outcome:
     return simulate(

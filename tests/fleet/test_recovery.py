@@ -16,6 +16,8 @@ from ixbackoff.fleet.experiments.recovery.formula import Formula
 from ixbackoff.fleet.experiments.recovery.model import recovered, recovery
 from ixbackoff.published import thain
 
+pytestmark = pytest.mark.slow
+
 LONG = 2000.0  # seconds that are simulated, at most
 PAGE = Path(__file__).parent.parent.parent / "docs" / "recovery.md"
 TOP = 20  # waits of a ladder

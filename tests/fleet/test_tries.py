@@ -20,10 +20,10 @@ asking = st.one_of(
     st.builds(lambda seconds: do(Ask("a")).limit(seconds), st.floats(0.05, 10)),
     st.builds(in_a_row, st.lists(st.sampled_from("abc"), min_size=1, max_size=3)),
 )
-tries: st.SearchStrategy[Any] = st.tuples(
-    st.sampled_from([*RUNGS, FOREVER]), asking
-) | st.tuples(st.sampled_from(RUNGS), effects)
-"""A rung and an effect; some effects fail whatever is answered, so they would never end at FOREVER."""
+tries: st.SearchStrategy[Any] = st.tuples(st.sampled_from([*RUNGS, FOREVER]), asking) | st.tuples(
+    st.sampled_from(RUNGS), effects
+)
+"""A rung and an effect. Some effects fail whatever is answered: at FOREVER they would never end."""
 tried = st.tuples(seconds, st.integers(0, 5) | failures | throttled)
 ON: list[Any] = [
     (NotReady, KeyError),

@@ -51,7 +51,9 @@ class Reader(NamedTuple):
 EACH = range(SERVERS)
 KINDS = {
     "fixed": Reader(at(FOREVER).retry(first_of([Fetch(one) for one in EACH])), Constant(0.0)),
-    "aloha": Reader(at(FOREVER).retry(first_of([aloha(one) for one in EACH])), fault_tolerant_shell),
+    "aloha": Reader(
+        at(FOREVER).retry(first_of([aloha(one) for one in EACH])), fault_tolerant_shell
+    ),
     "ethernet": Reader(
         at(FOREVER).retry(first_of([ethernet(one) for one in EACH])), fault_tolerant_shell
     ),
