@@ -140,7 +140,7 @@ class Engine:
         given: object = program
         if not isinstance(given, Ladder) and callable(given):
             given = program(number)
-        mine = checked(given)
+        mine = checked_program(given)
         if budget is None and self.within is None:
             shared = self.retrying(mine)
             if shared is not None:
@@ -185,7 +185,7 @@ class Engine:
             events.after(-log(1.0 - self.random()) / self.rate, client.__class__.begin, client)
 
 
-def checked(program: Any) -> Ladder:
+def checked_program(program: Any) -> Ladder:
     """`program`, if it can run.
 
     Raises:

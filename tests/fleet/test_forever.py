@@ -110,13 +110,13 @@ def test_a_fleet_of_one_is_a_virtual_run(
 
 
 def waits(outcome: Outcome) -> list[tuple[float, int | None]]:
-    """Their seconds and rungs."""
+    """The seconds and the rung of each wait."""
     commands = [happened.command for happened in outcome.trace]
     return [(each.seconds, each.rung) for each in commands if isinstance(each, Delay)]
 
 
 def asked(program: Any, script: Script, **how: Any) -> list[float]:
-    """When the command was asked."""
+    """The times at which the command was asked."""
     outcome = fleet(program, script, **how)
     return [happened.at for happened in outcome.trace if isinstance(happened.command, Ask)]
 

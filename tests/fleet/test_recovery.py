@@ -1,4 +1,4 @@
-"""When an outage is noticed to be over: the simulation against the closed form, and its bounds."""
+"""The time until an outage is noticed to be over: the simulation against the closed form, and its bounds."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_no_client_notices_later_than_the_bound(
     assume(outage < LONG)
     met = recovered(outage, formula, clients=20, seed=seed)
     assert len(met.noticed) + met.gave_up == 20
-    assert not met.gave_up  # waits with an R above 1 are no shorter than those without
+    assert not met.gave_up  # waits with an R above 1 are never shorter than those without
     assert all(outage <= noticed <= formula.bound(outage) * (1 + 1e-9) for noticed in met.noticed)
 
 

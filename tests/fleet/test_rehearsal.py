@@ -274,7 +274,7 @@ def test_the_dispatcher(run: Run) -> None:
     assert (status, err) == (0, "")
     assert all(name in out for name in [*COMMANDS, *EXPERIMENTS])
     assert run() == (2, "", out)
-    assert run("nonsense") == (2, "", f"nonsense: no such command.\n{out}")
+    assert run("nonsense") == (2, "", f"nonsense is not a command.\n{out}")
 
 
 @pytest.mark.parametrize("name", ["simulate", "tune", "crash", "layers", "recovery"])
