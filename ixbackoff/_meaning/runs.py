@@ -81,7 +81,7 @@ class Run:
     @property
     def number(self) -> int:
         """The number of waits left: on a ladder without end as on the deepest one, and then 1."""
-        return max(DEEPEST - self.waits, 1) if self.rung == ENDLESS else self.rung
+        return number_after(ENDLESS, self.waits) if self.rung == ENDLESS else self.rung
 
     def descend(self, step: Step) -> tuple[int, bool]:
         """Go down as far as the step does, taken or passed over; where the run stood, if surely."""
@@ -183,6 +183,15 @@ class Run:
             raise failure
         finally:
             failure = None
+
+
+def number_after(top: int, waits: int) -> int:
+    """How many waits are left after so many waits on a ladder from `top`.
+
+    >>> number_after(3, 2), number_after(ENDLESS, 2), number_after(ENDLESS, 200)
+    (1, 18, 1)
+    """
+    return max(DEEPEST - waits, 1) if top == ENDLESS else top - waits
 
 
 def noted(

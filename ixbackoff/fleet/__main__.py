@@ -71,7 +71,7 @@ def commanded(words: list[str]) -> int:
         module, _ = COMMANDS[name]
         status: int = import_module(f"{__package__}.{module}").main(arguments)
         return status
-    print(f"{name}: no such command.\n{usage()}" if words else usage(), file=sys.stderr)
+    print(f"{name} is not a command.\n{usage()}" if words else usage(), file=sys.stderr)
     return WRONG
 
 

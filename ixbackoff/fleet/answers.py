@@ -52,7 +52,7 @@ class _Answering(Serving):
     def ask(self, request: Request) -> None:
         kind = request.command.__class__
         if kind not in self.known:
-            self.known[kind] = found(self.handlers, kind)
+            self.known[kind] = nearest_handler(self.handlers, kind)
         handler = self.known[kind]
         if handler is not None:
             request._asker = _Asker(handler, request._asker)
@@ -72,7 +72,7 @@ class _Answering(Serving):
 
 
 class _Asker:
-    """Stands between the service and the sender of a request, and makes the answer."""
+    """An asker between the service and the sender of a request: it makes the answer."""
 
     __slots__ = ("asker", "handler")
 
@@ -91,7 +91,7 @@ class _Asker:
         self.asker.settled(request, value, failure)
 
 
-def found(handlers: Handlers, kind: type[Command[Any]]) -> Handler | None:
+def nearest_handler(handlers: Handlers, kind: type[Command[Any]]) -> Handler | None:
     """The handler of the nearest base class; `None`, if it has none and its answer is `None`.
 
     Raises:

@@ -23,11 +23,10 @@ class AttemptRetrying(Retrying):
         program: Ladder,
         tried: Tried,
         timing: Timing,
-        persistent: bool,
         done: Done,
         attempt: Chain,
     ) -> None:
-        super().__init__(environment, program, tried, timing, persistent, done)
+        super().__init__(environment, program, tried, timing, done)
         self.environment: Final = environment
         self.start: Final = starting(attempt)
         self.ended: Final[Done] = self.end_try  # bound once, not for each client

@@ -24,11 +24,10 @@ class CommandRetrying(Retrying):
         program: Ladder,
         tried: Tried,
         timing: Timing,
-        persistent: bool,
         done: Done,
         serving: Serving,
     ) -> None:
-        super().__init__(environment, program, tried, timing, persistent, done)
+        super().__init__(environment, program, tried, timing, done)
         self.command: Final[Any] = tried.effect
         self.limit: Final = tried.limit
         self.tally: Final = environment.tally

@@ -13,11 +13,10 @@ from typing import Any, Final, Protocol
 from .._limits.nesting import check_begun
 from .._meaning.chains import Ladder
 from .._meaning.descents import After, begins, descents, shortening
-from .._meaning.runs import noted
+from .._meaning.runs import noted, number_after
 from .._words.commands import Misuse
 from .._words.vocabulary import delay
 from ..schedules.kinds import Timing
-from .endless import EndlessDescent
 from .environments import Done, Environment, Running
 from .traces import Happened
 from .tries import Tried
@@ -38,11 +37,9 @@ class RunLog:
         self._seconds = 0.0
         self.wait: Happened | None = None
 
-    def begin_wait(
-        self, client: int, now: float, seconds: float, rung: int | None, failure: Any
-    ) -> None:
-        """Note a wait, on the rung that is next, or on another one."""
-        wait = delay(seconds, self._top - self._count if rung is None else rung, failure)
+    def begin_wait(self, client: int, now: float, seconds: float, failure: Any) -> None:
+        """Note a wait, on the rung that is next."""
+        wait = delay(seconds, number_after(self._top, self._count), failure)
         self.wait = Happened(now, client, wait, None, None)
         self._count += 1
         self._seconds += seconds
@@ -82,13 +79,7 @@ class Retrying(ABC):
     """
 
     def __init__(
-        self,
-        environment: Environment,
-        program: Ladder,
-        tried: Tried,
-        timing: Timing,
-        persistent: bool,
-        done: Done,
+        self, environment: Environment, program: Ladder, tried: Tried, timing: Timing, done: Done
     ) -> None:
         check_begun(program)
         self.events: Final = environment.events
@@ -96,15 +87,10 @@ class Retrying(ABC):
         self.from_start: Final = timing.from_start
         self.top: Final = program.start
         self.done: Final = done
-        self.descent: Callable[[], After]
-        shortens, chance = shortening(timing), environment.events.random
-        if persistent:
-            self.descent = lambda: EndlessDescent(
-                program.start, tried.chosen, timing, chance, shortens
-            )
-        else:
-            begin = begins(timing, program.start, chance, checked=False)
-            self.descent = descents(program.start, (), tried.chosen, begin, shortens=shortens)
+        begin = begins(timing, program.start, environment.events.random, checked=False)
+        self.descent: Final[Callable[[], After]] = descents(
+            program.start, (), tried.chosen, begin, shortens=shortening(timing)
+        )
 
     @abstractmethod
     def client(self, number: int) -> Running:
@@ -139,9 +125,7 @@ class Retrying(ABC):
     def _wait(self, client: Trying, seconds: float, failure: BaseException) -> None:
         events = self.events
         if client.log is not None:
-            after = client.after
-            rung = after.rung if isinstance(after, EndlessDescent) else None
-            client.log.begin_wait(client.number, events.now, seconds, rung, failure)
+            client.log.begin_wait(client.number, events.now, seconds, failure)
         if self.from_start:
             events.at(max(events.now, client.begun + seconds), client.__class__.begin, client)
         else:

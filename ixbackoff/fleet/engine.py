@@ -8,19 +8,19 @@ from contextlib import contextmanager
 from math import ceil, log
 from typing import Any
 
-from .._limits.budgets import Budget, budgeted
+from .._limits.budgets import Budget
 from .._limits.deadlines import LEFT
 from .._limits.nesting import OVER, RUNNING
 from .._meaning.chains import Chain, Ladder
 from .._meaning.semantics import unrolled
 from .._words.commands import Handlers, Interpreter, Misuse, Stream
+from .._words.nat import name_of
 from .._words.vocabulary import Log, Now, Pick, Throw
 from ..schedules.kinds import Timing
 from .attempt_clients import AttemptRetrying
 from .clients import Client
 from .command_clients import CommandRetrying
 from .descents import Retrying
-from .endless import endless
 from .environments import Environment, Running
 from .events import Events
 from .outcomes import Outcome, Second
@@ -32,7 +32,7 @@ SELDOM = (100_000, 50, 100)
 """Thresholds of the collector: the engine makes many long-lived objects and no cycles."""
 
 TRIES = 100
-"""Events of a client at the same time: more than a ladder has."""
+"""Events of a client at the same time: more than a ladder of 20 waits has."""
 
 
 class Engine:
@@ -44,14 +44,12 @@ class Engine:
         timing: Timing,
         within: float | None,
         think: float | None,
-        persistent: bool,
         seed: int,
         trace: bool,
     ) -> None:
         self.timing = timing
         self.within = within
         self.rate = None if think is None else 1.0 / think
-        self.persistent = persistent
         self.events = Events(seed)
         self.random = self.events.random.random
         self.ended = 0.0
@@ -142,7 +140,7 @@ class Engine:
         given: object = program
         if not isinstance(given, Ladder) and callable(given):
             given = program(number)
-        mine = checked(given)
+        mine = checked_program(given)
         if budget is None and self.within is None:
             shared = self.retrying(mine)
             if shared is not None:
@@ -150,9 +148,6 @@ class Engine:
 
         def stream() -> Stream:
             chance = self.events.random
-            if self.persistent:
-                stream = endless(mine, self.timing, chance, self.within)
-                return stream if budget is None else budgeted(stream, budget)
             return unrolled(mine, self.timing, chance=chance, within=self.within, budget=budget)
 
         return Client(self.environment, number, stream, self.done)
@@ -168,7 +163,7 @@ class Engine:
         found = tried(program)
         if found is None:
             return None
-        how = self.environment, program, found, self.timing, self.persistent, self.done
+        how = self.environment, program, found, self.timing, self.done
         if isinstance(found.effect, Chain):
             return AttemptRetrying(*how, found.effect)
         serving = self.environment.find(found.effect.__class__)
@@ -190,7 +185,7 @@ class Engine:
             events.after(-log(1.0 - self.random()) / self.rate, client.__class__.begin, client)
 
 
-def checked(program: Any) -> Ladder:
+def checked_program(program: Any) -> Ladder:
     """`program`, if it can run.
 
     Raises:
@@ -202,8 +197,8 @@ def checked(program: Any) -> Ladder:
         )
     if program.end:
         raise Misuse(
-            f"The program is open, it ends at N{program.end}: end it with .give_up(), or go down "
-            "with .retry(...)."
+            f"The program is open, it ends at {name_of(program.end)}: end it with .give_up(), or "
+            "go down with .retry(...)."
         )
     return program
 

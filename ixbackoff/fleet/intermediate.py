@@ -14,7 +14,7 @@ from .._words.nat import Nat, Z
 from .._writing.programs import Program
 from ..schedules.kinds import Timing, powers_of_two
 from .clients import Client
-from .engine import checked, checked_budget, standard
+from .engine import checked_budget, checked_program, standard
 from .environments import Environment
 from .events import Events
 from .services import Request, Service, Serving
@@ -58,7 +58,7 @@ class Layer(Service):
         schedule: Timing = powers_of_two,
         budget: Callable[[], Budget] | None = None,
     ) -> None:
-        self.program: Ladder = checked(program)
+        self.program: Ladder = checked_program(program)
         self.below = below
         self.schedule = schedule
         self.budget = budget

@@ -27,7 +27,7 @@ class BoundedQueue(Service):
         workers: requests that are worked on at the same time.
 
     Raises:
-        ValueError: one of them is negative or not finite, or there is no worker.
+        ValueError: one of them is negative or not finite, or there are fewer workers than 1.
     """
 
     length: int

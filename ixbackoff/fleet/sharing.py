@@ -105,7 +105,7 @@ class Sharing(Generic[T]):
             self._events.after(left / self._each, self._end, self._plan)
 
     def _there(self, end: tuple[float, int, T]) -> bool:
-        """Whether this is the end of a present user, not of one who has left and come again."""
+        """True if this is the end of a present user, not of one who has left and come again."""
         _, number, one = end
         came = self._came.get(one)
         return came is not None and came[1] == number

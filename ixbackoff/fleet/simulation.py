@@ -49,7 +49,6 @@ def simulate(
     within: float | None = None,
     budget: Callable[[int], Budget] | None = None,
     think: float | None = None,
-    persistent: bool = False,
     outages: Iterable[Outage] = (),
     seed: int = 0,
     trace: bool = False,
@@ -66,19 +65,13 @@ def simulate(
     >>> outcome.total(lambda second: second.well)
     5
 
-    A persistent client goes on when its ladder is at an end, as if it had none: whatever the
-    program failed with, it waits what `schedule` says next, never less than what the service asked
-    for, and runs the program again. Waits are counted over ladders, and begin anew when the program
-    has ended well. With fewer than 20 failures, all that it does is what it would do at N20.
+    Clients that ask until they are answered run a program at `FOREVER`.
 
+    >>> from ixbackoff import FOREVER
     >>> down = BoundedQueue(length=0, work=3600).serves(Ask)
-    >>> asked = simulate(at(N3).retry(Ask()), down, clients=2, seconds=1024, persistent=True)
+    >>> asked = simulate(at(FOREVER).retry(Ask()), down, clients=2, seconds=1024)
     >>> asked.total(lambda second: second.asked)
     12
-
-    Each run of a persistent client's program has its own deadline, and the client goes on after it,
-    too. An empty budget does end it: the wait between two runs is paid for as others are, so it
-    gives up, as at N20, until it has thought.
 
     The garbage collector finds next to nothing here, so it runs seldom during a simulation.
 
@@ -92,7 +85,6 @@ def simulate(
         budget: the budget of a client, by its number: one for each, or one for all.
         think: mean seconds between the end of a program and the next run of it, exponentially
             distributed, and before the first; `None`: each client runs it once, from the beginning.
-        persistent: whether a client goes on as if its ladder had no end.
         outages: the times in which all services are stopped; they do not overlap.
         seed: the same seed, the same events.
         trace: whether to keep every command with its answer or failure.
@@ -102,8 +94,8 @@ def simulate(
         ValueError: `clients` or `seconds` is not above 0, the seed is not a whole number, or an
             outage is not within the seconds.
         Misuse: the program issues a command that nothing serves, or cannot run, a
-            service cannot stop and there is an outage, or time does not go by: a persistent client
-            that waits 0 s asks a service that fails at once.
+            service cannot stop and there is an outage, or time does not go by: a client at
+            `FOREVER` that waits 0 s asks a service that fails at once.
     """
     given: object = clients
     if not isinstance(given, int) or given < 1:
@@ -127,7 +119,7 @@ def simulate(
     stops = checked_outages(outages, seconds)
 
     def simulated() -> Outcome:
-        engine = Engine(services, schedule, within, think, persistent, seed, trace)
+        engine = Engine(services, schedule, within, think, seed, trace)
         return engine.simulated(program, budget, clients, seconds, stops, watch)
 
     return copy_context().run(simulated)  # time limits and such are those of the clients

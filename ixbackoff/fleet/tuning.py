@@ -9,7 +9,7 @@ from typing import NamedTuple
 from .._commandline import FAILED, Parser, number, whole
 from .._words.commands import Command
 from .._words.failures import ServerError
-from .._words.nat import DEEPEST, N20
+from .._words.nat import DEEPEST, FOREVER
 from .._writing.programs import at
 from ..schedules.kinds import Schedule
 from ..schedules.published import thain
@@ -124,12 +124,11 @@ def failing_rate(tuning: Tuned, clients: int, seed: int = 0) -> float:
     unit = tuning.maximum + tuning.timeout
     timeout, maximum = tuning.timeout / unit, tuning.maximum / unit
     outcome = simulate(
-        at(N20).retry(Ping()),
+        at(FOREVER).retry(Ping()),
         Down(timeout).serves(Ping),
         clients=clients,
         seconds=GROWN + WATCHED,
         schedule=thain(timeout, maximum, FACTOR),
-        persistent=True,
         seed=seed,
     )
     return outcome.rate(lambda second: second.failed, GROWN, GROWN + WATCHED) / unit

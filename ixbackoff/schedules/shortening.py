@@ -96,7 +96,7 @@ class DecorrelatedJitter(Jitter):
 
         def waits(k: int) -> float:
             nonlocal before, drawn
-            while drawn <= k:  # each wait is computed from the one before
+            for _ in range(max(1, k + 1 - drawn)):  # each wait is computed from the one before
                 before = min(self.cap, uniform(self.base, before * 3))
                 drawn += 1
             return before

@@ -12,7 +12,7 @@ from .._words.values import Value, fields_of
 
 Waits: TypeAlias = Callable[[int], float]
 """The waits of one run: a function from k to the seconds of the k-th wait; k grows from call to
-call.
+call, until a ladder without end asks for its last wait again and again.
 """
 
 

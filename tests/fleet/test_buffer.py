@@ -7,21 +7,22 @@ from statistics import mean
 
 import pytest
 
-from ixbackoff import N20, Constant, at, do
+from ixbackoff import FOREVER, N20, Constant, at, do
 from ixbackoff.fleet import Outcome, simulate
 from ixbackoff.fleet.experiments.buffer.disk import Disk, DiskFull, Look, Space, WriteFile
 from ixbackoff.fleet.experiments.buffer.model import buffered, sensed
 from ixbackoff.testing import Virtual, always, answers
 
+pytestmark = pytest.mark.slow
+
 
 def stored(disk: Disk, files: int, seconds: float = 99.0, schedule: float = 1000.0) -> Outcome:
     return simulate(
-        at(N20).retry(WriteFile()),
+        at(FOREVER).retry(WriteFile()),
         disk.serves(WriteFile) | disk.serves(Look),
         clients=files,
         seconds=seconds,
         schedule=Constant(schedule),
-        persistent=True,
         trace=True,
     )
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ixbackoff import N20, Constant, at, do
+from ixbackoff import FOREVER, N20, Constant, at, do
 from ixbackoff.fleet import simulate
 from ixbackoff.fleet.__main__ import main as fleet
 from ixbackoff.fleet.experiments.contention.model import TIMINGS, Contention, contention, update
@@ -88,12 +88,11 @@ def test_who_comes_too_late_reads_again() -> None:
 def test_each_client_updates_once() -> None:
     row = Row()
     outcome = simulate(
-        at(N20).retry(update()),
+        at(FOREVER).retry(update()),
         row.serves(Read) | row.serves(Write),
         clients=30,
         seconds=3600,
         schedule=TIMINGS["full"],
-        persistent=True,
         trace=True,
     )
     versions = [

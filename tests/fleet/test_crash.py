@@ -19,6 +19,8 @@ from ixbackoff.fleet.experiments.crash.shipped import PostShipped
 from ixbackoff.fleet.slowing import SlowingServer
 from ixbackoff.schedules.timings import Timing
 
+pytestmark = pytest.mark.slow
+
 
 def simulated(seconds: float, outages: list[Outage], timing: Timing, backlog: int = 128) -> Outcome:
     return simulate(
@@ -28,7 +30,6 @@ def simulated(seconds: float, outages: list[Outage], timing: Timing, backlog: in
         seconds=seconds,
         schedule=timing,
         think=10.0,
-        persistent=True,
         outages=outages,
         seed=1,
     )

@@ -16,6 +16,8 @@ from ixbackoff.fleet.__main__ import EXPERIMENTS
 from ixbackoff.fleet.__main__ import main as fleet
 from ixbackoff.fleet.experiments.experiment import Experiment
 
+pytestmark = pytest.mark.slow
+
 PAGE = (Path(__file__).parent.parent.parent / "docs" / "ethernet.md").read_text()
 FOLDER = Path(ixbackoff.fleet.experiments.__file__).parent
 STOREYS = ["model", "table", "picture", "command"]

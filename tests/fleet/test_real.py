@@ -44,7 +44,7 @@ def started(command: str, *words: str) -> Generator[subprocess.Popen[str]]:
 
 
 def line(process: subprocess.Popen[str], pattern: str) -> re.Match[str]:
-    """Its next line that has this in it."""
+    """The next line of a process that matches."""
     assert process.stdout is not None
     for text in process.stdout:
         if found := re.search(pattern, text):
@@ -57,7 +57,7 @@ def port(process: subprocess.Popen[str]) -> int:
 
 
 def gone(number: int) -> bool:
-    """Whether there is no process of this number, soon."""
+    """True if the process of this number has ended, at once or soon."""
     for _ in range(50):
         try:
             os.kill(number, 0)

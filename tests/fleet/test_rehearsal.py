@@ -22,7 +22,7 @@ from ..support.observing import Ask
 
 SOURCE = """
 from dataclasses import dataclass
-from ixbackoff import N3, N20, Budget, Command, Constant, Do, Download, Log, at, attempt
+from ixbackoff import FOREVER, N3, Budget, Command, Constant, Do, Download, Log, at, attempt
 from ixbackoff.testing import answers
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ def fetch(url: str) -> Do[GetETag | Download | Log, str]:
 
 page = at(N3).retry(Download("http://localhost/a", "a"))
 copy = at(N3).retry(fetch("http://localhost/a"))
-endless = at(N20).retry(Download("http://localhost/a", "a"))
+patient = at(FOREVER).retry(Download("http://localhost/a", "a"))
 unfinished = at(N3).do(Download("http://localhost/a", "a"))
 etags = GetETag.handled_by(lambda command: "1a")
 few = GetETag.handled_by(answers("1a", "1b"))
@@ -247,7 +247,7 @@ def test_elsewhere_there_is_none(folder: Path) -> None:
 
 def test_an_interrupt_ends_it_with_one_line(folder: Path) -> None:
     ours, its = os.openpty()
-    words = ["simulate", "mine:endless", "--seconds", "1000000"]
+    words = ["simulate", "mine:patient", "--seconds", "1000000"]
     with started(folder, *words, stdout=subprocess.PIPE, stderr=its) as process:
         os.close(its)
         select.select([ours], [], [], 60)  # it runs
@@ -274,7 +274,7 @@ def test_the_dispatcher(run: Run) -> None:
     assert (status, err) == (0, "")
     assert all(name in out for name in [*COMMANDS, *EXPERIMENTS])
     assert run() == (2, "", out)
-    assert run("nonsense") == (2, "", f"nonsense: no such command.\n{out}")
+    assert run("nonsense") == (2, "", f"nonsense is not a command.\n{out}")
 
 
 @pytest.mark.parametrize("name", ["simulate", "tune", "crash", "layers", "recovery"])

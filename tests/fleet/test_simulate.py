@@ -1,4 +1,4 @@
-"""What `simulate` is given: services that serve kinds, outages, and bad input."""
+"""The arguments of `simulate`: services that serve kinds, outages, and bad input."""
 
 from __future__ import annotations
 

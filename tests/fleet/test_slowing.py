@@ -23,7 +23,7 @@ class Ask(Command[None]):
 
 
 class Asker:
-    """Who remembers when it was told what.
+    """The sender of requests; it remembers the results and their times.
 
     Attributes:
         told: the time, and the number of the client.
@@ -41,7 +41,7 @@ class Asker:
 def ended(
     model: SlowingServer, arrivals: list[float], stops: tuple[float, float] | None
 ) -> list[Any]:
-    """When each request ends, in the model: (time, number of the arrival), until the horizon."""
+    """The end of each request, in the model: (time, number of the arrival), until the horizon."""
     events = Events(seed=0)
     serving = model.begin(events)
     asker = Asker(events)

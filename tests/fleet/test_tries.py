@@ -8,7 +8,7 @@ from unittest.mock import patch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ixbackoff import NotReady, at, do
+from ixbackoff import FOREVER, NotReady, at, do
 from ixbackoff.schedules import Timing
 
 from ..support.fleets import Script, fleet, in_a_row, seconds, seen, throttled, timings
@@ -20,10 +20,10 @@ asking = st.one_of(
     st.builds(lambda seconds: do(Ask("a")).limit(seconds), st.floats(0.05, 10)),
     st.builds(in_a_row, st.lists(st.sampled_from("abc"), min_size=1, max_size=3)),
 )
-tries: st.SearchStrategy[Any] = st.tuples(asking, st.booleans()) | st.tuples(
-    effects, st.just(False)
+tries: st.SearchStrategy[Any] = st.tuples(st.sampled_from([*RUNGS, FOREVER]), asking) | st.tuples(
+    st.sampled_from(RUNGS), effects
 )
-"""An effect, and whether its clients are persistent: some effects fail whatever is answered."""
+"""A rung and an effect. Some effects fail whatever is answered: at FOREVER they would never end."""
 tried = st.tuples(seconds, st.integers(0, 5) | failures | throttled)
 ON: list[Any] = [
     (NotReady, KeyError),
@@ -34,7 +34,6 @@ ON: list[Any] = [
 
 
 @given(
-    rung=st.sampled_from(RUNGS),
     on=st.sampled_from(ON) | st.none(),
     timing=timings,
     some=st.lists(st.lists(tried, min_size=1, max_size=8), min_size=1, max_size=3),
@@ -43,20 +42,19 @@ ON: list[Any] = [
     each=tries,
 )
 def test_a_retry_is_what_its_stream_is(
-    rung: Any,
     on: Any,
     timing: Timing,
     some: list[Script],
     think: float | None,
     at_once: bool,
-    each: tuple[Any, bool],
+    each: tuple[Any, Any],
 ) -> None:
-    effect, persistent = each
+    rung, effect = each
     how = {"schedule": timing, "clients": 3, "seconds": 61.5, "think": think, "at_once": at_once}
     program = at(rung).retry(effect) if on is None else at(rung).retry(effect, on)
-    scripts = [[*script, (0.5, 1)] for script in some]  # or a persistent one would never move on
-    lean = fleet(program, *scripts, persistent=persistent, **how)
+    scripts = [[*script, (0.5, 1)] for script in some]  # or one at FOREVER would never move on
+    lean = fleet(program, *scripts, **how)
     with patch("ixbackoff.fleet.engine.tried", lambda _: None):
-        generic = fleet(program, *scripts, persistent=persistent, **how)
-    assert seen(lean, not persistent) == seen(generic, not persistent)
-    assert seen(fleet(program, *scripts, persistent=persistent, **how)) == seen(lean)
+        generic = fleet(program, *scripts, **how)
+    assert seen(lean) == seen(generic)
+    assert seen(fleet(program, *scripts, **how)) == seen(lean)

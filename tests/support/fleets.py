@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -152,17 +151,12 @@ throttled = st.builds(Throttled, st.floats(0, 20))
 FAILS: Script = [(0.0, NotReady())]
 
 
-def seen(outcome: Outcome, noted: bool = True) -> Any:
+def seen(outcome: Outcome) -> Any:
     told = [
-        (*line(happened), happened.client, noted and getattr(happened.failure, "__notes__", None))
+        (*line(happened), happened.client, getattr(happened.failure, "__notes__", None))
         for happened in outcome.trace
     ]
     return told, outcome.seconds, outcome.ended, outcome.events
-
-
-def without_rungs(outcome: Outcome) -> Any:
-    told, *counted = seen(outcome, noted=False)
-    return [tuple(re.sub("rung=.*", "", str(each)) for each in line) for line in told], counted
 
 
 def without_the_short_cut(lean: bool) -> Any:

@@ -218,6 +218,13 @@ def test_decorrelated_jitter_is_made_of_the_wait_before(base: float, up: float, 
         assert [wait] == near([before])
 
 
+@given(st.integers(0, 10**6))
+def test_decorrelated_jitter_asked_for_its_last_wait_again_draws_it_anew(seed: int) -> None:
+    timing = DecorrelatedJitter()
+    waits = timing.begin(Random(seed))  # noqa: S311
+    assert [waits(min(k, 19)) for k in range(60)] == timing.preview(60, seed=seed)
+
+
 def test_every_is_measured_from_the_start_of_a_try() -> None:
     assert Every(30).preview(3) == [30, 30, 30]
     assert Every(30).from_start

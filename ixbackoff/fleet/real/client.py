@@ -8,7 +8,7 @@ from argparse import Namespace
 from typing import NamedTuple
 
 from ..._commandline import INTERRUPTED, Parser
-from ..._words.failures import ServerError, Transient
+from ..._words.failures import ServerError
 from ..._words.vocabulary import Delay, Now
 from ...schedules.kinds import Schedule
 from ..experiments.crash.clients import Get, asking, backoffs
@@ -78,12 +78,7 @@ class Clients:
         )
         while True:
             await asyncio.sleep(random.expovariate(1.0 / self.think))
-            while True:
-                try:
-                    await self.program.run_async(interpreter, schedule=self.schedule)
-                except (OSError, Transient):  # the ladder was too short
-                    continue
-                break
+            await self.program.run_async(interpreter, schedule=self.schedule)
 
     async def ask(self, _: Get) -> None:
         """Send one request over a connection of its own."""

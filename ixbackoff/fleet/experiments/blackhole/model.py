@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ...._words.nat import N20, Z
+from ...._words.nat import FOREVER, Forever, Z
 from ...._words.vocabulary import Delay, Now, Pick
 from ...._writing.attempts import Attempt, Do, attempt, do, first_of
 from ...._writing.programs import Program, at
@@ -44,16 +44,18 @@ class Reader(NamedTuple):
         schedule: its waits.
     """
 
-    program: Program[N20, Z, object, Probe | Fetch | Now | Pick | Delay]
+    program: Program[Forever, Z, object, Probe | Fetch | Now | Pick | Delay]
     schedule: Schedule
 
 
 EACH = range(SERVERS)
 KINDS = {
-    "fixed": Reader(at(N20).retry(first_of([Fetch(one) for one in EACH])), Constant(0.0)),
-    "aloha": Reader(at(N20).retry(first_of([aloha(one) for one in EACH])), fault_tolerant_shell),
+    "fixed": Reader(at(FOREVER).retry(first_of([Fetch(one) for one in EACH])), Constant(0.0)),
+    "aloha": Reader(
+        at(FOREVER).retry(first_of([aloha(one) for one in EACH])), fault_tolerant_shell
+    ),
     "ethernet": Reader(
-        at(N20).retry(first_of([ethernet(one) for one in EACH])), fault_tolerant_shell
+        at(FOREVER).retry(first_of([ethernet(one) for one in EACH])), fault_tolerant_shell
     ),
 }
 """The paper's two, and `fixed`, which has no time limit."""
@@ -111,7 +113,6 @@ def read(kind: str, seconds: float, readers: int, servers: SingleThreaded, seed:
         seconds=seconds,
         schedule=schedule,
         think=AT_ONCE,
-        persistent=True,
         seed=seed,
     )
     well, late = outcome.total(lambda one: one.well), outcome.total(lambda one: one.late)

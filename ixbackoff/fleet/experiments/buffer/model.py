@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from ...._words.failures import NotReady
-from ...._words.nat import N20, Z
+from ...._words.nat import FOREVER, Forever, Z
 from ...._words.vocabulary import Delay
 from ...._writing.attempts import Attempt, Do, attempt, do
 from ...._writing.programs import Program, at
@@ -47,14 +47,14 @@ class Producer(NamedTuple):
         schedule: its waits.
     """
 
-    program: Program[N20, Z, None, Look | WriteFile | Delay]
+    program: Program[Forever, Z, None, Look | WriteFile | Delay]
     schedule: Schedule
 
 
 KINDS = {
-    "fixed": Producer(at(N20).retry(unsensed), Constant(0.0)),
-    "aloha": Producer(at(N20).retry(unsensed), fault_tolerant_shell),
-    "ethernet": Producer(at(N20).retry(sensed()), fault_tolerant_shell),
+    "fixed": Producer(at(FOREVER).retry(unsensed), Constant(0.0)),
+    "aloha": Producer(at(FOREVER).retry(unsensed), fault_tolerant_shell),
+    "ethernet": Producer(at(FOREVER).retry(sensed()), fault_tolerant_shell),
 }
 """The paper's: again at once, `try`, and the same with a look before."""
 
@@ -116,7 +116,6 @@ def written(many: int, kind: str, disk: Disk, seconds: float, seed: int) -> Buff
         seconds=seconds,
         schedule=schedule,
         think=THINK,
-        persistent=True,
         seed=seed,
     )
     collisions = int(outcome.total(lambda second: second.failed))

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from ...._words.nat import N20
+from ...._words.nat import FOREVER
 from ...._writing.attempts import Do, attempt
 from ...._writing.programs import at
 from ....schedules.kinds import Constant, Exponential, Timing
@@ -97,7 +97,7 @@ def measured(
     """Simulate one variant; the means of its trials."""
     writes, last = 0, 0.0
     services = row.serves(Read) | row.serves(Write)
-    updating = at(N20).retry(update())
+    updating = at(FOREVER).retry(update())
     for trial in range(trials):
         outcome = simulate(
             updating,
@@ -105,7 +105,6 @@ def measured(
             clients=clients,
             seconds=LONG_ENOUGH,
             schedule=timing,
-            persistent=True,
             seed=seed + trial,
         )
         writes += int(outcome.total(lambda second: second.asked)) // 2  # a try reads and writes

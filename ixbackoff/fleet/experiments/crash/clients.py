@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...._words.commands import Command
-from ...._words.nat import N20, Z
+from ...._words.nat import FOREVER, Forever, Z
 from ...._words.vocabulary import Delay, Now
 from ...._writing.attempts import do
 from ...._writing.programs import Program, at
@@ -25,16 +25,16 @@ class Get(Command[None]):
     __slots__ = ()
 
 
-def asking(timeout: float = TIMEOUT) -> Program[N20, Z, None, Get | Now | Delay]:
+def asking(timeout: float = TIMEOUT) -> Program[Forever, Z, None, Get | Now | Delay]:
     """A program that asks until it is answered; each try has so many seconds.
 
     >>> asking()
-    <Program from N20 to N0, 1 step>
+    <Program from FOREVER to N0, 1 step>
 
     Raises:
         ValueError: `timeout` is not above 0.
     """
-    return at(N20).retry(do(Get()).limit(timeout))
+    return at(FOREVER).retry(do(Get()).limit(timeout))
 
 
 def backoffs(wait: float = WAIT) -> dict[str, Schedule]:

@@ -11,9 +11,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
-from ...._words.nat import N20, Z
-from ...._words.vocabulary import Delay, Now
-from ...._writing.attempts import do
+from ...._words.failures import NotReady
+from ...._words.nat import DEEPEST, FOREVER, Forever, Z
+from ...._words.vocabulary import Delay, Now, Throw
+from ...._writing.attempts import Attempt, do
 from ...._writing.programs import Program, at
 from ....schedules.kinds import Timing
 from ...outcomes import Outcome
@@ -29,7 +30,7 @@ STEADY = 15
 OUTAGE = 20
 WATCH = 40
 WARM = 5  # seconds until a thousand clients are in their stride
-AT_ONCE = 1e-9  # seconds; the first wait of the program is the time to think
+AT_ONCE = 1e-9  # seconds; the program thinks itself
 
 
 class Way(NamedTuple):
@@ -43,7 +44,7 @@ class Way(NamedTuple):
     """
 
     name: str
-    program: Program[N20, Z, None, Get | Now | Delay]
+    program: Program[Forever, Z, None, Get | Now | Throw | Delay]
     schedule: Timing
     think: float
 
@@ -56,8 +57,12 @@ def ways() -> list[Way]:
     """
     program = asking()
     named = [Way(name, program, schedule, THINK) for name, schedule in backoffs().items()]
-    thinking = at(N20).wait().retry(do(Get()).limit(TIMEOUT))
-    return [*named, Way("as shipped", thinking, PostShipped(), AT_ONCE)]
+    return [*named, Way("as shipped", at(FOREVER).vary(thinking), PostShipped(), AT_ONCE)]
+
+
+def thinking(rung: int) -> Attempt[Get | Now | Throw, None]:
+    """Ask, but not in the first try: so the first wait of the program is the time to think."""
+    return do(Throw(NotReady("it thinks first"))) if rung == DEEPEST else do(Get()).limit(TIMEOUT)
 
 
 class Crash(NamedTuple):
@@ -135,7 +140,6 @@ def crashed(
         seconds=end + watch,
         schedule=way.schedule,
         think=way.think,
-        persistent=True,
         outages=[stopped],
         seed=seed,
     )

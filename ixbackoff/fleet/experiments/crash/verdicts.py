@@ -19,7 +19,7 @@ def last_rate(counts: Sequence[float]) -> float:
 
 
 def recovers(answered: Sequence[float], failed: Sequence[float]) -> bool:
-    """Whether 90 % of the requests are answered in the last quarter of the seconds.
+    """Return true if 90 % of the requests are answered in the last quarter of the seconds.
 
     The verdict is on the service. Clients that still wait send no requests, and do not count.
 

@@ -1,4 +1,4 @@
-"""How late clients notice that an outage is over.
+"""The delay until clients notice that an outage is over.
 
 For MIN(R * T * F^N, M) of "Exponential Backoff in Distributed Systems" (Douglas Thain, 2009), with
 and without R and M: in closed form, and simulated.
@@ -46,12 +46,12 @@ class Recovery(NamedTuple):
 
     @property
     def median(self) -> float:
-        """When half of the clients had noticed; nan, if none had."""
+        """The time at which half of the clients had noticed; nan, if none had."""
         return median(self.noticed) if self.noticed else float("nan")
 
     @property
     def last(self) -> float:
-        """When all of the clients had noticed; nan, if none had."""
+        """The time at which all clients had noticed; nan, if none had."""
         return self.noticed[-1] if self.noticed else float("nan")
 
 

@@ -1,4 +1,4 @@
-"""How late the end of an outage is noticed, over its length."""
+"""The picture: the delay until the end of an outage is noticed, over its length."""
 
 from __future__ import annotations
 
