@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from .._words.commands import Misuse
 from .._words.nat import name_of
@@ -30,6 +30,10 @@ class Step:
             Misuse: the step cannot stand there.
         """
         return rung
+
+    def parts(self) -> tuple[Any, ...]:
+        """The effects and programs in the step, or the functions that make them in a run."""
+        return ()
 
     def bound(self, rung: int) -> int:
         """Return an upper bound of the rung after this step, given one of the rung before it."""

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from .._words.commands import Command
 from .._words.vocabulary import Together
-from .chains import Chain, Step
-from .steps import At, Backoff, GiveUp, Limited, Map, Skip, Wait
+from .chains import Chain
+from .steps import Limited
 
 
 class Commands(NamedTuple):
@@ -119,18 +119,8 @@ def pieces_of(part: Any) -> list[Any]:
     if isinstance(part, Limited):
         return [part.chain]
     if isinstance(part, Chain):
-        return [inside(step) for step in part.steps() if step.__class__ not in PLAIN]
+        return [inside for step in part.steps() for inside in step.parts()]
     return []
-
-
-PLAIN: frozenset[type[Step]] = frozenset({At, Backoff, GiveUp, Map, Skip, Wait})
-"""Steps that perform nothing but waits."""
-
-
-def inside(step: Any) -> object:
-    """The effect or the program in a step, or the function that makes it."""
-    known: object = getattr(step, "known", None) or getattr(step, "effect", None)
-    return step.function if known is None else known
 
 
 def named(function: Any) -> str:

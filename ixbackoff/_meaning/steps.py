@@ -41,6 +41,9 @@ class Do(Step):
     def __init__(self, effect: Any) -> None:
         self.effect = checked_effect(effect)
 
+    def parts(self) -> tuple[Any, ...]:
+        return (self.effect,)
+
 
 class Start(Step):
     """Well: start a generator function.
@@ -59,6 +62,9 @@ class Start(Step):
         self.arguments = arguments
         self.keywords = keywords
 
+    def parts(self) -> tuple[Any, ...]:
+        return (self.function,)
+
 
 class Then(Step):
     """Well: perform the effect that the function makes of the value."""
@@ -67,6 +73,9 @@ class Then(Step):
 
     def __init__(self, function: Function) -> None:
         self.function = checked_function(function)
+
+    def parts(self) -> tuple[Any, ...]:
+        return (self.function,)
 
 
 class Map(Step):
@@ -86,6 +95,9 @@ class OrElse(Step):
     def __init__(self, effect: Any, chosen: Predicate) -> None:
         self.effect = checked_effect(effect)
         self.chosen = chosen
+
+    def parts(self) -> tuple[Any, ...]:
+        return (self.effect,)
 
 
 class Joint(Step):
@@ -108,6 +120,9 @@ class Joint(Step):
         else:
             self.start, self.end = annotated(function)
             self.waits = False if self.end is not None and self.end == self.start else None
+
+    def parts(self) -> tuple[Any, ...]:
+        return (self.function if self.known is None else self.known,)
 
     def below(self, rung: Position) -> Position:
         if rung is not None and self.start is not None:
@@ -199,6 +214,9 @@ class Retry(Step):
         self.effect = checked_effect(effect)
         self.chosen = chosen
 
+    def parts(self) -> tuple[Any, ...]:
+        return (self.effect,)
+
     def below(self, rung: Position) -> Position:  # noqa: ARG002
         return 0
 
@@ -221,6 +239,9 @@ class Vary(Retry):
     def __init__(self, function: Function, chosen: Predicate) -> None:
         self.function = checked_function(function)
         self.chosen = chosen
+
+    def parts(self) -> tuple[Any, ...]:
+        return (self.function,)
 
     def on(self, rung: int) -> Any:
         return checked_effect(self.function(rung))
@@ -272,7 +293,9 @@ def checked_effect(effect: Any) -> Any:
         )
     # An effect of a user's own has an `__iter__` written in Python; strings and lists do not.
     if isinstance(effect, type) or not hasattr(getattr(effect, "__iter__", None), "__code__"):
-        hint = "; call it first, or write call(function, ...)" if callable(effect) else ""
+        hint = ": to call a function, write call(function, its_argument, ...)"
+        if callable(effect):
+            hint = "; if it makes one, call it first; to try the function itself, write call(...)"
         raise Misuse(f"{effect!r} is not a command or an attempt{hint}.")
     return effect
 

@@ -57,5 +57,6 @@ def squirrel(resource: Resource, store: str, folder: str) -> Program[N3, Z, Kept
     N1        1           4 s  failed
     N0        1             -
     at most 4 tries, 3 waits, 7 s
+    commands: those of keep, which only the run tells
     """
     return at(N3).resume(keep(resource, store, folder))

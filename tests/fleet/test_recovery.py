@@ -1,4 +1,4 @@
-"""The time until an outage is noticed to be over: the simulation against the closed form, and its bounds."""
+"""The time until a client notices the end of an outage: simulated, and by the closed form."""
 
 from __future__ import annotations
 
