@@ -72,7 +72,7 @@ def done(program: Any, script: list[Any], schedule: Any) -> Done:
         return Done(run.tries, waits, commands)
 
 
-@settings(max_examples=500)
+@settings(max_examples=250)
 @given(programs(), outcomes, schedules)
 def test_no_run_exceeds_its_plan(program: Any, script: list[Any], schedule: Any) -> None:
     known, run = plan(program, schedule), done(program, script, schedule)
@@ -83,7 +83,7 @@ def test_no_run_exceeds_its_plan(program: Any, script: list[Any], schedule: Any)
         assert all(count <= known.commands.kinds[kind] for kind, count in run.commands.items())
 
 
-@settings(max_examples=500)
+@settings(max_examples=250)
 @given(programs(), outcomes, schedules)
 def test_no_wait_is_shorter_than_the_one_before(
     program: Any, script: list[Any], schedule: Any
