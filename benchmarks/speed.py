@@ -85,14 +85,14 @@ def targets() -> list[Target]:
         Target(
             "commands a second, beside stateless 0.6.1",
             peer / own,
-            1.3,
+            1.4,
             True,
             millions(COMMANDS / own / 1e6, COMMANDS / peer / 1e6),
         ),
         Target(
             "commands a second, beside a bare generator and dict",
             loop / own,
-            0.5,
+            0.6,
             True,
             millions(COMMANDS / own / 1e6, COMMANDS / loop / 1e6),
         ),

@@ -18,6 +18,8 @@ Task: TypeAlias = Generator[Any, Any, Any]
 RARE = (Expired, StopIteration)
 """Failures of commands that mean something to the machine."""
 
+NO_ANSWERS = dict[type, Any]().get
+
 CLOSED = 100
 """How often an attempt may ask for something in its `finally` blocks when nobody answers."""
 
@@ -69,35 +71,35 @@ def driven(
         callers: the tasks below, which wait for what comes of the topmost.
     """
     callers = callers or []
-    limits = run.limits
-    answers = handlers.get
+    limits, in_place = run.limits, handlers.get
     value: Any = None
     failure: BaseException | None = None
     request: Any = None
     try:
         while True:
             send, throw = task.send, task.throw
+            answers = NO_ANSWERS if limits else in_place  # limits change between tasks only
             try:
                 request = send(value) if failure is None else throw(failure)
                 failure = None
-                while (kind := request.__class__) is not Enter:
+                while True:
+                    handler = answers(request.__class__)
                     try:
-                        handler = answers(kind)
-                        if limits and request is not CLOCK and kind is not Perform:
-                            if kind is Delay and request is not run.wait:
-                                raise waits_in_an_attempt()
-                            value = yield from timely(request, limits)
-                        elif handler is not None:
+                        if handler is not None:
                             value = handler(request)
                             if value.__class__ is CoroutineType:
                                 raise unawaited(value, request)
+                        elif (kind := request.__class__) is Enter:
+                            break
                         elif kind is Perform:
                             request = Enter(perform(request.chain, run.inside))
                             break
-                        elif kind is not Delay or request is run.wait:
-                            value = yield request
-                        else:
+                        elif kind is Delay and request is not run.wait:
                             raise waits_in_an_attempt()
+                        elif limits and request is not CLOCK:
+                            value = yield from timely(request, limits)
+                        else:
+                            value = yield request
                     except GeneratorExit:
                         close([*callers, task])
                         callers.clear()

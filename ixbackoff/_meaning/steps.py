@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from types import GeneratorType, SimpleNamespace
+from types import FunctionType, GeneratorType, SimpleNamespace
 from typing import Any, TypeAlias, get_args, get_origin, get_type_hints
+from weakref import WeakKeyDictionary
 
 from .._words.commands import CO_GENERATOR, Command, Misuse, code_flags
 from .._words.failures import Predicate
@@ -353,9 +354,23 @@ def annotated(function: Any) -> tuple[Position, Position]:
     hint: Any = hints.get("return") if hints and hints.__class__ is dict else None
     if hint is None:
         return None, None
+    known = ANNOTATED.get(function) if function.__class__ is FunctionType else None
+    if known is None:
+        known = rungs_of(hint, function)
+        if function.__class__ is FunctionType:
+            ANNOTATED[function] = known
+    return known
+
+
+ANNOTATED: WeakKeyDictionary[FunctionType, tuple[Position, Position]] = WeakKeyDictionary()
+"""The rungs of functions that were bound before: to read an annotation takes microseconds."""
+
+
+def rungs_of(hint: Any, function: Any) -> tuple[Position, Position]:
+    """Read the rungs of a `Program` in an annotation of `function`, as far as it says them."""
     if isinstance(hint, str):
         written = SimpleNamespace(__annotations__={"return": hint})
-        with suppress(Exception):  # a name that only a type checker knows, or that comes later
+        with suppress(Exception):  # a name that only a type checker knows
             hint = get_type_hints(written, getattr(function, "__globals__", {}))["return"]
     kind = get_origin(hint)
     if not (isinstance(kind, type) and issubclass(kind, Ladder)):
