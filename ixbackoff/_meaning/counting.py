@@ -52,7 +52,7 @@ class Commands(NamedTuple):
 NONE = Commands({}, frozenset())
 
 
-def told(name: str) -> Commands:
+def only_the_run_tells(name: str) -> Commands:
     """The commands of a function that only the run tells."""
     return Commands({}, frozenset({name}))
 
@@ -86,7 +86,11 @@ def alone(part: Any) -> Commands:
     kind: type = part.__class__
     if issubclass(kind, Chain | Limited | Together):
         return NONE
-    return Commands({kind: 1}, frozenset()) if issubclass(kind, Command) else told(named(part))
+    return (
+        Commands({kind: 1}, frozenset())
+        if issubclass(kind, Command)
+        else only_the_run_tells(function_name(part))
+    )
 
 
 def together(several: Iterable[Commands]) -> Commands:
@@ -123,7 +127,7 @@ def pieces_of(part: Any) -> list[Any]:
     return []
 
 
-def named(function: Any) -> str:
+def function_name(function: Any) -> str:
     """The name of a function, as a reader knows it."""
     name: str = getattr(function, "__qualname__", repr(function))
     return name.rpartition("<locals>.")[2]

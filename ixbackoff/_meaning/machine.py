@@ -105,7 +105,7 @@ def driven(
                         callers.clear()
                         raise
                     except BaseException as error:
-                        request = throw(told(error, run) if isinstance(error, RARE) else error)
+                        request = throw(delivered(error, run) if isinstance(error, RARE) else error)
                     else:
                         request = send(value)
                 callers.append(task)
@@ -128,7 +128,7 @@ def driven(
         failure = request = run.wait = run.not_waited = run.expired = None
 
 
-def told(error: BaseException, run: Run) -> BaseException:
+def delivered(error: BaseException, run: Run) -> BaseException:
     """The failure of a command as its task is told of it."""
     if isinstance(error, Expired):
         run.expire(error)

@@ -10,7 +10,7 @@ from .._words.commands import Misuse
 from .._words.nat import DEEPEST, ENDLESS
 from ..schedules.kinds import Schedule, check_schedule, powers_of_two
 from .chains import Ladder, Step
-from .counting import NONE, Commands, commands_of, named, told
+from .counting import NONE, Commands, commands_of, function_name, only_the_run_tells
 from .steps import Backoff, Bind, Do, Map, OrBind, OrElse, Retry, Then, Vary, Wait
 
 
@@ -93,8 +93,8 @@ def plan(program: Ladder, schedule: Schedule = powers_of_two) -> Plan:
     at most 4 tries, 3 waits, 7 s
 
     The program that a function of `bind` returns is known only when it runs: the plan then has a
-    "perhaps" on every rung that is left to it. Where the function is annotated, or `ends_at` says
-    where its program ends, these are fewer.
+    "perhaps" on every rung that is left to it. Where the function is annotated, or `.at`
+    says where its program ends, these are fewer.
 
     Raises:
         Misuse: it is not a program, or `schedule` is not a schedule.
@@ -138,7 +138,7 @@ Ways: TypeAlias = dict[Place, Worst]
 """From each place where a run may be to the most that can have happened on the way."""
 
 
-def joined(*several: Ways) -> Ways:
+def merged(*several: Ways) -> Ways:
     """All of these places, with the most on any way to each."""
     ways: Ways = {}
     for one in several:
@@ -173,7 +173,7 @@ class _Planner:
                 break
             else:
                 frames.pop()
-                self.well, self.failed = joined(self.well, well), joined(self.failed, failed)
+                self.well, self.failed = merged(self.well, well), merged(self.failed, failed)
         end = program.end or 0
         last = [
             worst
@@ -218,16 +218,18 @@ class _Planner:
             self.take_retry(step)
         elif isinstance(step, Do | Then):
             tried = self.tried(self.well, step)
-            self.well, self.failed = tried, joined(self.failed, tried)
+            self.well, self.failed = tried, merged(self.failed, tried)
         elif isinstance(step, OrElse):
             tried = self.tried(self.failed, step)
-            self.well, self.failed = joined(self.well, tried), joined(self.failed, tried)
+            self.well, self.failed = merged(self.well, tried), merged(self.failed, tried)
         elif isinstance(step, Map):
-            self.failed = joined(self.failed, self.well)
+            self.failed = merged(self.failed, self.well)
+        elif step.parts():
+            raise NotImplementedError(f"A plan does not know what {step.__class__.__name__} does.")
         else:
             failed = self.waited(self.failed, "failed") if isinstance(step, Backoff) else {}
             well = self.waited(self.well, "well") if isinstance(step, Wait) else self.well
-            self.failed = self.moved(joined(self.failed, failed), step)
+            self.failed = self.moved(merged(self.failed, failed), step)
             self.well = self.moved(well, step)
 
     def take_unknown(self, step: Bind | OrBind) -> None:
@@ -245,7 +247,7 @@ class _Planner:
                     inf,
                     worst.waits + len(waits),
                     worst.seconds + sum(waits),
-                    worst.commands.plus(told(named(step.function))),
+                    worst.commands.plus(only_the_run_tells(function_name(step.function))),
                     worst.unknown | {(start, end)},
                 )
                 if start == ENDLESS != end:
@@ -253,8 +255,8 @@ class _Planner:
                 self.arrive(outcome, (end, True), after)
                 if step.end is None:
                     self.arrive(outcome, (end, False), after)
-        failed = joined(self.moved(self.failed, step), outcome)
-        self.well = outcome if bind else joined(self.moved(self.well, step), outcome)
+        failed = merged(self.moved(self.failed, step), outcome)
+        self.well = outcome if bind else merged(self.moved(self.well, step), outcome)
         self.failed = failed
 
     def take_retry(self, step: Retry) -> None:
@@ -276,12 +278,14 @@ class _Planner:
                 worst.unknown,
             )
             self.arrive(outcome, (0, True), after)
-        self.well, self.failed = outcome, joined(self.moved(self.failed, step), outcome)
+        self.well, self.failed = outcome, merged(self.moved(self.failed, step), outcome)
 
     def tried(self, ways: Ways, step: Do | Then | OrElse) -> Ways:
         """One try more."""
         commands = (
-            told(named(step.function)) if isinstance(step, Then) else commands_of(step.effect)
+            only_the_run_tells(function_name(step.function))
+            if isinstance(step, Then)
+            else commands_of(step.effect)
         )
         after: Ways = {}
         for rung in {rung for rung, _ in ways}:
@@ -354,7 +358,7 @@ class _Planner:
 def commands_in(step: Do | Then | OrElse | Retry) -> Commands:
     """The commands of one try of a step, as far as they are known."""
     if isinstance(step, Then | Vary):
-        return told(named(step.function))
+        return only_the_run_tells(function_name(step.function))
     return commands_of(step.effect)
 
 

@@ -203,7 +203,7 @@ def bind(step: Bind, run: Run, value: Any) -> Asked:
     >>> list(unroll(at(N1).bind(lambda _: at(N1).wait())))
     [Delay(seconds=1.0, rung=1)]
     """
-    return joined(step, run, value, *run.descend(step))
+    return entered_by(step, run, value, *run.descend(step))
 
 
 def or_bind(step: OrBind, run: Run, failure: Exception) -> Asked:
@@ -215,7 +215,7 @@ def or_bind(step: OrBind, run: Run, failure: Exception) -> Asked:
     (Log(message='one', level=20), Log(message='other', level=20))
     """
     stood = run.descend(step)  # also when its predicate breaks
-    return joined(step, run, failure, *stood) if step.chosen(failure) else None
+    return entered_by(step, run, failure, *stood) if step.chosen(failure) else None
 
 
 def wait(step: Wait, run: Run, value: Any) -> Asked:
@@ -278,8 +278,10 @@ def passed_over(step: Step, run: Run, _: Any) -> Asked:
     return None
 
 
-def refused(step: Step, _place: Place, _: Any) -> Asked:
+def refused(step: Step, place: Place, _: Any) -> Asked:
     """Refuse a step that is for a ladder, inside an attempt."""
+    if isinstance(place, Run):
+        raise NotImplementedError(f"{step.__class__.__name__} has no meaning in WELL and FAILED.")
     raise Misuse(
         f"{step.__class__.__name__} is a step of a program and cannot stand in an attempt, or "
         "waits would multiply: put it on the ladder."
@@ -350,7 +352,7 @@ def performed(effect: Any, place: Place) -> Asked:
     return Enter(fresh(iter(effect), kind))
 
 
-def joined(step: Bind | OrBind, run: Run, given: Any, rung: int, sure: bool) -> Enter:
+def entered_by(step: Bind | OrBind, run: Run, given: Any, rung: int, sure: bool) -> Enter:
     """Enter the program that a function makes; if its end is known, the run is there then."""
     program = run.entered(step, given, rung, sure)
     task = chained(program, run)

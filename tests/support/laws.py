@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from ixbackoff import N0, N1, N2, N3, Do, Program, at, attempt, do
+from ixbackoff import N0, N1, N2, N3, N4, Do, Program, at, attempt, do
 
 Value: TypeAlias = int
 AnEffect: TypeAlias = Any
@@ -89,42 +89,61 @@ class OrElse:
         return begin(failing(failure)).or_else(b), begin(b)
 
 
+def followed(program: Program[Any, N1, Value, Any], effect: AnEffect) -> Any:
+    """The same, with a wait behind it: it tells on which rung the program was left."""
+    return program.or_else(effect).backoff().or_else(effect)
+
+
 class Ladders:
-    """Laws of joined programs: they compose as their rungs do."""
+    """Laws of joined programs: they compose as their rungs do, also when a wait follows.
+
+    Behind a function that was not called only `.at` says where it would have ended.
+    """
 
     @staticmethod
-    def bind_associativity(m: AnEffect, f: Function, g: Function) -> Same:
+    def bind_associativity(m: AnEffect, f: Function, g: Function, x: AnEffect) -> Same:
         def second(value: Value) -> Program[Any, Any, Value, Any]:
-            return at(N3).do(f(value)).backoff().or_else(m)
+            return at(N4).do(f(value)).backoff().or_else(m)
 
         def third(value: Value) -> Program[Any, Any, Value, Any]:
-            return at(N2).do(g(value)).backoff().skip()
+            return at(N3).do(g(value)).backoff().skip()
 
-        program = at(N3).do(m)
+        program = at(N4).do(m)
         return (
-            program.bind(second).bind(third),
-            program.bind(lambda value: second(value).bind(third)),
+            followed(program.bind(second).bind(third).at(N1), x),
+            followed(program.bind(lambda value: second(value).bind(third)).at(N1), x),
         )
 
     @staticmethod
-    def join_associativity(a: AnEffect, b: AnEffect, c: AnEffect) -> Same:
-        p, q, r = at(N3).do(a).backoff(), at(N2).do(b).backoff(), at(N1).do(c).backoff()
-        return p >> q >> r, p >> (q >> r)
+    def join_associativity(a: AnEffect, b: AnEffect, c: AnEffect, x: AnEffect) -> Same:
+        p, q, r = at(N4).do(a).backoff(), at(N3).do(b).backoff(), at(N2).do(c).backoff()
+        return followed(p >> q >> r, x), followed(p >> (q >> r), x)
 
     @staticmethod
-    def alternative_associativity(a: AnEffect, b: AnEffect, c: AnEffect) -> Same:
-        p, q, r = at(N3).do(a).backoff(), at(N2).do(b).backoff(), at(N1).do(c).backoff()
-        return p | q | r, p | (q | r)
+    def alternative_associativity(a: AnEffect, b: AnEffect, c: AnEffect, x: AnEffect) -> Same:
+        p, q, r = at(N4).do(a).backoff(), at(N3).do(b).backoff(), at(N2).do(c).backoff()
+        return followed(p | q | r, x), followed(p | (q | r), x)
 
     @staticmethod
-    def join_is_bind(a: AnEffect, b: AnEffect) -> Same:
-        p, q = at(N2).do(a).backoff(), at(N1).do(b).backoff()
-        return (p >> q), p.bind(lambda _: q)
+    def join_is_bind_that_says_where_it_ends(a: AnEffect, b: AnEffect, x: AnEffect) -> Same:
+        p, q = at(N3).do(a).backoff(), at(N2).do(b).backoff()
+        return followed(p >> q, x), followed(p.bind(lambda _: q).at(N1), x)
 
     @staticmethod
-    def alternative_is_or_bind(a: AnEffect, b: AnEffect) -> Same:
-        p, q = at(N2).do(a).backoff(), at(N1).do(b).backoff()
-        return (p | q), p.or_bind(lambda _: q)
+    def join_is_bind_of_an_annotated_function(a: AnEffect, b: AnEffect, x: AnEffect) -> Same:
+        p, q = at(N3).do(a).backoff(), at(N2).do(b).backoff()
+
+        def annotated(_: Value) -> Program[N2, N1, Value, Any]:
+            return q
+
+        return followed(p >> q, x), followed(p.bind(annotated), x)
+
+    @staticmethod
+    def alternative_is_or_bind_that_says_where_it_ends(
+        a: AnEffect, b: AnEffect, x: AnEffect
+    ) -> Same:
+        p, q = at(N3).do(a).backoff(), at(N2).do(b).backoff()
+        return followed(p | q, x), followed(p.or_bind(lambda _: q).at(N1), x)
 
     @staticmethod
     def retry_in_other_steps(x: AnEffect) -> Same:
