@@ -6,10 +6,12 @@ deadline, a budget or another interpreter they run that program instead.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import CoroutineType
-from typing import Any
+from typing import Any, TypeAlias
 
 from .._limits.nesting import HERE, RUNNING, Mark, begins, check_alone
+from .._meaning.descents import After
 from .._meaning.runs import noted
 from .._running.sleeping import LONGEST_SLEEP, awaitable, blocking, listener, log
 from .._words.calls import call, call_async
@@ -18,7 +20,23 @@ from .._words.vocabulary import INFO, delay
 from .answering import OTHERS, SWAPPED, interpreter, interpreter_async
 from .functions import check_function, no_coroutine_function
 
+LONG = 1.0  # seconds: in such a wait somebody may begin to listen
+
 running, run_in, here, others = RUNNING.get, RUNNING.set, HERE, OTHERS.get
+
+
+Again: TypeAlias = tuple[After, Callable[[int], bool], bool, Callable[[float], Any]]
+"""What a call needs from its first failure on; a first try that is well pays for none of it.
+
+The seconds after each failure; whether a wait is logged, by its level, and what that was at first;
+and what sleeps.
+"""
+
+
+def begun(descent: Callable[[], After], sleep: Callable[[float], Any]) -> Again:
+    """Begin to try again."""
+    wanted = listener()
+    return descent(), wanted, wanted(INFO), sleep
 
 
 def caller(backoff: Any, function: Any) -> Any:
@@ -39,10 +57,8 @@ def caller(backoff: Any, function: Any) -> Any:
             check_alone()
         mine: Mark = [None]
         run_in(mine)
-        after: Any
-        wanted: Any
-        sleep: Any
-        k, waited, after, wanted, sleep = 0, 0.0, None, None, None
+        again: Again | None = None
+        k, waited = 0, 0.0
         try:  # twice, since Ctrl-C may come at the beginning of a `finally`
             try:
                 last[0] = mine
@@ -54,21 +70,22 @@ def caller(backoff: Any, function: Any) -> Any:
                             return answer
                         raise no_coroutine_function(function, answer)
                     except Exception as failure:
-                        if after is None:
-                            after, wanted, sleep = descent(), listener(), blocking()
+                        if again is None:
+                            again = begun(descent, blocking())
+                        after, wanted, told, sleep = again
                         seconds = after(failure)
                         if seconds is None:
                             raise
-                        if wanted(INFO):
+                        if (told or seconds >= LONG) and wanted(INFO):
                             log(delay(seconds, top - k, failure))
                         mine[0] = None  # so that no instruction is outside of a `try` with it
                     sleep(seconds if seconds < LONGEST_SLEEP else LONGEST_SLEEP)
-                    waited += seconds
                     k += 1
+                    waited += seconds
             except StopIteration as failure:  # as if a handler had raised it
-                raise noted(stopped(failure), tries=k + 1, waits=k, waited=waited) from failure
+                raise noted(stopped(failure), k + 1, k, waited) from failure
             except Exception as failure:
-                noted(failure, tries=k + 1, waits=k, waited=waited)
+                noted(failure, k + 1, k, waited)
                 raise
             finally:
                 mine[0] = None
@@ -94,10 +111,8 @@ def caller_async(backoff: Any, function: Any) -> Any:
             check_alone()
         mine: Mark = [None]
         run_in(mine)
-        after: Any
-        wanted: Any
-        sleep: Any
-        k, waited, after, wanted, sleep = 0, 0.0, None, None, None
+        again: Again | None = None
+        k, waited = 0, 0.0
         try:  # twice, since Ctrl-C may come at the beginning of a `finally`
             try:
                 last[1] = True
@@ -107,19 +122,20 @@ def caller_async(backoff: Any, function: Any) -> Any:
                         answer = await (function(*args, **kwargs) if kwargs else function(*args))
                         return answer  # noqa: RET504, TRY300  in one line, it would leave the `try` early
                     except Exception as failure:
-                        if after is None:
-                            after, wanted, sleep = descent(), listener(), awaitable()
+                        if again is None:
+                            again = begun(descent, awaitable())
+                        after, wanted, told, sleep = again
                         seconds = after(failure)
                         if seconds is None:
                             raise
-                        if wanted(INFO):
+                        if (told or seconds >= LONG) and wanted(INFO):
                             log(delay(seconds, top - k, failure))
                         mine[0] = None  # so that no instruction is outside of a `try` with it
                     await sleep(seconds if seconds < LONGEST_SLEEP else LONGEST_SLEEP)
-                    waited += seconds
                     k += 1
+                    waited += seconds
             except Exception as failure:
-                noted(failure, tries=k + 1, waits=k, waited=waited)
+                noted(failure, k + 1, k, waited)
                 raise
             finally:
                 mine[0] = None

@@ -79,17 +79,20 @@ def driven(
         while True:
             send, throw = task.send, task.throw
             answers = NO_ANSWERS if limits else in_place  # limits change between tasks only
+            kind = handler = None
             try:
                 request = send(value) if failure is None else throw(failure)
                 failure = None
                 while True:
-                    handler = answers(request.__class__)
+                    if kind is not request.__class__:  # most often it is of the same kind again
+                        kind = request.__class__
+                        handler = answers(kind)
                     try:
                         if handler is not None:
                             value = handler(request)
                             if value.__class__ is CoroutineType:
                                 raise unawaited(value, request)
-                        elif (kind := request.__class__) is Enter:
+                        elif kind is Enter:
                             break
                         elif kind is Perform:
                             request = Enter(perform(request.chain, run.inside))

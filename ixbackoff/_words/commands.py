@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Generator
 from functools import partial
 from types import CoroutineType, NoneType
-from typing import Any, Generic, Never, Protocol, Self, TypeAlias, final, overload
+from typing import TYPE_CHECKING, Any, Generic, Never, Protocol, Self, TypeAlias, final, overload
 
 from typing_extensions import TypeVar
 
@@ -85,10 +85,16 @@ class Command(Issued, Value, Generic[R]):
                     "answer: give it another name."
                 )
 
-    def __iter__(self) -> Generator[Self, Any, R]:
-        """Issue the command in do-notation: `answer = yield from command`."""
-        answer: R = yield self
-        return answer
+    if TYPE_CHECKING:
+
+        def __iter__(self) -> Generator[Self, Any, R]:
+            raise NotImplementedError
+
+    else:  # without a variable for the answer, which would need a type: it is the hottest line
+
+        def __iter__(self):
+            """Issue the command in do-notation: `answer = yield from command`."""
+            return (yield self)
 
     def _alone(self) -> None:
         """Tell type checkers that this is one effect, and not a generator of effects."""
