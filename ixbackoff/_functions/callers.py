@@ -89,8 +89,9 @@ def caller(backoff: Any, function: Any) -> Any:
                 raise
             finally:
                 mine[0] = None
-        finally:
+        except BaseException:
             mine[0] = None
+            raise
 
     begins(retried.__code__)
     return retried
@@ -139,8 +140,9 @@ def caller_async(backoff: Any, function: Any) -> Any:
                 raise
             finally:
                 mine[0] = None
-        finally:
+        except BaseException:
             mine[0] = None
+            raise
 
     begins(retried.__code__)
     return retried
