@@ -253,9 +253,10 @@ def test_down_means_refused_for_so_long_and_for_everyone() -> None:
 )
 def test_what_is_not_a_request_gets_no_answer(text: bytes) -> None:
     with Origin({}) as origin, connected(origin) as client:
-        client.sendall(text)
-        client.shutdown(socket.SHUT_WR)
-        with suppress(ConnectionResetError):  # where it did not read all
+        with suppress(OSError):  # it may be cut off before it has said all
+            client.sendall(text)
+            client.shutdown(socket.SHUT_WR)
+        with suppress(OSError):  # where the server did not read all
             assert client.recv(100) == b""
     assert origin.requests == []
 
