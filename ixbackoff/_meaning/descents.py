@@ -127,11 +127,6 @@ def drawn(timing: Timing, chance: Chance | None = None) -> Waits:
     return lambda k: usable(waits(k), k, timing)
 
 
-def shortening(timing: Timing) -> bool:
-    """Return true if a wait may be shorter than the one before it: in simulations."""
-    return timing.shortens
-
-
 def kinds_and_predicate(on: On) -> tuple[Kinds, Predicate]:
     """The failures that are chosen by their class alone, and the predicate for all others."""
     kinds, predicates = choices(on)

@@ -11,7 +11,7 @@ from .._words.nat import DEEPEST, ENDLESS, name_of
 from .._words.vocabulary import Delay, delay
 from ..schedules.timings import Chance, Timing, Waits
 from .chains import Chain, Ladder, Position, Step, check_start
-from .descents import After, descents, drawn, shortening
+from .descents import After, descents, drawn
 
 TRIES = f"{NOTE} attempts made:"
 
@@ -117,7 +117,7 @@ class Run:
 
     def descent(self, rung: int) -> After:
         """The function that gives the seconds after failures that are chosen, from this rung."""
-        k, shortens = self.top - rung, shortening(self.timing)
+        k, shortens = self.top - rung, self.timing.shortens
         return descents(rung, object, bool, self.begin, k, self.shortest, shortens)()
 
     def begin(self) -> Waits:

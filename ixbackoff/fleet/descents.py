@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol
 
 from .._limits.nesting import check_begun
 from .._meaning.chains import Ladder
-from .._meaning.descents import After, begins, descents, shortening
+from .._meaning.descents import After, begins, descents
 from .._meaning.runs import noted, number_after
 from .._words.commands import Misuse
 from .._words.vocabulary import delay
@@ -89,7 +89,7 @@ class Retrying(ABC):
         self.done: Final = done
         begin = begins(timing, program.start, environment.events.random, checked=False)
         self.descent: Final[Callable[[], After]] = descents(
-            program.start, (), tried.chosen, begin, shortens=shortening(timing)
+            program.start, (), tried.chosen, begin, shortens=timing.shortens
         )
 
     @abstractmethod
