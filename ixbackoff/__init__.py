@@ -52,6 +52,7 @@ from ._words.nat import (
     Z,
     reflect,
 )
+from ._words.verdicts import may_pass
 from ._words.vocabulary import Delay, Download, Log, Now, Pick, Standard, Throw, Upload
 from ._writing.attempts import Attempt, CommandOrAttempt, Do, First, all_of, attempt, do, first_of
 from ._writing.programs import Program, at
@@ -129,6 +130,7 @@ __all__ = [
     "call_async",
     "do",
     "first_of",
+    "may_pass",
     "plan",
     "reflect",
     "time_limit",

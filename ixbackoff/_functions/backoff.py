@@ -13,8 +13,9 @@ from .._meaning.semantics import unroll
 from .._running.loops import check_run
 from .._words.calls import Call, CallAsync, call, call_async
 from .._words.commands import Interpreter, Stream, is_coroutine_function
-from .._words.failures import WORTH_ANOTHER_TRY, On
+from .._words.failures import On
 from .._words.nat import Nat, Rung, Z, name_of, position
+from .._words.verdicts import may_pass
 from .._words.vocabulary import Delay
 from .._writing.attempts import CommandOrAttempt
 from .._writing.programs import Program, at
@@ -170,7 +171,7 @@ class Backoff(Generic[I]):
 def backoff(
     rung: Rung[I],
     *,
-    on: On = WORTH_ANOTHER_TRY,
+    on: On = may_pass,
     schedule: Schedule = powers_of_two,
     within: float | None = None,
     budget: Budget | None = None,
@@ -226,7 +227,7 @@ def _position(rung: Rung[I]) -> int:
 
 UNTYPED: type[Backoff[Any]] = Backoff
 DEFAULTS = {
-    "on": WORTH_ANOTHER_TRY,
+    "on": may_pass,
     "schedule": powers_of_two,
     "within": None,
     "budget": None,

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any, final
 
 from .._words.commands import Stream
-from .._words.failures import WORTH_ANOTHER_TRY
+from .._words.verdicts import may_pass
 from .._words.vocabulary import CLOCK, Delay
 from .buckets import TOKEN, Failures, Requests, Rule, Tokens
 from .deadlines import NOTE
@@ -180,7 +180,7 @@ class Account:
     def close(self, failure: BaseException | None, now: float) -> None:
         """Count the program's end: a success (`None`), its last failure, or a cancellation."""
         rule = self._budget._rule
-        if failure is not None and (self.counted or not isinstance(failure, WORTH_ANOTHER_TRY)):
+        if failure is not None and (self.counted or not counts(failure)):
             return
         with self._budget._lock:
             rule.advance(now)
@@ -232,6 +232,11 @@ def budgeted(stream: Stream, budget: Budget) -> Stream:
     finally:  # an exception must not be kept alive by a frame in its own traceback
         asked = failure = None
         command = CLOCK
+
+
+def counts(failure: BaseException) -> bool:
+    """Return whether a program that ends with this failure tells something of the service."""
+    return isinstance(failure, Exception) and may_pass(failure)
 
 
 def noted_refusal(failure: Exception) -> Exception:

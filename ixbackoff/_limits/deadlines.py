@@ -9,7 +9,8 @@ from typing import Any
 
 from .._words.checks import finite
 from .._words.commands import Command, Stream
-from .._words.failures import WORTH_ANOTHER_TRY, DeadlineExceeded
+from .._words.failures import DeadlineExceeded
+from .._words.verdicts import may_pass
 from .._words.vocabulary import CLOCK, Delay
 
 NOTE = "ixbackoff:"
@@ -152,7 +153,9 @@ def in_time(command: Command[Any], limits: Sequence[Limit]) -> Stream:
         try:
             LEFT.set(mine)
             return (yield command)
-        except WORTH_ANOTHER_TRY as error:  # a bug stays a bug, even after the deadline
+        except Exception as error:
+            if not may_pass(error):  # a bug stays a bug, even after the deadline
+                raise
             mine.over = True
             later: float = yield CLOCK
             for limit in limits:

@@ -8,8 +8,9 @@ from math import isfinite
 from typing import Any, TypeAlias
 
 from .._words.commands import Misuse
-from .._words.failures import On, Predicate, Transient, asked_for, choices, predicate
+from .._words.failures import On, Predicate, Transient, choices, predicate
 from .._words.nat import DEEPEST, ENDLESS
+from .._words.verdicts import SILENT, asked_for, may_pass
 from ..schedules.algebra import steady
 from ..schedules.timings import Chance, Timing, Waits, usable
 
@@ -64,7 +65,11 @@ def descents(
             seconds = waits(k)
             if seconds < shortest and not shortens:
                 seconds = shortest
-            if isinstance(failure, Transient) and failure.retry_after is not None:
+            if isinstance(failure, Transient):
+                asks = failure.retry_after is not None
+            else:
+                asks = failure.__class__ not in SILENT
+            if asks:
                 seconds = max(seconds, asked_for(failure))
             k += 1
             shortest = seconds
@@ -129,6 +134,8 @@ def drawn(timing: Timing, chance: Chance | None = None) -> Waits:
 
 def kinds_and_predicate(on: On) -> tuple[Kinds, Predicate]:
     """The failures that are chosen by their class alone, and the predicate for all others."""
+    if on is may_pass:
+        return Transient, may_pass
     kinds, predicates = choices(on)
     if predicates or any(issubclass(Misuse, kind) or issubclass(kind, Misuse) for kind in kinds):
         chosen = predicate(on)

@@ -125,14 +125,11 @@ Predicate: TypeAlias = Callable[[Exception], bool]
 On: TypeAlias = type[Exception] | Predicate | Sequence[type[Exception] | Predicate]
 """Which failures a step is for: an exception class, a predicate, or a list or tuple of either."""
 
-WORTH_ANOTHER_TRY: tuple[type[Exception], ...] = (Transient, ConnectionError, TimeoutError)
-"""The failures that a step is for unless it says otherwise: those that may pass by themselves."""
-
 
 def predicate(on: On) -> Predicate:
     """Make one function of the failure out of `on`.
 
-    >>> predicate(WORTH_ANOTHER_TRY)(ConnectionRefusedError())
+    >>> predicate((Transient, ConnectionError))(ConnectionRefusedError())
     True
     >>> predicate([KeyError, lambda failure: "again" in str(failure)])(ValueError("try again"))
     True
@@ -180,21 +177,6 @@ def checked_predicate(function: Callable[[A], bool]) -> Callable[[A], bool]:
             "is always true; give a function that returns a bool."
         )
     return function
-
-
-def asked_for(failure: Exception) -> float:
-    """Seconds that the service asked to be left alone, as `failure` says; 0 if it did not ask.
-
-    >>> asked_for(Throttled(2.5)), asked_for(ValueError())
-    (2.5, 0.0)
-
-    Raises:
-        ValueError: a kind of one's own says something else.
-    """
-    if not isinstance(failure, Transient):
-        return 0.0
-    asked = _seconds(failure.retry_after)
-    return 0.0 if asked is None else finite(asked)
 
 
 def _is_exception(kind: Any) -> bool:

@@ -14,7 +14,8 @@ from .._meaning.machine import Perform
 from .._meaning.steps import Do as DoStep
 from .._meaning.steps import Limited, Map, OrElse, Start, Then, checked_effect, checked_function
 from .._words.commands import Command, Misuse, is_coroutine_function
-from .._words.failures import WORTH_ANOTHER_TRY, NotReady, On, checked_predicate, predicate
+from .._words.failures import NotReady, On, checked_predicate, predicate
+from .._words.verdicts import may_pass
 from .._words.vocabulary import Now, Pick, Together
 
 P = ParamSpec("P")
@@ -88,7 +89,7 @@ class Attempt(Chain, Generic[E_co, A_co]):
         return extended(self, Map(function))
 
     def or_else(
-        self, effect: CommandOrAttempt[F, B], on: On = WORTH_ANOTHER_TRY
+        self, effect: CommandOrAttempt[F, B], on: On = may_pass
     ) -> Attempt[E_co | F, A_co | B]:
         """Perform `effect` instead, if it failed with `on`.
 
@@ -208,7 +209,7 @@ def first_of(
     effects: Iterable[CommandOrAttempt[E, A]],
     *,
     start: int | None = None,
-    on: On = WORTH_ANOTHER_TRY,
+    on: On = may_pass,
 ) -> Attempt[E | Pick, First[A]]:
     """Perform the effects one after the other, from a random one on, until one is well.
 

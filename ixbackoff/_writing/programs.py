@@ -12,8 +12,9 @@ from .._meaning import steps
 from .._meaning.chains import Ladder, Step, counted, ladder, longer
 from .._running.loops import run, run_async
 from .._words.commands import AsyncInterpreter, Interpreter, Misuse
-from .._words.failures import WORTH_ANOTHER_TRY, On, predicate
+from .._words.failures import On, predicate
 from .._words.nat import Forever, Nat, Rung, Succ, Z, name_of, position
+from .._words.verdicts import may_pass
 from .._words.vocabulary import Delay, Standard
 from ..schedules.kinds import Schedule, powers_of_two
 from .attempts import CommandOrAttempt
@@ -91,7 +92,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         return extended(self, steps.Map(function))
 
     def or_else(
-        self, effect: CommandOrAttempt[F, B], on: On = WORTH_ANOTHER_TRY
+        self, effect: CommandOrAttempt[F, B], on: On = may_pass
     ) -> Program[I, O, A_co | B, E_co | F]:
         """Failed with `on`: perform `effect` instead, on this rung. Otherwise passed over.
 
@@ -121,7 +122,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
     def or_bind(
         self,
         function: Callable[[Exception], Program[O, J, B, F]],
-        on: On = WORTH_ANOTHER_TRY,
+        on: On = may_pass,
     ) -> Program[I, J, A_co | B, E_co | F]:
         """Failed with `on`: go on with the program that `function` makes of the failure.
 
@@ -150,17 +151,17 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         <Program from N2 to N0, 3 steps>
         """
         function, known = steps.known_program(following, "|", ".or_else(...)")
-        return extended(self, steps.OrBind(function, predicate(WORTH_ANOTHER_TRY), known))
+        return extended(self, steps.OrBind(function, predicate(may_pass), known))
 
     @overload
     def backoff(
-        self: Program[I, Succ[N], A, E], on: On = WORTH_ANOTHER_TRY
+        self: Program[I, Succ[N], A, E], on: On = may_pass
     ) -> Program[I, N, A, E | Delay]: ...
 
     @overload
     def backoff(
         self: Program[I, Z, A, E],
-        on: On = WORTH_ANOTHER_TRY,
+        on: On = may_pass,
         *,
         no_wait_is_left_at_N0_start_on_a_higher_rung: Never,
     ) -> Program[I, Z, A, E]: ...
@@ -168,13 +169,13 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
     @overload
     def backoff(
         self: Program[I, Forever, A, E],
-        on: On = WORTH_ANOTHER_TRY,
+        on: On = may_pass,
         *,
         only_retry_resume_vary_and_give_up_leave_FOREVER: Never,
     ) -> Program[I, Forever, A, E]: ...
 
     @overloaded
-    def backoff(self, on: On = WORTH_ANOTHER_TRY) -> Program[Any, Any, Any, Any]:
+    def backoff(self, on: On = may_pass) -> Program[Any, Any, Any, Any]:
         """Failed with `on`: wait, and stay failed. One rung down in any case.
 
         >>> from ixbackoff import N1, Log, at, plan
@@ -231,7 +232,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         return extended(self, steps.Skip())
 
     def retry(
-        self, effect: CommandOrAttempt[F, B], on: On = WORTH_ANOTHER_TRY
+        self, effect: CommandOrAttempt[F, B], on: On = may_pass
     ) -> Program[I, Z, B, E_co | F | Delay]:
         """Well: perform `effect`; while it fails with `on` and rungs are left, wait and try again.
 
@@ -248,7 +249,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         return extended(self, steps.Retry(effect, predicate(on)))
 
     def resume(
-        self, effect: CommandOrAttempt[F, B], on: On = WORTH_ANOTHER_TRY
+        self, effect: CommandOrAttempt[F, B], on: On = may_pass
     ) -> Program[I, Z, B, E_co | F | Delay]:
         """As `retry`, but a further try goes on at the command that failed.
 
@@ -266,7 +267,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         return extended(self, steps.Resume(effect, predicate(on)))
 
     def vary(
-        self, function: Callable[[int], CommandOrAttempt[F, B]], on: On = WORTH_ANOTHER_TRY
+        self, function: Callable[[int], CommandOrAttempt[F, B]], on: On = may_pass
     ) -> Program[I, Z, B, E_co | F | Delay]:
         """As `retry`, with the effect that `function` makes of how many waits are left.
 

@@ -1,0 +1,191 @@
+"""Verdicts on failures: whether one may pass by itself, and when the service wants the next try."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, NamedTuple, TypeAlias
+
+from .checks import finite
+from .commands import Misuse
+from .failures import Transient
+
+
+class Verdict(NamedTuple):
+    """What is known of a failure.
+
+    Attributes:
+        passes: true if it may pass by itself, so that another try is worth it.
+        retry_after: seconds that the service asked to be left alone, or `None`.
+        why: why it does not pass, for the note on a failure that was not tried again.
+    """
+
+    passes: bool
+    retry_after: float | None = None
+    why: str = ""
+
+
+Judge: TypeAlias = Callable[[Any], Verdict]
+"""A function from a failure of the kind that it was added for to what is known of it."""
+
+LIBRARIES: dict[str, str] = {}
+"""From the package in which an exception is defined to the module of `known` that judges it.
+
+The module is imported at the first failure of that package, so the library is there already.
+"""
+
+ADDED: dict[type[Exception], Judge] = {}
+FOUND: dict[type[Exception], Judge] = {}
+"""The judges of kinds that have failed already, since looking for one takes a while."""
+
+SILENT: set[type[Exception]] = set()
+"""The kinds among them whose failures never ask for a time."""
+
+MOST_FOUND = 1000  # kinds that are made while a program runs must not be kept for ever
+
+
+def add(kind: type[Exception], judge: Judge) -> None:
+    """Say what is known of a library's failures of this kind, and of kinds derived from it.
+
+    It holds for the whole process, in place of what was known of the kind before.
+
+    >>> from ixbackoff import known, may_pass
+    >>> class QueueFull(Exception):
+    ...     pass
+    >>> known.add(QueueFull, lambda failure: known.Verdict(True, retry_after=2))
+    >>> may_pass(QueueFull()), known.retry_after(QueueFull())
+    (True, 2.0)
+
+    Args:
+        kind: the class of exceptions.
+        judge: gives the verdict on one of them.
+
+    Raises:
+        Misuse: `kind` is not a class of exceptions, or `judge` is not a function.
+    """
+    given: Any = kind
+    if not (isinstance(given, type) and issubclass(given, Exception)):
+        raise Misuse(f"known.add({kind!r}, ...): give a class of exceptions.")
+    if not callable(judge):
+        raise Misuse(
+            f"known.add({kind.__name__}, {judge!r}): give a function from the failure to a Verdict."
+        )
+    ADDED[kind] = judge
+    forget()
+
+
+def verdict(failure: Exception) -> Verdict:
+    """Judge a failure by what is known of the library that it comes from.
+
+    >>> verdict(ConnectionRefusedError())
+    Verdict(passes=True, retry_after=None, why='')
+    >>> verdict(KeyError("id")).why
+    'KeyError is not known to pass by itself'
+
+    Raises:
+        Misuse: a judge that was added gave something else.
+    """
+    kind = failure.__class__
+    found: Any = (FOUND.get(kind) or judge_of(kind))(failure)
+    if found.__class__ is not Verdict:
+        raise Misuse(f"The judge of {kind.__name__} gave {found!r}: return a known.Verdict.")
+    return Verdict(*found)
+
+
+def may_pass(failure: Exception) -> bool:
+    """Return whether a failure may pass by itself: the default of every `on`.
+
+    `Transient` and its kinds may, `ConnectionError` and `TimeoutError`, and what `ixbackoff.known`
+    says of the failures of other libraries.
+
+    >>> from ixbackoff import NotReady, may_pass
+    >>> may_pass(NotReady()), may_pass(ConnectionResetError()), may_pass(ValueError())
+    (True, True, False)
+    """
+    judge = FOUND.get(failure.__class__)
+    return judge is passing or (judge is not unknown and verdict(failure).passes)
+
+
+def retry_after(failure: Exception) -> float | None:
+    """Return the seconds that the service asked to be left alone, as `failure` says, or `None`.
+
+    >>> from ixbackoff import Throttled, known
+    >>> known.retry_after(Throttled(2.5))
+    2.5
+
+    Raises:
+        ValueError: a kind of one's own says something else than a number of seconds.
+    """
+    asked = verdict(failure).retry_after
+    if asked is None:
+        return None
+    seconds = finite(asked)
+    if not seconds >= 0:
+        raise ValueError(f"retry_after={asked!r}: give seconds, 0 or more, or None.")
+    return seconds
+
+
+def asked_for(failure: Any) -> float:
+    """Return the seconds that the service asked to be left alone, 0 if it did not.
+
+    Raises:
+        ValueError: as `retry_after` does.
+    """
+    return retry_after(failure) or 0.0
+
+
+def judge_of(kind: type[Exception]) -> Judge:
+    """Find who judges failures of this kind: whoever knows the nearest of its base classes."""
+    judge = next(filter(None, map(judge_of_base, kind.__mro__)), unknown)
+    if len(FOUND) >= MOST_FOUND:
+        forget()
+    FOUND[kind] = judge
+    if judge in (passing, unknown):
+        SILENT.add(kind)
+    return judge
+
+
+def forget() -> None:
+    """Have every judge looked for again."""
+    FOUND.clear()
+    SILENT.clear()
+
+
+def judge_of_base(base: Any) -> Judge | None:
+    if base in ADDED:
+        return ADDED[base]
+    if base in OWN:
+        return OWN[base]
+    module = LIBRARIES.get(base.__module__.partition(".")[0])
+    if module is None:
+        return None
+    judge: Judge = import_module(f"ixbackoff.known.{module}").judge
+    return judge
+
+
+def transient(failure: Transient) -> Verdict:
+    return Verdict(True, failure.retry_after)
+
+
+def passing(_: Exception) -> Verdict:
+    return Verdict(True)
+
+
+def all_pass(failure: ExceptionGroup[Exception]) -> Verdict:
+    """A group passes if all of its failures may; the longest of their waits is asked for."""
+    verdicts = [verdict(one) for one in failure.exceptions]
+    asked = [seconds for one in failure.exceptions if (seconds := retry_after(one)) is not None]
+    refused = next((one for one in verdicts if not one.passes), None)
+    return refused or Verdict(True, max(asked, default=None))
+
+
+def unknown(failure: Exception) -> Verdict:
+    return Verdict(False, why=f"{failure.__class__.__qualname__} is not known to pass by itself")
+
+
+OWN: dict[type[Exception], Judge] = {
+    Transient: transient,
+    ConnectionError: passing,
+    TimeoutError: passing,
+    ExceptionGroup: all_pass,
+}
