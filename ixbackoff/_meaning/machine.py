@@ -15,9 +15,6 @@ from .runs import InAttempt, Run
 Task: TypeAlias = Generator[Any, Any, Any]
 """A generator that asks the machine for commands and for other tasks, and is sent the answers."""
 
-RARE = (Expired, StopIteration)
-"""Failures of commands that mean something to the machine."""
-
 NO_ANSWERS = dict[type, Any]().get
 
 CLOSED = 100
@@ -70,8 +67,7 @@ def driven(
         perform: makes the task of an attempt.
         callers: the tasks below, which wait for what comes of the topmost.
     """
-    callers = callers or []
-    limits, in_place = run.limits, handlers.get
+    callers, limits, in_place = callers or [], run.limits, handlers.get
     value: Any = None
     failure: BaseException | None = None
     request: Any = None
@@ -86,14 +82,14 @@ def driven(
                 while True:
                     if kind is not request.__class__:  # most often it is of the same kind again
                         kind = request.__class__
+                        if kind is Enter:
+                            break
                         handler = answers(kind)
                     try:
                         if handler is not None:
                             value = handler(request)
                             if value.__class__ is CoroutineType:
                                 raise unawaited(value, request)
-                        elif kind is Enter:
-                            break
                         elif kind is Perform:
                             request = Enter(perform(request.chain, run.inside))
                             break
@@ -107,8 +103,10 @@ def driven(
                         close([*callers, task])
                         callers.clear()
                         raise
+                    except (Expired, StopIteration) as error:
+                        request = throw(delivered(error, run))
                     except BaseException as error:
-                        request = throw(delivered(error, run) if isinstance(error, RARE) else error)
+                        request = throw(error)
                     else:
                         request = send(value)
                 callers.append(task)
