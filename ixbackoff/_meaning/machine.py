@@ -83,6 +83,7 @@ def driven(
                     if kind is not request.__class__:  # most often it is of the same kind again
                         kind = request.__class__
                         if kind is Enter:
+                            request = request.task
                             break
                         handler = answers(kind)
                     try:
@@ -91,7 +92,7 @@ def driven(
                             if value.__class__ is CoroutineType:
                                 raise unawaited(value, request)
                         elif kind is Perform:
-                            request = Enter(perform(request.chain, run.inside))
+                            request = perform(request.chain, run.inside)
                             break
                         elif kind is Delay and request is not run.wait:
                             raise waits_in_an_attempt()
@@ -100,8 +101,7 @@ def driven(
                         else:
                             value = yield request
                     except GeneratorExit:
-                        close([*callers, task])
-                        callers.clear()
+                        close(task, callers)
                         raise
                     except (Expired, StopIteration) as error:
                         request = throw(delivered(error, run))
@@ -110,7 +110,7 @@ def driven(
                     else:
                         request = send(value)
                 callers.append(task)
-                task, value = request.task, None
+                task, value = request, None
             except StopIteration as end:
                 value, failure = end.value, None
                 if value.__class__ is Enter:
@@ -141,12 +141,13 @@ def waits_in_an_attempt() -> Misuse:
     return Misuse("An attempt cannot wait: raise NotReady instead.")
 
 
-def close(tasks: list[Task]) -> None:
-    """End tasks, the innermost first; nobody answers what their `finally` blocks ask for."""
-    for task in reversed(tasks):
+def close(task: Task, callers: list[Task]) -> None:
+    """End a task, and then its callers; nobody answers what their `finally` blocks ask for."""
+    for ending in (task, *reversed(callers)):
         try:
             for _ in range(CLOSED):
-                task.throw(GeneratorExit())
+                ending.throw(GeneratorExit())
         except BaseException:  # noqa: S112
             continue
         raise RuntimeError("An attempt goes on although it is closed.")
+    callers.clear()
