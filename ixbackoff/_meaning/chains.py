@@ -17,11 +17,13 @@ class Step:
     Attributes:
         start: the rung where the step has to stand, if there is only one.
         waits: true if the step can issue a `Delay`; `None` if only the run can tell.
+        unknown: true if only the run can tell where the step stands and where it ends.
     """
 
     __slots__ = ()
     start: Position = None
     waits: bool | None = False
+    unknown = False
 
     def below(self, rung: Position) -> Position:
         """Return the rung after this step, when it stands at `rung`.
@@ -44,10 +46,11 @@ class Step:
 class Chain:
     """An immutable list of steps that grows at its end in constant time, sharing its beginning."""
 
-    __slots__ = ("_before", "_flat", "_last")
+    __slots__ = ("_before", "_flat", "_last", "_recovers")
     _before: Chain | None
     _last: Step | None
     _flat: tuple[Step, ...] | None
+    _recovers: bool
 
     def steps(self) -> tuple[Step, ...]:
         """Return all steps from the first to the last; flattened once, in linear time."""
@@ -59,8 +62,8 @@ class Chain:
                     reverse.append(chain._last)
                 chain = chain._before
             reverse.reverse()
-            begun = chain._flat if chain is not None and chain._flat is not None else ()
-            self._flat = (*begun, *reverse)
+            begun = chain._flat if chain is not None else None
+            self._flat = (*begun, *reverse) if begun else tuple(reverse)
         return self._flat
 
 
@@ -110,12 +113,20 @@ class Ladder(Chain):
 C = TypeVar("C", bound=Chain)
 
 
-def chain(kind: type[C], before: Chain | None, last: Step | None) -> C:
-    """Make a chain; every chain, and so every attempt and program, is made here."""
+def chain(kind: type[C], before: Chain | None, last: Step | None, recovers: bool = False) -> C:
+    """Make a chain; every chain, and so every attempt and program, is made here.
+
+    Args:
+        kind: its class.
+        before: all steps but the last, if there are any.
+        last: the last step.
+        recovers: true if an attempt that has failed can be well after the last step.
+    """
     made = object.__new__(kind)
     made._before = before
     made._last = last
     made._flat = None
+    made._recovers = recovers or (before is not None and before._recovers)
     return made
 
 
@@ -139,8 +150,11 @@ def longer(kind: type[L], before: Ladder, last: Step) -> L:
     """
     made = chain(kind, before, last)
     made._start = before._start
-    made._end = last.below(before._end)
-    made._bound = last.bound(before._bound) if made._end is None else made._end
+    if last.unknown:
+        made._end, made._bound = None, before._bound
+    else:
+        made._end = last.below(before._end)
+        made._bound = last.bound(before._bound) if made._end is None else made._end
     waits = False if before._end == 0 else last.waits
     made._waits = True if before._waits or waits else before._waits if waits is False else waits
     return made

@@ -15,9 +15,6 @@ from .runs import InAttempt, Run
 Task: TypeAlias = Generator[Any, Any, Any]
 """A generator that asks the machine for commands and for other tasks, and is sent the answers."""
 
-RARE = (Expired, StopIteration)
-"""Failures of commands that mean something to the machine."""
-
 NO_ANSWERS = dict[type, Any]().get
 
 CLOSED = 100
@@ -70,8 +67,7 @@ def driven(
         perform: makes the task of an attempt.
         callers: the tasks below, which wait for what comes of the topmost.
     """
-    callers = callers or []
-    limits, in_place = run.limits, handlers.get
+    callers, limits, in_place = callers or [], run.limits, handlers.get
     value: Any = None
     failure: BaseException | None = None
     request: Any = None
@@ -86,16 +82,17 @@ def driven(
                 while True:
                     if kind is not request.__class__:  # most often it is of the same kind again
                         kind = request.__class__
+                        if kind is Enter:
+                            request = request.task
+                            break
                         handler = answers(kind)
                     try:
                         if handler is not None:
                             value = handler(request)
                             if value.__class__ is CoroutineType:
                                 raise unawaited(value, request)
-                        elif kind is Enter:
-                            break
                         elif kind is Perform:
-                            request = Enter(perform(request.chain, run.inside))
+                            request = perform(request.chain, run.inside)
                             break
                         elif kind is Delay and request is not run.wait:
                             raise waits_in_an_attempt()
@@ -104,15 +101,16 @@ def driven(
                         else:
                             value = yield request
                     except GeneratorExit:
-                        close([*callers, task])
-                        callers.clear()
+                        close(task, callers)
                         raise
+                    except (Expired, StopIteration) as error:
+                        request = throw(delivered(error, run))
                     except BaseException as error:
-                        request = throw(delivered(error, run) if isinstance(error, RARE) else error)
+                        request = throw(error)
                     else:
                         request = send(value)
                 callers.append(task)
-                task, value = request.task, None
+                task, value = request, None
             except StopIteration as end:
                 value, failure = end.value, None
                 if value.__class__ is Enter:
@@ -143,12 +141,13 @@ def waits_in_an_attempt() -> Misuse:
     return Misuse("An attempt cannot wait: raise NotReady instead.")
 
 
-def close(tasks: list[Task]) -> None:
-    """End tasks, the innermost first; nobody answers what their `finally` blocks ask for."""
-    for task in reversed(tasks):
+def close(task: Task, callers: list[Task]) -> None:
+    """End a task, and then its callers; nobody answers what their `finally` blocks ask for."""
+    for ending in (task, *reversed(callers)):
         try:
             for _ in range(CLOSED):
-                task.throw(GeneratorExit())
+                ending.throw(GeneratorExit())
         except BaseException:  # noqa: S112
             continue
         raise RuntimeError("An attempt goes on although it is closed.")
+    callers.clear()

@@ -66,7 +66,7 @@ class Run:
 
     def __init__(self, program: Chain, timing: Timing, chance: Chance | None) -> None:
         self.ladder = isinstance(program, Ladder)
-        self.top = self.rung = program.start if isinstance(program, Ladder) else 0
+        self.top = self.rung = program._start if isinstance(program, Ladder) else 0
         self.timing = timing
         self.chance = chance
         self.limits: list[Limit] = []
@@ -86,11 +86,17 @@ class Run:
     def descend(self, step: Step) -> tuple[int, bool]:
         """Go down as far as the step does, taken or passed over; where the run stood, if surely."""
         stood = self.rung, self.sure
+        if step.unknown:
+            self.sure = False
+            return stood
         if not self.sure and step.start is not None:
             self.rung, self.sure = min(self.rung, step.start), True
         below = step.below(self.rung if self.sure else None)
         self.sure = below is not None
-        self.rung = step.bound(self.rung) if below is None else min(below, self.rung)
+        if below is None:
+            self.rung = step.bound(self.rung)
+        elif below < self.rung:
+            self.rung = below
         return stood
 
     def entered(self, step: Any, given: Any, rung: int, sure: bool) -> Ladder:
@@ -101,13 +107,15 @@ class Run:
                 f"The function of a bind returned {program!r}, which is not a program: return one "
                 "that starts with at(...), or use .then(...) or .or_else(...) for an effect."
             )
-        check_start(program.start, rung if sure else min(rung, program.start))
+        start = program._start
+        if start != rung and (sure or start > rung):
+            check_start(start, rung)
         if step.end is not None and program.end not in (None, step.end):
             raise Misuse(
                 f"The function of a bind says that its program ends at {name_of(step.end)}, and "
                 f"returned one that ends at {name_of(program.end)}: change either."
             )
-        self.rung, self.sure = program.start, True
+        self.rung, self.sure = start, True
         return program
 
     def left(self, end: Position) -> None:

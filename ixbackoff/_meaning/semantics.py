@@ -96,11 +96,11 @@ def unrolled(
     A `Timing` that can shorten waits is for simulations.
     """
     run = Run(program, timing, chance)
-    task = chained(program, run if run.ladder else run.inside)
+    task = chained(program, run) if run.ladder else attempted(program, run.inside)
     seconds = None if within is None else checked_seconds("within", within)
     if seconds is not None:
         task = limited(task, seconds, run)
-    stream = driven(task, run, handlers, chained)
+    stream = driven(task, run, handlers, attempted)
     return stream if budget is None else budgeted(stream, budget)
 
 
@@ -114,7 +114,7 @@ def chained(chain: Chain, place: Place) -> Task:
     failed = FAILED if on_ladder else FAILED_IN_ATTEMPT
     value: Any = None
     failure: BaseException | None = None
-    steps: tuple[Any, ...] = chain.steps()
+    steps: tuple[Any, ...] = chain._flat or chain.steps()
     last = steps[-1] if steps else None
     try:
         for step in steps:
@@ -147,6 +147,30 @@ def chained(chain: Chain, place: Place) -> Task:
         return value
     finally:
         failure = None
+
+
+def attempted(attempt: Chain, inside: InAttempt) -> Task:
+    """Run an attempt."""
+    return (chained if attempt._recovers else in_order)(attempt, inside)
+
+
+def in_order(attempt: Chain, inside: InAttempt) -> Task:
+    """As `chained`, for an attempt where no step recovers: the first failure ends it."""
+    value: Any = None
+    steps: tuple[Any, ...] = attempt._flat or attempt.steps()
+    last = steps[-1]
+    for step in steps:
+        kind = step.__class__
+        if kind is Map:
+            value = step.function(value)
+        elif kind is Do and issubclass(step.effect.__class__, Command):  # as `do`, in place
+            value = yield step.effect
+        else:
+            asked: Asked = WELL_IN_ATTEMPT.get(kind, refused)(step, inside, value)
+            if step is last and asked.__class__ is Enter:
+                return asked
+            value = yield asked
+    return value
 
 
 def do(step: Do, place: Place, _: Any) -> Asked:
@@ -203,7 +227,8 @@ def bind(step: Bind, run: Run, value: Any) -> Asked:
     >>> list(unroll(at(N1).bind(lambda _: at(N1).wait())))
     [Delay(seconds=1.0, rung=1)]
     """
-    return entered_by(step, run, value, *run.descend(step))
+    rung, sure = run.descend(step)
+    return entered_by(step, run, value, rung, sure)
 
 
 def or_bind(step: OrBind, run: Run, failure: Exception) -> Asked:
@@ -346,9 +371,9 @@ def performed(effect: Any, place: Place) -> Asked:
         return command
     inside = place.inside if isinstance(place, Run) else place
     if issubclass(kind, Chain):
-        return Enter(chained(effect, inside))
+        return Enter(attempted(effect, inside))
     if kind is Limited:
-        return Enter(limited(chained(effect.chain, inside), effect.seconds, inside))
+        return Enter(limited(attempted(effect.chain, inside), effect.seconds, inside))
     return Enter(fresh(iter(effect), kind))
 
 

@@ -110,7 +110,7 @@ class Joint(Step):
         end: the rung where it ends, if that is known.
     """
 
-    __slots__ = ("end", "function", "known", "start", "waits")
+    __slots__ = ("end", "function", "known", "start", "unknown", "waits")
 
     def __init__(self, function: Function, known: Ladder | None = None) -> None:
         self.function = checked_function(function)
@@ -121,6 +121,7 @@ class Joint(Step):
         else:
             self.start, self.end = annotated(function)
             self.waits = False if self.end is not None and self.end == self.start else None
+        self.unknown = self.start is None and self.end is None
 
     def parts(self) -> tuple[Any, ...]:
         return (self.function if self.known is None else self.known,)

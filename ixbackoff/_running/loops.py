@@ -44,7 +44,7 @@ def run(
     check_run(program, interpreter, Interpreter, schedule, within, budget)
     in_place, handlers = interpreter._in_place, interpreter._handlers
     stream = unrolled(program, schedule, in_place, within=within, budget=budget)
-    return answered(stream, handlers) if program.waits is False else alone(stream, handlers)
+    return answered(stream, handlers) if program._waits is False else alone(stream, handlers)
 
 
 async def run_async(
@@ -108,9 +108,9 @@ def check_run(
         Misuse: the program is open, an argument has the wrong type, or a handler is missing.
         ValueError: `within` is not a finite number above 0.
     """
-    if program.end:
+    if program._end:
         raise Misuse(
-            f"The program is open, it ends at {name_of(program.end)}: end it with .give_up(), or "
+            f"The program is open, it ends at {name_of(program._end)}: end it with .give_up(), or "
             "go down with .retry(...)."
         )
     if not isinstance(interpreter, kinds):
@@ -123,13 +123,14 @@ def check_run(
             hint = "call it first, or if it is a handler, pass it to SomeCommand.handled_by(...)"
         raise Misuse(f"{interpreter!r} is not an Interpreter: {hint}.")
     check_schedule(schedule)
-    if program.waits:
+    if program._waits and Delay not in interpreter._handlers:
         inherited(interpreter._handlers, Delay)
     if budget is not None and not isinstance(budget, Budget):
         raise Misuse(
             f"budget={budget!r} is not a budget: give a Budget(...), or one of its presets."
         )
-    if checked_seconds("within", within) is not None or (budget is not None and budget.timed):
+    timed = within is not None and checked_seconds("within", within) is not None
+    if timed or (budget is not None and budget.timed):
         inherited(interpreter._handlers, Now)
 
 

@@ -98,7 +98,7 @@ class Attempt(Chain, Generic[E_co, A_co]):
         >>> at(N0).do(do(call(int, "four")).or_else(call(int, "4"), on=ValueError)).run(live())
         4
         """
-        return extended(self, OrElse(effect, predicate(on)))
+        return extended(self, OrElse(effect, predicate(on)), recovers=True)
 
     def expect(self, predicate: Callable[[A_co], bool]) -> Attempt[E_co, A_co]:
         """Fail with `NotReady` if `predicate(answer)` is false.
@@ -363,6 +363,6 @@ def several(
 UNTYPED: type[Attempt[Any, Any]] = Attempt
 
 
-def extended(before: Chain | None, step: Step) -> Attempt[Any, Any]:
+def extended(before: Chain | None, step: Step, recovers: bool = False) -> Attempt[Any, Any]:
     """Add a step. Only here an attempt gets its type: the one that the caller's signature says."""
-    return chain(UNTYPED, before, step)
+    return chain(UNTYPED, before, step, recovers)

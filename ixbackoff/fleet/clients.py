@@ -68,7 +68,7 @@ class Client:
         if join is not None:
             join.close()
         if stream is not None:
-            close([stream])
+            close(stream, [])
 
     def end(self, failure: BaseException) -> None:
         """End the present command with a failure."""

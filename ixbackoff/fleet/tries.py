@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from .._meaning.chains import Chain, Ladder, Step, chain
 from .._meaning.machine import Perform, driven
 from .._meaning.runs import Run
-from .._meaning.semantics import chained
+from .._meaning.semantics import attempted
 from .._meaning.steps import Do, Limited, Retry, Start, fresh
 from .._words.commands import Command, Stream
 from .._words.failures import Predicate
@@ -85,7 +85,7 @@ def starting(attempt: Chain) -> Callable[[], Stream]:
 def on_a_stack(attempt: Chain, *callers: Stream) -> Stream:
     """Perform an attempt that asks for others, and then go on with its callers."""
     run = Run(NO_STEPS, powers_of_two, None)
-    return driven(chained(attempt, run.inside), run, {}, chained, [*callers])
+    return driven(attempted(attempt, run.inside), run, {}, attempted, [*callers])
 
 
 NESTED = Perform

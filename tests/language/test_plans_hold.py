@@ -25,7 +25,7 @@ from ixbackoff import (
 )
 from ixbackoff._meaning.machine import driven
 from ixbackoff._meaning.runs import Run
-from ixbackoff._meaning.semantics import chained
+from ixbackoff._meaning.semantics import attempted, chained
 from ixbackoff._words.vocabulary import Delay
 from ixbackoff.testing import Virtual, always, answers
 
@@ -52,7 +52,7 @@ class Done(NamedTuple):
 def done(program: Any, script: list[Any], schedule: Any) -> Done:
     """Run a program, answered by a script that is repeated for ever."""
     run = Run(program, schedule, None)
-    stream = driven(chained(program, run), run, {}, chained)
+    stream = driven(chained(program, run), run, {}, attempted)
     waits: list[float] = []
     commands: Counter[type] = Counter()
     answer: Any = None

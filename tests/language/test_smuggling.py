@@ -77,10 +77,12 @@ def test_no_ladder_gets_into_an_attempt(smuggler: Any, step: str) -> None:
     assert world.waits == []
 
 
-def test_a_step_that_waits_is_refused_inside_an_attempt() -> None:
+@pytest.mark.parametrize("recovers", [False, True])
+def test_a_step_that_waits_is_refused_inside_an_attempt(recovers: bool) -> None:
     made: Any = object.__new__
     forged = made(type(do(Ask("a"))))
     forged._before, forged._last, forged._flat = None, None, retried.steps()
+    forged._recovers = recovers
     world = busy()
     with pytest.raises(Misuse, match="Retry is a step of a program and cannot stand in an attempt"):
         at(N1).do(forged).give_up().run(world.interpreter)
