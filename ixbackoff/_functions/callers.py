@@ -25,18 +25,11 @@ LONG = 1.0  # seconds: in such a wait somebody may begin to listen
 running, run_in, here, others = RUNNING.get, RUNNING.set, HERE, OTHERS.get
 
 
-Again: TypeAlias = tuple[After, Callable[[int], bool], bool, Callable[[float], Any]]
+Again: TypeAlias = tuple[After, Callable[[int], bool], Callable[[float], Any]]
 """What a call needs from its first failure on; a first try that is well pays for none of it.
 
-The seconds after each failure; whether a wait is logged, by its level, and what that was at first;
-and what sleeps.
+The seconds after each failure; whether a wait is logged, by its level; and what sleeps.
 """
-
-
-def begun(descent: Callable[[], After], sleep: Callable[[float], Any]) -> Again:
-    """Begin to try again."""
-    wanted = listener()
-    return descent(), wanted, wanted(INFO), sleep
 
 
 def caller(backoff: Any, function: Any) -> Any:
@@ -58,7 +51,7 @@ def caller(backoff: Any, function: Any) -> Any:
         mine: Mark = [None]
         run_in(mine)
         again: Again | None = None
-        k, waited = 0, 0.0
+        k, waited, told = 0, 0.0, True
         try:  # twice, since Ctrl-C may come at the beginning of a `finally`
             try:
                 last[0] = mine
@@ -71,13 +64,15 @@ def caller(backoff: Any, function: Any) -> Any:
                         raise no_coroutine_function(function, answer)
                     except Exception as failure:
                         if again is None:
-                            again = begun(descent, blocking())
-                        after, wanted, told, sleep = again
+                            again = descent(), listener(), blocking()
+                        after, wanted, sleep = again
                         seconds = after(failure)
                         if seconds is None:
                             raise
-                        if (told or seconds >= LONG) and wanted(INFO):
-                            log(delay(seconds, top - k, failure))
+                        if told or seconds >= LONG:
+                            told = wanted(INFO)
+                            if told:
+                                log(delay(seconds, top - k, failure))
                         mine[0] = None  # so that no instruction is outside of a `try` with it
                     sleep(seconds if seconds < LONGEST_SLEEP else LONGEST_SLEEP)
                     k += 1
@@ -113,7 +108,7 @@ def caller_async(backoff: Any, function: Any) -> Any:
         mine: Mark = [None]
         run_in(mine)
         again: Again | None = None
-        k, waited = 0, 0.0
+        k, waited, told = 0, 0.0, True
         try:  # twice, since Ctrl-C may come at the beginning of a `finally`
             try:
                 last[1] = True
@@ -124,13 +119,15 @@ def caller_async(backoff: Any, function: Any) -> Any:
                         return answer  # noqa: RET504, TRY300  in one line, it would leave the `try` early
                     except Exception as failure:
                         if again is None:
-                            again = begun(descent, awaitable())
-                        after, wanted, told, sleep = again
+                            again = descent(), listener(), awaitable()
+                        after, wanted, sleep = again
                         seconds = after(failure)
                         if seconds is None:
                             raise
-                        if (told or seconds >= LONG) and wanted(INFO):
-                            log(delay(seconds, top - k, failure))
+                        if told or seconds >= LONG:
+                            told = wanted(INFO)
+                            if told:
+                                log(delay(seconds, top - k, failure))
                         mine[0] = None  # so that no instruction is outside of a `try` with it
                     await sleep(seconds if seconds < LONGEST_SLEEP else LONGEST_SLEEP)
                     k += 1
