@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from .._words.commands import Misuse
 from .._words.nat import name_of
+from .defaults import USUAL, Defaults
 
 Position: TypeAlias = int | None
 """The number of waits left: `ENDLESS` on a ladder without end, `None` if only the run can tell."""
@@ -22,6 +23,11 @@ class Step:
     __slots__ = ()
     start: Position = None
     waits: bool | None = False
+
+    @property
+    def defaults(self) -> Defaults:
+        """How a program that the step goes on with is run by itself."""
+        return USUAL
 
     def below(self, rung: Position) -> Position:
         """Return the rung after this step, when it stands at `rung`.
@@ -67,7 +73,8 @@ class Chain:
 class Ladder(Chain):
     """A chain on a ladder: from the rung `start` down to the rung `end`."""
 
-    __slots__ = ("_bound", "_end", "_start", "_waits")
+    __slots__ = ("_bound", "_defaults", "_end", "_start", "_waits")
+    _defaults: Defaults
     _start: int
     _end: Position
     _bound: int
@@ -106,6 +113,24 @@ class Ladder(Chain):
         """True if it can wait; `None` if only the run can tell."""
         return self._waits
 
+    @property
+    def defaults(self) -> Defaults:
+        """How it is run unless its run says otherwise.
+
+        Of programs that are joined, it is the first one's that has defaults of its own.
+        """
+        return self._defaults
+
+
+PROGRAM = "__ixbackoff_program__"
+"""The attribute of a decorated function that makes the program of one call of it."""
+
+
+def program_of(given: object) -> object:
+    """Return the program of a decorated function; anything else as it is."""
+    make = getattr(given, PROGRAM, None)
+    return given if make is None else make()
+
 
 C = TypeVar("C", bound=Chain)
 
@@ -128,6 +153,7 @@ def ladder(kind: type[L], start: int) -> L:
     made._flat = ()
     made._start = made._end = made._bound = start
     made._waits = False
+    made._defaults = USUAL
     return made
 
 
@@ -139,6 +165,7 @@ def longer(kind: type[L], before: Ladder, last: Step) -> L:
     """
     made = chain(kind, before, last)
     made._start = before._start
+    made._defaults = last.defaults if before._defaults is USUAL else before._defaults
     made._end = last.below(before._end)
     made._bound = last.bound(before._bound) if made._end is None else made._end
     waits = False if before._end == 0 else last.waits

@@ -17,6 +17,7 @@ from .._words.failures import Predicate
 from .._words.nat import ENDLESS, name_of, position
 from .._words.vocabulary import Delay
 from .chains import Chain, Ladder, Position, Step, check_start
+from .defaults import USUAL, Defaults
 
 Function: TypeAlias = Callable[..., Any]
 
@@ -121,6 +122,10 @@ class Joint(Step):
         else:
             self.start, self.end = annotated(function)
             self.waits = False if self.end is not None and self.end == self.start else None
+
+    @property
+    def defaults(self) -> Defaults:
+        return USUAL if self.known is None else self.known.defaults
 
     def parts(self) -> tuple[Any, ...]:
         return (self.function if self.known is None else self.known,)

@@ -16,7 +16,7 @@ from .._words.failures import On, predicate
 from .._words.nat import Forever, Nat, Rung, Succ, Z, name_of, position
 from .._words.verdicts import may_pass
 from .._words.vocabulary import Delay, Standard
-from ..schedules.kinds import Schedule, powers_of_two
+from ..schedules.kinds import Schedule
 from .attempts import CommandOrAttempt
 from .unanswered import name_all
 
@@ -314,7 +314,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         self: Program[I, Z, A, E],
         interpreter: Interpreter[E],
         *,
-        schedule: Schedule = powers_of_two,
+        schedule: Schedule | None = None,
         within: float | None = None,
         budget: Budget | None = None,
     ) -> A: ...
@@ -324,7 +324,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         self: Program[I, Succ[N], A, E] | Program[I, Forever, A, E],
         interpreter: object,
         *,
-        schedule: Schedule = powers_of_two,
+        schedule: Schedule | None = None,
         within: float | None = None,
         budget: Budget | None = None,
         it_is_open_end_it_with_give_up_or_retry: Never,
@@ -335,13 +335,14 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         self,
         interpreter: Interpreter[Any],
         *,
-        schedule: Schedule = powers_of_two,
+        schedule: Schedule | None = None,
         within: float | None = None,
         budget: Budget | None = None,
     ) -> Any:
         """Run the program and return its value.
 
-        `interpreter` answers its commands, and `schedule` gives the seconds of its waits.
+        `interpreter` answers its commands, and `schedule` gives the seconds of its waits: powers of
+        two, unless the program was made by a `backoff`, whose arguments it then has.
 
         >>> from ixbackoff import N3, Exponential, at, call
         >>> from ixbackoff.live import live
@@ -362,7 +363,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
             Exception: the last failure itself, with a note of what was tried and waited.
         """
         try:
-            return run(self, interpreter, schedule, within, budget)
+            return run(self, interpreter, *self._defaults.but(schedule, within, budget))
         except Misuse as misuse:
             name_all(misuse, self, interpreter)
             raise
@@ -372,7 +373,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         self: Program[I, Z, A, E],
         interpreter: Interpreter[E] | AsyncInterpreter[E],
         *,
-        schedule: Schedule = powers_of_two,
+        schedule: Schedule | None = None,
         within: float | None = None,
         budget: Budget | None = None,
     ) -> A: ...
@@ -382,7 +383,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         self: Program[I, Succ[N], A, E] | Program[I, Forever, A, E],
         interpreter: object,
         *,
-        schedule: Schedule = powers_of_two,
+        schedule: Schedule | None = None,
         within: float | None = None,
         budget: Budget | None = None,
         it_is_open_end_it_with_give_up_or_retry: Never,
@@ -393,7 +394,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         self,
         interpreter: Interpreter[Any] | AsyncInterpreter[Any],
         *,
-        schedule: Schedule = powers_of_two,
+        schedule: Schedule | None = None,
         within: float | None = None,
         budget: Budget | None = None,
     ) -> Any:
@@ -409,7 +410,8 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         32
         """
         try:
-            return await run_async(self, interpreter, schedule, within, budget)
+            how = self._defaults.but(schedule, within, budget)
+            return await run_async(self, interpreter, *how)
         except Misuse as misuse:
             name_all(misuse, self, interpreter)
             raise
