@@ -66,21 +66,14 @@ def descents(
             seconds = waits(k)
             if seconds < shortest and not shortens:
                 seconds = shortest
-<<<<<<< HEAD
-            if isinstance(failure, Transient):
-                asks = failure.retry_after is not None
-            else:
-                asks = failure.__class__ not in SILENT
-            if asks:
-                seconds = max(seconds, asked_for(failure))
-=======
             if kind is not plain:
                 if isinstance(failure, Transient):
                     if failure.retry_after is not None:
                         seconds = max(seconds, asked_for(failure))
-                elif isinstance(failure, kinds):
-                    plain = kind
->>>>>>> calls
+                elif kind not in SILENT:
+                    seconds = max(seconds, asked_for(failure))
+                elif chosen is may_pass or isinstance(failure, kinds):
+                    plain = kind  # all failures of this kind are chosen, and ask for no time
             k += 1
             shortest = seconds
             return seconds
