@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from .._words.commands import Misuse
 from .._words.nat import name_of
-from .defaults import USUAL, Defaults
+from .defaults import ONCE, USUAL, Defaults
 
 Position: TypeAlias = int | None
 """The number of waits left: `ENDLESS` on a ladder without end, `None` if only the run can tell."""
@@ -114,6 +114,11 @@ class Ladder(Chain):
         return self._waits
 
     @property
+    def once(self) -> bool:
+        """True if decorated functions inside it are tried once."""
+        return self._defaults.nested == ONCE
+
+    @property
     def defaults(self) -> Defaults:
         """How it is run unless its run says otherwise.
 
@@ -147,13 +152,13 @@ def chain(kind: type[C], before: Chain | None, last: Step | None) -> C:
 L = TypeVar("L", bound=Ladder)
 
 
-def ladder(kind: type[L], start: int) -> L:
+def ladder(kind: type[L], start: int, defaults: Defaults = USUAL) -> L:
     """Make a ladder without steps."""
     made = chain(kind, None, None)
     made._flat = ()
     made._start = made._end = made._bound = start
     made._waits = False
-    made._defaults = USUAL
+    made._defaults = defaults
     return made
 
 

@@ -15,11 +15,13 @@ class Defaults(NamedTuple):
         schedule: the seconds of its waits.
         within: the seconds that it has in all.
         budget: the budget that its further tries are taken from.
+        nested: what becomes of decorated functions that are called inside it.
     """
 
     schedule: Schedule = powers_of_two
     within: float | None = None
     budget: Budget | None = None
+    nested: str | None = None
 
     def but(
         self,
@@ -39,7 +41,11 @@ class Defaults(NamedTuple):
             self.schedule if schedule is None else schedule,
             self.within if within is None else within,
             self.budget if budget is None else budget,
+            self.nested,
         )
 
+
+ONCE = "once"
+"""Decorated functions inside a program are tried once, and are not refused."""
 
 USUAL = Defaults()

@@ -10,6 +10,7 @@ from typing_extensions import TypeVar
 from .._limits.budgets import Budget
 from .._meaning import steps
 from .._meaning.chains import Ladder, Step, counted, ladder, longer
+from .._meaning.defaults import Defaults
 from .._running.loops import run, run_async
 from .._words.commands import AsyncInterpreter, Interpreter, Misuse
 from .._words.failures import On, predicate
@@ -363,7 +364,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
             Exception: the last failure itself, with a note of what was tried and waited.
         """
         try:
-            return run(self, interpreter, *self._defaults.but(schedule, within, budget))
+            return run(self, interpreter, self._defaults.but(schedule, within, budget))
         except Misuse as misuse:
             name_all(misuse, self, interpreter)
             raise
@@ -411,7 +412,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         """
         try:
             how = self._defaults.but(schedule, within, budget)
-            return await run_async(self, interpreter, *how)
+            return await run_async(self, interpreter, how)
         except Misuse as misuse:
             name_all(misuse, self, interpreter)
             raise
@@ -435,6 +436,11 @@ def at(rung: Rung[I]) -> Program[I, I, None, Never]:
     """
     start = position(rung)
     return ladder(UNTYPED, start)
+
+
+def at_with(rung: Rung[I], defaults: Defaults) -> Program[I, I, None, Never]:
+    """Begin a program that is run so, unless its run says otherwise."""
+    return ladder(UNTYPED, position(rung), defaults)
 
 
 UNTYPED: type[Program[Any, Any, Any, Any]] = Program
