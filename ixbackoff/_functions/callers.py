@@ -37,7 +37,7 @@ running, run_in, here, others = RUNNING.get, RUNNING.set, HERE, OTHERS.get
 Again: TypeAlias = tuple[After, Callable[[float], Any], Any]
 """What a call needs from its first failure on; a first try that is well pays for none of it.
 
-The seconds after each failure, what sleeps, and the logger.
+The seconds after each failure, what sleeps, and the logger, for its level.
 """
 
 
