@@ -34,6 +34,7 @@ from .answering import PLAIN, interpreter, interpreter_async
 from .blocks import Block, Tries, TriesAsync, Try
 from .callers import caller
 from .functions import check_function
+from .nested import Called, outer_of
 from .settings import Changes, Nested, Settings, Wanted
 from .words import in_our_words
 
@@ -215,11 +216,13 @@ class Backoff(Generic[I]):
                 raise AttributeError(f"{self!r} does not change: make another one.")
             super().__setattr__(name, value)
 
-    def _block(self) -> tuple[Program[I, Z, None, Block | Delay], Stream]:
+    def _block(self) -> tuple[Called | None, Stream]:
         if self.settings.until is not None:
             raise Misuse("until= is for functions, which have an answer: raise NotReady instead.")
-        program = self._program(Block())
-        return program, unroll(program)
+        inner = Called("a block", self)
+        if self._top == 0 or outer_of(inner) is not None:
+            return None, unroll(self._once(Block()))
+        return inner, unroll(self._program(Block()))
 
     def _program(self, effect: CommandOrAttempt[E, A]) -> Program[I, Z, A, E | Delay]:
         return self._from(self._rung, effect)

@@ -46,6 +46,11 @@ def caller(backoff: Any, function: Any) -> Any:
     check_function(function)
     if is_coroutine_function(function):
         return caller_async(backoff, function)
+    return caller_sync(backoff, function)
+
+
+def caller_sync(backoff: Any, function: Any) -> Any:
+    """As `caller`, for a plain function."""
     swapped = [True] if backoff._generic else SWAPPED
     waits = Called(function, backoff) if backoff._top else None
     asked = wanting(function, backoff.settings.until)
@@ -72,9 +77,7 @@ def caller(backoff: Any, function: Any) -> Any:
                 while True:
                     try:
                         mine[0] = waits
-                        answer = (
-                            asked(*args, **kwargs) if kwargs else asked(*args)
-                        )  # faster
+                        answer = asked(*args, **kwargs) if kwargs else asked(*args)
                         if answer.__class__ is not CoroutineType:
                             if REFUSED:
                                 check_not_refused(mine)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
+from .._limits.nesting import RUNNING, check_alone, this_thread
 from .._meaning.defaults import ONCE
 from .answering import interpreter, interpreter_async
 
@@ -23,12 +24,24 @@ class Called:
     __slots__ = ("backoff", "name", "once")
 
     def __init__(self, function: Any, backoff: Any) -> None:
-        self.name: str = getattr(function, "__qualname__", repr(function))
+        self.name: str = getattr(function, "__qualname__", str(function))
         self.backoff = backoff
         self.once: bool = backoff.settings.nested == ONCE
 
     def __str__(self) -> str:
         return f"{self.name} (backoff {self.backoff.rung_name})"
+
+
+def outer_of(inner: Called) -> object:
+    """Return what is around a decorated function or block, if that makes it try once.
+
+    Raises:
+        Misuse: as `check_alone` does.
+    """
+    last = this_thread()
+    if RUNNING.get()[0] is None and last[0][0] is None and not last[1]:
+        return None
+    return check_alone(inner, once=True)
 
 
 def tried_once(backoff: Any, effect: Any, inner: Called, outer: object) -> Any:

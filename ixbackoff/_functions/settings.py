@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, TypedDict
 from .._limits.budgets import Budget
 from .._meaning.defaults import ONCE, Defaults
 from .._words.commands import Misuse, is_coroutine_function
-from .._words.failures import NotReady, On, checked_predicate
+from .._words.failures import NotReady, On, checked_predicate, choices
 from .._words.verdicts import may_pass
 from .._writing.attempts import expected
 from ..schedules.kinds import Schedule, powers_of_two
@@ -45,11 +45,11 @@ class Settings(NamedTuple):
 
     @property
     def chosen(self) -> On:
-        """The failures that are worth another try: those of `on`, and answers that are not wanted."""
+        """The failures that are worth another try: those of `on`, and `NotReady` for an answer."""
         if self.until is None or self.on is may_pass:
             return self.on
-        given: Any = self.on
-        return [NotReady, *(given if isinstance(given, list | tuple) else [given])]
+        kinds, predicates = choices(self.on)
+        return [NotReady, *kinds, *predicates]
 
     def checked(self) -> None:
         """Check what no run checks.

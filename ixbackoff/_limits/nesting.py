@@ -151,7 +151,7 @@ def refused(inner: object, mark: Mark, once: bool = False) -> Misuse:
 
 
 def check_not_refused(mine: Mark, failure: BaseException | None = None) -> None:
-    """Check that the body of a run did not catch the error of a nested one, as if it were a failure.
+    """Check that the body of a run did not take the error of a nested one for a failure.
 
     Raises:
         Misuse: it did.

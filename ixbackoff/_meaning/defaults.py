@@ -32,10 +32,10 @@ class Defaults(NamedTuple):
         """Return these, with what was given in place of them; `None` was not given.
 
         >>> from ixbackoff import Exponential
-        >>> Defaults(within=2).but(Exponential(base=0.1))
-        Defaults(schedule=Exponential(base=0.1, factor=2.0, cap=None), within=2, budget=None)
+        >>> Defaults(within=2).but(Exponential(base=0.1)).within
+        2
         """
-        if schedule is within is budget is None:
+        if schedule is None and within is None and budget is None:
             return self
         return Defaults(
             self.schedule if schedule is None else schedule,
