@@ -2,34 +2,48 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from functools import wraps
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Generic, Never, ParamSpec, TypeVar, final
+from typing import TYPE_CHECKING, Any, Generic, Never, ParamSpec, TypeVar, Unpack, final
 
 from .._limits.budgets import Budget
+from .._meaning.chains import PROGRAM
 from .._meaning.descents import After, begins, descents, kinds_and_predicate
+from .._meaning.planning import Plan, plan
 from .._meaning.semantics import unroll
 from .._running.loops import check_run
 from .._words.calls import Call, CallAsync, call, call_async
-from .._words.commands import Interpreter, Stream, is_coroutine_function
+from .._words.commands import (
+    COROUTINES,
+    AsyncInterpreter,
+    Interpreter,
+    Misuse,
+    Stream,
+    is_coroutine_function,
+)
 from .._words.failures import On
-from .._words.nat import Nat, Rung, Z, name_of, position
+from .._words.nat import N0, Nat, Rung, Z, name_of, position
 from .._words.verdicts import may_pass
 from .._words.vocabulary import Delay
-from .._writing.attempts import CommandOrAttempt
-from .._writing.programs import Program, at
+from .._writing.attempts import CommandOrAttempt, do
+from .._writing.programs import Program, at, at_with
 from ..schedules.kinds import Schedule, powers_of_two
 from .answering import PLAIN, interpreter, interpreter_async
 from .blocks import Block, Tries, TriesAsync, Try
 from .callers import caller
 from .functions import check_function
+from .nested import Called, outer_of
+from .settings import Changes, Nested, Settings, Wanted
+from .words import in_our_words
 
 P = ParamSpec("P")
 A = TypeVar("A")
 E = TypeVar("E")
 R = TypeVar("R")
 I = TypeVar("I", bound=Nat)  # noqa: E741
+N = TypeVar("N", bound=Nat)
 
 
 @final
@@ -40,24 +54,12 @@ class Backoff(Generic[I]):
     function it does the same as the program `at(rung).retry(call(function, ...))`.
     """
 
-    __slots__ = (
-        "_descent",
-        "_generic",
-        "_on",
-        "_rung",
-        "_top",
-        "budget",
-        "schedule",
-        "within",
-    )
+    __slots__ = ("_descent", "_generic", "_rung", "_top", "settings")
     _rung: Rung[I]
     _top: int
-    _on: On
     _generic: bool
     _descent: Callable[[], After]
-    schedule: Schedule
-    within: float | None
-    budget: Budget | None
+    settings: Settings
 
     def __init__(self, _sealed: Never) -> None:
         raise TypeError("Make it with backoff(...).")
@@ -77,7 +79,9 @@ class Backoff(Generic[I]):
         """
         if isinstance(function, type):
             raise TypeError(f"backoff on the class {function.__name__}: put it on its methods.")
-        retried: Callable[P, R] = wraps(function)(caller(self, function))
+        made = caller(self, function)
+        setattr(made, PROGRAM, lambda: self._program(called(function)))
+        retried: Callable[P, R] = wraps(function)(made)
         return retried
 
     def call(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -126,6 +130,53 @@ class Backoff(Generic[I]):
         check_function(function)
         return self._program(call_async(function, *args, **kwargs))
 
+    def plan(self, function: Callable[..., object]) -> Plan:
+        """Plan what a call of `function` does at most.
+
+        >>> from ixbackoff import N2, Exponential, backoff
+        >>> backoff(N2, schedule=Exponential(base=0.1)).plan(print).seconds
+        0.30000000000000004
+        """
+        check_function(function)
+        return plan(self._program(called(function)))
+
+    def run(self, effect: CommandOrAttempt[E, A], interpreter: Interpreter[E | Delay]) -> A:
+        """Run a command or an attempt, again while it fails.
+
+        >>> from ixbackoff import N3, Call, NotReady, backoff, call
+        >>> from ixbackoff.testing import Virtual, answers
+        >>> world = Virtual(Call.handled_by(answers(NotReady(), "page")))
+        >>> backoff(N3, within=60).run(call(print), world.interpreter)
+        'page'
+
+        Raises:
+            TypeError: `effect` is not a command or an attempt.
+        """
+        return self._program(effect).run(interpreter)
+
+    async def run_async(
+        self,
+        effect: CommandOrAttempt[E, A],
+        interpreter: Interpreter[E | Delay] | AsyncInterpreter[E | Delay],
+    ) -> A:
+        """As `run`, with handlers that may be awaited."""
+        return await self._program(effect).run_async(interpreter)
+
+    def but(self, **changes: Unpack[Changes]) -> Backoff[I]:
+        """Return the same with some arguments changed, such as for one call.
+
+        >>> from ixbackoff import N3, Exponential, backoff
+        >>> patiently = backoff(N3, within=60)
+        >>> patiently.but(within=2, schedule=Exponential(base=0.1)).call(pow, 2, 5)
+        32
+
+        The arguments are those of `backoff`, but for the rung.
+        """
+        unknown = [name for name in changes if name not in Settings._fields]
+        if unknown:
+            raise TypeError(f"but({unknown[0]}=...): give {', '.join(Settings._fields)}.")
+        return made(self._rung, self.settings._replace(**changes))
+
     def __iter__(self) -> Iterator[Try]:
         """Try a block of code: `for one_try in backoff(N3): with one_try: ...`.
 
@@ -139,6 +190,11 @@ class Backoff(Generic[I]):
         ...         print("try", one_try.number)
         try 1
         """
+        if sys._getframe(1).f_code.co_flags & COROUTINES:
+            raise Misuse(
+                "`for` over a backoff in an `async def` would block the event loop while it "
+                "waits: write `async for`."
+            )
         return Tries(*self._block(), interpreter()._handlers)
 
     def __aiter__(self) -> AsyncIterator[Try]:
@@ -146,9 +202,12 @@ class Backoff(Generic[I]):
         return TriesAsync(*self._block(), interpreter_async()._handlers)
 
     def __repr__(self) -> str:
-        given = {"on": self._on, **self._how()}
-        said = [f"{name}={value!r}" for name, value in given.items() if value is not DEFAULTS[name]]
-        return f"backoff({', '.join([name_of(self._top), *said])})"
+        return f"backoff({', '.join(filter(None, [self.rung_name, str(self.settings)]))})"
+
+    @property
+    def rung_name(self) -> str:
+        """The name of its rung, such as `"N3"`."""
+        return name_of(self._top)
 
     if not TYPE_CHECKING:  # or a checker would let any attribute be set
 
@@ -157,24 +216,36 @@ class Backoff(Generic[I]):
                 raise AttributeError(f"{self!r} does not change: make another one.")
             super().__setattr__(name, value)
 
-    def _how(self) -> dict[str, Any]:
-        return {"schedule": self.schedule, "within": self.within, "budget": self.budget}
-
-    def _block(self) -> tuple[Program[I, Z, None, Block | Delay], Stream]:
-        program = at(self._rung).retry(Block(), self._on)
-        return program, unroll(program, **self._how())
+    def _block(self) -> tuple[Called | None, Stream]:
+        if self.settings.until is not None:
+            raise Misuse("until= is for functions, which have an answer: raise NotReady instead.")
+        inner = Called("a block", self)
+        if self._top == 0 or outer_of(inner) is not None:
+            return None, unroll(self._once(Block()))
+        return inner, unroll(self._program(Block()))
 
     def _program(self, effect: CommandOrAttempt[E, A]) -> Program[I, Z, A, E | Delay]:
-        return at(self._rung).retry(effect, self._on)
+        return self._from(self._rung, effect)
+
+    def _once(self, effect: CommandOrAttempt[E, A]) -> Program[Z, Z, A, E | Delay]:
+        return self._from(N0, effect)
+
+    def _from(self, rung: Rung[N], effect: CommandOrAttempt[E, A]) -> Program[N, Z, A, E | Delay]:
+        until = self.settings.until
+        wanted = effect if until is None else do(effect).expect(until)
+        return at_with(rung, self.settings.defaults).retry(wanted, self.settings.chosen)
 
 
+@in_our_words
 def backoff(
     rung: Rung[I],
     *,
     on: On = may_pass,
+    until: Wanted | None = None,
     schedule: Schedule = powers_of_two,
     within: float | None = None,
     budget: Budget | None = None,
+    nested: Nested = "refused",
 ) -> Backoff[I]:
     """Try plain functions and blocks of code again while they fail, at most `rung` times.
 
@@ -194,28 +265,38 @@ def backoff(
         rung: the most waits that there can be, `N3` for four tries, `FOREVER` for no end.
         on: the failures that are worth another try: an exception class, a tuple of them, or a
             predicate.
+        until: a predicate of the answer: while it is false, the answer counts as `NotReady`.
         schedule: the seconds of the waits.
         within: the seconds that a call may take in all, tries and waits.
         budget: the retry budget that pays for further tries; it can be shared.
+        nested: what becomes of a decorated function that is called inside another one: it is
+            refused, or, if either of them says `"once"`, the inner one is tried once.
 
     Raises:
-        TypeError: `rung` is not a rung, `on` does not choose exceptions, `schedule` is not a
-            schedule, or `budget` is not a budget.
+        TypeError: `rung` is not a rung, or another argument is not of its kind.
         ValueError: `within` is not above 0, or not finite; or the schedule draws no random numbers
             and gives an unusable number of seconds.
     """
+    return made(rung, Settings(on, until, schedule, within, budget, nested))
+
+
+def made(rung: Rung[I], settings: Settings) -> Backoff[I]:
+    """Make a `Backoff`, if these settings can be."""
     made: Backoff[I] = object.__new__(UNTYPED)
     made._rung = rung
     made._top = _position(rung)
-    made._on = on
-    made.schedule = schedule
-    made.within = within
-    made.budget = budget
-    made._generic = within is not None or budget is not None
-    check_run(at(rung).give_up(), PLAIN, Interpreter, schedule, within, budget)
-    begin = begins(schedule, made._top)
-    made._descent = descents(made._top, *kinds_and_predicate(on), begin)
+    made.settings = settings
+    made._generic = settings.within is not None or settings.budget is not None
+    settings.checked()
+    check_run(at(rung).give_up(), PLAIN, Interpreter, settings.defaults)
+    begin = begins(settings.schedule, made._top)
+    made._descent = descents(made._top, *kinds_and_predicate(settings.chosen), begin)
     return made
+
+
+def called(function: Any) -> Any:
+    """Make the command that calls a function, of either kind, without arguments: for a plan."""
+    return call_async(function) if is_coroutine_function(function) else call(function)
 
 
 def _position(rung: Rung[I]) -> int:
@@ -226,9 +307,3 @@ def _position(rung: Rung[I]) -> int:
 
 
 UNTYPED: type[Backoff[Any]] = Backoff
-DEFAULTS = {
-    "on": may_pass,
-    "schedule": powers_of_two,
-    "within": None,
-    "budget": None,
-}

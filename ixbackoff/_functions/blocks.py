@@ -8,10 +8,10 @@ from types import TracebackType
 from typing import Any, Self, final
 
 from .._limits.deadlines import LEFT, Left
-from .._limits.nesting import Mark, begin, end
-from .._meaning.chains import Ladder
+from .._limits.nesting import REFUSED, Mark, begin, check_not_refused, end
 from .._running.loops import answered, answered_async
 from .._words.commands import Command, Handlers, Misuse, Stream
+from .nested import Called
 
 
 class Block(Command[None]):
@@ -28,11 +28,13 @@ class Try:
         number: the number of the try, from 1.
     """
 
-    __slots__ = ("_before", "_done", "_failure", "_left", "_mark", "_program", "_stream", "number")
+    __slots__ = ("_before", "_done", "_failure", "_inner", "_left", "_mark", "_stream", "number")
 
-    def __init__(self, number: int, program: Ladder, stream: Stream, left: Left | None) -> None:
+    def __init__(
+        self, number: int, inner: Called | None, stream: Stream, left: Left | None
+    ) -> None:
         self.number = number
-        self._program = program
+        self._inner = inner
         self._stream = stream
         self._left = left
         self._before: Left | None = None
@@ -45,8 +47,8 @@ class Try:
             raise Misuse("One try runs the block once: go on to the next round of the loop.")
         self._before = LEFT.get()
         try:
-            if self._program.waits is not False:
-                begin(self._mark, self._program)
+            if self._inner is not None:
+                begin(self._mark, self._inner)
             LEFT.set(self._left)
             return self  # noqa: TRY300  Ctrl-C may come before it
         except BaseException:
@@ -62,6 +64,8 @@ class Try:
         self.leave()
         LEFT.set(self._before)
         self._done = True
+        if REFUSED:
+            check_not_refused(self._mark, error)
         # If the loop raised these when it is asked for the next try, it would seem to end.
         if isinstance(error, Exception) and not isinstance(
             error, StopIteration | StopAsyncIteration
@@ -93,15 +97,15 @@ class Loop:
     """A loop that asks `stream` how to go on after each try of the block.
 
     Args:
-        program: the program that tries the block.
+        inner: the mark of the block while it may be tried again.
         stream: the program's commands: the block, and others between its tries.
         handlers: the handlers that answer these others.
     """
 
-    __slots__ = ("_handlers", "_last", "_left", "_number", "_program", "_stream")
+    __slots__ = ("_handlers", "_inner", "_last", "_left", "_number", "_stream")
 
-    def __init__(self, program: Ladder, stream: Stream, handlers: Handlers) -> None:
-        self._program = program
+    def __init__(self, inner: Called | None, stream: Stream, handlers: Handlers) -> None:
+        self._inner = inner
         self._stream = stream
         self._handlers = handlers
         self._left: Left | None = None
@@ -115,7 +119,7 @@ class Loop:
 
     def _next(self) -> Try:
         self._number += 1
-        self._last = Try(self._number, self._program, self._stream, self._left)
+        self._last = Try(self._number, self._inner, self._stream, self._left)
         return self._last
 
     @contextmanager
@@ -128,8 +132,8 @@ class Loop:
         mine: Mark = [None]
         try:
             try:
-                if self._program.waits is not False:
-                    begin(mine, self._program)
+                if self._inner is not None:
+                    begin(mine, self._inner)
                 yield
             finally:
                 end(mine)

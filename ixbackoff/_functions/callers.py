@@ -10,7 +10,16 @@ from collections.abc import Callable
 from types import CoroutineType
 from typing import Any, TypeAlias
 
-from .._limits.nesting import HERE, RUNNING, Mark, begins, check_alone, new_thread
+from .._limits.nesting import (
+    HERE,
+    REFUSED,
+    RUNNING,
+    Mark,
+    begins,
+    check_alone,
+    check_not_refused,
+    new_thread,
+)
 from .._meaning.descents import After
 from .._meaning.runs import noted
 from .._running.sleeping import LONGEST_SLEEP, awaitable, blocking, listener, log
@@ -19,6 +28,8 @@ from .._words.commands import is_coroutine_function, stopped
 from .._words.vocabulary import INFO, delay
 from .answering import OTHERS, SWAPPED, interpreter, interpreter_async
 from .functions import check_function, no_coroutine_function
+from .nested import Called, tried_once, tried_once_async
+from .settings import wanting
 
 running, run_in, here, others = RUNNING.get, RUNNING.set, HERE, OTHERS.get
 
@@ -35,19 +46,26 @@ def caller(backoff: Any, function: Any) -> Any:
     check_function(function)
     if is_coroutine_function(function):
         return caller_async(backoff, function)
+    return caller_sync(backoff, function)
+
+
+def caller_sync(backoff: Any, function: Any) -> Any:
+    """As `caller`, for a plain function."""
     swapped = [True] if backoff._generic else SWAPPED
-    waits = backoff if backoff._top else None
+    waits = Called(function, backoff) if backoff._top else None
+    asked = wanting(function, backoff.settings.until)
 
     def retried(*args: Any, **kwargs: Any) -> Any:
-        if swapped and (backoff._generic or others() is not None):
-            program = backoff._program(call(function, *args, **kwargs))
-            return program.run(interpreter(), **backoff._how())
         try:
             last = here.last
         except AttributeError:
             last = new_thread()
         if (running()[0] is not None or last[0][0] is not None or last[1]) and waits is not None:
-            check_alone()
+            outer = check_alone(waits, once=True)
+            if outer is not None:
+                return tried_once(backoff, call(function, *args, **kwargs), waits, outer)
+        if swapped and (backoff._generic or others() is not None):
+            return backoff._program(call(function, *args, **kwargs)).run(interpreter())
         mine: Mark = [None]
         run_in(mine)
         again: Again | None = None
@@ -59,11 +77,15 @@ def caller(backoff: Any, function: Any) -> Any:
                 while True:
                     try:
                         mine[0] = waits
-                        answer = function(*args, **kwargs) if kwargs else function(*args)  # faster
+                        answer = asked(*args, **kwargs) if kwargs else asked(*args)
                         if answer.__class__ is not CoroutineType:
+                            if REFUSED:
+                                check_not_refused(mine)
                             return answer
                         raise no_coroutine_function(function, answer)
                     except Exception as failure:
+                        if REFUSED:
+                            check_not_refused(mine, failure)
                         if again is None:
                             again = backoff._descent(), blocking(), listener()
                         after, sleep, logger = again
@@ -94,18 +116,22 @@ def caller(backoff: Any, function: Any) -> Any:
 def caller_async(backoff: Any, function: Any) -> Any:
     """As `caller`, for a coroutine function."""
     swapped = [True] if backoff._generic else SWAPPED
-    waits = backoff if backoff._top else None
+    waits = Called(function, backoff) if backoff._top else None
+    asked = wanting(function, backoff.settings.until)
 
     async def retried(*args: Any, **kwargs: Any) -> Any:
-        if swapped and (backoff._generic or others() is not None):
-            program = backoff._program(call_async(function, *args, **kwargs))
-            return await program.run_async(interpreter_async(), **backoff._how())
         try:
             last = here.last
         except AttributeError:
             last = new_thread()
         if (running()[0] is not None or last[0][0] is not None) and waits is not None:
-            check_alone()
+            outer = check_alone(waits, once=True)
+            if outer is not None:
+                effect = call_async(function, *args, **kwargs)
+                return await tried_once_async(backoff, effect, waits, outer)
+        if swapped and (backoff._generic or others() is not None):
+            program = backoff._program(call_async(function, *args, **kwargs))
+            return await program.run_async(interpreter_async())
         mine: Mark = [None]
         run_in(mine)
         again: Again | None = None
@@ -117,9 +143,13 @@ def caller_async(backoff: Any, function: Any) -> Any:
                 while True:
                     try:
                         mine[0] = waits
-                        answer = await (function(*args, **kwargs) if kwargs else function(*args))
-                        return answer  # noqa: RET504, TRY300  in one line, it would leave the `try` early
+                        answer = await (asked(*args, **kwargs) if kwargs else asked(*args))
+                        if REFUSED:
+                            check_not_refused(mine)
+                        return answer  # noqa: TRY300  in one line, it would leave the `try` early
                     except Exception as failure:
+                        if REFUSED:
+                            check_not_refused(mine, failure)
                         if again is None:
                             again = backoff._descent(), awaitable(), listener()
                         after, sleep, logger = again

@@ -17,7 +17,10 @@ from .._words.commands import Misuse
 from .eventloop import running
 
 Mark: TypeAlias = list[object]
-"""A list of one item: the program that runs, or `None` once it is over, in every copy."""
+"""The program that runs, or `None` once it is over, in every copy of the context.
+
+Behind it stands the error of a program that was refused inside it, if one was.
+"""
 
 OVER: Mark = [None]
 
@@ -65,7 +68,7 @@ def begin(mine: Mark, program: object, *, awaits: bool = False) -> None:
     """
     last = this_thread()
     if RUNNING.get()[0] is not None or last[0][0] is not None or last[1]:
-        check_alone()
+        check_alone(program)
     mine[0] = program
     RUNNING.set(mine)
     if awaits:
@@ -79,25 +82,41 @@ def end(mine: Mark) -> None:
     mine[0] = None
 
 
-def check_alone() -> None:
-    """Check that the caller is not inside a program that may wait.
+def check_alone(inner: object, once: bool = False) -> object:
+    """Check that what begins is not inside a program that may wait.
+
+    Args:
+        inner: what begins.
+        once: whether it can do without further tries, if it or the one around it says so.
+
+    Returns:
+        The one around it, if it is to be tried once; else `None`.
 
     Raises:
-        Misuse: it is.
+        Misuse: it is inside another one.
     """
-    if RUNNING.get()[0] is not None or runs_around():
-        raise multiplied()
-    this_thread()[1] = running() != (None, None)
+    mark = RUNNING.get()
+    if mark[0] is None:
+        mark = mark_around()
+    outer = mark[0]
+    if outer is None:
+        this_thread()[1] = running() != (None, None)
+        return None
+    if once and (getattr(inner, "once", False) or getattr(outer, "once", False)):
+        return outer
+    raise refused(inner, mark, once)
 
 
-def runs_around() -> bool:
-    """Return whether one of the `BEGINNERS` is on the stack with a program that runs."""
+def mark_around() -> Mark:
+    """Return the mark of the innermost of the `BEGINNERS` on the stack whose program runs."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        if id(frame.f_code) in BEGINNERS and frame.f_locals.get("mine", OVER)[0] is not None:
-            return True
+        if id(frame.f_code) in BEGINNERS:
+            mark: Mark = frame.f_locals.get("mine", OVER)
+            if mark[0] is not None:
+                return mark
         frame = frame.f_back
-    return False
+    return OVER
 
 
 def check_begun(program: object) -> None:
@@ -108,14 +127,34 @@ def check_begun(program: object) -> None:
     """
     if getattr(program, "waits", False) is False:
         return
-    last = this_thread()
-    here = last[0][0] is not None or last[1]
-    if RUNNING.get()[0] is not None or (here and runs_around()):
-        raise multiplied()
+    mark, last = RUNNING.get(), this_thread()
+    if mark[0] is None and (last[0][0] is not None or last[1]):
+        mark = mark_around()
+    if mark[0] is not None:
+        raise refused(program, mark)
 
 
-def multiplied() -> Misuse:
-    return Misuse(
-        "A program or function that waits and tries again cannot run inside another one, or their "
-        "retries would multiply: let only the outer one try again."
+REFUSED: list[bool] = []
+"""Not empty once something was refused: until then no run need look whether it caught that."""
+
+
+def refused(inner: object, mark: Mark, once: bool = False) -> Misuse:
+    """Make the error for what runs inside another one, and let that one know of it."""
+    instead = ', or give the backoff of either nested="once"' if once else ""
+    message = (
+        f"{inner} was called inside {mark[0]}, and their retries would multiply: let only the "
+        f"outer one try again{instead}."
     )
+    REFUSED[:] = [True]
+    mark[1:] = [message]
+    return Misuse(message)
+
+
+def check_not_refused(mine: Mark, failure: BaseException | None = None) -> None:
+    """Check that the body of a run did not take the error of a nested one for a failure.
+
+    Raises:
+        Misuse: it did.
+    """
+    if len(mine) > 1 and not isinstance(failure, Misuse):
+        raise Misuse(mine.pop()) from failure

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from .._words.commands import Misuse
 from .._words.nat import name_of
+from .defaults import ONCE, USUAL, Defaults
 
 Position: TypeAlias = int | None
 """The number of waits left: `ENDLESS` on a ladder without end, `None` if only the run can tell."""
@@ -17,6 +18,7 @@ class Step:
     Attributes:
         start: the rung where the step has to stand, if there is only one.
         waits: true if the step can issue a `Delay`; `None` if only the run can tell.
+        defaults: how a program that the step goes on with is run by itself.
         unknown: true if only the run can tell where the step stands and where it ends.
     """
 
@@ -24,6 +26,7 @@ class Step:
     start: Position = None
     waits: bool | None = False
     unknown = False
+    defaults: Defaults = USUAL
 
     def below(self, rung: Position) -> Position:
         """Return the rung after this step, when it stands at `rung`.
@@ -70,7 +73,8 @@ class Chain:
 class Ladder(Chain):
     """A chain on a ladder: from the rung `start` down to the rung `end`."""
 
-    __slots__ = ("_bound", "_end", "_start", "_waits")
+    __slots__ = ("_bound", "_defaults", "_end", "_start", "_waits")
+    _defaults: Defaults
     _start: int
     _end: Position
     _bound: int
@@ -109,6 +113,29 @@ class Ladder(Chain):
         """True if it can wait; `None` if only the run can tell."""
         return self._waits
 
+    @property
+    def once(self) -> bool:
+        """True if decorated functions inside it are tried once."""
+        return self._defaults.nested == ONCE
+
+    @property
+    def defaults(self) -> Defaults:
+        """How it is run unless its run says otherwise.
+
+        Of programs that are joined, it is the first one's that has defaults of its own.
+        """
+        return self._defaults
+
+
+PROGRAM = "__ixbackoff_program__"
+"""The attribute of a decorated function that makes the program of one call of it."""
+
+
+def program_of(given: object) -> object:
+    """Return the program of a decorated function; anything else as it is."""
+    make = getattr(given, PROGRAM, None)
+    return given if make is None else make()
+
 
 C = TypeVar("C", bound=Chain)
 
@@ -133,12 +160,13 @@ def chain(kind: type[C], before: Chain | None, last: Step | None, recovers: bool
 L = TypeVar("L", bound=Ladder)
 
 
-def ladder(kind: type[L], start: int) -> L:
+def ladder(kind: type[L], start: int, defaults: Defaults = USUAL) -> L:
     """Make a ladder without steps."""
     made = chain(kind, None, None)
     made._flat = ()
     made._start = made._end = made._bound = start
     made._waits = False
+    made._defaults = defaults
     return made
 
 
@@ -150,6 +178,7 @@ def longer(kind: type[L], before: Ladder, last: Step) -> L:
     """
     made = chain(kind, before, last)
     made._start = before._start
+    made._defaults = last.defaults if before._defaults is USUAL else before._defaults
     if last.unknown:
         made._end, made._bound = None, before._bound
     else:

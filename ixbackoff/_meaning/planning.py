@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import inf
 from typing import NamedTuple, TypeAlias
 
 from .._words.commands import Misuse
 from .._words.nat import DEEPEST, ENDLESS
-from ..schedules.kinds import Schedule, check_schedule, powers_of_two
-from .chains import Ladder, Step
+from ..schedules.kinds import Schedule, check_schedule
+from .chains import Ladder, Step, program_of
 from .counting import NONE, Commands, commands_of, function_name, only_the_run_tells
 from .steps import Backoff, Bind, Do, Map, OrBind, OrElse, Retry, Then, Vary, Wait
 
@@ -80,7 +80,7 @@ def _line(planned: PlannedRung) -> str:
     return f"{'N' + str(planned.rung):4}  {tries:>5}  {waits:>12}  {planned.when}".rstrip()
 
 
-def plan(program: Ladder, schedule: Schedule = powers_of_two) -> Plan:
+def plan(program: Ladder | Callable[..., object], schedule: Schedule | None = None) -> Plan:
     """Plan what `program` does at most, without doing it.
 
     >>> from ixbackoff import N3, Download, at, plan
@@ -96,13 +96,28 @@ def plan(program: Ladder, schedule: Schedule = powers_of_two) -> Plan:
     "perhaps" on every rung that is left to it. Where the function is annotated, or `.at`
     says where its program ends, these are fewer.
 
+    A function that is decorated with `backoff` has the plan of one call of it.
+
+    >>> from ixbackoff import backoff
+    >>> plan(backoff(N3)(print)).seconds
+    7.0
+
+    Args:
+        program: the program, or a decorated function.
+        schedule: the seconds of its waits, unless it is its own.
+
     Raises:
         Misuse: it is not a program, or `schedule` is not a schedule.
     """
-    if not isinstance(program, Ladder):
-        raise Misuse(f"plan({program!r}): give a program, such as at(N3).retry(...).")
-    check_schedule(schedule)
-    return _Planner(program, schedule).planned(program)
+    given = program_of(program)
+    if not isinstance(given, Ladder):
+        raise Misuse(
+            f"plan({program!r}): give a program, such as at(N3).retry(...), or a function that is "
+            "decorated with backoff."
+        )
+    timing = given.defaults.schedule if schedule is None else schedule
+    check_schedule(timing)
+    return _Planner(given, timing).planned(given)
 
 
 class Worst(NamedTuple):

@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 from .._limits.deadlines import NOTE, Expired, Limit
+from .._limits.nesting import REFUSED, RUNNING, check_not_refused
 from .._words.commands import Misuse
 from .._words.nat import DEEPEST, ENDLESS, name_of
 from .._words.vocabulary import Delay, delay
@@ -137,6 +138,8 @@ class Run:
     def begin_wait(self, rung: int, after: After, failure: Any) -> Delay | None:
         """The wait on `rung` after this failure, which begins now, if there is one."""
         try:
+            if REFUSED:
+                check_not_refused(RUNNING.get(), failure)
             seconds = after(failure)
             if seconds is None:
                 return None

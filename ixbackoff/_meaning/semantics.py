@@ -16,9 +16,10 @@ from .._words.commands import Command, Handlers, Misuse, Stream
 from .._words.failures import Predicate
 from .._words.nat import ENDLESS
 from .._words.vocabulary import CLOCK, Delay
-from ..schedules.kinds import Schedule, check_schedule, powers_of_two
+from ..schedules.kinds import Schedule, check_schedule
 from ..schedules.timings import Chance, Timing
-from .chains import Chain, Step, chain
+from .chains import Chain, Ladder, Step, chain
+from .defaults import USUAL
 from .descents import After
 from .machine import Enter, Task, driven
 from .replay import Entry, replay
@@ -55,7 +56,7 @@ NO_HANDLERS: Handlers = {}
 
 def unroll(
     program: Chain,
-    schedule: Schedule = powers_of_two,
+    schedule: Schedule | None = None,
     *,
     within: float | None = None,
     budget: Budget | None = None,
@@ -73,13 +74,15 @@ def unroll(
 
     Args:
         program: the program, or an attempt.
-        schedule: the seconds of its waits.
+        schedule: the seconds of its waits, powers of two unless the program has its own.
         within: the seconds that it has in all; it then asks for the time, with `Now`.
         budget: its further tries are taken from it.
     """
-    check_schedule(schedule)
+    usual = program.defaults if isinstance(program, Ladder) else USUAL
+    how = usual.but(schedule, within, budget)
+    check_schedule(how.schedule)
     check_begun(program)
-    return unrolled(program, schedule, within=within, budget=budget)
+    return unrolled(program, how.schedule, within=how.within, budget=how.budget)
 
 
 def unrolled(

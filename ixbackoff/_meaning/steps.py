@@ -17,6 +17,7 @@ from .._words.failures import Predicate
 from .._words.nat import ENDLESS, name_of, position
 from .._words.vocabulary import Delay
 from .chains import Chain, Ladder, Position, Step, check_start
+from .defaults import USUAL
 
 Function: TypeAlias = Callable[..., Any]
 
@@ -110,16 +111,17 @@ class Joint(Step):
         end: the rung where it ends, if that is known.
     """
 
-    __slots__ = ("end", "function", "known", "start", "unknown", "waits")
+    __slots__ = ("defaults", "end", "function", "known", "start", "unknown", "waits")
 
     def __init__(self, function: Function, known: Ladder | None = None) -> None:
         self.function = checked_function(function)
         self.known = known
         if known is not None:
             self.start, self.end = known.start, known.end
-            self.waits = known.waits
+            self.waits, self.defaults = known.waits, known.defaults
         else:
             self.start, self.end = annotated(function)
+            self.defaults = USUAL
             self.waits = False if self.end is not None and self.end == self.start else None
         self.unknown = self.start is None and self.end is None
 

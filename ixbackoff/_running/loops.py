@@ -8,8 +8,9 @@ from typing import Any, TypeAlias
 
 from .._limits.budgets import Budget
 from .._limits.deadlines import checked_seconds, time_limit
-from .._limits.nesting import Mark, begin, begins
+from .._limits.nesting import REFUSED, Mark, begin, begins, check_not_refused
 from .._meaning.chains import Ladder
+from .._meaning.defaults import Defaults
 from .._meaning.semantics import unrolled
 from .._words.commands import (
     AsyncInterpreter,
@@ -26,64 +27,67 @@ from .._words.commands import (
 )
 from .._words.nat import name_of
 from .._words.vocabulary import Delay, Now, Together
-from ..schedules.kinds import Schedule, check_schedule
+from ..schedules.kinds import check_schedule
 from .eventloops import shielded, with_timeout
 from .together import in_tasks, in_threads
 
 AnyInterpreter: TypeAlias = Interpreter[Any] | AsyncInterpreter[Any]
 
 
-def run(
-    program: Ladder,
-    interpreter: Interpreter[Any],
-    schedule: Schedule,
-    within: float | None = None,
-    budget: Budget | None = None,
-) -> Any:
+def run(program: Ladder, interpreter: Interpreter[Any], how: Defaults) -> Any:
     """Run a program: return its value, or raise its last failure."""
-    check_run(program, interpreter, Interpreter, schedule, within, budget)
+    check_run(program, interpreter, Interpreter, how)
     in_place, handlers = interpreter._in_place, interpreter._handlers
-    stream = unrolled(program, schedule, in_place, within=within, budget=budget)
-    return answered(stream, handlers) if program._waits is False else alone(stream, handlers)
+    stream = unrolled(program, how.schedule, in_place, within=how.within, budget=how.budget)
+    if program._waits is False:
+        return answered(stream, handlers)
+    return alone(program, stream, handlers)
 
 
-async def run_async(
-    program: Ladder,
-    interpreter: AnyInterpreter,
-    schedule: Schedule,
-    within: float | None = None,
-    budget: Budget | None = None,
-) -> Any:
+async def run_async(program: Ladder, interpreter: AnyInterpreter, how: Defaults) -> Any:
     """As `run`, but handlers may be awaited."""
-    check_run(program, interpreter, Interpreter | AsyncInterpreter, schedule, within, budget)
+    check_run(program, interpreter, Interpreter | AsyncInterpreter, how)
     in_place, handlers = interpreter._in_place, interpreter._handlers
-    stream = unrolled(program, schedule, in_place, within=within, budget=budget)
+    stream = unrolled(program, how.schedule, in_place, within=how.within, budget=how.budget)
     if program.waits is False:
         return await answered_async(stream, handlers)
-    return await alone_async(stream, handlers)
+    return await alone_async(program, stream, handlers)
 
 
-def alone(stream: Stream, handlers: Handlers) -> Any:
-    """Answer a stream that may wait; no other one may run inside it."""
+def alone(program: Ladder, stream: Stream, handlers: Handlers) -> Any:
+    """Answer the stream of a program that may wait; no other one may run inside it."""
     mine: Mark = [None]
     try:
         try:
-            begin(mine, stream)
-            return answered(stream, handlers)
+            begin(mine, program)
+            answer = answered(stream, handlers)
+            if REFUSED:
+                check_not_refused(mine)
+            return answer  # noqa: TRY300  Ctrl-C may come before it
+        except Exception as failure:
+            if REFUSED:
+                check_not_refused(mine, failure)
+            raise
         finally:
             mine[0] = None
     finally:
         mine[0] = None
 
 
-async def alone_async(stream: Stream, handlers: Handlers) -> Any:
+async def alone_async(program: Ladder, stream: Stream, handlers: Handlers) -> Any:
     """As `alone`, but handlers may be awaited."""
     mine: Mark = [None]
     try:
         try:
-            begin(mine, stream, awaits=True)
+            begin(mine, program, awaits=True)
             answer = await answered_async(stream, handlers)
-            return answer  # noqa: RET504  in one line, it would leave the `try` early
+            if REFUSED:
+                check_not_refused(mine)
+            return answer  # noqa: TRY300  Ctrl-C may come before it
+        except Exception as failure:
+            if REFUSED:
+                check_not_refused(mine, failure)
+            raise
         finally:
             mine[0] = None
     finally:
@@ -95,12 +99,7 @@ begins(alone_async.__code__)
 
 
 def check_run(
-    program: Ladder,
-    interpreter: AnyInterpreter,
-    kinds: type | UnionType,
-    schedule: Schedule,
-    within: float | None,
-    budget: Budget | None,
+    program: Ladder, interpreter: AnyInterpreter, kinds: type | UnionType, how: Defaults
 ) -> None:
     """Check a run's arguments before anything is done.
 
@@ -122,14 +121,15 @@ def check_run(
         elif callable(interpreter):
             hint = "call it first, or if it is a handler, pass it to SomeCommand.handled_by(...)"
         raise Misuse(f"{interpreter!r} is not an Interpreter: {hint}.")
-    check_schedule(schedule)
+    check_schedule(how.schedule)
     if program._waits and Delay not in interpreter._handlers:
         inherited(interpreter._handlers, Delay)
+    budget: object = how.budget
     if budget is not None and not isinstance(budget, Budget):
         raise Misuse(
             f"budget={budget!r} is not a budget: give a Budget(...), or one of its presets."
         )
-    timed = within is not None and checked_seconds("within", within) is not None
+    timed = how.within is not None and checked_seconds("within", how.within) is not None
     if timed or (budget is not None and budget.timed):
         inherited(interpreter._handlers, Now)
 

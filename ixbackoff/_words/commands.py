@@ -20,6 +20,7 @@ I_any = TypeVar("I_any", "Interpreter[Any]", "AsyncInterpreter[Any]")
 CO_COROUTINE = 0x80  # inspect.CO_COROUTINE; inspect itself costs 18 ms to import
 CO_GENERATOR = 0x20
 GENERATORS = CO_GENERATOR | 0x200  # or inspect.CO_ASYNC_GENERATOR
+COROUTINES = CO_COROUTINE | 0x200
 
 Handler: TypeAlias = Callable[[Any], Any]
 Handlers: TypeAlias = dict[type, Any]

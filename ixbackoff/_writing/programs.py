@@ -10,13 +10,14 @@ from typing_extensions import TypeVar
 from .._limits.budgets import Budget
 from .._meaning import steps
 from .._meaning.chains import Ladder, Step, counted, ladder, longer
+from .._meaning.defaults import Defaults
 from .._running.loops import run, run_async
 from .._words.commands import AsyncInterpreter, Interpreter, Misuse
 from .._words.failures import On, predicate
 from .._words.nat import Forever, Nat, Rung, Succ, Z, name_of, position
 from .._words.verdicts import may_pass
 from .._words.vocabulary import Delay, Standard
-from ..schedules.kinds import Schedule, powers_of_two
+from ..schedules.kinds import Schedule
 from .attempts import CommandOrAttempt
 from .unanswered import name_all
 
@@ -314,7 +315,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         self: Program[I, Z, A, E],
         interpreter: Interpreter[E],
         *,
-        schedule: Schedule = powers_of_two,
+        schedule: Schedule | None = None,
         within: float | None = None,
         budget: Budget | None = None,
     ) -> A: ...
@@ -324,7 +325,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         self: Program[I, Succ[N], A, E] | Program[I, Forever, A, E],
         interpreter: object,
         *,
-        schedule: Schedule = powers_of_two,
+        schedule: Schedule | None = None,
         within: float | None = None,
         budget: Budget | None = None,
         it_is_open_end_it_with_give_up_or_retry: Never,
@@ -335,13 +336,14 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         self,
         interpreter: Interpreter[Any],
         *,
-        schedule: Schedule = powers_of_two,
+        schedule: Schedule | None = None,
         within: float | None = None,
         budget: Budget | None = None,
     ) -> Any:
         """Run the program and return its value.
 
-        `interpreter` answers its commands, and `schedule` gives the seconds of its waits.
+        `interpreter` answers its commands, and `schedule` gives the seconds of its waits: powers of
+        two, unless the program was made by a `backoff`, whose arguments it then has.
 
         >>> from ixbackoff import N3, Exponential, at, call
         >>> from ixbackoff.live import live
@@ -362,7 +364,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
             Exception: the last failure itself, with a note of what was tried and waited.
         """
         try:
-            return run(self, interpreter, schedule, within, budget)
+            return run(self, interpreter, self._defaults.but(schedule, within, budget))
         except Misuse as misuse:
             name_all(misuse, self, interpreter)
             raise
@@ -372,7 +374,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         self: Program[I, Z, A, E],
         interpreter: Interpreter[E] | AsyncInterpreter[E],
         *,
-        schedule: Schedule = powers_of_two,
+        schedule: Schedule | None = None,
         within: float | None = None,
         budget: Budget | None = None,
     ) -> A: ...
@@ -382,7 +384,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         self: Program[I, Succ[N], A, E] | Program[I, Forever, A, E],
         interpreter: object,
         *,
-        schedule: Schedule = powers_of_two,
+        schedule: Schedule | None = None,
         within: float | None = None,
         budget: Budget | None = None,
         it_is_open_end_it_with_give_up_or_retry: Never,
@@ -393,7 +395,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         self,
         interpreter: Interpreter[Any] | AsyncInterpreter[Any],
         *,
-        schedule: Schedule = powers_of_two,
+        schedule: Schedule | None = None,
         within: float | None = None,
         budget: Budget | None = None,
     ) -> Any:
@@ -409,7 +411,8 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         32
         """
         try:
-            return await run_async(self, interpreter, schedule, within, budget)
+            how = self._defaults.but(schedule, within, budget)
+            return await run_async(self, interpreter, how)
         except Misuse as misuse:
             name_all(misuse, self, interpreter)
             raise
@@ -433,6 +436,11 @@ def at(rung: Rung[I]) -> Program[I, I, None, Never]:
     """
     start = position(rung)
     return ladder(UNTYPED, start)
+
+
+def at_with(rung: Rung[I], defaults: Defaults) -> Program[I, I, None, Never]:
+    """Begin a program that is run so, unless its run says otherwise."""
+    return ladder(UNTYPED, position(rung), defaults)
 
 
 UNTYPED: type[Program[Any, Any, Any, Any]] = Program

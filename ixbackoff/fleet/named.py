@@ -12,7 +12,7 @@ from ..schedules.kinds import Timing
 
 
 def program(text: str) -> Any:
-    """Return the program that is named, or a function from a client's number to one."""
+    """Return the program or decorated function that is named, or a function from client to one."""
     named = imported(text)
     if not isinstance(named, Ladder) and not callable(named):
         raise ArgumentTypeError(f"{text} is not a program, but {named!r}")

@@ -14,9 +14,9 @@ from typing import Any
 
 from .._commandline import FAILED, WRONG, Parser, in_one_line, number, whole
 from .._limits.budgets import Budget
-from .._meaning.chains import Ladder
-from .._words.commands import Command, Misuse
-from ..schedules.kinds import powers_of_two
+from .._meaning.chains import Ladder, program_of
+from .._words.calls import Call, CallAsync
+from .._words.commands import Command, Interpreter, Misuse
 from .answers import Answering
 from .drawing import add_picture, pictured
 from .named import interpreter, program, timing
@@ -65,7 +65,8 @@ def parsed(arguments: list[str] | None) -> Namespace:
         "program",
         type=program,
         metavar="MODULE:NAME",
-        help="a program, or a function from the number of a client to one; its commands are asked "
+        help="a program, a function that is decorated with backoff, or a function from the number "
+        "of a client to a program; its commands are asked "
         "of the service, but Log, Now, Pick and Throw, which need none",
     )
     parser.add_argument(
@@ -133,7 +134,7 @@ def add_service(parser: ArgumentParser) -> None:
 def add_waits(parser: ArgumentParser) -> None:
     """Add the flags that say how the clients wait, and what limits their tries."""
     parser.add_argument(
-        "--schedule", type=timing, default=powers_of_two, metavar="MODULE:NAME", help="its waits"
+        "--schedule", type=timing, metavar="MODULE:NAME", help="its waits (the program's own)"
     )
     parser.add_argument(
         "--within", type=number(1e-6, 1e9), metavar="SECONDS", help="that each run has in all"
@@ -144,21 +145,30 @@ def add_waits(parser: ArgumentParser) -> None:
     )
 
 
+calls: type[Call[Any]] = Call
+calls_async: type[CallAsync[Any]] = CallAsync
+NOTHING: Interpreter[Any] = calls.handled_by(lambda _: None) | calls_async.handled_by(
+    lambda _: None
+)
+"""The answers to a decorated function, whose caller nobody simulates."""
+
+
 def rehearsed(words: Namespace, watch: Callable[[int, Second], None] | None = None) -> Outcome:
     """Run the simulation that the command line describes."""
-    services: Served[Any] = Answering(service(words), words.answers).serves(Command)
-    given: Any = words.program
+    given = program_of(words.program)
+    handlers = words.answers or (NOTHING if given is not words.program else None)
+    services: Served[Any] = Answering(service(words), handlers).serves(Command)
     budgets: dict[int, Budget] = {}
 
     def made(client: int) -> Any:
         try:
-            return given(client)
+            return words.program(client)
         except Exception as error:
             raise Misuse(
                 f"The function of programs failed for client {client}: {in_one_line(error)}"
             ) from None
 
-    source: Any = words.program if isinstance(words.program, Ladder) else made
+    source: Any = given if isinstance(given, Ladder) else made
 
     def budget(client: int) -> Budget:
         key = 0 if words.shared else client

@@ -8,11 +8,13 @@ from typing import NamedTuple, TypeVar
 
 from .._limits.budgets import Budget
 from .._limits.deadlines import checked_seconds
+from .._meaning.chains import Ladder
+from .._meaning.defaults import USUAL
 from .._words.commands import Misuse
 from .._words.nat import Nat, Z
 from .._words.vocabulary import Delay, Log, Now, Pick, Throw
 from .._writing.programs import Program
-from ..schedules.kinds import Timing, powers_of_two
+from ..schedules.kinds import Timing
 from .engine import Engine
 from .outcomes import Outcome, Second
 from .services import Served
@@ -45,7 +47,7 @@ def simulate(
     *,
     clients: int,
     seconds: float,
-    schedule: Timing = powers_of_two,
+    schedule: Timing | None = None,
     within: float | None = None,
     budget: Callable[[int], Budget] | None = None,
     think: float | None = None,
@@ -80,7 +82,8 @@ def simulate(
         services: the services of its commands; `Delay`, `Log`, `Now`, `Pick` and `Throw` need none.
         clients: how many.
         seconds: the length in virtual time; events at the very end do not happen any more.
-        schedule: the seconds of the waits; a `Timing` that can shorten them is allowed here.
+        schedule: the seconds of the waits; a `Timing` that can shorten them is allowed here. By
+            default it is the program's own, and so are `within` and `budget`.
         within: the seconds that each run of the program has in all.
         budget: the budget of a client, by its number: one for each, or one for all.
         think: mean seconds between the end of a program and the next run of it, exponentially
@@ -106,9 +109,14 @@ def simulate(
     if not isinstance(number, int):
         raise ValueError(f"seed={seed!r}: give a whole number.")  # noqa: TRY004
     checked_seconds("think", think)
+    usual = program.defaults if isinstance(program, Ladder) else USUAL
+    within = usual.within if within is None else within
+    own = usual.budget
+    budget = budget if budget is not None or own is None else lambda _: own
+    timing: object = usual.schedule if schedule is None else schedule
     checked_seconds("within", within)
-    if not isinstance(schedule, Timing):
-        raise Misuse(f"schedule={schedule!r} is not a Timing: give one, such as Exponential(...).")
+    if not isinstance(timing, Timing):
+        raise Misuse(f"schedule={timing!r} is not a Timing: give one, such as Exponential(...).")
     if budget is not None and not callable(budget):
         raise Misuse(f"budget={budget!r}: give a function from the number of a client to a Budget.")
     if not isinstance(services, Served):
@@ -119,7 +127,7 @@ def simulate(
     stops = checked_outages(outages, seconds)
 
     def simulated() -> Outcome:
-        engine = Engine(services, schedule, within, think, seed, trace)
+        engine = Engine(services, timing, within, think, seed, trace)
         return engine.simulated(program, budget, clients, seconds, stops, watch)
 
     return copy_context().run(simulated)  # time limits and such are those of the clients

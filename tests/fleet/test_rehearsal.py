@@ -22,7 +22,9 @@ from ..support.observing import Ask
 
 SOURCE = """
 from dataclasses import dataclass
-from ixbackoff import FOREVER, N3, Budget, Command, Constant, Do, Download, Log, at, attempt
+from ixbackoff import (
+    FOREVER, N3, Budget, Command, Constant, Do, Download, Log, at, attempt, backoff,
+)
 from ixbackoff.testing import answers
 
 @dataclass(frozen=True)
@@ -54,6 +56,14 @@ def fails(client: int):
 
 def gives_none(client: int):
     return None
+
+@backoff(N3)
+def decorated(number: int):
+    return number
+
+@backoff(N3, schedule=waits, within=9)
+def in_time(number: int):
+    return number
 """
 SMALL = ["--clients", "50", "--think", "1", "--seconds", "40", "--outage", "10:5"]
 PROGRAM = [sys.executable, "-m", "ixbackoff.fleet"]
@@ -94,6 +104,14 @@ def test_a_program_of_the_users(run: Run) -> None:
     assert run("simulate", "mine:page", *SMALL) == (0, out, "")
     assert run("simulate", "mine:each", *SMALL) == (0, out, "")
     assert run("simulate", "mine:page", *SMALL, "--seed", "2")[1] != out
+
+
+def test_a_decorated_function_of_the_users_with_its_own_schedule_and_deadline(run: Run) -> None:
+    said = run("simulate", "mine:page", *SMALL)
+    assert run("simulate", "mine:decorated", *SMALL) == said
+    given = ["--schedule", "mine:waits", "--within", "9"]
+    in_time = run("simulate", "mine:in_time", *SMALL)
+    assert in_time == run("simulate", "mine:page", *SMALL, *given) != said
 
 
 def test_what_is_told_is_what_was(run: Run) -> None:

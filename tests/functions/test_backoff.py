@@ -334,7 +334,7 @@ def test_the_level_of_the_log_may_change_between_calls_and_between_waits(
             caplog.clear()
             assert seen(way, made, script).value == 1
             told = [record.getMessage() for record in caplog.records]
-            second = made.schedule.preview(2)[1]
+            second = made.settings.schedule.preview(2)[1]
             expected = [f"NotReady; on N2, waiting {second:g} s"]
             assert [line for line in told if "waiting" in line] == expected
 

@@ -189,9 +189,8 @@ def test_what_runs_in_a_task_of_the_function_is_inside_it() -> None:
 
     with pytest.raises(Misuse, match="their retries would multiply"):
         asyncio.run(in_asyncio())
-    with pytest.raises(ExceptionGroup) as caught:
+    with pytest.raises(Misuse, match="their retries would multiply"):
         trio.run(in_trio)
-    assert caught.group_contains(Misuse, match="their retries would multiply")
 
 
 def test_a_task_that_outlives_the_function_is_no_longer_inside_it() -> None:

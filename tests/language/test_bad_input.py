@@ -450,7 +450,7 @@ def test_generators_are_refused_also_where_they_are_inherited() -> None:
 def test_a_backoff_does_not_change() -> None:
     made: Any = backoff(N3, within=5, on=ValueError)
     with pytest.raises(AttributeError, match="make another one"):
-        made.within = -3
+        made.settings = made.settings._replace(within=-3)
     assert repr(made) == "backoff(N3, on=<class 'ValueError'>, within=5)"
     assert repr(backoff(N2)) == "backoff(N2)"
 

@@ -81,13 +81,9 @@ Way: TypeAlias = Callable[[AnyBackoff, Script], int]
 AsyncWay: TypeAlias = Callable[[AnyBackoff, Script], Coroutine[Any, Any, int]]
 
 
-def how(backoff: AnyBackoff) -> dict[str, Any]:
-    return {"schedule": backoff.schedule, "within": backoff.within, "budget": backoff.budget}
-
-
 def program(backoff: AnyBackoff, script: Script) -> int:
     """Call by the program; every other way has to agree with this one."""
-    return backoff.program(script.ask).run(PLAIN, **how(backoff))
+    return backoff.program(script.ask).run(PLAIN)
 
 
 def decorated(backoff: AnyBackoff, script: Script) -> int:
@@ -111,7 +107,7 @@ def answered(backoff: AnyBackoff, script: Script) -> int:
 
 
 async def program_async(backoff: AnyBackoff, script: Script) -> int:
-    return await backoff.program_async(script.ask_async).run_async(PLAIN_ASYNC, **how(backoff))
+    return await backoff.program_async(script.ask_async).run_async(PLAIN_ASYNC)
 
 
 async def decorated_async(backoff: AnyBackoff, script: Script) -> int:

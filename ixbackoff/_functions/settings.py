@@ -1,0 +1,101 @@
+"""The settings of a `backoff`, and what they make of a function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import CoroutineType
+from typing import Any, Literal, NamedTuple, TypeAlias, TypedDict
+
+from .._limits.budgets import Budget
+from .._meaning.defaults import ONCE, Defaults
+from .._words.commands import Misuse, is_coroutine_function
+from .._words.failures import NotReady, On, checked_predicate, choices
+from .._words.verdicts import may_pass
+from .._writing.attempts import expected
+from ..schedules.kinds import Schedule, powers_of_two
+
+Nested: TypeAlias = Literal["refused", "once"]
+"""What becomes of a decorated function that is called inside another one."""
+
+Wanted: TypeAlias = Callable[[Any], bool]
+"""A predicate of an answer, whose type is known only when there is a function."""
+
+
+class Settings(NamedTuple):
+    """All arguments of `backoff` but the rung."""
+
+    on: On = may_pass
+    until: Wanted | None = None
+    schedule: Schedule = powers_of_two
+    within: float | None = None
+    budget: Budget | None = None
+    nested: Nested = "refused"
+
+    def __str__(self) -> str:
+        """Write those that are not as usual, as arguments."""
+        given = self._asdict().items()
+        return ", ".join(
+            f"{name}={value!r}" for name, value in given if value is not getattr(USUAL, name)
+        )
+
+    @property
+    def defaults(self) -> Defaults:
+        """How programs are run that are made with these."""
+        return Defaults(self.schedule, self.within, self.budget, self.nested)
+
+    @property
+    def chosen(self) -> On:
+        """The failures that are worth another try: those of `on`, and `NotReady` for an answer."""
+        if self.until is None or self.on is may_pass:
+            return self.on
+        kinds, predicates = choices(self.on)
+        return [NotReady, *kinds, *predicates]
+
+    def checked(self) -> None:
+        """Check what no run checks.
+
+        Raises:
+            Misuse: `until` is not a predicate, or `nested` is neither "refused" nor "once".
+        """
+        if self.until is not None:
+            if not callable(self.until):
+                raise Misuse(
+                    f"until={self.until!r}: give a function from the answer to a bool, which is "
+                    "true of the one that is waited for."
+                )
+            checked_predicate(self.until)
+        if self.nested not in ("refused", ONCE):
+            raise Misuse(f'nested={self.nested!r}: give "once" or "refused".')
+
+
+USUAL = Settings()
+
+
+class Changes(TypedDict, total=False):
+    """The same, each of them optional: the arguments of `.but`."""
+
+    on: On
+    until: Wanted | None
+    schedule: Schedule
+    within: float | None
+    budget: Budget | None
+    nested: Nested
+
+
+def wanting(function: Any, until: Wanted | None) -> Any:
+    """Make `function` fail with `NotReady` when `until` is not true of its answer."""
+    if until is None:
+        return function
+    wanted = expected(until)
+    if is_coroutine_function(function):
+
+        async def answer_async(*args: Any, **kwargs: Any) -> Any:
+            return wanted(await function(*args, **kwargs))
+
+        return answer_async
+
+    def answer(*args: Any, **kwargs: Any) -> Any:
+        given = function(*args, **kwargs)
+        return given if given.__class__ is CoroutineType else wanted(given)
+
+    return answer

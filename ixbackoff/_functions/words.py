@@ -1,0 +1,63 @@
+"""What other libraries call the arguments of `backoff`, and what to write here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+from .._words.nat import DEEPEST
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+TRIES = ("attempts", "tries", "max_tries", "max_attempts", "stop_after_attempt", "total")
+RETRIES = ("retries", "max_retries", "num_retries")
+INSTEAD = {
+    "wait": "schedule=Exponential(...), or another schedule",
+    "delay": "schedule=Constant(...), or another schedule",
+    "base": "schedule=Exponential(base=...)",
+    "factor": "schedule=Exponential(factor=...)",
+    "max_delay": "schedule=Exponential(cap=...)",
+    "jitter": "a schedule of ixbackoff.published, such as full_jitter",
+    "timeout": "within=..., in seconds",
+    "deadline": "within=..., in seconds",
+    "max_time": "within=..., in seconds",
+    "retry": "on=...",
+    "exceptions": "on=...",
+    "retry_on": "on=...",
+    "giveup": "on=..., a predicate that is true of what is worth another try",
+    "reraise": "nothing: the last failure itself is always raised",
+}
+
+
+def in_our_words(backoff: Callable[P, R]) -> Callable[P, R]:
+    """Tell who gives an argument of another library what to write instead.
+
+    >>> from ixbackoff import backoff
+    >>> backoff(attempts=5)
+    Traceback (most recent call last):
+    TypeError: backoff(attempts=5): 5 tries are N4, so write backoff(N4).
+    """
+
+    @wraps(backoff)
+    def told(*args: P.args, **kwargs: P.kwargs) -> R:
+        for name, value in kwargs.items():
+            instead = our_words(name, value)
+            if instead is not None:
+                raise TypeError(f"backoff({name}={value!r}): {instead}.")
+        return backoff(*args, **kwargs)
+
+    return told
+
+
+def our_words(name: str, value: Any) -> str | None:
+    """Say what to write instead of an argument, or `None` if no other library has it."""
+    if name in TRIES or name in RETRIES:
+        waits = value - (name in TRIES) if isinstance(value, int) else -1
+        if not 0 <= waits <= DEEPEST:
+            return "give a rung, N0 to N20, which is the number of waits: one less than tries"
+        one = "1 try is" if waits == 0 else f"{waits + 1} tries are"
+        return f"{one} N{waits}, so write backoff(N{waits})"
+    instead = INSTEAD.get(name)
+    return None if instead is None else f"write {instead}"

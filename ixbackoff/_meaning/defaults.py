@@ -1,0 +1,51 @@
+"""How a program is run unless its run says otherwise."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from .._limits.budgets import Budget
+from ..schedules.kinds import Schedule, powers_of_two
+
+
+class Defaults(NamedTuple):
+    """The arguments of a run that a program brings along; those of `backoff` are in its programs.
+
+    Attributes:
+        schedule: the seconds of its waits.
+        within: the seconds that it has in all.
+        budget: the budget that its further tries are taken from.
+        nested: what becomes of decorated functions that are called inside it.
+    """
+
+    schedule: Schedule = powers_of_two
+    within: float | None = None
+    budget: Budget | None = None
+    nested: str | None = None
+
+    def but(
+        self,
+        schedule: Schedule | None = None,
+        within: float | None = None,
+        budget: Budget | None = None,
+    ) -> Defaults:
+        """Return these, with what was given in place of them; `None` was not given.
+
+        >>> from ixbackoff import Exponential
+        >>> Defaults(within=2).but(Exponential(base=0.1)).within
+        2
+        """
+        if schedule is None and within is None and budget is None:
+            return self
+        return Defaults(
+            self.schedule if schedule is None else schedule,
+            self.within if within is None else within,
+            self.budget if budget is None else budget,
+            self.nested,
+        )
+
+
+ONCE = "once"
+"""Decorated functions inside a program are tried once, and are not refused."""
+
+USUAL = Defaults()

@@ -1,0 +1,196 @@
+"""A retry inside a retry: refused by name, never swallowed, or tried once where that is wanted."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from ixbackoff import N2, N3, Misuse, NotReady, at, backoff, call
+from ixbackoff._functions.answering import PLAIN
+from ixbackoff.schedules import Constant
+
+SHORT = Constant(0.0001)
+twice = backoff(N2, schedule=SHORT)
+once = backoff(N3, schedule=SHORT, nested="once")
+
+
+class Service:
+    """A function that always fails, and counts its calls."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def price(self) -> int:
+        self.calls += 1
+        raise NotReady(f"call {self.calls}")
+
+    async def price_async(self) -> int:
+        return self.price()
+
+
+def test_both_are_named() -> None:
+    @backoff(N3)
+    def price() -> int:
+        raise NotReady
+
+    @backoff(N2)
+    def book() -> int:
+        return price()
+
+    here = "test_both_are_named.<locals>."
+    with pytest.raises(Misuse) as caught:
+        book()
+    assert str(caught.value) == (
+        f"{here}price (backoff N3) was called inside {here}book (backoff N2), and their retries "
+        "would multiply: let only the outer one try again, or give the backoff of either "
+        'nested="once".'
+    )
+
+
+def test_a_block_around_is_named() -> None:
+    inner = backoff(N3)(abs)
+    with pytest.raises(Misuse, match=r"abs \(backoff N3\) was called inside a block \("):
+        in_a_block(lambda: inner(-1))
+
+
+def swallowing(inner: Callable[[], Any]) -> int:
+    """Call it, and take any failure of it for one that does not matter."""
+    try:
+        inner()
+    except Exception:
+        return 0
+    return 1
+
+
+def in_a_block(function: Callable[[], Any]) -> Any:
+    for one_try in twice:
+        with one_try:
+            return function()
+    raise AssertionError("it neither returned nor raised")
+
+
+OUTER: dict[str, Callable[[Callable[[], Any]], Any]] = {
+    "decorated": lambda function: twice(function)(),
+    "in time": lambda function: twice.but(within=60)(function)(),
+    "a program": lambda function: at(N2).retry(call(function)).run(PLAIN),
+    "a block": in_a_block,
+}
+
+
+@pytest.mark.parametrize("outer", OUTER.values(), ids=OUTER)
+def test_the_error_of_a_nested_call_cannot_be_swallowed(
+    outer: Callable[[Callable[[], Any]], Any],
+) -> None:
+    service = Service()
+    inner = backoff(N3)(service.price)
+    with pytest.raises(Misuse, match=r"price .* was called inside"):
+        outer(lambda: swallowing(inner))
+    assert service.calls == 0
+
+
+@pytest.mark.parametrize("outer", OUTER.values(), ids=OUTER)
+def test_nor_made_into_a_failure_that_is_tried_again(
+    outer: Callable[[Callable[[], Any]], Any],
+) -> None:
+    service, calls = Service(), [0]
+    inner = backoff(N3)(service.price)
+
+    def fails() -> int:
+        calls[0] += 1
+        try:
+            return int(inner())
+        except Exception as error:
+            raise NotReady("the price is not known") from error
+
+    with pytest.raises(Misuse, match=r"price .* was called inside") as caught:
+        outer(fails)
+    assert calls == [1]
+    assert isinstance(caught.value.__cause__, NotReady)
+
+
+def test_an_async_one_neither() -> None:
+    service = Service()
+
+    @twice
+    async def book() -> int:
+        try:
+            return await backoff(N3)(service.price_async)()
+        except Exception:
+            return 0
+
+    with pytest.raises(Misuse, match=r"price_async .* was called inside .*book"):
+        asyncio.run(book())
+
+
+def test_a_run_after_one_that_was_refused_is_well() -> None:
+    service = Service()
+    inner = backoff(N3)(service.price)
+    with pytest.raises(Misuse):
+        twice(lambda: swallowing(inner))()
+    assert twice(lambda: 7)() == 7
+
+
+@pytest.mark.parametrize(
+    ("outer", "inner"), [(twice, once), (once, twice), (once, once)], ids=["inner", "outer", "both"]
+)
+def test_the_inner_one_is_tried_once_if_either_says_so(outer: Any, inner: Any) -> None:
+    service = Service()
+    inside = inner(service.price)
+    book = outer(lambda: inside())
+    with pytest.raises(NotReady) as caught:
+        book()
+    tries = 1 + outer._top
+    assert service.calls == tries
+    assert caught.value.__notes__[0].startswith("Service.price was tried once, since it was called")
+    assert caught.value.__notes__[-1].startswith(f"ixbackoff: attempts made: {tries}, waits: ")
+
+
+def test_with_a_deadline_it_is_tried_once_too() -> None:
+    service = Service()
+    inside = once.but(within=60)(service.price)
+    with pytest.raises(NotReady):
+        twice.but(within=60)(lambda: inside())()
+    assert service.calls == 3
+
+
+def test_a_block_inside_is_tried_once_too() -> None:
+    service = Service()
+
+    def blocks() -> None:
+        for one_try in once:
+            with one_try:
+                service.price()
+
+    with pytest.raises(NotReady):
+        twice(blocks)()
+    assert service.calls == 3
+
+
+@pytest.mark.parametrize("inner", [once, once.but(within=60)], ids=["plain", "in time"])
+def test_awaited_it_is_tried_once_too(inner: Any) -> None:
+    service = Service()
+    inside: Callable[[], Awaitable[int]] = inner(service.price_async)
+
+    @twice
+    async def book() -> int:
+        return await inside()
+
+    with pytest.raises(NotReady):
+        asyncio.run(book())
+    assert service.calls == 3
+
+
+def test_alone_it_is_tried_as_often_as_it_says() -> None:
+    service = Service()
+    with pytest.raises(NotReady):
+        once(service.price)()
+    assert service.calls == 4
+
+
+def test_a_program_inside_is_refused_as_ever() -> None:
+    inside = at(N3).retry(call(Service().price))
+    with pytest.raises(Misuse, match="let only the outer one try again"):
+        once(lambda: inside.run(PLAIN))()

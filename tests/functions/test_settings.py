@@ -1,0 +1,249 @@
+"""`backoff` as people use it: until, but, plan, run, and the words of other libraries."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from ixbackoff import (
+    N0,
+    N1,
+    N2,
+    N3,
+    Budget,
+    Call,
+    CallAsync,
+    Delay,
+    Exponential,
+    Log,
+    Misuse,
+    NotReady,
+    answered_by,
+    at,
+    backoff,
+    call,
+    plan,
+    unroll,
+)
+from ixbackoff.schedules import Constant
+from ixbackoff.testing import Virtual, always, answers
+
+SHORT = Constant(0.0001)
+done = backoff(N3, schedule=SHORT, until=lambda answer: answer == "done")
+
+
+def test_an_answer_that_is_not_wanted_is_asked_for_again() -> None:
+    given = iter(["copying", "copying", "done"])
+    assert done(lambda: next(given))() == "done"
+    assert list(given) == []
+
+
+def test_the_last_one_that_is_not_wanted_is_told() -> None:
+    with pytest.raises(NotReady, match="not what was expected: 'copying'") as caught:
+        done(lambda: "copying")()
+    assert "attempts made: 4" in caught.value.__notes__[-1]
+
+
+def test_awaited_answers_are_asked_for_again() -> None:
+    given = iter(["copying", "done"])
+
+    @done
+    async def status() -> str:
+        return next(given)
+
+    assert asyncio.run(status()) == "done"
+
+
+def test_answers_of_a_script_are_judged_as_well() -> None:
+    @done
+    def status() -> str:
+        raise NotImplementedError
+
+    @done
+    async def status_async() -> str:
+        raise NotImplementedError
+
+    world = Virtual(Call.handled_by(answers("copying", NotReady(), "done")))
+    with world, answered_by(world.interpreter):
+        assert status() == "done"
+    asked = [one.function for one in world.commands if isinstance(one, Call)]
+    assert asked == [status.__wrapped__] * 3  # type: ignore[attr-defined]
+    awaited = Virtual(CallAsync.handled_by(answers("copying", "done")))
+    with awaited, answered_by(awaited.interpreter):
+        assert asyncio.run(status_async()) == "done"
+
+
+@pytest.mark.parametrize("on", [ValueError, [ValueError], lambda failure: False], ids=repr)
+def test_whatever_on_says_an_answer_that_is_not_wanted_is_tried_again(on: Any) -> None:
+    given = iter([1, 2, 3])
+    assert backoff(N3, schedule=SHORT, on=on, until=lambda answer: answer == 3)(given.__next__)()
+
+
+def test_an_error_of_the_predicate_is_raised() -> None:
+    with pytest.raises(ZeroDivisionError):
+        backoff(N3, until=lambda answer: answer / 0)(abs)(-1)
+
+
+def test_a_deadline_holds_for_answers_that_are_not_wanted() -> None:
+    world = Virtual(Call.handled_by(always("copying")))
+    with answered_by(world.interpreter), pytest.raises(NotReady):
+        backoff(N3, within=2.5, until=lambda answer: answer == "done")(print)()
+    assert world.waits == [1.0]
+
+
+def test_a_block_has_no_answer_to_judge() -> None:
+    with pytest.raises(Misuse, match="until= is for functions"):
+        iter(done)
+
+
+def test_but_changes_one_thing_and_keeps_the_others() -> None:
+    budget = Budget(5)
+    patiently = backoff(N3, within=60, budget=budget, on=ValueError)
+    quickly = patiently.but(within=2, schedule=Exponential(base=0.1))
+    assert repr(quickly) == (
+        "backoff(N3, on=<class 'ValueError'>, schedule=Exponential(base=0.1, factor=2.0, cap=None),"
+        f" within=2, budget={budget!r})"
+    )
+    assert quickly.but(within=60, schedule=backoff(N3).settings.schedule).settings == (
+        patiently.settings
+    )
+    assert patiently.but(within=None).settings.within is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"tries": 3}, r"but\(tries=...\): give on, until, schedule, within, budget, nested"),
+        ({"within": -1.0, "schedule": 3}, "schedule"),
+        ({"until": 3}, "until=3: give a function from the answer to a bool"),
+        ({"nested": "twice"}, 'nested=\'twice\': give "once" or "refused"'),
+        ({"budget": 3}, "budget=3 is not a budget"),
+    ],
+    ids=repr,
+)
+def test_a_change_is_checked_as_an_argument_is(changes: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        backoff(N3).but(**changes)
+
+
+async def no_predicate(answer: object) -> bool:
+    return True
+
+
+def test_a_coroutine_function_is_not_a_predicate() -> None:
+    untyped: Any = no_predicate
+    with pytest.raises(Misuse, match="is not a predicate"):
+        backoff(N3, until=untyped)
+
+
+def test_its_plan_has_its_own_schedule() -> None:
+    slowly = backoff(N2, schedule=Constant(9))
+    assert slowly.plan(print).seconds == 18
+    assert plan(slowly(print)).seconds == 18
+    assert plan(slowly.program(print)).seconds == 18
+    assert plan(slowly.program(print), Constant(1)).seconds == 2
+
+
+def test_a_decorated_coroutine_function_and_a_method_have_a_plan() -> None:
+    class Client:
+        @backoff(N2)
+        def get(self) -> None: ...
+
+        @backoff(N3)
+        async def get_async(self) -> None: ...
+
+    assert plan(Client.get).tries == plan(Client().get).tries == 3
+    assert plan(Client.get_async).tries == 4
+
+
+def test_what_is_not_decorated_has_no_plan() -> None:
+    with pytest.raises(Misuse, match="or a function that is decorated with backoff"):
+        plan(print)
+
+
+def test_a_program_brings_the_defaults_of_its_backoff() -> None:
+    made = backoff(N3, schedule=Constant(5), within=11).program(print)
+    world = Virtual(Call.handled_by(always(NotReady())))
+    with pytest.raises(NotReady) as caught:
+        made.run(world.interpreter)
+    assert world.waits == [5.0, 5.0]
+    assert any("end after the deadline, 11 s in all" in note for note in caught.value.__notes__)
+    world = Virtual(Call.handled_by(always(NotReady())))
+    with pytest.raises(NotReady):
+        made.run(world.interpreter, schedule=Constant(1), within=60)
+    assert world.waits == [1.0, 1.0, 1.0]
+    stream = unroll(backoff(N1, schedule=Constant(5)).program(print))
+    next(stream)
+    wait = stream.throw(NotReady())
+    assert isinstance(wait, Delay)
+    assert wait.seconds == 5
+
+
+def test_a_budget_is_among_them() -> None:
+    made = backoff(N3, budget=Budget(1)).program(print)
+    world = Virtual(Call.handled_by(always(NotReady())))
+    with pytest.raises(NotReady):
+        made.run(world.interpreter)
+    assert world.waits == [1.0]
+
+
+def test_of_joined_programs_the_first_that_has_defaults_gives_them() -> None:
+    made = backoff(N1, schedule=Constant(5)).program(print)
+    other = backoff(N0, schedule=Constant(7)).program(print)
+    assert plan(at(N2).do(Log("first")).wait() >> made).seconds == 10
+    assert plan(made >> other).seconds == 5
+    assert plan(made.do(Log("done"))).seconds == 5
+
+
+def test_it_runs_commands_and_attempts() -> None:
+    world = Virtual(Call.handled_by(answers(NotReady(), "page")))
+    assert backoff(N1, schedule=Constant(3)).run(call(print), world.interpreter) == "page"
+    assert world.waits == [3.0]
+    world = Virtual(Call.handled_by(answers("copying", "done")))
+    assert asyncio.run(done.run_async(call(print), world.interpreter)) == "done"
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"attempts": 5}, r"backoff\(attempts=5\): 5 tries are N4, so write backoff\(N4\)."),
+        ({"max_tries": 1}, "1 try is N0"),
+        ({"max_retries": 3}, r"4 tries are N3, so write backoff\(N3\)"),
+        ({"attempts": 500}, "give a rung, N0 to N20"),
+        ({"timeout": 5}, "write within=..., in seconds"),
+        ({"wait": 5}, "write schedule=Exponential"),
+        ({"reraise": True}, "the last failure itself is always raised"),
+    ],
+    ids=repr,
+)
+def test_the_words_of_other_libraries_are_told_in_ours(given: Any, message: str) -> None:
+    untyped: Any = backoff
+    with pytest.raises(TypeError, match=message):
+        untyped(**given)
+    with pytest.raises(TypeError, match=message):
+        untyped(N3, **given)
+
+
+def test_a_for_loop_in_a_coroutine_is_refused() -> None:
+    async def blocking() -> None:
+        for one_try in backoff(N3):
+            with one_try:
+                raise NotReady
+
+    with pytest.raises(Misuse, match=r"would block the event loop .* write `async for`"):
+        asyncio.run(blocking())
+
+
+def test_a_for_loop_in_a_function_that_a_coroutine_calls_is_its_own_affair() -> None:
+    def plain() -> int:
+        for one_try in backoff(N3):
+            with one_try:
+                return 3
+        raise AssertionError("it neither returned nor raised")
+
+    async def calling() -> int:
+        return plain()
+
+    assert asyncio.run(calling()) == 3
