@@ -6,7 +6,7 @@ import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from functools import wraps
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Generic, Never, ParamSpec, TypeVar, Unpack, final
+from typing import TYPE_CHECKING, Any, Generic, Never, ParamSpec, TypeVar, final
 
 from .._limits.budgets import Budget
 from .._meaning.chains import PROGRAM
@@ -35,7 +35,7 @@ from .blocks import Block, Tries, TriesAsync, Try
 from .callers import caller
 from .functions import check_function
 from .nested import Called, outer_of
-from .settings import Changes, Nested, Settings, Wanted
+from .settings import KEPT, Nested, Settings, Wanted
 from .words import in_our_words
 
 P = ParamSpec("P")
@@ -162,7 +162,17 @@ class Backoff(Generic[I]):
         """As `run`, with handlers that may be awaited."""
         return await self._program(effect).run_async(interpreter)
 
-    def but(self, **changes: Unpack[Changes]) -> Backoff[I]:
+    @in_our_words
+    def but(
+        self,
+        *,
+        on: On = KEPT,
+        until: Wanted | None = KEPT,
+        schedule: Schedule = KEPT,
+        within: float | None = KEPT,
+        budget: Budget | None = KEPT,
+        nested: Nested = KEPT,
+    ) -> Backoff[I]:
         """Return the same with some arguments changed, such as for one call.
 
         >>> from ixbackoff import N3, Exponential, backoff
@@ -172,10 +182,11 @@ class Backoff(Generic[I]):
 
         The arguments are those of `backoff`, but for the rung.
         """
-        unknown = [name for name in changes if name not in Settings._fields]
-        if unknown:
-            raise TypeError(f"but({unknown[0]}=...): give {', '.join(Settings._fields)}.")
-        return made(self._rung, self.settings._replace(**changes))
+        given: tuple[Any, ...] = (on, until, schedule, within, budget, nested)
+        changed = {
+            name: one for name, one in zip(Settings._fields, given, strict=True) if one is not KEPT
+        }
+        return made(self._rung, self.settings._replace(**changed))
 
     def __iter__(self) -> Iterator[Try]:
         """Try a block of code: `for one_try in backoff(N3): with one_try: ...`.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import CoroutineType
-from typing import Any, Literal, NamedTuple, TypeAlias, TypedDict
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from .._limits.budgets import Budget
 from .._meaning.defaults import ONCE, Defaults
@@ -71,15 +71,8 @@ class Settings(NamedTuple):
 USUAL = Settings()
 
 
-class Changes(TypedDict, total=False):
-    """The same, each of them optional: the arguments of `.but`."""
-
-    on: On
-    until: Wanted | None
-    schedule: Schedule
-    within: float | None
-    budget: Budget | None
-    nested: Nested
+KEPT: Any = object()
+"""In place of an argument of `.but` that was not given."""
 
 
 def wanting(function: Any, until: Wanted | None) -> Any:

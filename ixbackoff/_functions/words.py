@@ -31,7 +31,7 @@ INSTEAD = {
 }
 
 
-def in_our_words(backoff: Callable[P, R]) -> Callable[P, R]:
+def in_our_words(function: Callable[P, R]) -> Callable[P, R]:
     """Tell who gives an argument of another library what to write instead.
 
     >>> from ixbackoff import backoff
@@ -40,13 +40,13 @@ def in_our_words(backoff: Callable[P, R]) -> Callable[P, R]:
     TypeError: backoff(attempts=5): 5 tries are N4, so write backoff(N4).
     """
 
-    @wraps(backoff)
+    @wraps(function)
     def told(*args: P.args, **kwargs: P.kwargs) -> R:
         for name, value in kwargs.items():
             instead = our_words(name, value)
             if instead is not None:
-                raise TypeError(f"backoff({name}={value!r}): {instead}.")
-        return backoff(*args, **kwargs)
+                raise TypeError(f"{function.__name__}({name}={value!r}): {instead}.")
+        return function(*args, **kwargs)
 
     return told
 

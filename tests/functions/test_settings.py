@@ -115,7 +115,8 @@ def test_but_changes_one_thing_and_keeps_the_others() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"tries": 3}, r"but\(tries=...\): give on, until, schedule, within, budget, nested"),
+        ({"tries": 3}, r"but\(tries=3\): 3 tries are N2, so write backoff\(N2\)"),
+        ({"never": 3}, "unexpected keyword argument 'never'"),
         ({"within": -1.0, "schedule": 3}, "schedule"),
         ({"until": 3}, "until=3: give a function from the answer to a bool"),
         ({"nested": "twice"}, 'nested=\'twice\': give "once" or "refused"'),

@@ -1,3 +1,5 @@
+"""`.but(...)` gives the same backoff with some arguments changed; a decorated function has a plan."""
+
 from typing import assert_type
 
 from ixbackoff import N3, Backoff, Exponential, Plan, Succ, Z, backoff, plan
