@@ -28,7 +28,19 @@ class Verdict(NamedTuple):
 Judge: TypeAlias = Callable[[Any], Verdict]
 """A function from a failure of the kind that it was added for to what is known of it."""
 
-LIBRARIES: dict[str, str] = {}
+LIBRARIES: dict[str, str] = {
+    "aiohttp": "aiohttp",
+    "http": "urllib",
+    "httpcore": "httpx",
+    "httpcore2": "httpx",
+    "httpx": "httpx",
+    "httpx2": "httpx",
+    "requests": "requests",
+    "socket": "sockets",
+    "ssl": "sockets",
+    "urllib": "urllib",
+    "urllib3": "urllib3",
+}
 """From the package in which an exception is defined to the module of `known` that judges it.
 
 The module is imported at the first failure of that package, so the library is there already.
