@@ -13,18 +13,24 @@ from typing import Any
 
 from .._words.verdicts import Verdict
 from .exchanges import (
+    UNKNOWN_NAME,
     Asked,
     after,
     answered,
     asked_with,
     before,
+    behind,
     judge_by,
+    name_of,
     never,
     refused_by_proxy,
 )
 from .frames import variables
 
 SENDING = {("aiohttp.client", "_request")}
+LOOK_UP_LATER = ((3,), (11,), (12,))
+"""Codes of c-ares: the name server failed, cannot be reached, or did not answer in time."""
+
 READING = {("aiohttp.client_reqrep", name) for name in ("read", "text", "json", "start")}
 
 
@@ -56,6 +62,14 @@ def unsent(failure: Exception) -> Verdict:
     return before(failure, requests_of(failure))
 
 
+def by_name(failure: Exception) -> Verdict:
+    """Judge a look-up by the resolver's code: that of `socket`, or of aiodns if it is installed."""
+    found = [each.args[:1] for each in behind(failure) if each.__class__.__name__ == "DNSError"]
+    if found and found[0] not in LOOK_UP_LATER:
+        return Verdict(False, why=f"{name_of(failure)}: {UNKNOWN_NAME}")
+    return unsent(failure)
+
+
 def broken_off(failure: Exception) -> Verdict:
     return after(failure, requests_of(failure))
 
@@ -72,6 +86,7 @@ def by_proxy(failure: Any) -> Verdict:
 judge = judge_by(
     {
         "ClientConnectorError": unsent,
+        "ClientConnectorDNSError": by_name,
         "ConnectionTimeoutError": unsent,
         "ClientConnectionError": broken_off,
         "ServerFingerprintMismatch": never,

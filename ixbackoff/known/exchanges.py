@@ -29,6 +29,7 @@ IDEMPOTENT = frozenset({"GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"})
 NOT_CARRIED_OUT = frozenset({408, 425, 429, 503})
 PERHAPS_CARRIED_OUT = frozenset({500, 502, 504})
 KEY = "idempotency-key"
+UNKNOWN_NAME = "the name of the host is not known"
 
 
 class Asked(NamedTuple):
@@ -150,7 +151,7 @@ def reason_to_stop(cause: BaseException) -> str:
     if isinstance(cause, ssl.SSLError) and not sockets.judge(cause).passes:
         return "the two sides do not agree on TLS"
     if isinstance(cause, socket.gaierror) and not sockets.judge(cause).passes:
-        return "the name of the host is not known"
+        return UNKNOWN_NAME
     return ""
 
 

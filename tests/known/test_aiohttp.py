@@ -8,6 +8,7 @@ from itertools import repeat
 
 import aiohttp
 import pytest
+from aiohttp.client_reqrep import ConnectionKey
 
 from ixbackoff import N3, backoff, known, may_pass
 from ixbackoff.schedules import Constant
@@ -126,3 +127,14 @@ def test_made_by_hand_without_a_request() -> None:
         "which may have been carried out"
     )
     assert not may_pass(aiohttp.ServerDisconnectedError())
+
+
+@pytest.mark.parametrize(("code", "passes"), [(4, False), (1, False), (3, True), (12, True)])
+def test_a_look_up_by_aiodns_is_judged_by_its_code(code: int, passes: bool) -> None:
+    class DNSError(Exception):  # as that of aiodns, with which aiohttp would look up every name
+        pass
+
+    reason = OSError(None, "hush")
+    reason.__cause__ = DNSError(code, "hush")
+    key = ConnectionKey("nuts.example", 80, False, True, None, None, None)
+    assert may_pass(aiohttp.ClientConnectorDNSError(key, reason)) == passes
