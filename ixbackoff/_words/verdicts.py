@@ -28,7 +28,18 @@ class Verdict(NamedTuple):
 Judge: TypeAlias = Callable[[Any], Verdict]
 """A function from a failure of the kind that it was added for to what is known of it."""
 
-LIBRARIES: dict[str, str] = {}
+LIBRARIES: dict[str, str] = {
+    "aiobotocore": "botocore",
+    "boto3": "botocore",
+    "botocore": "botocore",
+    "ftplib": "ftplib",
+    "google.api_core": "google_api_core",
+    "google.auth": "google_auth",
+    "grpc": "grpc",
+    "obstore": "obstore",
+    "s3transfer": "botocore",
+    "smtplib": "smtplib",
+}
 """From the package in which an exception is defined to the module of `known` that judges it.
 
 The module is imported at the first failure of that package, so the library is there already.
@@ -156,7 +167,8 @@ def judge_of_base(base: Any) -> Judge | None:
         return ADDED[base]
     if base in OWN:
         return OWN[base]
-    module = LIBRARIES.get(base.__module__.partition(".")[0])
+    names = base.__module__.split(".")  # `google` is a namespace that many packages share
+    module = LIBRARIES.get(names[0]) or LIBRARIES.get(".".join(names[:2]))
     if module is None:
         return None
     judge: Judge = import_module(f"ixbackoff.known.{module}").judge
