@@ -30,15 +30,26 @@ Judge: TypeAlias = Callable[[Any], Verdict]
 
 LIBRARIES: dict[str, str] = {
     "aiobotocore": "botocore",
+    "aiohttp": "aiohttp",
     "boto3": "botocore",
     "botocore": "botocore",
     "ftplib": "ftplib",
     "google.api_core": "google_api_core",
     "google.auth": "google_auth",
     "grpc": "grpc",
+    "http": "urllib",
+    "httpcore": "httpx",
+    "httpcore2": "httpx",
+    "httpx": "httpx",
+    "httpx2": "httpx",
     "obstore": "obstore",
+    "requests": "requests",
     "s3transfer": "botocore",
     "smtplib": "smtplib",
+    "socket": "sockets",
+    "ssl": "sockets",
+    "urllib": "urllib",
+    "urllib3": "urllib3",
 }
 """From the package in which an exception is defined to the module of `known` that judges it.
 

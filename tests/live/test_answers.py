@@ -11,7 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ixbackoff import ClientError, ServerError, Throttled
-from ixbackoff.live.answers import failure_of_status, retry_after
+from ixbackoff._words.headers import retry_after
+from ixbackoff.live.answers import failure_of_status
 
 
 @pytest.mark.parametrize(

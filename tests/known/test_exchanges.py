@@ -1,0 +1,237 @@
+"""Clients of the web against a server that fails: which failures are tried again, and why not."""
+
+from __future__ import annotations
+
+import socket
+from datetime import UTC, datetime, timedelta
+from itertools import repeat
+
+import pytest
+
+from ixbackoff import known
+from ixbackoff.known.exchanges import IDEMPOTENT, asked_with
+from ixbackoff.testing.web import (
+    Dropped,
+    Fault,
+    Hang,
+    Malformed,
+    Origin,
+    Redirect,
+    Reset,
+    Status,
+    Truncated,
+)
+
+from ..support.clients import CLIENTS, Client, each_client, raising_clients
+
+PLAIN = dict.fromkeys(("urllib", "http"), (Reset, Hang))
+"""Failures that a library leaves to Python: a `ConnectionResetError` may come of anything."""
+
+ONCE_MORE = {"aiohttp": (Reset(), Dropped())}
+"""Failures of a GET after which the library itself asks once more."""
+
+BY_READING = {"urllib": (Truncated,), "http": (Truncated, Dropped, Malformed)}
+"""Failures of which only the method is known, but not the headers of the request."""
+
+LOST = [Reset(), Reset(after=2), Truncated(after=2), Dropped(), Hang(), Malformed()]
+each_loss = pytest.mark.parametrize("fault", LOST, ids=repr)
+
+
+def is_one(fault: Fault, of: dict[str, tuple[type[Fault], ...]], client: Client) -> bool:
+    return isinstance(fault, of.get(client.library, ()))
+
+
+@each_client
+@each_loss
+def test_a_get_whose_answer_is_lost_is_tried_again(client: Client, fault: Fault) -> None:
+    if client.library == "aiohttp" and isinstance(fault, Malformed):
+        pytest.skip("aiohttp makes a status of 400 of it")
+    with Origin({"/a": b"acorn"}, {"/a": repeat(fault)}) as origin:
+        failure = client.fails("GET", f"{origin.url}/a")
+    asked = 8 if fault in ONCE_MORE.get(client.library, ()) else 4
+    assert len(origin.requests) == asked
+    assert known.verdict(failure) == (True, None, "")
+
+
+@each_client
+@each_loss
+def test_a_post_whose_answer_is_lost_is_not_tried_again(client: Client, fault: Fault) -> None:
+    with Origin({"/a": b"acorn"}, {"/a": repeat(fault)}) as origin:
+        failure = client.fails("POST", f"{origin.url}/a?token=hush")
+    if is_one(fault, PLAIN, client):
+        assert isinstance(failure, ConnectionResetError | TimeoutError)
+        assert len(origin.requests) == 4
+        return
+    assert len(origin.requests) == 1
+    why = known.verdict(failure).why
+    assert why.startswith((client.library, "http.client")), why
+    assert failure.__class__.__name__ in why
+    assert "hush" not in why
+    if client.library != "aiohttp" or not isinstance(fault, Malformed):
+        assert why.endswith(" after a POST, which may have been carried out")
+
+
+@each_client
+@each_loss
+def test_a_post_with_a_key_is_tried_again(client: Client, fault: Fault) -> None:
+    if client.library == "aiohttp" and isinstance(fault, Malformed):
+        pytest.skip("aiohttp makes a status of 400 of it")
+    with Origin({"/a": b"acorn"}, {"/a": repeat(fault)}) as origin:
+        client.fails("POST", f"{origin.url}/a", Idempotency_Key="5")
+    assert {each.headers["idempotency-key"] for each in origin.requests} == {"5"}
+    assert len(origin.requests) == (1 if is_one(fault, BY_READING, client) else 4)
+
+
+@raising_clients
+@pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504])
+def test_some_statuses_may_pass(client: Client, status: int) -> None:
+    for method in ("GET", "PUT", "DELETE"):
+        with Origin({"/a": b"acorn"}, {"/a": repeat(Status(status))}) as origin:
+            failure = client.fails(method, f"{origin.url}/a")
+        assert len(origin.requests) == 4
+        assert known.verdict(failure).passes
+
+
+@raising_clients
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 409, 410, 413, 422, 501, 505, 511])
+def test_no_other_status_may(client: Client, status: int) -> None:
+    with Origin({"/a": b"acorn"}, {"/a": repeat(Status(status, retry_after=0))}) as origin:
+        failure = client.fails("GET", f"{origin.url}/a?token=hush")
+    assert len(origin.requests) == 1
+    assert known.verdict(failure).why.endswith(f".{failure.__class__.__name__} {status}")
+
+
+@raising_clients
+@pytest.mark.parametrize("status", [408, 425, 429, 503])
+def test_a_post_that_was_turned_away_is_tried_again(client: Client, status: int) -> None:
+    with Origin({"/a": b"acorn"}, {"/a": repeat(Status(status))}) as origin:
+        client.fails("POST", f"{origin.url}/a")
+    assert len(origin.requests) == 4
+
+
+@raising_clients
+@pytest.mark.parametrize("status", [500, 502, 504])
+def test_a_post_that_broke_down_is_tried_again_only_with_a_key(client: Client, status: int) -> None:
+    with Origin({"/a": b"acorn"}, {"/a": repeat(Status(status))}) as origin:
+        failure = client.fails("POST", f"{origin.url}/a")
+        assert len(origin.requests) == 1
+        client.fails("POST", f"{origin.url}/a", idempotency_key="5")
+        assert len(origin.requests) == 5
+    why = f" {status} after a POST, which may have been carried out"
+    assert known.verdict(failure).why.endswith(why)
+
+
+@raising_clients
+@pytest.mark.parametrize("status", [429, 503])
+def test_what_the_server_asks_is_carried(client: Client, status: int) -> None:
+    new_year = "Fri, 01 Jan 2038 00:00:00 GMT"
+    script = [
+        Status(status, retry_after=7),
+        Status(status, datetime(2038, 1, 1, 0, 0, 30, tzinfo=UTC), headers={"Date": new_year}),
+        Status(status, timedelta(seconds=12)),
+        Status(status, datetime(2000, 1, 1, tzinfo=UTC)),
+        Status(status, "later"),
+        Status(status),
+    ]
+    asked: list[float | None] = []
+    with Origin({"/a": b"acorn"}, {"/a": script}) as origin:
+        for _ in script:
+            with pytest.raises(Exception) as caught:  # noqa: PT011
+                client.ask("GET", f"{origin.url}/a", {})
+            asked.append(known.retry_after(caught.value))
+    assert asked == [7.0, 30.0, 12.0, 0.0, None, None]
+
+
+@raising_clients
+@pytest.mark.parametrize("fault", [Dropped(), Hang(), Status(503), Status(504)], ids=repr)
+def test_a_post_that_was_carried_out_before_a_redirect_is_not_tried_again(
+    client: Client, fault: Fault
+) -> None:
+    scripts = {"/a": repeat(Redirect("/b", 303)), "/b": repeat(fault)}
+    with Origin({"/b": b"acorn"}, scripts) as origin:
+        failure = client.fails("POST", f"{origin.url}/a")
+    if is_one(fault, PLAIN, client):
+        return
+    assert origin.counts["POST /a"] == 1
+    assert known.verdict(failure).why.endswith(" after a POST, which may have been carried out")
+
+
+@raising_clients
+def test_a_redirect_to_a_closed_port_counts_what_went_before(client: Client) -> None:
+    with Origin({}) as elsewhere, Origin({"/a": b""}) as origin:
+        elsewhere.go_down(60.0)
+        origin.script("/a", repeat(Redirect(f"{elsewhere.url}/b", 303)))
+        client.fails("POST", f"{origin.url}/a")
+        assert origin.counts["POST /a"] == 1
+        client.fails("GET", f"{origin.url}/a")
+        assert origin.counts["GET /a"] == 4
+
+
+@raising_clients
+def test_endless_redirects_do_not_pass(client: Client) -> None:
+    with Origin({}, {"/a": repeat(Redirect("/a"))}) as origin:
+        failure = client.fails("GET", f"{origin.url}/a")
+        asked = len(origin.requests)
+    assert asked <= 31  # once through the limit of each
+    assert not known.verdict(failure).passes
+
+
+@each_client
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_a_refused_connection_is_tried_again(
+    client: Client, method: str, attempts: list[str]
+) -> None:
+    with Origin({}) as origin:
+        origin.go_down(60.0)
+        failure = client.fails(method, f"{origin.url}/a")
+    assert attempts.count("127.0.0.1") >= 4
+    assert known.verdict(failure).passes
+
+
+@pytest.fixture
+def attempts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The hosts to which clients connect: a refused connection cannot be counted at the server."""
+    hosts: list[str] = []
+    real = socket.socket.connect
+
+    def connect(self: socket.socket, address: tuple[str, int]) -> None:
+        hosts.append(address[0])
+        real(self, address)
+
+    monkeypatch.setattr("socket.socket.connect", connect)
+    return hosts
+
+
+NAMES: list[tuple[int, int]] = [(socket.EAI_AGAIN, 4), (socket.EAI_NONAME, 1)]
+
+
+@each_client
+@pytest.mark.parametrize(("error", "asked"), NAMES, ids=["again", "unknown"])
+def test_a_name_is_looked_up_again_if_the_resolver_says_so(
+    client: Client, error: int, asked: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_up: list[object] = []
+
+    def getaddrinfo(host: object, *_: object, **__: object) -> object:
+        looked_up.append(host)
+        raise socket.gaierror(error, "no address")
+
+    monkeypatch.setattr("socket.getaddrinfo", getaddrinfo)
+    failure = client.fails("POST", "http://nuts.example:80/a")
+    assert len(looked_up) == asked
+    verdict = known.verdict(failure)
+    assert verdict.passes == (asked == 4)
+    if client.library != "http":
+        assert verdict.passes or verdict.why.endswith(": the name of the host is not known")
+
+
+def test_methods_are_as_in_the_standard() -> None:
+    methods = ["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"]
+    assert {name for name in methods if asked_with(name).repeatable} == IDEMPOTENT
+    assert asked_with("patch", {"IDEMPOTENCY-KEY": "5"}).repeatable
+    assert not asked_with("patch", {"Idempotency-Key": ""}).repeatable
+
+
+def test_each_library_is_among_the_clients() -> None:
+    names = {"httpx", "httpx2", "httpcore", "httpcore2", "requests", "urllib3", "aiohttp", "urllib"}
+    assert {client.library for client in CLIENTS} == names | {"http"}
