@@ -54,7 +54,9 @@ def requests_of(failure: Exception) -> Iterator[Asked]:
             yield asked if asked.repeatable else Asked(f"{asked.method} of {operation}")
     for found in variables(failure, READING):
         stream = getattr(found.get("self"), "_raw_stream", None)
-        yield asked_with(getattr(stream, "_request_method", ""))
+        method = getattr(getattr(stream, "_original_response", None), "_method", None)
+        if method:
+            yield asked_with(method)
 
 
 def part(mapping: Any, name: str) -> Mapping[str, Any]:
@@ -112,9 +114,10 @@ def judge_answer(failure: Exception, answer: Any) -> Verdict:
 
 
 def by_last_answer(failure: Exception) -> Verdict:
-    """Judge the end of a waiter, which is a failure of the service or of its patience."""
+    """Judge the end of a waiter: its patience, or an answer that it did not expect."""
     answer = getattr(failure, "last_response", None)
-    if part(answer, "Error"):
+    waited = "Max attempts" in str(part(vars(failure), "kwargs").get("reason"))
+    if part(answer, "Error") and not waited:
         return judge_answer(failure, answer)
     return Verdict(False, why=f"{name_of(failure)}, which has waited already")
 

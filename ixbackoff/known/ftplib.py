@@ -16,4 +16,5 @@ def judge(failure: Exception) -> Verdict:
     """Judge a failure of ftplib, by its class."""
     if isinstance(failure, ftplib.error_temp):
         return Verdict(True)
-    return Verdict(False, why=f"{name_of(failure)} {str(failure)[:3]}".rstrip())
+    code = str(failure)[:3]
+    return Verdict(False, why=f"{name_of(failure)} {code}" if code.isdigit() else name_of(failure))

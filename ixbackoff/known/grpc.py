@@ -54,7 +54,7 @@ def judge_passing(call: Any, shown: str) -> Verdict:
         shown: how it is named in a note.
     """
     text = str(said(call, "details"))
-    cause = "a message that is too large" if TOO_LARGE in text else lasting(text)
+    cause = "the message is too large" if TOO_LARGE in text else lasting(text)
     if cause:
         return Verdict(False, why=f"{shown}: {cause}")
     metadata = metadata_of(call)
