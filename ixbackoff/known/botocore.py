@@ -59,10 +59,11 @@ def requests_of(failure: Exception) -> Iterator[Asked]:
             yield asked_with(method)
 
 
-def part(mapping: Any, name: str) -> Mapping[str, Any]:
+def part(whole: Any, name: str) -> Mapping[str, Any]:
     """Return a mapping within a mapping; empty if it is not there."""
-    found = mapping.get(name) if isinstance(mapping, Mapping) else None
-    return found if isinstance(found, Mapping) else {}
+    found: Any = whole.get(name) if hasattr(whole, "get") else None
+    empty: Mapping[str, Any] = {}
+    return found if hasattr(found, "get") else empty
 
 
 def unsent(failure: Exception) -> Verdict:
@@ -79,10 +80,11 @@ def by_tls(failure: Exception) -> Verdict:
 
 def hopeless(failure: Exception) -> Verdict | None:
     """Refuse a connection that cannot be made later either."""
-    error = part(vars(failure), "kwargs").get("error")
-    causes = behind(error) if isinstance(error, Exception) else ()
-    reason = next(filter(None, map(reason_to_stop, causes)), None)
-    return Verdict(False, why=f"{name_of(failure)}: {reason}") if reason else None
+    error: Any = part(vars(failure), "kwargs").get("error")
+    for cause in behind(error):
+        if reason := reason_to_stop(cause):
+            return Verdict(False, why=f"{name_of(failure)}: {reason}")
+    return None
 
 
 def by_error(failure: Exception) -> Verdict:

@@ -12,7 +12,6 @@ The time that the service asks for is read from `RetryInfo` in the details, from
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from .._words.verdicts import Verdict, verdict
@@ -23,13 +22,13 @@ DURATION = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,9})?)s", re.ASCII)
 
 
 def by_cause(failure: Any) -> Verdict:
-    cause = failure.cause
+    cause = getattr(failure, "cause", None)
     return verdict(cause) if isinstance(cause, Exception) else never(failure)
 
 
 def by_call(failure: Any) -> Verdict:
     """Judge the answer to a call, over REST or gRPC."""
-    response = failure.response
+    response: Any = getattr(failure, "response", None)
     if hasattr(response, "trailing_metadata"):
         return grpc.judge(response)
     if failure.code is None:
@@ -39,19 +38,19 @@ def by_call(failure: Any) -> Verdict:
     asked = [asked_with(method, getattr(request, "headers", None))] if method else []
     headers = getattr(response, "headers", None)
     told = answered(failure, int(failure.code), headers, asked)
-    delays = (delay_of(detail) for detail in failure.details)
+    delays = (delay_of(detail) for detail in getattr(failure, "details", ()))
     delay = next((seconds for seconds in delays if seconds is not None), told.retry_after)
     return told._replace(retry_after=delay) if told.passes else told
 
 
 def aborted(failure: Any) -> Verdict:
     """Judge a transaction that another one was in the way of, which only gRPC tells."""
-    return Verdict(True) if failure.response is None else by_call(failure)
+    return Verdict(True) if getattr(failure, "response", None) is None else by_call(failure)
 
 
 def delay_of(detail: Any) -> float | None:
     """Return the seconds of a `RetryInfo`, as a message or as JSON, or `None`."""
-    if isinstance(detail, Mapping):
+    if hasattr(detail, "get"):
         found = DURATION.fullmatch(str(detail.get("retryDelay")))
         return float(found[1]) if found else None
     duration = getattr(detail, "retry_delay", None)

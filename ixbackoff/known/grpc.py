@@ -19,7 +19,6 @@ where googleapis-common-protos is installed.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
@@ -74,7 +73,7 @@ def said(call: Any, name: str) -> Any:
 
 def metadata_of(call: Any) -> dict[str, Any]:
     pairs: Any = said(call, "trailing_metadata")
-    return dict(pairs) if isinstance(pairs, Iterable) else {}
+    return dict(pairs or ())
 
 
 def delay_of(details: Any) -> float | None:

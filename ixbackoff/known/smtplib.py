@@ -18,8 +18,6 @@ from .exchanges import name_of
 from .frames import variables
 
 NOT_CONNECTED = "please run connect() first"
-
-
 LEAVING = {("smtplib", "__exit__")}
 
 
@@ -49,6 +47,7 @@ def judge_leaving(failure: Exception, left_with: Any) -> Verdict:
 
 def codes_of(failure: Exception) -> Iterable[object]:
     recipients: Any = getattr(failure, "recipients", None)
-    if isinstance(recipients, dict):
-        return [reply[0] for reply in dict(recipients).values()]
-    return [getattr(failure, "smtp_code", None)]
+    if not hasattr(recipients, "values"):
+        return [getattr(failure, "smtp_code", None)]
+    replies: Iterable[Any] = recipients.values()
+    return [next(iter(reply), None) for reply in replies]

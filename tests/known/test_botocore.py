@@ -32,7 +32,7 @@ from ..support.tries import FOUR_TIMES, Tried, tried
 ONE_TRY = Config(
     retries={"total_max_attempts": 1},
     connect_timeout=2.0,
-    read_timeout=0.15,
+    read_timeout=0.1,
     s3={"addressing_style": "path"},
     proxies={},
 )

@@ -184,6 +184,7 @@ def test_each_class_of_google_api_core_has_a_verdict() -> None:
         if issubclass(kind, exceptions.GoogleAPIError):
             told = known.verdict(kind("said", None) if name == "RetryError" else kind("said"))
             assert told.passes or told.why
+            assert known.verdict(kind.__new__(kind)) == told
             passing |= {name} if told.passes else set()
     assert passing == {"TooManyRequests", "ResourceExhausted", "ServiceUnavailable", "Aborted"}
 

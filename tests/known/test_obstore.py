@@ -33,14 +33,14 @@ from ..support.certificates import self_signed, untrusted
 from ..support.tries import FOUR_TIMES, Tried, tried, tried_async
 
 
-def store(url: str) -> S3Store:
+def store(url: str, bucket: str = "nuts") -> S3Store:
     return S3Store(
-        "nuts",
+        bucket,
         endpoint=url,
         region="us-east-1",
         access_key_id="acorn",
         secret_access_key="oak",  # noqa: S106
-        client_options={"allow_http": True, "timeout": timedelta(seconds=0.2)},
+        client_options={"allow_http": True, "timeout": timedelta(seconds=0.1)},
         retry_config={"max_retries": 0},
     )
 
@@ -166,7 +166,7 @@ def moto() -> Generator[str]:
 
 
 def test_real_answers(moto: str) -> None:
-    told = tried(lambda: put(store(moto)))
+    told = tried(lambda: put(store(moto, "missing")))
     assert (told.tries, told.failure.__class__) == (1, FileNotFoundError)  # there is no bucket
     assert "NoSuchBucket" in str(told.failure)
 

@@ -17,7 +17,7 @@ AUTHENTICATION = "250-here\r\n250 AUTH PLAIN"
 
 
 def send(port: int, *recipients: str) -> None:
-    with smtplib.SMTP("127.0.0.1", port, local_hostname="oak", timeout=0.15) as server:
+    with smtplib.SMTP("127.0.0.1", port, local_hostname="oak", timeout=0.1) as server:
         server.sendmail("squirrel@oak.example", recipients or ["jay@oak.example"], "Nuts!")
 
 
