@@ -34,6 +34,7 @@ from .exchanges import (
     reason_to_stop,
 )
 from .frames import variables
+from .urllib3 import weighed
 
 CALLING = {("botocore.client", "_make_api_call"), ("aiobotocore.client", "_make_api_call")}
 READING = {("botocore.response", "read"), ("botocore.response", "readinto")}
@@ -74,14 +75,23 @@ def broken_off(failure: Exception) -> Verdict:
     return after(failure, list(requests_of(failure)))
 
 
-def by_tls(failure: Exception) -> Verdict:
-    return hopeless(failure) or broken_off(failure)
+def by_urllib3(failure: Exception) -> Verdict:
+    """Judge a connection by the failure of urllib3 that ended it."""
+    error = error_of(failure)
+    if not isinstance(error, Exception):
+        return broken_off(failure)
+    told = hopeless(failure) or weighed(error, error, list(requests_of(failure)))
+    return told._replace(why=told.why.replace(name_of(error), name_of(failure), 1))
+
+
+def error_of(failure: Exception) -> Any:
+    """Return the failure of the web client that botocore's was made of, if it says one."""
+    return part(vars(failure), "kwargs").get("error")
 
 
 def hopeless(failure: Exception) -> Verdict | None:
     """Refuse a connection that cannot be made later either."""
-    error: Any = part(vars(failure), "kwargs").get("error")
-    for cause in behind(error):
+    for cause in behind(error_of(failure)):
         if reason := reason_to_stop(cause):
             return Verdict(False, why=f"{name_of(failure)}: {reason}")
     return None
@@ -89,8 +99,7 @@ def hopeless(failure: Exception) -> Verdict | None:
 
 def by_error(failure: Exception) -> Verdict:
     """Judge a failure of the web client that botocore did not expect."""
-    error = part(vars(failure), "kwargs").get("error")
-    return broken_off(failure) if isinstance(error, OSError) else never(failure)
+    return broken_off(failure) if isinstance(error_of(failure), OSError) else never(failure)
 
 
 def by_answer(failure: Exception) -> Verdict:
@@ -138,9 +147,10 @@ def by_last(failure: Exception) -> Verdict:
 judge = judge_by(
     {
         "ConnectionError": unsent,
-        "SSLError": by_tls,
+        "ProxyConnectionError": by_urllib3,
+        "SSLError": by_urllib3,
+        "ConnectionClosedError": by_urllib3,
         "ReadTimeoutError": broken_off,
-        "ConnectionClosedError": broken_off,
         "ResponseStreamingError": broken_off,
         "IncompleteReadError": broken_off,
         "HTTPClientError": by_error,

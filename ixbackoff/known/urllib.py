@@ -8,6 +8,7 @@ too. So may `RemoteDisconnected`, which is one, if the traceback does not tell i
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from typing import Any
 
@@ -58,7 +59,7 @@ def by_reason(failure: Any) -> Verdict:
     if str(reason).startswith("Tunnel "):
         return refused_by_proxy(failure, asked, str(reason))
     connecting = any(True for _ in variables(reason, CONNECTING))
-    if connecting or isinstance(reason, ConnectionRefusedError):
+    if connecting or isinstance(reason, ConnectionRefusedError | socket.gaierror):
         return before(failure, asked)
     if isinstance(reason, ConnectionError | TimeoutError):
         return after(failure, asked)

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from .._words.verdicts import Verdict
 from . import sockets
-from .exchanges import Asked, after, answered, asked_with, before, never, refused_by_proxy
+from .exchanges import Asked, after, answered, asked_with, before, behind, never, refused_by_proxy
 from .frames import variables
 
 SENDING = {
@@ -22,6 +22,7 @@ SENDING = {
     ("urllib3.request", "request"),
     ("urllib3.connectionpool", "urlopen"),
 }
+CONNECTING = {("urllib3.connection", "connect")}
 STATUS = re.compile(r"too many ([0-9]{3}) error responses")
 
 Weigher: TypeAlias = Callable[[Exception, Any, Sequence[Asked]], Verdict]
@@ -55,7 +56,14 @@ def unsent(failure: Exception, _: Any, asked: Sequence[Asked]) -> Verdict:
 
 def broken_off(failure: Exception, cause: Any, asked: Sequence[Asked]) -> Verdict:
     tunnel = next((text for text in map(str, cause.args) if text.startswith("Tunnel ")), "")
-    return refused_by_proxy(failure, asked, tunnel) if tunnel else after(failure, asked)
+    if tunnel:
+        return refused_by_proxy(failure, asked, tunnel)
+    return before(failure, asked) if connecting(cause) else after(failure, asked)
+
+
+def connecting(cause: Exception) -> bool:
+    """Return true if it came during the handshake, when nothing had been sent."""
+    return any(True for each in behind(cause) for _ in variables(each, CONNECTING))
 
 
 def by_reason(failure: Exception, cause: Any, asked: Sequence[Asked]) -> Verdict:
@@ -71,7 +79,7 @@ def by_proxy(failure: Exception, cause: Any, asked: Sequence[Asked]) -> Verdict:
 
 def by_tls(failure: Exception, cause: Any, asked: Sequence[Asked]) -> Verdict:
     cut_off = any(isinstance(argument, sockets.CUT_OFF) for argument in cause.args)
-    return after(failure, asked) if cut_off else before_or_never(failure, asked)
+    return broken_off(failure, cause, asked) if cut_off else before_or_never(failure, asked)
 
 
 def before_or_never(failure: Exception, asked: Sequence[Asked]) -> Verdict:

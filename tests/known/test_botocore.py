@@ -26,7 +26,7 @@ from ixbackoff import known
 from ixbackoff.known import aws
 from ixbackoff.testing.web import Dropped, Fault, Hang, Origin, Reset, Slow, Status, Truncated
 
-from ..support.certificates import self_signed, untrusted
+from ..support.certificates import hanging_up, self_signed, untrusted, without_tls
 from ..support.tries import FOUR_TIMES, Tried, tried
 
 ONE_TRY = Config(
@@ -48,8 +48,7 @@ def client(url: str, service: str = "s3", **options: Any) -> Generator[Any]:
             region_name="us-east-1",
             aws_access_key_id="acorn",
             aws_secret_access_key="oak",  # noqa: S106
-            config=ONE_TRY,
-            **options,
+            **{"config": ONE_TRY, **options},
         )
     ) as made:
         yield made
@@ -221,13 +220,29 @@ def test_a_certificate_that_does_not_verify_does_not(tmp_path: Path) -> None:
     assert (told.tries, told.why) == (1, why)
 
 
-def test_a_connection_that_ends_under_tls_is_as_any_other() -> None:
-    # The origin ends it, since it does not speak TLS.
-    with Origin() as origin:
-        url = origin.url.replace("http:", "https:")
-        with client(url) as s3, client(url, "ec2") as ec2:
-            assert tried(lambda: get(s3)).tries == FOUR_TIMES
-            assert tried(lambda: run(ec2)).tries == 1
+def test_a_handshake_that_is_cut_off_passes() -> None:
+    with hanging_up() as server, client(server.url, "ec2") as ec2:
+        told = tried(lambda: run(ec2))
+    assert len(server.came) == told.tries == FOUR_TIMES
+
+
+def test_a_server_without_tls_does_not() -> None:
+    with without_tls() as server, client(server.url) as s3:
+        told = tried(lambda: get(s3))
+    why = "botocore.exceptions.SSLError: the two sides do not agree on TLS"
+    assert (len(server.came), told.why) == (1, why)
+
+
+@pytest.mark.parametrize(("status", "tries"), [(503, FOUR_TIMES), (502, FOUR_TIMES), (407, 1)])
+def test_a_proxy_is_judged_by_its_answer(status: int, tries: int) -> None:
+    with Origin() as proxy:
+        proxy.script("oak.invalid:443", repeat(Status(status)))
+        through = Config(proxies={"https": proxy.url}).merge(ONE_TRY)
+        through.proxies = {"https": proxy.url}
+        with client("https://oak.invalid", "ec2", config=through) as ec2:
+            told = tried(lambda: run(ec2))
+        assert len(proxy.requests) == told.tries == tries
+    assert isinstance(told.failure, botocore.exceptions.ProxyConnectionError)
 
 
 def test_missing_credentials_do_not_pass(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

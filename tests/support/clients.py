@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import http.client
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import closing
-from typing import NamedTuple, TypeAlias
+import ssl
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from contextlib import closing, contextmanager
+from contextvars import ContextVar
+from typing import Any, NamedTuple, TypeAlias
 from urllib.error import HTTPError
-from urllib.request import Request, urlopen
+from urllib.request import Request, build_opener
 
 import aiohttp
 import httpcore
@@ -23,8 +25,12 @@ import urllib3
 from ixbackoff import N3, backoff
 from ixbackoff.schedules import Constant
 
-READ_TIMEOUT = 0.15
-"""Seconds after which a client gives up an answer that does not come."""
+CONNECT_TIMEOUT = ContextVar("CONNECT_TIMEOUT", default=10.0)
+READ_TIMEOUT = ContextVar("READ_TIMEOUT", default=10.0)
+"""Seconds after which a client gives up a connection or an answer that does not come."""
+
+TRUSTED = ssl.create_default_context()
+"""Shared, since reading the certificates takes longer than a request."""
 
 Ask: TypeAlias = Callable[[str, str, Mapping[str, str]], object]
 AskAsync: TypeAlias = Callable[[str, str, Mapping[str, str]], Awaitable[object]]
@@ -59,6 +65,14 @@ class Client(NamedTuple):
 patiently = backoff(N3, schedule=Constant(0.001))
 
 
+@contextmanager
+def impatience(timeout: ContextVar[float]) -> Generator[None]:
+    """Have clients give up soon, for servers that never answer."""
+    before = timeout.set(0.05)
+    yield
+    timeout.reset(before)
+
+
 def sync(name: str, ask: Ask, raises_statuses: bool = True) -> Client:
     return Client(name, ask, patiently(ask), raises_statuses)
 
@@ -83,61 +97,80 @@ def in_trio(name: str, ask: AskAsync) -> Client:
     )
 
 
+def options(library: Any) -> dict[str, Any]:
+    timeout = library.Timeout(CONNECT_TIMEOUT.get(), read=READ_TIMEOUT.get())
+    return {"timeout": timeout, "follow_redirects": True, "verify": TRUSTED}
+
+
 def by_httpx(method: str, url: str, headers: Mapping[str, str]) -> object:
-    with httpx.Client(timeout=READ_TIMEOUT, follow_redirects=True) as client:
+    with httpx.Client(**options(httpx)) as client:
         return client.request(method, url, headers=headers).raise_for_status().content
 
 
 async def by_httpx_async(method: str, url: str, headers: Mapping[str, str]) -> object:
-    async with httpx.AsyncClient(timeout=READ_TIMEOUT, follow_redirects=True) as client:
+    async with httpx.AsyncClient(**options(httpx)) as client:
         return (await client.request(method, url, headers=headers)).raise_for_status().content
 
 
 def by_httpx2(method: str, url: str, headers: Mapping[str, str]) -> object:
-    with httpx2.Client(timeout=READ_TIMEOUT, follow_redirects=True) as client:
+    with httpx2.Client(**options(httpx2)) as client:
         return client.request(method, url, headers=headers).raise_for_status().content
 
 
 async def by_httpx2_async(method: str, url: str, headers: Mapping[str, str]) -> object:
-    async with httpx2.AsyncClient(timeout=READ_TIMEOUT, follow_redirects=True) as client:
+    async with httpx2.AsyncClient(**options(httpx2)) as client:
         return (await client.request(method, url, headers=headers)).raise_for_status().content
 
 
-TIMEOUTS = {"timeout": {"connect": 2.0, "read": READ_TIMEOUT, "write": 2.0, "pool": 2.0}}
+def extensions() -> dict[str, Any]:
+    return {"timeout": {"connect": CONNECT_TIMEOUT.get(), "read": READ_TIMEOUT.get()}}
 
 
 def by_httpcore(method: str, url: str, headers: Mapping[str, str]) -> object:
-    with httpcore.ConnectionPool() as pool:
-        return pool.request(method, url, headers=dict(headers), extensions=TIMEOUTS).content
+    with httpcore.ConnectionPool(ssl_context=TRUSTED) as pool:
+        return pool.request(
+            method, url, headers=list(headers.items()), extensions=extensions()
+        ).content
 
 
 def by_httpcore2(method: str, url: str, headers: Mapping[str, str]) -> object:
-    with httpcore2.ConnectionPool() as pool:
-        return pool.request(method, url, headers=dict(headers), extensions=TIMEOUTS).content
+    with httpcore2.ConnectionPool(ssl_context=TRUSTED) as pool:
+        return pool.request(
+            method, url, headers=list(headers.items()), extensions=extensions()
+        ).content
 
 
 def by_requests(method: str, url: str, headers: Mapping[str, str]) -> object:
     with requests.Session() as session:
-        answer = session.request(method, url, headers=dict(headers), timeout=READ_TIMEOUT)
+        timeout = (CONNECT_TIMEOUT.get(), READ_TIMEOUT.get())
+        answer = session.request(method, url, headers=dict(headers), timeout=timeout)
         answer.raise_for_status()
         return answer.content
 
 
 def by_urllib3(method: str, url: str, headers: Mapping[str, str]) -> object:
-    with urllib3.PoolManager(retries=False) as pool:
-        return pool.request(method, url, headers=headers, timeout=READ_TIMEOUT).data
+    return by_urllib3_with(False, method, url, headers)
 
 
 def by_urllib3_with_retries(method: str, url: str, headers: Mapping[str, str]) -> object:
     retries = urllib3.Retry(total=0, redirect=3, allowed_methods=None)
-    with urllib3.PoolManager(retries=retries) as pool:
-        return pool.request(method, url, headers=headers, timeout=READ_TIMEOUT).data
+    return by_urllib3_with(retries, method, url, headers)
+
+
+def by_urllib3_with(
+    retries: urllib3.Retry | bool, method: str, url: str, headers: Mapping[str, str]
+) -> object:
+    timeout = urllib3.Timeout(connect=CONNECT_TIMEOUT.get(), read=READ_TIMEOUT.get())
+    with urllib3.PoolManager(retries=retries, timeout=timeout) as pool:
+        return pool.request(method, url, headers=headers).data
 
 
 async def by_aiohttp(method: str, url: str, headers: Mapping[str, str]) -> object:
-    timeout = aiohttp.ClientTimeout(sock_read=READ_TIMEOUT, sock_connect=2.0)
+    timeout = aiohttp.ClientTimeout(
+        sock_read=READ_TIMEOUT.get(), sock_connect=CONNECT_TIMEOUT.get()
+    )
     async with (
-        aiohttp.ClientSession(timeout=timeout, raise_for_status=True) as session,
+        aiohttp.ClientSession(timeout=timeout, raise_for_status=True, trust_env=True) as session,
         session.request(method, url, headers=headers) as answer,
     ):
         return await answer.read()
@@ -145,8 +178,9 @@ async def by_aiohttp(method: str, url: str, headers: Mapping[str, str]) -> objec
 
 def by_urllib(method: str, url: str, headers: Mapping[str, str]) -> object:
     asked = Request(url, method=method, headers=dict(headers))  # noqa: S310
+    seconds = min(READ_TIMEOUT.get(), CONNECT_TIMEOUT.get())
     try:
-        with urlopen(asked, timeout=READ_TIMEOUT) as answer:  # noqa: S310
+        with build_opener().open(asked, timeout=seconds) as answer:
             return answer.read()
     except HTTPError as failure:
         failure.close()  # it is an answer, too
@@ -155,7 +189,8 @@ def by_urllib(method: str, url: str, headers: Mapping[str, str]) -> object:
 
 def by_http_client(method: str, url: str, headers: Mapping[str, str]) -> object:
     place, _, path = url.removeprefix("http://").partition("/")
-    with closing(http.client.HTTPConnection(place, timeout=READ_TIMEOUT)) as connection:
+    seconds = min(READ_TIMEOUT.get(), CONNECT_TIMEOUT.get())
+    with closing(http.client.HTTPConnection(place, timeout=seconds)) as connection:
         connection.request(method, f"/{path}", headers=headers)
         with connection.getresponse() as answer:
             return answer.read()
