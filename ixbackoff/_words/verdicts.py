@@ -29,7 +29,6 @@ Judge: TypeAlias = Callable[[Any], Verdict]
 """A function from a failure of the kind that it was added for to what is known of it."""
 
 LIBRARIES: dict[str, str] = {
-    "aiobotocore": "botocore",
     "aiohttp": "aiohttp",
     "boto3": "botocore",
     "botocore": "botocore",

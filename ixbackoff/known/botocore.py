@@ -1,4 +1,4 @@
-"""Failures of botocore, and so of boto3, s3transfer and aiobotocore.
+"""Failures of botocore, and so of boto3 and s3transfer.
 
 The codes that say that a request was not carried out are those of botocore's own standard mode
 (`known/aws.py`); statuses are judged as those of any other web server. A lost answer, a read
@@ -36,7 +36,7 @@ from .exchanges import (
 from .frames import variables
 from .urllib3 import weighed
 
-CALLING = {("botocore.client", "_make_api_call"), ("aiobotocore.client", "_make_api_call")}
+CALLING = {("botocore.client", "_make_api_call")}
 READING = {("botocore.response", "read"), ("botocore.response", "readinto")}
 READS = re.compile(r"((Batch|Transact)?Get|Describe|Head|List|Query|Scan|Search)(?![a-z])")
 MILLISECONDS = re.compile(r"[0-9]{1,9}", re.ASCII)
@@ -159,5 +159,5 @@ judge = judge_by(
         "S3UploadFailedError": by_context,
         "RetriesExceededError": by_last,
     },
-    frozenset({"botocore", "boto3", "s3transfer", "aiobotocore"}),
+    frozenset({"botocore", "boto3", "s3transfer"}),
 )

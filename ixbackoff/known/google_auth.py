@@ -7,8 +7,6 @@ that does not verify and a host that does not exist do not.
 
 from __future__ import annotations
 
-from typing import Any
-
 from .._words.verdicts import Verdict
 from .exchanges import before, judge_by, never
 
@@ -17,8 +15,8 @@ def unsent(failure: Exception) -> Verdict:
     return before(failure, [])
 
 
-def by_itself(failure: Any) -> Verdict:
-    return Verdict(True) if failure.retryable is True else never(failure)
+def by_itself(failure: Exception) -> Verdict:
+    return Verdict(True) if getattr(failure, "retryable", False) is True else never(failure)
 
 
 judge = judge_by({"TransportError": unsent, "GoogleAuthError": by_itself}, frozenset({"google"}))

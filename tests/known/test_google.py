@@ -193,5 +193,6 @@ def test_each_class_of_google_auth_has_a_verdict() -> None:
     kind: Any
     for name, kind in inspect.getmembers(auth.exceptions, inspect.isclass):
         assert known.may_pass(kind("said")) is (name == "TransportError"), name
+        assert known.verdict(kind.__new__(kind)) == known.verdict(kind("said")), name
     refreshed = auth.exceptions.RefreshError("said", retryable=True)
     assert known.may_pass(refreshed)

@@ -33,14 +33,14 @@ from ..support.certificates import self_signed, untrusted
 from ..support.tries import FOUR_TIMES, Tried, tried, tried_async
 
 
-def store(url: str, bucket: str = "nuts") -> S3Store:
+def store(url: str, bucket: str = "nuts", timeout: float = 0.1) -> S3Store:
     return S3Store(
         bucket,
         endpoint=url,
         region="us-east-1",
         access_key_id="acorn",
         secret_access_key="oak",  # noqa: S106
-        client_options={"allow_http": True, "timeout": timedelta(seconds=0.1)},
+        client_options={"allow_http": True, "timeout": timedelta(seconds=timeout)},
         retry_config={"max_retries": 0},
     )
 
@@ -166,7 +166,7 @@ def moto() -> Generator[str]:
 
 
 def test_real_answers(moto: str) -> None:
-    told = tried(lambda: put(store(moto, "missing")))
+    told = tried(lambda: put(store(moto, "missing", timeout=20.0)))
     assert (told.tries, told.failure.__class__) == (1, FileNotFoundError)  # there is no bucket
     assert "NoSuchBucket" in str(told.failure)
 
