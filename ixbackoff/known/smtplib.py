@@ -50,4 +50,4 @@ def codes_of(failure: Exception) -> Iterable[object]:
     if not hasattr(recipients, "values"):
         return [getattr(failure, "smtp_code", None)]
     replies: Iterable[Any] = recipients.values()
-    return [next(iter(reply), None) for reply in replies]
+    return [reply[0] for reply in replies if hasattr(reply, "__getitem__")]
