@@ -25,6 +25,7 @@ from ixbackoff.testing.web import (
     Truncated,
 )
 
+from ..support.certificates import resetting
 from ..support.clients import (
     CLIENTS,
     CONNECT_TIMEOUT,
@@ -113,6 +114,18 @@ def test_what_is_idempotent_is_tried_again(client: Client, method: str) -> None:
     with Origin({"/a": b"acorn"}, {"/a": repeat(Status(500))}) as origin:
         client.fails(method, f"{origin.url}/a")
     assert origin.counts == {f"{method} /a": 4}
+
+
+@each_client
+def test_a_connection_that_is_reset_before_the_request_is_whole(client: Client) -> None:
+    with resetting() as server:
+        assert known.may_pass(client.fails("GET", server.url))
+        assert len(server.came) == (8 if client.library == "aiohttp" else 4)
+        server.came.clear()
+        failure = client.fails("POST", server.url)
+    assert len(server.came) == (4 if known.may_pass(failure) else 1)
+    # For a client it is as if the request had been carried out and not answered.
+    assert not known.may_pass(failure) or isinstance(failure, ConnectionResetError)
 
 
 @raising_clients

@@ -22,7 +22,7 @@ def test_the_status_of_a_proxy_counts_for_every_method(
     client: Client, status: int, asked: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Origin({}, {"CONNECT nuts.example:443": repeat(Status(status))}) as proxy:
-        monkeypatch.setenv("https_proxy", proxy.url.replace("127", "sesame:opensaysme@127"))
+        monkeypatch.setenv("https_proxy", proxy.url.replace("127.0", "sesame:opensaysme@127.0", 1))
         failure = client.fails("POST", "https://nuts.example/a")
         counts = dict(proxy.counts)
     assert counts == {"CONNECT nuts.example:443": asked}

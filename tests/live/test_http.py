@@ -281,7 +281,7 @@ def test_the_proxies_of_the_usual_variables_are_used(
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     with Origin({"http://nuts.example/a": ACORN, "/b": b"b"}) as proxy:
         for address in (proxy.url, proxy.url.removeprefix("http://")):
-            monkeypatch.setenv("http_proxy", address.replace("127", "sesame:opensaysme@127"))
+            monkeypatch.setenv("http_proxy", address.replace("127.0", "sesame:opensaysme@127.0", 1))
             way.perform(Download("http://nuts.example/a", str(tmp_path / "a")))
             way.perform(Download(f"{proxy.url}/b", str(tmp_path / "b")))
     assert (tmp_path / "a").read_bytes() == ACORN
@@ -295,7 +295,7 @@ def test_a_proxy_that_refuses_is_told_without_its_password(
     way: Way, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Origin({}, {"CONNECT nuts.example:443": [Status(407)]}) as proxy:
-        monkeypatch.setenv("https_proxy", proxy.url.replace("127", "sesame:opensaysme@127"))
+        monkeypatch.setenv("https_proxy", proxy.url.replace("127.0", "sesame:opensaysme@127.0", 1))
         with pytest.raises(ConnectionError, match="the proxy refuses") as caught:
             way.perform(Download("https://nuts.example/a", str(tmp_path / "a")))
     shown = "".join(traceback.format_exception(caught.value))

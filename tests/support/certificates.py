@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import ssl
+import struct
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
@@ -75,6 +76,18 @@ def hanging_up() -> Generator[Secured]:
     """Start a server that ends the connection in the middle of the handshake."""
     with meeting(lambda client: client.recv(4096)) as server:
         yield server
+
+
+@contextmanager
+def resetting() -> Generator[Secured]:
+    """Start a server without TLS that resets each connection when a request begins to come."""
+
+    def meet(client: socket.socket) -> None:
+        client.recv(1)
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+    with meeting(meet) as server:
+        yield server._replace(url=server.url.replace("https:", "http:"))
 
 
 @contextmanager
