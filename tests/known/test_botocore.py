@@ -28,14 +28,14 @@ from ..support.certificates import hanging_up, self_signed, untrusted, without_t
 from ..support.classes import exceptions_of, passing_unseen
 from ..support.tries import FOUR_TIMES, Tried, tried
 
-ONE_TRY = Config(
+PATIENT = Config(
     retries={"total_max_attempts": 1},
-    connect_timeout=2.0,
-    read_timeout=0.1,
+    connect_timeout=20.0,
+    read_timeout=20.0,
     s3={"addressing_style": "path"},
     proxies={},
 )
-PATIENT = ONE_TRY.merge(Config(read_timeout=20.0))
+QUICK = PATIENT.merge(Config(read_timeout=0.1))
 
 
 @contextmanager
@@ -48,7 +48,7 @@ def client(url: str, service: str = "s3", **options: Any) -> Generator[Any]:
             region_name="us-east-1",
             aws_access_key_id="acorn",
             aws_secret_access_key="oak",  # noqa: S106
-            **{"config": ONE_TRY, **options},
+            **{"config": PATIENT, **options},
         )
     ) as made:
         yield made
@@ -84,7 +84,11 @@ def invoke(function: Any) -> object:
 
 def failed_by(fault: Fault, service: str, operation: Callable[[Any], object]) -> Tried:
     """Try an operation at a server that fails in the same way each time."""
-    with Origin({"/nuts/acorn": b"acorn"}) as origin, client(origin.url, service) as made:
+    config = QUICK if isinstance(fault, Hang | Slow) else PATIENT
+    with (
+        Origin({"/nuts/acorn": b"acorn"}) as origin,
+        client(origin.url, service, config=config) as made,
+    ):
         for path in ("/nuts/acorn", "/", "/2015-03-31/functions/plant/invocations"):
             origin.resources[path] = b"acorn"
             origin.script(path, repeat(fault))
@@ -249,7 +253,7 @@ def test_missing_credentials_do_not_pass(monkeypatch: pytest.MonkeyPatch, tmp_pa
         monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    with closing(boto3.client("s3", region_name="us-east-1", config=ONE_TRY)) as s3:
+    with closing(boto3.client("s3", region_name="us-east-1", config=PATIENT)) as s3:
         told = tried(lambda: get(s3))
     assert (told.tries, told.why) == (1, "botocore.exceptions.NoCredentialsError")
 
@@ -279,7 +283,7 @@ def moto() -> Generator[str]:
 
 
 def test_real_answers(moto: str) -> None:
-    with client(moto, config=PATIENT) as s3:
+    with client(moto) as s3:
         s3.create_bucket(Bucket="nuts")
         put(s3)
         assert get(s3) == b"acorn"
@@ -296,7 +300,7 @@ def test_real_answers(moto: str) -> None:
 
 def test_a_waiter_has_waited_already(moto: str) -> None:
     few = {"Delay": 0, "MaxAttempts": 2}
-    with client(moto, config=PATIENT) as s3:
+    with client(moto) as s3:
         s3.create_bucket(Bucket="shells")
         waiter = s3.get_waiter("object_exists")
         told = tried(lambda: waiter.wait(Bucket="shells", Key="acorn", WaiterConfig=few))

@@ -16,8 +16,8 @@ from ..support.tries import FOUR_TIMES, Tried, tried
 AUTHENTICATION = "250-here\r\n250 AUTH PLAIN"
 
 
-def send(port: int, *recipients: str) -> None:
-    with smtplib.SMTP("127.0.0.1", port, local_hostname="oak", timeout=0.1) as server:
+def send(port: int, *recipients: str, timeout: float = 20.0) -> None:
+    with smtplib.SMTP("127.0.0.1", port, local_hostname="oak", timeout=timeout) as server:
         server.sendmail("squirrel@oak.example", recipients or ["jay@oak.example"], "Nuts!")
 
 
@@ -28,7 +28,8 @@ def log_in(port: int) -> None:
 
 def failed_by(replies: dict[str, str]) -> Tried:
     with talking(replies) as talker:
-        told = tried(lambda: send(talker.port))
+        timeout = 0.1 if HANG in replies.values() else 20.0
+        told = tried(lambda: send(talker.port, timeout=timeout))
         assert talker.clients == told.tries
     return told
 
