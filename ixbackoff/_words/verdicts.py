@@ -30,12 +30,21 @@ Judge: TypeAlias = Callable[[Any], Verdict]
 
 LIBRARIES: dict[str, str] = {
     "aiohttp": "aiohttp",
+    "boto3": "botocore",
+    "botocore": "botocore",
+    "ftplib": "ftplib",
+    "google.api_core": "google_api_core",
+    "google.auth": "google_auth",
+    "grpc": "grpc",
     "http": "urllib",
     "httpcore": "httpx",
     "httpcore2": "httpx",
     "httpx": "httpx",
     "httpx2": "httpx",
+    "obstore": "obstore",
     "requests": "requests",
+    "s3transfer": "botocore",
+    "smtplib": "smtplib",
     "socket": "sockets",
     "ssl": "sockets",
     "urllib": "urllib",
@@ -168,7 +177,8 @@ def judge_of_base(base: Any) -> Judge | None:
         return ADDED[base]
     if base in OWN:
         return OWN[base]
-    module = LIBRARIES.get(base.__module__.partition(".")[0])
+    names = base.__module__.split(".")  # `google` is a namespace that many packages share
+    module = LIBRARIES.get(names[0]) or LIBRARIES.get(".".join(names[:2]))
     if module is None:
         return None
     judge: Judge = import_module(f"ixbackoff.known.{module}").judge

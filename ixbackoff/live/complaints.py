@@ -1,26 +1,15 @@
-"""Failures of object stores, by the text of the store library's errors.
-
-The library has no other way to tell them apart. The text holds URLs and the body of the answer, so
-it is read and never shown.
-"""
+"""Failures of object stores, as the failures that live commands raise."""
 
 from __future__ import annotations
 
 import os
-import re
 import ssl
 
 from .._words.failures import ClientError, ServerError, Throttled
+from ..known import aws
+from ..known.lasting import UNTRUSTED
+from ..known.obstore import Complaint, complaint_of
 from .refusals import StoreError
-
-STATUS = re.compile(r"status code: ([0-9]{3})")
-CODE = re.compile(r"<Code>([A-Za-z]{1,64})</Code>")
-TRANSPORT = re.compile(r"kind: (Connect|Decode|Interrupted|Request|Timeout|Unknown),")
-SYSTEM = re.compile(r"os error ([0-9]+)|\bcode: ([0-9]+)")
-METADATA = "//169.254.169.254/"  # where AWS gives credentials to its own machines
-
-THROTTLING = frozenset({"SlowDown", "Throttling", "ThrottlingException", "TooManyRequests"})
-PASSING = frozenset({"OperationAborted", "RequestTimeout"})
 
 
 def failure_of(error: Exception, where: str) -> Exception:
@@ -30,29 +19,26 @@ def failure_of(error: Exception, where: str) -> Exception:
         error: the exception of the library.
         where: the URL of the object, without secrets.
     """
-    text = str(error)
-    status, code = STATUS.search(text), CODE.search(text)
-    transport, system = TRANSPORT.search(text), SYSTEM.search(text)
-    number = int(system[1] or system[2]) if system else 0
-    if METADATA in text:
+    complaint = complaint_of(error)
+    if not complaint.credentials:
         return PermissionError(
             f"{where}: no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
         )
-    if status:
-        return failure_of_status(int(status[1]), code[1] if code else "", where)
-    if transport:
-        return failure_of_transport(transport[1], number, "InvalidCertificate" in text, where)
-    if number:
-        return OSError(number, os.strerror(number), where)
+    if complaint.status:
+        return failure_of_status(complaint.status, complaint.code, where)
+    if complaint.transport:
+        return failure_of_transport(complaint, where)
+    if complaint.number:
+        return OSError(complaint.number, os.strerror(complaint.number), where)
     return StoreError(f"{where}: the store refused the request: {error.__class__.__name__}")
 
 
 def failure_of_status(status: int, code: str, where: str) -> Exception:
     answered = f"{where}: the store answered {status}" + (f" ({code})" if code else "")
     failure: Exception
-    if status == 429 or code in THROTTLING:
+    if status == 429 or code in aws.THROTTLING:
         failure = Throttled()
-    elif status >= 500 or status in (408, 425) or code in PASSING:
+    elif status >= 500 or status in (408, 425) or code in aws.PASSING:
         failure = ServerError(status)
     elif status in (401, 403):
         return PermissionError(f"{answered}: the credentials do not allow this")
@@ -66,10 +52,11 @@ def failure_of_status(status: int, code: str, where: str) -> Exception:
     return failure
 
 
-def failure_of_transport(kind: str, number: int, untrusted: bool, where: str) -> Exception:
+def failure_of_transport(complaint: Complaint, where: str) -> Exception:
+    kind, number = complaint.transport, complaint.number
     if kind == "Timeout":
         return TimeoutError(f"{where}: the store did not answer in time")
-    if untrusted:
+    if complaint.lasting == UNTRUSTED:
         return ssl.SSLCertVerificationError(f"{where}: the store's certificate is not trusted")
     why = "cannot connect" if kind == "Connect" else "the answer broke off, or it is not HTTP"
     if number:

@@ -1,0 +1,97 @@
+"""Failures of gRPC, sync and in `grpc.aio`.
+
+UNAVAILABLE, RESOURCE_EXHAUSTED and ABORTED may pass. gRPC's list of status codes says that a call
+which is UNAVAILABLE can be tried again after a wait, and one which is ABORTED from the beginning of
+what it belongs to. A server that is lost in the middle of a call is UNAVAILABLE, too, so a call
+that must not be carried out twice needs another `on`.
+
+DEADLINE_EXCEEDED does not pass. The call may have been carried out, and nothing in it says that it
+may be repeated; where it may, say so by `on=`. INTERNAL, UNKNOWN and the others do not pass either.
+Nor do a message that is larger than the limit, though it is RESOURCE_EXHAUSTED, and a host that
+does not exist or a certificate that does not verify, though they are UNAVAILABLE: the text tells
+them.
+
+A server that says in `grpc-retry-pushback-ms` how long to wait is obeyed; by something else than a
+number it forbids another try (gRFC A6). `google.rpc.RetryInfo` in the details of the status is read
+where googleapis-common-protos is installed.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from typing import Any
+
+from .._words.verdicts import Verdict
+from .exchanges import name_of
+from .lasting import lasting
+
+PASSING = frozenset({"UNAVAILABLE", "RESOURCE_EXHAUSTED", "ABORTED"})
+TOO_LARGE = "larger than max ("
+PUSHBACK = "grpc-retry-pushback-ms"
+DETAILS = "grpc-status-details-bin"
+MILLISECONDS = re.compile(r"[0-9]{1,9}", re.ASCII)
+
+
+def judge(failure: Exception) -> Verdict:
+    """Judge a failure of gRPC, by its status and its trailing metadata."""
+    code: Any = getattr(said(failure, "code"), "name", None)
+    if code is None:
+        return Verdict(False, why=f"{name_of(failure)} without a status")
+    if code == "DEADLINE_EXCEEDED":
+        return Verdict(False, why="grpc DEADLINE_EXCEEDED: the call may have been carried out")
+    if code not in PASSING:
+        return Verdict(False, why=f"grpc {code}")
+    return judge_passing(failure, f"grpc {code}")
+
+
+def judge_passing(call: Any, shown: str) -> Verdict:
+    """Judge a call that ended with a status that may pass.
+
+    Args:
+        call: the failure of gRPC.
+        shown: how it is named in a note.
+    """
+    text = str(said(call, "details"))
+    cause = "the message is too large" if TOO_LARGE in text else lasting(text)
+    if cause:
+        return Verdict(False, why=f"{shown}: {cause}")
+    metadata = metadata_of(call)
+    pushback = metadata.get(PUSHBACK)
+    if pushback is None:
+        return Verdict(True, delay_of(metadata.get(DETAILS)))
+    if not MILLISECONDS.fullmatch(str(pushback)):
+        return Verdict(False, why=f"{shown}: the server forbids another try")
+    return Verdict(True, int(pushback) / 1000)
+
+
+def said(call: Any, name: str) -> Any:
+    """Return what a call says by one of its methods, `None` if it has no such method."""
+    method: Any = getattr(call, name, None)
+    return method() if callable(method) else None
+
+
+def metadata_of(call: Any) -> dict[str, Any]:
+    pairs: Any = said(call, "trailing_metadata")
+    return dict(pairs or ())
+
+
+def delay_of(details: Any) -> float | None:
+    """Return the seconds of a `RetryInfo` in a serialized `google.rpc.Status`, or `None`."""
+    if not isinstance(details, bytes):
+        return None
+    try:
+        statuses: Any = import_module("google.rpc.status_pb2")
+        infos: Any = import_module("google.rpc.error_details_pb2")
+        for detail in statuses.Status.FromString(details).details:
+            info = infos.RetryInfo()
+            if detail.Unpack(info):
+                return seconds_of(info.retry_delay)
+    except Exception:
+        return None  # not installed, or not such a message
+    return None
+
+
+def seconds_of(duration: Any) -> float:
+    """Return the seconds of a `google.protobuf.Duration`, 0 if it is negative."""
+    return max(0.0, float(duration.seconds + duration.nanos / 1e9))

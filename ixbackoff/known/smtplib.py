@@ -1,0 +1,53 @@
+"""Failures of the standard library's smtplib.
+
+A reply of 400 to 499 may pass, one of 500 and above does not (RFC 5321, section 4.2.1). A lost
+connection may pass: the standard has a client act as if it had been told 451 (section 3.8), so a
+mail can arrive twice when the server was lost between the end of the mail and its reply.
+
+What a server says to `QUIT` comes after the work of a `with` block, which is not done again for it.
+"""
+
+from __future__ import annotations
+
+import smtplib
+from collections.abc import Iterable
+from typing import Any
+
+from .._words.verdicts import Verdict, verdict
+from .exchanges import name_of
+from .frames import variables
+
+NOT_CONNECTED = "please run connect() first"
+LEAVING = {("smtplib", "__exit__")}
+
+
+def judge(failure: Exception) -> Verdict:
+    """Judge a failure of smtplib, by the codes of the server's replies."""
+    for found in variables(failure, LEAVING):
+        return judge_leaving(failure, found.get("args"))
+    if isinstance(failure, smtplib.SMTPServerDisconnected):
+        if str(failure) == NOT_CONNECTED:
+            return Verdict(False, why=f"{name_of(failure)}: connect anew in each try")
+        return Verdict(True)
+    codes = [code for code in codes_of(failure) if isinstance(code, int)]
+    # Of the recipients none was sent to, so those that may pass are worth another try.
+    if any(400 <= code <= 499 for code in codes):
+        return Verdict(True)
+    shown = " ".join([name_of(failure), *sorted({str(code) for code in codes})])
+    return Verdict(False, why=shown)
+
+
+def judge_leaving(failure: Exception, left_with: Any) -> Verdict:
+    """Judge a reply to `QUIT` by the failure with which the block was left, if there was one."""
+    for cause in left_with or ():
+        if isinstance(cause, Exception):
+            return verdict(cause)
+    return Verdict(False, why=f"{name_of(failure)} after QUIT, when all had been done")
+
+
+def codes_of(failure: Exception) -> Iterable[object]:
+    recipients: Any = getattr(failure, "recipients", None)
+    if not hasattr(recipients, "values"):
+        return [getattr(failure, "smtp_code", None)]
+    replies: Iterable[Any] = recipients.values()
+    return [reply[0] for reply in replies if hasattr(reply, "__getitem__")]
