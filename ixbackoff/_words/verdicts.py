@@ -28,7 +28,14 @@ class Verdict(NamedTuple):
 Judge: TypeAlias = Callable[[Any], Verdict]
 """A function from a failure of the kind that it was added for to what is known of it."""
 
-LIBRARIES: dict[str, str] = {}
+LIBRARIES: dict[str, str] = {
+    "asyncpg": "asyncpg",
+    "psycopg": "psycopg",
+    "pymongo": "pymongo",
+    "redis": "redis",
+    "sqlalchemy": "sqlalchemy",
+    "sqlite3": "sqlite3",
+}
 """From the package in which an exception is defined to the module of `known` that judges it.
 
 The module is imported at the first failure of that package, so the library is there already.
