@@ -36,6 +36,7 @@ CODES = {6, 7, 89, 91, 134, 189, 262, 9001, 10058, 10107, 11600, 11602, 13435, 1
 """The codes after which the specification of retryable reads has a read tried again."""
 
 MISADDRESSED = re.compile(rf"CERTIFICATE_VERIFY_FAILED|\[Errno {int(socket.EAI_NONAME)}\]")
+OWN_COMMANDS = ("pymongo.synchronous.database", "pymongo.asynchronous.database")
 LOST_IN_WRITING = " in a write, which may have been carried out"
 
 
@@ -82,8 +83,9 @@ def judge_answer(failure: Any, kinds: set[str]) -> Verdict:
 
 
 def is_reading(failure: Exception) -> bool:
-    """Return whether a failure came from a read, `run_command` not among them."""
-    return through(failure, "pymongo", "_read") and not through(failure, "pymongo", "command")
+    """Return whether a failure came from a read; a command of one's own may be anything."""
+    is_command = any(through(failure, module, "command") for module in OWN_COMMANDS)
+    return through(failure, "pymongo", "_read") and not is_command
 
 
 def is_connecting(failure: Exception) -> bool:

@@ -55,7 +55,12 @@ class Server:
 
     def do(self, program: str, *words: str) -> None:
         subprocess.run(  # noqa: S603
-            [str(self.packages / PROGRAMS / "bin" / program), "-D", str(self.folder / "data"), *words],
+            [
+                str(self.packages / PROGRAMS / "bin" / program),
+                "-D",
+                str(self.folder / "data"),
+                *words,
+            ],
             check=True,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
