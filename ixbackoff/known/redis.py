@@ -37,6 +37,7 @@ ANSWERS = {"BUSY", "NOREPLICAS"}
 
 LOCKED = "Unable to acquire lock within the time specified"
 NO_NODE = "Redis Cluster cannot be connected"
+NOT_COVERED = "All slots are not covered"
 
 
 def judge(failure: Any) -> Verdict:
@@ -50,9 +51,10 @@ def judge(failure: Any) -> Verdict:
     text = str(failure)
     if "RedisClusterException" in kinds and NO_NODE in text:
         return as_its_cause(failure)
+    not_covered = "RedisClusterException" in kinds and text.startswith(NOT_COVERED)
     refused_for_now = "ResponseError" in kinds and text.partition(" ")[0] in ANSWERS
     locked = "LockError" in kinds and text == LOCKED
-    if kinds & PASSING or refused_for_now or locked:
+    if kinds & PASSING or not_covered or refused_for_now or locked:
         return Verdict(True)
     return refused(failure)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
 from collections.abc import Generator
@@ -12,6 +11,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+
+from .ports import free_port
 
 USER = "sesame"
 PASSWORD = "opensaysme"  # noqa: S105
@@ -35,9 +36,7 @@ class Server:
         self.folder = folder
         self.packages = Path(found.origin).parents[1]
         self.user: str | None = None
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port: int = free.getsockname()[1]
+        self.port = free_port()
         self.address = f"{USER}:{PASSWORD}@127.0.0.1:{self.port}/postgres"
         self.url = f"postgresql+psycopg://{self.address}"
 
