@@ -4,12 +4,13 @@ What asyncpg raises when it cannot connect are mostly Python's own `ConnectionRe
 `TimeoutError`, which may pass, too.
 
 asyncpg commits each statement that stands outside of `connection.transaction()` by itself. So a
-connection that is lost in the middle of an operation leaves two cases, and asyncpg tells them apart:
+connection that is lost in the middle of an operation leaves two cases, and asyncpg tells them
+apart:
 
 - Inside a transaction, leaving it finds the connection closed, which is an `InterfaceError`. It was
   rolled back, and may pass.
-- Outside of one, and in a COMMIT, it is a `ConnectionDoesNotExistError`. The statement may have been
-  carried out, so it does not pass. Read inside a transaction, or say `on=...`, to try again.
+- Outside of one, and in a COMMIT, it is a `ConnectionDoesNotExistError`. The statement may have
+  been carried out, so it does not pass. Read inside a transaction, or say `on=...`, to try again.
 """
 
 from __future__ import annotations

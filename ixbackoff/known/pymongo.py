@@ -1,22 +1,22 @@
 """Failures of PyMongo: judged by its labels, and by whether something was being written.
 
-PyMongo itself tries reads and writes once more, the write with the same transaction number, so that a
-server does not carry it out twice. Another try from outside has another number: after a write whose
-answer was lost, it may write twice. So a lost connection passes when something was read or while it was
-being made, and not after a write, though PyMongo labels that `RetryableWriteError`. The traceback tells
-a read from a write. What the server answers tells that nothing was written:
+PyMongo itself tries reads and writes once more, the write with the same transaction number, so that
+a server does not carry it out twice. Another try from outside has another number: after a write
+whose answer was lost, it may write twice. So a lost connection passes when something was read or
+while it was being made, and not after a write, though PyMongo labels that `RetryableWriteError`.
+The traceback tells a read from a write. What the server answers tells that nothing was written:
 
 - `TransientTransactionError`: the transaction was rolled back. Try the whole of it again.
 - `RetryableWriteError` from the server: it stopped a write for a reason that passes. Not in a
-  `WriteConcernError`, where it has been written, nor in a bulk write, a part of which may be written
-  unless it is labelled `NoWritesPerformed`.
+  `WriteConcernError`, where it has been written, nor in a bulk write, a part of which may be
+  written unless it is labelled `NoWritesPerformed`.
 - `SystemOverloadedError` with `RetryableError`: the server did not take it on.
 - "Not primary", or a node that is recovering: another one takes over.
 
-A commit without an answer (`UnknownTransactionCommitResult`) may have been carried out. A server that was
-not found in time, or a pool that was full, was sent nothing, and passes, unless its host is not known or
-its certificate does not verify. Sources: MongoDB's specifications of retryable reads, retryable writes
-and transactions, and `pymongo.errors`.
+A commit without an answer (`UnknownTransactionCommitResult`) may have been carried out. A server
+that was not found in time, or a pool that was full, was sent nothing, and passes, unless its host
+is not known or its certificate does not verify. Sources: MongoDB's specifications of retryable
+reads, retryable writes and transactions, and `pymongo.errors`.
 """
 
 from __future__ import annotations

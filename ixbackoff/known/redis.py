@@ -3,13 +3,13 @@
 redis-py by itself tries every command again after its `ConnectionError` and `TimeoutError` (see
 `redis.retry.Retry`; 10 times in its default), also when the command had been sent, so they may pass
 here. A command that must not be carried out twice, such as INCR, needs `retry=None` in the client
-*and* `on=...` here. Wrong passwords, which are `ConnectionError`s there, do not pass, nor does a host
-that is not known or a certificate that does not verify.
+*and* `on=...` here. Wrong passwords, which are `ConnectionError`s there, do not pass, nor does a
+host that is not known or a certificate that does not verify.
 
-Of the errors that a server answers, those pass that say it refused for now: it loads its data, runs a
-script, lost its master, its cluster or its replicas, moves keys, or has just become a replica. A
-transaction whose watched keys were changed (`WatchError`) was not carried out, and a lock that was not
-to be had in time (`LockError`) was not taken.
+Of the errors that a server answers, those pass that say it refused for now: it loads its data, runs
+a script, lost its master, its cluster or its replicas, moves keys, or has just become a replica. A
+transaction whose watched keys were changed (`WatchError`) was not carried out, and a lock that was
+not to be had in time (`LockError`) was not taken.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """Failures of SQLAlchemy: those of the driver below it, a full pool, and a lost connection.
 
-A `DBAPIError` has the driver's failure as its `orig`, and is judged as that one is. SQLAlchemy's own
-verdict that the connection was lost (`connection_invalidated`, from the dialect's `is_disconnect`)
-holds for every driver. Its transaction was rolled back, so it may pass, but for one whose COMMIT had
-no answer: that transaction may have been carried out. The traceback tells whether it was in one. With
-the isolation level AUTOCOMMIT nothing is rolled back, and a failure does not tell: say `on=...`.
+A `DBAPIError` has the driver's failure as its `orig`, and is judged as that one is. SQLAlchemy's
+own verdict that the connection was lost (`connection_invalidated`, from the dialect's
+`is_disconnect`) holds for every driver. Its transaction was rolled back, so it may pass, but for
+one whose COMMIT had no answer: that transaction may have been carried out. The traceback tells
+whether it was in one. With the isolation level AUTOCOMMIT nothing is rolled back, and a failure
+does not tell: say `on=...`.
 
 No connection in the pool within its `timeout` may pass: nothing was sent.
 """

@@ -1,8 +1,8 @@
 """Failures of `sqlite3`: only a database or a table that somebody else has locked may pass.
 
 SQLite says so with the result codes `SQLITE_BUSY` and `SQLITE_LOCKED` and their extended ones, such
-as `SQLITE_BUSY_SNAPSHOT`. The transaction has not been carried out: a COMMIT that finds the database
-locked leaves it open. See "Result and Error Codes" in SQLite's documentation.
+as `SQLITE_BUSY_SNAPSHOT`. The transaction has not been carried out: a COMMIT that finds the
+database locked leaves it open. See "Result and Error Codes" in SQLite's documentation.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from traceback import walk_tb
 
 
 def through(failure: BaseException, module: str, *functions: str) -> bool:
-    """Return whether a failure came through one of these functions of a module, or any of them.
+    """Return whether a failure came through one of these functions of a module, or any of its.
 
     `module` is the name of a module or of a package with all that it holds. A failure that was
     never raised came through none.
@@ -20,7 +20,7 @@ def through(failure: BaseException, module: str, *functions: str) -> bool:
     """
     for frame, _ in walk_tb(failure.__traceback__):
         name = str(frame.f_globals.get("__name__", ""))
-        if f"{name}.".startswith(f"{module}."):
-            if not functions or frame.f_code.co_name in functions:
-                return True
+        inside = f"{name}.".startswith(f"{module}.")
+        if inside and (not functions or frame.f_code.co_name in functions):
+            return True
     return False

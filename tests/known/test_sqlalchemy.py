@@ -11,7 +11,7 @@ from pkgutil import walk_packages
 
 import pytest
 import sqlalchemy
-from sqlalchemy import Connection, Engine, bindparam, create_engine, select, text
+from sqlalchemy import Connection, Engine, bindparam, create_engine, select
 from sqlalchemy.exc import DBAPIError, IntegrityError, StatementError
 from sqlalchemy.exc import TimeoutError as PoolIsFull
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
@@ -61,14 +61,14 @@ def alone() -> AbstractContextManager[Callable[[], None]]:
 
 def with_psycopg(url: str, first: list[str], around: Around, last: str) -> Tried:
     """Try a transaction in which something happens before the last statement."""
+    target = url.replace("postgresql:", "postgresql+psycopg:")
 
     def work() -> None:
-        with around() as before:
-            with begun(url.replace("postgresql:", "postgresql+psycopg:")) as connection:
-                for statement in first:
-                    connection.exec_driver_sql(statement)
-                before()
-                connection.exec_driver_sql(last)
+        with around() as before, begun(target) as connection:
+            for statement in first:
+                connection.exec_driver_sql(statement)
+            before()
+            connection.exec_driver_sql(last)
 
     return tried(work)
 
