@@ -13,6 +13,8 @@ from hypothesis import HealthCheck, settings
 from ixbackoff import time_limit
 from ixbackoff._limits.nesting import RUNNING
 
+from .support.postgresql import postgresql as postgresql
+
 settings.register_profile(
     "same",
     derandomize=True,

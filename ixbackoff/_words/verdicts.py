@@ -30,6 +30,7 @@ Judge: TypeAlias = Callable[[Any], Verdict]
 
 LIBRARIES: dict[str, str] = {
     "aiohttp": "aiohttp",
+    "asyncpg": "asyncpg",
     "boto3": "botocore",
     "botocore": "botocore",
     "ftplib": "ftplib",
@@ -42,10 +43,15 @@ LIBRARIES: dict[str, str] = {
     "httpx": "httpx",
     "httpx2": "httpx",
     "obstore": "obstore",
+    "psycopg": "psycopg",
+    "pymongo": "pymongo",
+    "redis": "redis",
     "requests": "requests",
     "s3transfer": "botocore",
     "smtplib": "smtplib",
     "socket": "sockets",
+    "sqlalchemy": "sqlalchemy",
+    "sqlite3": "sqlite3",
     "ssl": "sockets",
     "urllib": "urllib",
     "urllib3": "urllib3",

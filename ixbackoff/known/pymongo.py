@@ -1,0 +1,93 @@
+"""Failures of PyMongo: judged by its labels, and by whether something was being written.
+
+PyMongo itself tries reads and writes once more, the write with the same transaction number, so that
+a server does not carry it out twice. Another try from outside has another number: after a write
+whose answer was lost, it may write twice. So a lost connection passes when something was read or
+while it was being made, and not after a write, though PyMongo labels that `RetryableWriteError`.
+The traceback tells a read from a write. What the server answers tells that nothing was written:
+
+- `TransientTransactionError`: the transaction was rolled back. Try the whole of it again.
+- `RetryableWriteError` from the server: it stopped a write for a reason that passes. Not in a
+  `WriteConcernError`, where it has been written, nor in a bulk write, a part of which may be
+  written unless it is labelled `NoWritesPerformed`.
+- `SystemOverloadedError` with `RetryableError`: the server did not take it on.
+- "Not primary", or a node that is recovering: another one takes over.
+
+A commit without an answer (`UnknownTransactionCommitResult`) may have been carried out. A server
+that was not found in time, or a pool that was full, was sent nothing, and passes, unless its host
+is not known or its certificate does not verify. Sources: MongoDB's specifications of retryable
+reads, retryable writes and transactions, and `pymongo.errors`.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+from typing import Any
+
+from .._words.verdicts import Verdict
+from .kinds import bases, refused
+from .reaching import wrongly_addressed
+from .tracebacks import through
+
+NOTHING_SENT = {"ServerSelectionTimeoutError", "WaitQueueTimeoutError"}
+PARTLY_WRITTEN = {"WriteConcernError", "BulkWriteError", "ClientBulkWriteException"}
+CODES = {6, 7, 89, 91, 134, 189, 262, 9001, 10058, 10107, 11600, 11602, 13435, 13436}
+"""The codes after which the specification of retryable reads has a read tried again."""
+
+MISADDRESSED = re.compile(rf"CERTIFICATE_VERIFY_FAILED|\[Errno {int(socket.EAI_NONAME)}\]")
+OWN_COMMANDS = ("pymongo.synchronous.database", "pymongo.asynchronous.database")
+LOST_IN_WRITING = " in a write, which may have been carried out"
+
+
+def judge(failure: Any) -> Verdict:
+    """Judge a failure of PyMongo by its labels, its kind and its code."""
+    labelled = getattr(failure, "has_error_label", None)
+    kinds = bases(failure)
+    if labelled is None:
+        return refused(failure)
+    if labelled("UnknownTransactionCommitResult"):
+        return refused(failure, " in a commit, which may have been carried out")
+    overloaded = labelled("SystemOverloadedError") and labelled("RetryableError")
+    if overloaded or labelled("TransientTransactionError"):
+        return Verdict(True)
+    if "ConnectionFailure" in kinds:
+        return judge_connection(failure, kinds)
+    return judge_answer(failure, kinds)
+
+
+def judge_connection(failure: Any, kinds: set[str]) -> Verdict:
+    """Judge a server that was not found, or left without an answer."""
+    wrong = wrongly_addressed(failure)
+    if wrong:
+        return refused(failure, wrong)
+    if kinds & NOTHING_SENT:
+        if MISADDRESSED.search(str(failure)):
+            return refused(failure, ": its host is not known or its certificate does not verify")
+        return Verdict(True)
+    if "NotPrimaryError" in kinds or is_reading(failure) or is_connecting(failure):
+        return Verdict(True)
+    return refused(failure, LOST_IN_WRITING)
+
+
+def judge_answer(failure: Any, kinds: set[str]) -> Verdict:
+    """Judge an error that a server answered."""
+    code = getattr(failure, "code", None)
+    if failure.has_error_label("RetryableWriteError"):
+        if not kinds & PARTLY_WRITTEN or failure.has_error_label("NoWritesPerformed"):
+            return Verdict(True)
+        return refused(failure, LOST_IN_WRITING)
+    if code in CODES and not kinds & PARTLY_WRITTEN and is_reading(failure):
+        return Verdict(True)
+    return refused(failure, f" (code {code})") if code is not None else refused(failure)
+
+
+def is_reading(failure: Exception) -> bool:
+    """Return whether a failure came from a read; a command of one's own may be anything."""
+    is_command = any(through(failure, module, "command") for module in OWN_COMMANDS)
+    return through(failure, "pymongo", "_read") and not is_command
+
+
+def is_connecting(failure: Exception) -> bool:
+    """Return whether a failure came while a connection was made, before anything was sent."""
+    return through(failure, "pymongo", "connect", "_connect", "_hello", "authenticate")

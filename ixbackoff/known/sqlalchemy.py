@@ -1,0 +1,52 @@
+"""Failures of SQLAlchemy: those of the driver below it, a full pool, and a lost connection.
+
+A `DBAPIError` has the driver's failure as its `orig`, and is judged as that one is. SQLAlchemy's
+own verdict that the connection was lost (`connection_invalidated`, from the dialect's
+`is_disconnect`) holds for every driver. Its transaction was rolled back, so it may pass, but for
+one whose COMMIT had no answer: that transaction may have been carried out. The traceback tells
+whether it was in one. With the isolation level AUTOCOMMIT nothing is rolled back, and a failure
+does not tell: say `on=...`.
+
+No connection in the pool within its `timeout` may pass: nothing was sent.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy.exc import (
+    DBAPIError,
+    DisconnectionError,
+    SQLAlchemyError,
+    StatementError,
+    TimeoutError,  # noqa: A004
+)
+
+from .._words.verdicts import Verdict, verdict
+from .kinds import called, refused
+from .tracebacks import through
+
+COMMITS = ("_commit_impl", "_commit_twophase_impl")
+
+
+def judge(failure: Any) -> Verdict:
+    """Judge a failure of SQLAlchemy, or one of a driver that it adapts to asyncio."""
+    if isinstance(failure, TimeoutError | DisconnectionError):
+        return Verdict(True)
+    if isinstance(failure, DBAPIError) and failure.connection_invalidated:
+        if through(failure, "sqlalchemy.engine", *COMMITS):
+            return refused(failure, " in a COMMIT, which may have been carried out")
+        return Verdict(True)
+    if isinstance(failure, StatementError):
+        return as_the_driver(failure, failure.orig)
+    if isinstance(failure, SQLAlchemyError):
+        return refused(failure)
+    return as_the_driver(failure, failure.__cause__ or getattr(failure, "orig", None))
+
+
+def as_the_driver(failure: Exception, below: BaseException | None) -> Verdict:
+    """Judge a failure as the one of the driver that it stands for."""
+    if not isinstance(below, Exception):
+        return refused(failure)
+    found = verdict(below)
+    return found if found.passes else Verdict(False, why=f"{called(failure)}: {found.why}")

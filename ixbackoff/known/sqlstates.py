@@ -1,0 +1,37 @@
+"""SQLSTATE, the five characters by which PostgreSQL says why a statement failed.
+
+From "PostgreSQL Error Codes", appendix A of its documentation. What may pass: a connection that
+could not be made or was lost (class 08), a transaction that was rolled back because of others
+(40000, 40001 and 40P01), resources that have run out, such as connections (class 53), a lock that
+was not to be had (55P03), and a server that stops, starts or has crashed (57P01 to 57P03, 57P05).
+
+Not in these classes: 08007 and 40003, since they mean that the transaction may have been carried
+out; 40002, since a constraint stays broken; and 57P04, since the database was dropped.
+"""
+
+from __future__ import annotations
+
+PASSING_CLASSES = ("08", "53")
+PASSING = ("40000", "40001", "40P01", "55P03", "57P01", "57P02", "57P03", "57P05")
+UNRESOLVED = ("08007", "40003")
+LOST = ("57P01", "57P02")
+
+
+def may_pass(sqlstate: str) -> bool:
+    """Return whether what this SQLSTATE stands for may pass by itself.
+
+    >>> may_pass("40P01"), may_pass("53300"), may_pass("42601"), may_pass("28P01")
+    (True, True, False, False)
+    """
+    if sqlstate in UNRESOLVED:
+        return False
+    return sqlstate in PASSING or sqlstate[:2] in PASSING_CLASSES
+
+
+def is_lost(sqlstate: str) -> bool:
+    """Return whether the connection was lost, so that it is not known what was carried out.
+
+    >>> is_lost("08006"), is_lost("57P01"), is_lost("40001")
+    (True, True, False)
+    """
+    return sqlstate in LOST or sqlstate[:2] == "08"
