@@ -8,10 +8,12 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, Generic, Never, ParamSpec, TypeVar, final
 
 from .._limits.budgets import Budget
+from .._limits.stopping import checked_stop, stoppable
 from .._meaning.descents import After, begins, descents, kinds_and_predicate
 from .._meaning.semantics import unroll
 from .._running.loops import check_run
 from .._words.calls import Call, CallAsync, call, call_async
+from .._words.checks import in_seconds
 from .._words.commands import Interpreter, Stream, is_coroutine_function
 from .._words.failures import On
 from .._words.nat import Nat, Rung, Z, name_of, position
@@ -23,7 +25,11 @@ from ..schedules.kinds import Schedule, powers_of_two
 from .answering import PLAIN, interpreter, interpreter_async
 from .blocks import Block, Tries, TriesAsync, Try
 from .callers import caller
-from .functions import check_function
+from .functions import check_function, check_sync
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+    from threading import Event
 
 P = ParamSpec("P")
 A = TypeVar("A")
@@ -48,6 +54,7 @@ class Backoff(Generic[I]):
         "_top",
         "budget",
         "schedule",
+        "stop",
         "within",
     )
     _rung: Rung[I]
@@ -58,6 +65,7 @@ class Backoff(Generic[I]):
     schedule: Schedule
     within: float | None
     budget: Budget | None
+    stop: Event | None
 
     def __init__(self, _sealed: Never) -> None:
         raise TypeError("Make it with backoff(...).")
@@ -143,10 +151,11 @@ class Backoff(Generic[I]):
 
     def __aiter__(self) -> AsyncIterator[Try]:
         """Try a block in a coroutine: `async for one_try in backoff(N3): with one_try: ...`."""
+        check_sync("`async for`", self.stop)
         return TriesAsync(*self._block(), interpreter_async()._handlers)
 
     def __repr__(self) -> str:
-        given = {"on": self._on, **self._how()}
+        given = {"on": self._on, **self._how(), "stop": self.stop}
         said = [f"{name}={value!r}" for name, value in given.items() if value is not DEFAULTS[name]]
         return f"backoff({', '.join([name_of(self._top), *said])})"
 
@@ -162,7 +171,8 @@ class Backoff(Generic[I]):
 
     def _block(self) -> tuple[Program[I, Z, None, Block | Delay], Stream]:
         program = at(self._rung).retry(Block(), self._on)
-        return program, unroll(program, **self._how())
+        stream = unroll(program, **self._how())
+        return program, stream if self.stop is None else stoppable(stream, self.stop)
 
     def _program(self, effect: CommandOrAttempt[E, A]) -> Program[I, Z, A, E | Delay]:
         return at(self._rung).retry(effect, self._on)
@@ -173,8 +183,9 @@ def backoff(
     *,
     on: On = may_pass,
     schedule: Schedule = powers_of_two,
-    within: float | None = None,
+    within: float | timedelta | None = None,
     budget: Budget | None = None,
+    stop: Event | None = None,
 ) -> Backoff[I]:
     """Try plain functions and blocks of code again while they fail, at most `rung` times.
 
@@ -195,23 +206,28 @@ def backoff(
         on: the failures that are worth another try: an exception class, a tuple of them, or a
             predicate.
         schedule: the seconds of the waits.
-        within: the seconds that a call may take in all, tries and waits.
+        within: the seconds that a call may take in all, tries and waits, or a `timedelta`. With 0
+            or less each call raises `DeadlineExceeded`, and nothing is called.
         budget: the retry budget that pays for further tries; it can be shared.
+        stop: a `threading.Event` that ends the waits of plain functions and `for` blocks at once,
+            with the last failure; for the handler of SIGTERM. Once it is set, further calls raise
+            `Stopped`. Cancel the task of a coroutine function instead.
 
     Raises:
         TypeError: `rung` is not a rung, `on` does not choose exceptions, `schedule` is not a
-            schedule, or `budget` is not a budget.
-        ValueError: `within` is not above 0, or not finite; or the schedule draws no random numbers
-            and gives an unusable number of seconds.
+            schedule, `budget` is not a budget, or `stop` is not a `threading.Event`.
+        ValueError: `within` is not a finite number or a `timedelta`; or the schedule draws no
+            random numbers and gives an unusable number of seconds.
     """
     made: Backoff[I] = object.__new__(UNTYPED)
     made._rung = rung
     made._top = _position(rung)
     made._on = on
     made.schedule = schedule
-    made.within = within
+    made.within = in_seconds(within)
     made.budget = budget
-    made._generic = within is not None or budget is not None
+    made.stop = checked_stop(stop)
+    made._generic = any(one is not None for one in (within, budget, stop))
     check_run(at(rung).give_up(), PLAIN, Interpreter, schedule, within, budget)
     begin = begins(schedule, made._top)
     made._descent = descents(made._top, *kinds_and_predicate(on), begin)
@@ -231,4 +247,5 @@ DEFAULTS = {
     "schedule": powers_of_two,
     "within": None,
     "budget": None,
+    "stop": None,
 }

@@ -26,6 +26,19 @@ def check_function(function: Any) -> None:
         )
 
 
+def check_sync(name: str, stop: object) -> None:
+    """Check that nothing awaited has a `stop`.
+
+    Raises:
+        Misuse: it has.
+    """
+    if stop is not None:
+        raise Misuse(
+            f"backoff on {name}: stop= is for what blocks a thread; cancel the task of what is "
+            "awaited instead."
+        )
+
+
 def no_coroutine_function(function: Any, coroutine: Any) -> Misuse:
     """Make the error for a function that returns a coroutine without being an `async def`."""
     coroutine.close()

@@ -21,6 +21,10 @@ After: TypeAlias = Callable[[Any], float | None]
 """Asked after each failure of a run: the seconds to wait before the next try, or `None`: no try."""
 
 
+ONCE: list[object] = []
+"""Not empty while every ladder in the process tries once: what a test has switched on."""
+
+
 def descents(
     rungs: int,
     kinds: Kinds,
@@ -33,7 +37,8 @@ def descents(
     """A retry: while a rung is left and the failure is chosen, wait and go down.
 
     No wait is shorter than the one before it, nor than the service asked for. A ladder without end
-    has the waits of the deepest one, and then the last of them again and again.
+    has the waits of the deepest one, and then the last of them again and again. What fails first
+    while `ONCE` is switched on is not tried again; a wait without a failure is waited.
 
     >>> from ixbackoff import Exponential, NotReady, Throttled
     >>> after = descents(3, (NotReady, Throttled), bool, Exponential().begin)()
@@ -55,10 +60,13 @@ def descents(
 
     def run() -> After:
         k, shortest, waits = first, floor, None
+        end = first if ONCE else last
 
         def after(failure: Any) -> float | None:
             nonlocal k, shortest, waits
-            if k == last or not (isinstance(failure, kinds) or chosen(failure)):
+            if (k == end and failure is not None) or not (
+                isinstance(failure, kinds) or chosen(failure)
+            ):
                 return None
             if waits is None:
                 waits = begin()

@@ -7,13 +7,13 @@ program that is well and one for a program that has failed.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .._limits.budgets import Budget, budgeted
 from .._limits.deadlines import Expired, Limit, checked_seconds, time_limit
 from .._limits.nesting import check_begun
 from .._words.commands import Command, Handlers, Misuse, Stream
-from .._words.failures import Predicate
+from .._words.failures import DeadlineExceeded, Predicate
 from .._words.nat import ENDLESS
 from .._words.vocabulary import CLOCK, Delay
 from ..schedules.kinds import Schedule, check_schedule, powers_of_two
@@ -44,6 +44,9 @@ from .steps import (
     fresh,
 )
 
+if TYPE_CHECKING:
+    from datetime import timedelta
+
 Place: TypeAlias = Run | InAttempt
 """Where a chain runs: on a ladder, or inside an attempt."""
 
@@ -57,7 +60,7 @@ def unroll(
     program: Chain,
     schedule: Schedule = powers_of_two,
     *,
-    within: float | None = None,
+    within: float | timedelta | None = None,
     budget: Budget | None = None,
 ) -> Stream:
     """Every command of a program, in order, `Delay`s included; it is sent every answer.
@@ -74,7 +77,8 @@ def unroll(
     Args:
         program: the program, or an attempt.
         schedule: the seconds of its waits.
-        within: the seconds that it has in all; it then asks for the time, with `Now`.
+        within: the seconds that it has in all, or a timedelta; it then asks for the time, with
+            `Now`. With 0 or less it fails before it asks for anything.
         budget: its further tries are taken from it.
     """
     check_schedule(schedule)
@@ -88,7 +92,7 @@ def unrolled(
     handlers: Handlers = NO_HANDLERS,
     *,
     chance: Chance | None = None,
-    within: float | None = None,
+    within: float | timedelta | None = None,
     budget: Budget | None = None,
 ) -> Stream:
     """`unroll`, where commands that `handlers` have are answered in place.
@@ -97,7 +101,7 @@ def unrolled(
     """
     run = Run(program, timing, chance)
     task = chained(program, run if run.ladder else run.inside)
-    seconds = None if within is None else checked_seconds("within", within)
+    seconds = checked_seconds("within", within)
     if seconds is not None:
         task = limited(task, seconds, run)
     stream = driven(task, run, handlers, chained)
@@ -369,13 +373,19 @@ def ending(task: Task, run: Run, step: Bind | OrBind) -> Task:
 
 def waited(rung: int, run: Run, failure: Exception | None, value: Any) -> Task:
     """Wait on a rung, and be what it was: well with a value, or failed."""
+    wait: Delay | None = None
     try:
-        yield from paused(run, run.begin_wait(rung, run.descent(rung), failure))
+        wait = run.begin_wait(rung, run.descent(rung), failure)
+        if wait is None:  # every ladder tries once, so nothing may try again
+            run.not_waited = failure
+        else:
+            yield from paused(run, wait)
+            wait = None
         if failure is not None:
             raise failure
         return value
     finally:
-        failure = None
+        failure = wait = None
 
 
 def paused(run: Run, wait: Delay | None) -> Task:
@@ -453,10 +463,12 @@ def limited(task: Task, seconds: float, place: Place) -> Task:
     a handler that has less time itself, it has that.
 
     Raises:
-        DeadlineExceeded: its time was over, whatever it made of that.
+        DeadlineExceeded: its time was over, whatever it made of that, or there was none.
     """
     given = time_limit()
     seconds = seconds if given is None else min(seconds, given)
+    if seconds <= 0:
+        raise DeadlineExceeded(f"not done within {seconds:g} s: there was no time to begin")
     limit = Limit((yield CLOCK), seconds, whole=place.__class__ is Run)
     place.limits.append(limit)
     outcome: BaseException | None = None

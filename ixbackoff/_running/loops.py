@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from types import CoroutineType, UnionType
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .._limits.budgets import Budget
 from .._limits.deadlines import checked_seconds, time_limit
 from .._limits.nesting import Mark, begin, begins
+from .._limits.stopping import checked_stop, stoppable
 from .._meaning.chains import Ladder
 from .._meaning.semantics import unrolled
 from .._words.commands import (
@@ -30,6 +31,10 @@ from ..schedules.kinds import Schedule, check_schedule
 from .eventloops import shielded, with_timeout
 from .together import in_tasks, in_threads
 
+if TYPE_CHECKING:
+    from datetime import timedelta
+    from threading import Event
+
 AnyInterpreter: TypeAlias = Interpreter[Any] | AsyncInterpreter[Any]
 
 
@@ -37,13 +42,17 @@ def run(
     program: Ladder,
     interpreter: Interpreter[Any],
     schedule: Schedule,
-    within: float | None = None,
+    within: float | timedelta | None = None,
     budget: Budget | None = None,
+    stop: Event | None = None,
 ) -> Any:
     """Run a program: return its value, or raise its last failure."""
     check_run(program, interpreter, Interpreter, schedule, within, budget)
     in_place, handlers = interpreter._in_place, interpreter._handlers
     stream = unrolled(program, schedule, in_place, within=within, budget=budget)
+    stop = checked_stop(stop)
+    if stop is not None:
+        stream = stoppable(stream, stop)
     return answered(stream, handlers) if program.waits is False else alone(stream, handlers)
 
 
@@ -51,7 +60,7 @@ async def run_async(
     program: Ladder,
     interpreter: AnyInterpreter,
     schedule: Schedule,
-    within: float | None = None,
+    within: float | timedelta | None = None,
     budget: Budget | None = None,
 ) -> Any:
     """As `run`, but handlers may be awaited."""
@@ -99,14 +108,14 @@ def check_run(
     interpreter: AnyInterpreter,
     kinds: type | UnionType,
     schedule: Schedule,
-    within: float | None,
+    within: float | timedelta | None,
     budget: Budget | None,
 ) -> None:
     """Check a run's arguments before anything is done.
 
     Raises:
         Misuse: the program is open, an argument has the wrong type, or a handler is missing.
-        ValueError: `within` is not a finite number above 0.
+        ValueError: `within` is not a finite number or a timedelta.
     """
     if program.end:
         raise Misuse(

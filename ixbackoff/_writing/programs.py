@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Generic, Never, final, overload
+from typing import TYPE_CHECKING, Any, Generic, Never, final, overload
 
 from typing_extensions import TypeVar
 
@@ -19,6 +19,10 @@ from .._words.vocabulary import Delay, Standard
 from ..schedules.kinds import Schedule, powers_of_two
 from .attempts import CommandOrAttempt
 from .unanswered import name_all
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+    from threading import Event
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -315,8 +319,9 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         interpreter: Interpreter[E],
         *,
         schedule: Schedule = powers_of_two,
-        within: float | None = None,
+        within: float | timedelta | None = None,
         budget: Budget | None = None,
+        stop: Event | None = None,
     ) -> A: ...
 
     @overload
@@ -325,8 +330,9 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         interpreter: object,
         *,
         schedule: Schedule = powers_of_two,
-        within: float | None = None,
+        within: float | timedelta | None = None,
         budget: Budget | None = None,
+        stop: Event | None = None,
         it_is_open_end_it_with_give_up_or_retry: Never,
     ) -> Program[I, Any, Any, Any]: ...
 
@@ -336,8 +342,9 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         interpreter: Interpreter[Any],
         *,
         schedule: Schedule = powers_of_two,
-        within: float | None = None,
+        within: float | timedelta | None = None,
         budget: Budget | None = None,
+        stop: Event | None = None,
     ) -> Any:
         """Run the program and return its value.
 
@@ -349,20 +356,26 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         32
 
         Args:
-            within: the seconds that it has in all. A wait that would leave no time for another try
-                is not begun: the program gives up at once, with the last failure. `time_limit()`
-                tells handlers what is left; what is running at the deadline is ended.
+            within: the seconds that it has in all, or a `timedelta`. A wait that would leave no
+                time for another try is not begun: the program gives up at once, with the last
+                failure. `time_limit()` tells handlers what is left; what is running at the deadline
+                is ended. With 0 or less nothing is asked.
             budget: the budget that further tries are taken from; when it is empty, the program
                 gives up at once.
+            stop: an event that ends a wait at once, and with it the program; for the handler of
+                SIGTERM. The handler of `Delay` has to be that of `live()`, or its wait is not cut
+                short. What is running goes on to its end.
 
         Raises:
             Misuse: the program is open, that is, it does not end at `N0`; or a command has no
                 handler; or another program with waits is running around this one.
-            ValueError: `within` is not above 0, or not finite.
+            ValueError: `within` is not a finite number or a `timedelta`.
+            DeadlineExceeded: its time was over, or there was none.
+            Stopped: `stop` was set before anything was asked, or in a wait that follows no failure.
             Exception: the last failure itself, with a note of what was tried and waited.
         """
         try:
-            return run(self, interpreter, schedule, within, budget)
+            return run(self, interpreter, schedule, within, budget, stop)
         except Misuse as misuse:
             name_all(misuse, self, interpreter)
             raise
@@ -373,7 +386,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         interpreter: Interpreter[E] | AsyncInterpreter[E],
         *,
         schedule: Schedule = powers_of_two,
-        within: float | None = None,
+        within: float | timedelta | None = None,
         budget: Budget | None = None,
     ) -> A: ...
 
@@ -383,7 +396,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         interpreter: object,
         *,
         schedule: Schedule = powers_of_two,
-        within: float | None = None,
+        within: float | timedelta | None = None,
         budget: Budget | None = None,
         it_is_open_end_it_with_give_up_or_retry: Never,
     ) -> Program[I, Any, Any, Any]: ...
@@ -394,7 +407,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         interpreter: Interpreter[Any] | AsyncInterpreter[Any],
         *,
         schedule: Schedule = powers_of_two,
-        within: float | None = None,
+        within: float | timedelta | None = None,
         budget: Budget | None = None,
     ) -> Any:
         """Run the program as `run` does, with handlers that may be awaited.

@@ -146,6 +146,8 @@ def given_by(answer: Any, command: Command[Any]) -> Any:
     """Return, raise or compute a scripted answer to `command`."""
     if _is_exception(answer):
         try:
+            if isinstance(answer, BaseException):  # or each time would add to its traceback
+                raise answer.with_traceback(None)
             raise answer
         finally:
             del answer  # an exception must not be kept alive by a frame in its own traceback
