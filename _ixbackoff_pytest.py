@@ -33,7 +33,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Run a test with the waits that it may have. Fail it if it waits, or leaves answers unasked."""
+    """Run a test with the waits that it may have. Fail it, if it waits or leaves answers over."""
     policy = "allow" if item.get_closest_marker(MARK) else item.config.getini(OPTION)
     if policy == "allow":
         result = yield
