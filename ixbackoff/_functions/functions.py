@@ -13,7 +13,7 @@ def check_function(function: Any) -> None:
     Raises:
         TypeError: it is not a function, or it is a generator function.
     """
-    name = getattr(function, "__name__", repr(function))
+    name = name_of(function)
     kind = type(function).__name__
     if kind in ("staticmethod", "classmethod", "property"):
         raise TypeError(f"backoff on a {kind}: write it below @{kind}.")
@@ -24,6 +24,11 @@ def check_function(function: Any) -> None:
             f"backoff on {name}: it is a generator function, and after a failure it would yield "
             "the first items again: put backoff on a function that it calls, or return a list."
         )
+
+
+def name_of(function: Any) -> str:
+    name: str = getattr(function, "__name__", repr(function))
+    return name
 
 
 def check_sync(name: str, stop: object) -> None:
@@ -42,8 +47,7 @@ def check_sync(name: str, stop: object) -> None:
 def no_coroutine_function(function: Any, coroutine: Any) -> Misuse:
     """Make the error for a function that returns a coroutine without being an `async def`."""
     coroutine.close()
-    name = getattr(function, "__name__", repr(function))
     return Misuse(
-        f"backoff on {name}: it is not written with `async def`, but it returned a coroutine, "
+        f"backoff on {name_of(function)}: it is not written with `async def`, but it returned a coroutine, "
         "which would not be tried again: put backoff on the `async def` itself."
     )
