@@ -48,6 +48,6 @@ def no_coroutine_function(function: Any, coroutine: Any) -> Misuse:
     """Make the error for a function that returns a coroutine without being an `async def`."""
     coroutine.close()
     return Misuse(
-        f"backoff on {name_of(function)}: it is not written with `async def`, but it returned a coroutine, "
-        "which would not be tried again: put backoff on the `async def` itself."
+        f"backoff on {name_of(function)}: it is not written with `async def`, but it returned a "
+        "coroutine, which would not be tried again: put backoff on the `async def` itself."
     )

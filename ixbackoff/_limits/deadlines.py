@@ -52,6 +52,12 @@ class Limit:
             self.where, self.refused = where, refused
         return Expired(self)
 
+    def unbegun(self, now: float) -> DeadlineExceeded:
+        """Make the failure of a part that has no time at all."""
+        made = DeadlineExceeded(f"not done within {self.seconds:g} s: there was no time to begin")
+        made.refused = now
+        return made
+
     def exceeded(self, outcome: BaseException | None) -> DeadlineExceeded:
         """Make the failure of a part whose time was over, with the notes of its own failure."""
         made = DeadlineExceeded(f"not done within {self.seconds:g} s{self.where}")

@@ -13,7 +13,7 @@ from .._limits.budgets import Budget, budgeted
 from .._limits.deadlines import Expired, Limit, checked_seconds, time_limit
 from .._limits.nesting import check_begun
 from .._words.commands import Command, Handlers, Misuse, Stream
-from .._words.failures import DeadlineExceeded, Predicate
+from .._words.failures import Predicate
 from .._words.nat import ENDLESS
 from .._words.vocabulary import CLOCK, Delay
 from ..schedules.kinds import Schedule, check_schedule, powers_of_two
@@ -467,9 +467,10 @@ def limited(task: Task, seconds: float, place: Place) -> Task:
     """
     given = time_limit()
     seconds = seconds if given is None else min(seconds, given)
+    now: float = yield CLOCK
+    limit = Limit(now, seconds, whole=place.__class__ is Run)
     if seconds <= 0:
-        raise DeadlineExceeded(f"not done within {seconds:g} s: there was no time to begin")
-    limit = Limit((yield CLOCK), seconds, whole=place.__class__ is Run)
+        raise limit.unbegun(now)
     place.limits.append(limit)
     outcome: BaseException | None = None
     try:

@@ -111,16 +111,19 @@ def sleep(wait: Delay, logger: Logger | None = None) -> None:
         blocking()(seconds)
 
 
-def sleep_until(stop: Event | None, wait: Delay, logger: Logger | None = None) -> None:
+def sleep_until(stop: Event | None, logger: Logger, wait: Delay) -> None:
     """Sleep as `sleep` does; `stop` ends the wait, and with it the program."""
-    if stop is None:
-        sleep(wait, logger)
-        return
-    if not stop.is_set():
-        with ending_waits(stop):
+    try:
+        if stop is None:
             sleep(wait, logger)
-    if stop.is_set():
-        raise stopped(wait)
+            return
+        if not stop.is_set():
+            with ending_waits(stop):
+                sleep(wait, logger)
+        if stop.is_set():
+            raise stopped(wait)
+    finally:  # a wait holds its failure, whose traceback holds this frame
+        del wait
 
 
 async def sleep_async(wait: Delay, logger: Logger | None = None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import random
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Never
 
 from .._limits.stopping import checked_stop
@@ -86,7 +87,7 @@ def live(
     return (
         Download.handled_by(download)
         | Upload.handled_by(lambda command: upload(command, kept, limits))
-        | Delay.handled_by(lambda wait: sleep_until(stop, wait, log))
+        | Delay.handled_by(partial(sleep_until, stop, log))
         | at_once(log)
     )
 
