@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from datetime import timedelta
     from threading import Event
 
+__tracebackhide__ = True
+
 P = ParamSpec("P")
 A = TypeVar("A")
 E = TypeVar("E")

@@ -13,6 +13,8 @@ from .._meaning.chains import Ladder
 from .._running.loops import answered, answered_async
 from .._words.commands import Command, Handlers, Misuse, Stream
 
+__tracebackhide__ = True
+
 
 class Block(Command[None]):
     """A command to run the block of code; the `for` loop around the block answers it."""

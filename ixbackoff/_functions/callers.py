@@ -20,6 +20,8 @@ from .._words.vocabulary import INFO, delay
 from .answering import OTHERS, SWAPPED, interpreter, interpreter_async
 from .functions import check_function, check_sync, name_of, no_coroutine_function
 
+__tracebackhide__ = True
+
 running, run_in, here, others = RUNNING.get, RUNNING.set, HERE, OTHERS.get
 
 

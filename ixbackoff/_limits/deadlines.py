@@ -16,6 +16,8 @@ from .._words.vocabulary import CLOCK, Delay
 if TYPE_CHECKING:
     from datetime import timedelta
 
+__tracebackhide__ = True
+
 NOTE = "ixbackoff:"
 """The prefix of each note that is added to a failure."""
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     Stops = tuple[Event, ...]
 
+__tracebackhide__ = True
+
 STOPS: ContextVar[Stops] = ContextVar("ixbackoff_stops", default=())
 """The events that end the present wait, for what sleeps."""
 

@@ -14,6 +14,8 @@ from .._words.verdicts import SILENT, asked_for, may_pass
 from ..schedules.algebra import steady
 from ..schedules.timings import Chance, Timing, Waits, usable
 
+__tracebackhide__ = True
+
 Kinds: TypeAlias = type[object] | tuple[type[Exception], ...]
 """As `isinstance` takes them; it is faster with a class than with a tuple of one."""
 

@@ -13,6 +13,8 @@ from ..schedules.timings import Chance, Timing, Waits
 from .chains import Chain, Ladder, Position, Step, check_start
 from .descents import ONCE, After, descents, drawn
 
+__tracebackhide__ = True
+
 TRIES = f"{NOTE} attempts made:"
 
 

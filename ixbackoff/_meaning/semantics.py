@@ -47,6 +47,8 @@ from .steps import (
 if TYPE_CHECKING:
     from datetime import timedelta
 
+__tracebackhide__ = True
+
 Place: TypeAlias = Run | InAttempt
 """Where a chain runs: on a ladder, or inside an attempt."""
 

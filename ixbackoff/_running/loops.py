@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from datetime import timedelta
     from threading import Event
 
+__tracebackhide__ = True
+
 AnyInterpreter: TypeAlias = Interpreter[Any] | AsyncInterpreter[Any]
 
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from logging import Logger
     from threading import Event
 
+__tracebackhide__ = True
+
 LONGEST_SLEEP = 1e9  # seconds, 31 years: a server's Retry-After may ask for more than `sleep` takes
 TICK = 0.05  # seconds, between two looks at what may stop a wait of the main thread
 

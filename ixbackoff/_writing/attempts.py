@@ -32,6 +32,8 @@ from .._words.vocabulary import Now, Pick, Together
 if TYPE_CHECKING:
     from datetime import timedelta
 
+__tracebackhide__ = True
+
 P = ParamSpec("P")
 A = TypeVar("A")
 A2 = TypeVar("A2")

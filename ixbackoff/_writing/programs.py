@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from datetime import timedelta
     from threading import Event
 
+__tracebackhide__ = True
+
 A = TypeVar("A")
 B = TypeVar("B")
 E = TypeVar("E")

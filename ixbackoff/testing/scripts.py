@@ -9,6 +9,8 @@ from typing import Any, Generic, TypeVar, overload
 
 from .._words.commands import Command
 
+__tracebackhide__ = True
+
 A = TypeVar("A")
 C = TypeVar("C", bound=Command[Any])
 

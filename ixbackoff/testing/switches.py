@@ -9,6 +9,8 @@ from .._meaning.descents import ONCE
 from .._running.sleeping import SWITCHES
 from .._words.commands import Misuse
 
+__tracebackhide__ = True
+
 
 @final
 class NoWaits:

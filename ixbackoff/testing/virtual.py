@@ -25,6 +25,8 @@ from .._words.vocabulary import CLOCK, Delay, Log, Now, Pick, Throw, Together
 from .concurrency import interleaved
 from .scripts import Taking, Unscripted, given_by
 
+__tracebackhide__ = True
+
 E = TypeVar("E")
 
 Known: TypeAlias = Delay | Log | Throw | Now | Pick

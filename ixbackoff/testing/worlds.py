@@ -9,6 +9,8 @@ from .._functions.answering import OTHERS, Others, in_place_of_the_real_ones
 from .._words.commands import AsyncInterpreter, Interpreter
 from .virtual import Virtual, VirtualAsync
 
+__tracebackhide__ = True
+
 E = TypeVar("E")
 
 

@@ -62,14 +62,15 @@ def test_they_are_the_waits_that_would_be_slept(script: Any, sync: Way, awaited:
 
 
 def test_the_live_interpreters_do_not_wait_either() -> None:
+    runs: list[Callable[[Any], Any]] = [
+        lambda work: work.run(live(), schedule=AN_HOUR),
+        lambda work: asyncio.run(work.run_async(live_async(), schedule=AN_HOUR)),
+        lambda work: trio.run(lambda: work.run_async(live_async(), schedule=AN_HOUR)),
+        lambda work: work.run(live(stop=Event()), schedule=AN_HOUR),
+        lambda work: work.run(live(), schedule=AN_HOUR, stop=Event()),
+    ]
     with no_waits() as waits:
-        for run in (
-            lambda work: work.run(live(), schedule=AN_HOUR),
-            lambda work: asyncio.run(work.run_async(live_async(), schedule=AN_HOUR)),
-            lambda work: trio.run(lambda: work.run_async(live_async(), schedule=AN_HOUR)),
-            lambda work: work.run(live(stop=Event()), schedule=AN_HOUR),
-            lambda work: work.run(live(), schedule=AN_HOUR, stop=Event()),
-        ):
+        for run in runs:
             work: Any = at(N1).retry(call(int, "four"), on=ValueError)
             with pytest.raises(ValueError, match="invalid literal"):
                 run(work)

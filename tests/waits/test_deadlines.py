@@ -422,7 +422,7 @@ def test_a_limit_in_an_attempt_with_no_time_left_is_resumed_where_it_stands() ->
 @given(st.timedeltas(timedelta(microseconds=1), timedelta(days=1000)))
 def test_a_timedelta_is_its_seconds(length: timedelta) -> None:
     limits: list[float | None] = []
-    world = Virtual(Ask.handled_by(lambda _: limits.append(time_limit())))  # type: ignore[arg-type, return-value, func-returns-value]
+    world = Virtual(Ask.handled_by(lambda _: limits.append(time_limit())))  # type: ignore[arg-type, return-value]
     at(N1).do(work).give_up().run(world.interpreter, within=length)
     at(N0).do(do(work).limit(length)).run(world.interpreter)
     assert limits == [length.total_seconds()] * 2
