@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from math import isfinite
+from types import NoneType
 from typing import Any, TypeAlias
 
 from .._words.commands import Misuse
@@ -67,7 +68,7 @@ def descents(
         def after(failure: Any) -> float | None:
             nonlocal k, shortest, waits, plain
             kind = failure.__class__
-            if (k == end and failure is not None) or not (
+            if (k == end and kind is not NoneType) or not (
                 kind is plain or isinstance(failure, kinds) or chosen(failure)
             ):
                 return None

@@ -36,8 +36,9 @@ def compared(left: object, right: object) -> list[str] | None:
 
 
 def is_trace(given: Any) -> bool:
+    kind: type = given.__class__
     kinds = (Command, Performed, Waited)
-    return isinstance(given, list | tuple) and all(isinstance(one, kinds) for one in given)
+    return issubclass(kind, list | tuple) and all(isinstance(one, kinds) for one in given)
 
 
 def lines_of(trace: Any) -> list[str]:

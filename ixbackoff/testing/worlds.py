@@ -49,8 +49,8 @@ class Worlds:
         Raises:
             Misuse: `scripts` is not an interpreter.
         """
-        is_async = isinstance(scripts, AsyncInterpreter)
-        world = VirtualAsync[Any](scripts) if is_async else Virtual[Any](scripts)
+        kind: Any = VirtualAsync if isinstance(scripts, AsyncInterpreter) else Virtual
+        world: Virtual[Any] | VirtualAsync[Any] = kind(scripts)
         others = in_place_of_the_real_ones(world.interpreter)
         self.made.append(world)
         self._others.append(others)
