@@ -228,7 +228,7 @@ def backoff(
     made.schedule = schedule
     made.within = in_seconds(within)
     made.budget = budget
-    made.stop = checked_stop(stop)
+    made.stop = None if stop is None else checked_stop(stop)
     made._generic = any(one is not None for one in (within, budget, stop))
     check_run(at(rung).give_up(), PLAIN, Interpreter, schedule, within, budget)
     begin = begins(schedule, made._top)

@@ -24,7 +24,7 @@ STOPS: ContextVar[Stops] = ContextVar("ixbackoff_stops", default=())
 """The events that end the present wait, for what sleeps."""
 
 
-def checked_stop(stop: Event | None) -> Event | None:
+def checked_stop(stop: Event) -> Event:
     """Return `stop`, if it is an event of threading.
 
     Raises:
@@ -32,7 +32,7 @@ def checked_stop(stop: Event | None) -> Event | None:
     """
     given: object = stop
     threading = sys.modules.get("threading")  # whoever has an event has imported it
-    if given is None or (threading is not None and isinstance(given, threading.Event)):
+    if threading is not None and isinstance(given, threading.Event):
         return stop
     raise Misuse(f"stop={stop!r}: give a threading.Event; a program that is awaited is cancelled.")
 

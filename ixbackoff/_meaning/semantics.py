@@ -103,7 +103,7 @@ def unrolled(
     """
     run = Run(program, timing, chance)
     task = chained(program, run if run.ladder else run.inside)
-    seconds = checked_seconds("within", within)
+    seconds = None if within is None else checked_seconds("within", within)
     if seconds is not None:
         task = limited(task, seconds, run)
     stream = driven(task, run, handlers, chained)

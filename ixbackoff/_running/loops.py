@@ -52,9 +52,8 @@ def run(
     check_run(program, interpreter, Interpreter, schedule, within, budget)
     in_place, handlers = interpreter._in_place, interpreter._handlers
     stream = unrolled(program, schedule, in_place, within=within, budget=budget)
-    stop = checked_stop(stop)
     if stop is not None:
-        stream = stoppable(stream, stop)
+        stream = stoppable(stream, checked_stop(stop))
     return answered(stream, handlers) if program.waits is False else alone(stream, handlers)
 
 

@@ -109,16 +109,15 @@ def sleep(wait: Delay, logger: Logger | None = None) -> None:
     stops = STOPS.get()
     if stops:
         pause_until(stops, seconds)
+    elif SWITCHES:
+        pause(seconds)
     else:
-        blocking()(seconds)
+        time.sleep(seconds)
 
 
-def sleep_until(stop: Event | None, logger: Logger, wait: Delay) -> None:
+def sleep_until(stop: Event, logger: Logger, wait: Delay) -> None:
     """Sleep as `sleep` does; `stop` ends the wait, and with it the program."""
     try:
-        if stop is None:
-            sleep(wait, logger)
-            return
         if not stop.is_set():
             with ending_waits(stop):
                 sleep(wait, logger)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Never
 
 from .._limits.stopping import checked_stop
 from .._running.eventloops import now
-from .._running.sleeping import sleep_async, sleep_until
+from .._running.sleeping import sleep, sleep_async, sleep_until
 from .._words.calls import Call, CallAsync
 from .._words.commands import AsyncInterpreter, Interpreter
 from .._words.vocabulary import Delay, Download, Log, Now, Pick, Standard, Throw, Upload
@@ -76,7 +76,9 @@ def live(
     """
     kept = dict(stores or {})
     log = logger or LOGGER
-    checked_stop(stop)
+    waits: Callable[[Delay], None] = lambda wait: sleep(wait, log)  # noqa: E731
+    if stop is not None:
+        waits = partial(sleep_until, checked_stop(stop), log)
 
     def download(command: Download) -> None:
         deadline = Deadline(limits)
@@ -87,7 +89,7 @@ def live(
     return (
         Download.handled_by(download)
         | Upload.handled_by(lambda command: upload(command, kept, limits))
-        | Delay.handled_by(partial(sleep_until, stop, log))
+        | Delay.handled_by(waits)
         | at_once(log)
     )
 
