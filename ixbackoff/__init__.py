@@ -19,6 +19,7 @@ from ._words.failures import (
     DeadlineExceeded,
     NotReady,
     ServerError,
+    Stopped,
     Throttled,
     Transient,
 )
@@ -115,6 +116,7 @@ __all__ = [
     "Schedule",
     "ServerError",
     "Standard",
+    "Stopped",
     "Succ",
     "Throttled",
     "Throw",

@@ -12,6 +12,9 @@ from hypothesis import HealthCheck, settings
 
 from ixbackoff import time_limit
 from ixbackoff._limits.nesting import RUNNING
+from ixbackoff._limits.stopping import STOPS
+from ixbackoff._meaning.descents import ONCE
+from ixbackoff._running.sleeping import SWITCHES
 
 from .support.postgresql import postgresql as postgresql
 
@@ -54,3 +57,5 @@ def nothing_is_left_in_the_context() -> Iterator[None]:
     yield
     assert time_limit() is None
     assert RUNNING.get()[0] is None
+    assert STOPS.get() == ()
+    assert SWITCHES == ONCE == []

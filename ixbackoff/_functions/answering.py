@@ -6,7 +6,7 @@ import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, NamedTuple
+from typing import Any
 
 from .._running.eventloops import now
 from .._running.sleeping import sleep, sleep_async
@@ -29,11 +29,22 @@ PLAIN_ASYNC = (
 )
 
 
-class Others(NamedTuple):
+class Others:
     """The interpreters that a test has put in place of the real ones."""
 
-    sync: Interpreter[Any] | None = None
-    awaited: Interpreter[Any] | AsyncInterpreter[Any] | None = None
+    __slots__ = ("awaited", "sync")
+
+    def __init__(
+        self,
+        sync: Interpreter[Any] | None = None,
+        awaited: Interpreter[Any] | AsyncInterpreter[Any] | None = None,
+    ) -> None:
+        self.sync = sync
+        self.awaited = awaited
+
+    def leave(self) -> None:
+        """Let the real ones answer again, also where a task or thread has kept this object."""
+        self.sync = self.awaited = None
 
 
 SWAPPED: list[bool] = []
@@ -71,21 +82,28 @@ def answered_by(
     Raises:
         TypeError: `interpreter` is not an interpreter.
     """
-    before = OTHERS.get() or Others()
-    if isinstance(interpreter, Interpreter):
-        now = Others(interpreter, interpreter)
-    elif isinstance(interpreter, AsyncInterpreter):
-        now = before._replace(awaited=interpreter)
-    else:
-        raise Misuse(
-            f"answered_by({interpreter!r}): give an interpreter, such as world.interpreter."
-        )
-    SWAPPED[:] = [True]
-    token = OTHERS.set(now)
+    mine = in_place_of_the_real_ones(interpreter)
+    token = OTHERS.set(mine)
     try:
         yield
     finally:
         OTHERS.reset(token)
+
+
+def in_place_of_the_real_ones(interpreter: Interpreter[Any] | AsyncInterpreter[Any]) -> Others:
+    """Return what `OTHERS` has to be, so that `interpreter` answers.
+
+    Raises:
+        Misuse: it is not an interpreter.
+    """
+    SWAPPED[:] = [True]
+    if isinstance(interpreter, Interpreter):
+        return Others(interpreter, interpreter)
+    given: object = interpreter
+    if not isinstance(given, AsyncInterpreter):
+        raise Misuse(f"answered_by({given!r}): give an interpreter, such as world.interpreter.")
+    before = OTHERS.get()
+    return Others(None if before is None else before.sync, interpreter)
 
 
 def interpreter() -> Interpreter[Any]:

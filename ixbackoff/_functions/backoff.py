@@ -9,6 +9,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, Generic, Never, ParamSpec, TypeVar, final
 
 from .._limits.budgets import Budget
+from .._limits.stopping import stoppable
 from .._meaning.chains import PROGRAM
 from .._meaning.descents import After, begins, descents, kinds_and_predicate
 from .._meaning.planning import Plan, plan
@@ -33,10 +34,16 @@ from ..schedules.kinds import Schedule, powers_of_two
 from .answering import PLAIN, interpreter, interpreter_async
 from .blocks import Block, Tries, TriesAsync, Try
 from .callers import caller
-from .functions import check_function
+from .functions import check_function, check_sync
 from .nested import Called, outer_of
 from .settings import KEPT, Nested, Settings, Wanted
 from .words import in_our_words
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+    from threading import Event
+
+__tracebackhide__ = True
 
 P = ParamSpec("P")
 A = TypeVar("A")
@@ -169,8 +176,9 @@ class Backoff(Generic[I]):
         on: On = KEPT,
         until: Wanted | None = KEPT,
         schedule: Schedule = KEPT,
-        within: float | None = KEPT,
+        within: float | timedelta | None = KEPT,
         budget: Budget | None = KEPT,
+        stop: Event | None = KEPT,
         nested: Nested = KEPT,
     ) -> Backoff[I]:
         """Return the same with some arguments changed, such as for one call.
@@ -182,7 +190,7 @@ class Backoff(Generic[I]):
 
         The arguments are those of `backoff`, but for the rung.
         """
-        given: tuple[Any, ...] = (on, until, schedule, within, budget, nested)
+        given: tuple[Any, ...] = (on, until, schedule, within, budget, stop, nested)
         changed = {
             name: one for name, one in zip(Settings._fields, given, strict=True) if one is not KEPT
         }
@@ -210,6 +218,7 @@ class Backoff(Generic[I]):
 
     def __aiter__(self) -> AsyncIterator[Try]:
         """Try a block in a coroutine: `async for one_try in backoff(N3): with one_try: ...`."""
+        check_sync("`async for`", self.settings.stop)
         return TriesAsync(*self._block(), interpreter_async()._handlers)
 
     def __repr__(self) -> str:
@@ -231,9 +240,10 @@ class Backoff(Generic[I]):
         if self.settings.until is not None:
             raise Misuse("until= is for functions, which have an answer: raise NotReady instead.")
         inner = Called("a block", self)
-        if self._top == 0 or outer_of(inner) is not None:
-            return None, unroll(self._once(Block()))
-        return inner, unroll(self._program(Block()))
+        once = self._top == 0 or outer_of(inner) is not None
+        stream = unroll(self._once(Block()) if once else self._program(Block()))
+        stop = self.settings.stop
+        return None if once else inner, stream if stop is None else stoppable(stream, stop)
 
     def _program(self, effect: CommandOrAttempt[E, A]) -> Program[I, Z, A, E | Delay]:
         return self._from(self._rung, effect)
@@ -254,8 +264,9 @@ def backoff(
     on: On = may_pass,
     until: Wanted | None = None,
     schedule: Schedule = powers_of_two,
-    within: float | None = None,
+    within: float | timedelta | None = None,
     budget: Budget | None = None,
+    stop: Event | None = None,
     nested: Nested = "refused",
 ) -> Backoff[I]:
     """Try plain functions and blocks of code again while they fail, at most `rung` times.
@@ -278,17 +289,21 @@ def backoff(
             predicate.
         until: a predicate of the answer: while it is false, the answer counts as `NotReady`.
         schedule: the seconds of the waits.
-        within: the seconds that a call may take in all, tries and waits.
+        within: the seconds that a call may take in all, tries and waits, or a `timedelta`. With 0
+            or less each call raises `DeadlineExceeded`, and nothing is called.
         budget: the retry budget that pays for further tries; it can be shared.
+        stop: a `threading.Event` that ends the waits of plain functions and `for` blocks at once,
+            with the last failure; for the handler of SIGTERM. Once it is set, further calls raise
+            `Stopped`. Cancel the task of a coroutine function instead.
         nested: what becomes of a decorated function that is called inside another one: it is
             refused, or, if either of them says `"once"`, the inner one is tried once.
 
     Raises:
         TypeError: `rung` is not a rung, or another argument is not of its kind.
-        ValueError: `within` is not above 0, or not finite; or the schedule draws no random numbers
-            and gives an unusable number of seconds.
+        ValueError: `within` is not a finite number or a `timedelta`; or the schedule draws no
+            random numbers and gives an unusable number of seconds.
     """
-    return made(rung, Settings(on, until, schedule, within, budget, nested))
+    return made(rung, Settings(on, until, schedule, within, budget, stop, nested))
 
 
 def made(rung: Rung[I], settings: Settings) -> Backoff[I]:
@@ -297,7 +312,7 @@ def made(rung: Rung[I], settings: Settings) -> Backoff[I]:
     made._rung = rung
     made._top = _position(rung)
     made.settings = settings
-    made._generic = settings.within is not None or settings.budget is not None
+    made._generic = settings.defaults[1:4] != (None, None, None)
     settings.checked()
     check_run(at(rung).give_up(), PLAIN, Interpreter, settings.defaults)
     begin = begins(settings.schedule, made._top)

@@ -13,6 +13,8 @@ from .._running.loops import answered, answered_async
 from .._words.commands import Command, Handlers, Misuse, Stream
 from .nested import Called
 
+__tracebackhide__ = True
+
 
 class Block(Command[None]):
     """A command to run the block of code; the `for` loop around the block answers it."""

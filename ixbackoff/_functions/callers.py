@@ -22,14 +22,16 @@ from .._limits.nesting import (
 )
 from .._meaning.descents import After
 from .._meaning.runs import noted
-from .._running.sleeping import LONGEST_SLEEP, awaitable, blocking, listener, log
+from .._running.sleeping import LONGEST_SLEEP, SWITCHES, awaitable, blocking, listener, log
 from .._words.calls import call, call_async
 from .._words.commands import is_coroutine_function, stopped
 from .._words.vocabulary import INFO, delay
 from .answering import OTHERS, SWAPPED, interpreter, interpreter_async
-from .functions import check_function, no_coroutine_function
+from .functions import check_function, check_sync, name_of, no_coroutine_function
 from .nested import Called, tried_once, tried_once_async
 from .settings import wanting
+
+__tracebackhide__ = True
 
 running, run_in, here, others = RUNNING.get, RUNNING.set, HERE, OTHERS.get
 
@@ -95,6 +97,8 @@ def caller_sync(backoff: Any, function: Any) -> Any:
                         if (logger.level or logger.parent.level) <= INFO:
                             log(delay(seconds, backoff._top - k, failure))
                         mine[0] = None  # so that no instruction is outside of a `try` with it
+                    if SWITCHES:
+                        sleep = blocking()
                     sleep(seconds if seconds < LONGEST_SLEEP else LONGEST_SLEEP)
                     k += 1
                     waited += seconds
@@ -115,6 +119,7 @@ def caller_sync(backoff: Any, function: Any) -> Any:
 
 def caller_async(backoff: Any, function: Any) -> Any:
     """As `caller`, for a coroutine function."""
+    check_sync(name_of(function), backoff.settings.stop)
     swapped = [True] if backoff._generic else SWAPPED
     waits = Called(function, backoff) if backoff._top else None
     asked = wanting(function, backoff.settings.until)
@@ -159,6 +164,8 @@ def caller_async(backoff: Any, function: Any) -> Any:
                         if (logger.level or logger.parent.level) <= INFO:
                             log(delay(seconds, backoff._top - k, failure))
                         mine[0] = None  # so that no instruction is outside of a `try` with it
+                    if SWITCHES:
+                        sleep = awaitable()
                     await sleep(seconds if seconds < LONGEST_SLEEP else LONGEST_SLEEP)
                     k += 1
                     waited += seconds

@@ -13,7 +13,7 @@ def check_function(function: Any) -> None:
     Raises:
         TypeError: it is not a function, or it is a generator function.
     """
-    name = getattr(function, "__name__", repr(function))
+    name = name_of(function)
     kind = type(function).__name__
     if kind in ("staticmethod", "classmethod", "property"):
         raise TypeError(f"backoff on a {kind}: write it below @{kind}.")
@@ -26,11 +26,28 @@ def check_function(function: Any) -> None:
         )
 
 
+def name_of(function: Any) -> str:
+    name: str = getattr(function, "__name__", repr(function))
+    return name
+
+
+def check_sync(name: str, stop: object) -> None:
+    """Check that nothing awaited has a `stop`.
+
+    Raises:
+        Misuse: it has.
+    """
+    if stop is not None:
+        raise Misuse(
+            f"backoff on {name}: stop= is for what blocks a thread; cancel the task of what is "
+            "awaited instead."
+        )
+
+
 def no_coroutine_function(function: Any, coroutine: Any) -> Misuse:
     """Make the error for a function that returns a coroutine without being an `async def`."""
     coroutine.close()
-    name = getattr(function, "__name__", repr(function))
     return Misuse(
-        f"backoff on {name}: it is not written with `async def`, but it returned a coroutine, "
-        "which would not be tried again: put backoff on the `async def` itself."
+        f"backoff on {name_of(function)}: it is not written with `async def`, but it returned a "
+        "coroutine, which would not be tried again: put backoff on the `async def` itself."
     )

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import CoroutineType
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from .._limits.budgets import Budget
+from .._limits.stopping import checked_stop
 from .._meaning.defaults import ONCE, Defaults
 from .._words.commands import Misuse, is_coroutine_function
 from .._words.failures import NotReady, On, checked_predicate, choices
 from .._words.verdicts import may_pass
 from .._writing.attempts import expected
 from ..schedules.kinds import Schedule, powers_of_two
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+    from threading import Event
 
 Nested: TypeAlias = Literal["refused", "once"]
 """What becomes of a decorated function that is called inside another one."""
@@ -27,8 +32,9 @@ class Settings(NamedTuple):
     on: On = may_pass
     until: Wanted | None = None
     schedule: Schedule = powers_of_two
-    within: float | None = None
+    within: float | timedelta | None = None
     budget: Budget | None = None
+    stop: Event | None = None
     nested: Nested = "refused"
 
     def __str__(self) -> str:
@@ -41,7 +47,7 @@ class Settings(NamedTuple):
     @property
     def defaults(self) -> Defaults:
         """How programs are run that are made with these."""
-        return Defaults(self.schedule, self.within, self.budget, self.nested)
+        return Defaults(self.schedule, self.within, self.budget, self.stop, self.nested)
 
     @property
     def chosen(self) -> On:
@@ -55,7 +61,8 @@ class Settings(NamedTuple):
         """Check what no run checks.
 
         Raises:
-            Misuse: `until` is not a predicate, or `nested` is neither "refused" nor "once".
+            Misuse: `until` is not a predicate, `stop` is not an event, or `nested` is neither
+                "refused" nor "once".
         """
         if self.until is not None:
             if not callable(self.until):
@@ -64,6 +71,8 @@ class Settings(NamedTuple):
                     "true of the one that is waited for."
                 )
             checked_predicate(self.until)
+        if self.stop is not None:
+            checked_stop(self.stop)
         if self.nested not in ("refused", ONCE):
             raise Misuse(f'nested={self.nested!r}: give "once" or "refused".')
 

@@ -12,6 +12,8 @@ from .._words.vocabulary import CLOCK, Delay
 from .buckets import TOKEN, Failures, Requests, Rule, Tokens
 from .deadlines import NOTE
 
+__tracebackhide__ = True
+
 REFUSED = f"{NOTE} not tried again, the retry budget is empty"
 
 

@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from contextvars import ContextVar
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .._words.checks import finite
+from .._words.checks import finite, in_seconds
 from .._words.commands import Command, Stream
 from .._words.failures import DeadlineExceeded
 from .._words.verdicts import may_pass
 from .._words.vocabulary import CLOCK, Delay
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+__tracebackhide__ = True
 
 NOTE = "ixbackoff:"
 """The prefix of each note that is added to a failure."""
@@ -48,6 +53,12 @@ class Limit:
         if where:
             self.where, self.refused = where, refused
         return Expired(self)
+
+    def unbegun(self, now: float) -> DeadlineExceeded:
+        """Make the failure of a part that has no time at all."""
+        made = DeadlineExceeded(f"not done within {self.seconds:g} s: there was no time to begin")
+        made.refused = now
+        return made
 
     def exceeded(self, outcome: BaseException | None) -> DeadlineExceeded:
         """Make the failure of a part whose time was over, with the notes of its own failure."""
@@ -99,17 +110,17 @@ def time_limit() -> float | None:
     return None if left is None or left.over else left.seconds
 
 
-def checked_seconds(name: str, seconds: float | None) -> float | None:
-    """Return `seconds`, if they can be a limit.
+def checked_seconds(name: str, seconds: float | timedelta | None) -> float | None:
+    """Return `seconds` as a number, if they can be a limit; 0 or less means that none are left.
 
     Raises:
-        ValueError: they are not a number, not finite, or not above 0.
+        ValueError: they are not a finite number or a timedelta.
     """
     if seconds is None:
         return None
-    exact = finite(seconds)
-    if not exact > 0:
-        raise ValueError(f"{name}={seconds!r}: give a finite number of seconds, above 0.")
+    exact = finite(in_seconds(seconds))
+    if exact != exact:
+        raise ValueError(f"{name}={seconds!r}: give a finite number of seconds, or a timedelta.")
     return exact
 
 

@@ -16,6 +16,8 @@ from typing import Any, TypeAlias
 from .._words.commands import Misuse
 from .eventloop import running
 
+__tracebackhide__ = True
+
 Mark: TypeAlias = list[object]
 """The program that runs, or `None` once it is over, in every copy of the context.
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from .._limits.budgets import Budget
 from ..schedules.kinds import Schedule, powers_of_two
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+    from threading import Event
 
 
 class Defaults(NamedTuple):
@@ -15,19 +19,22 @@ class Defaults(NamedTuple):
         schedule: the seconds of its waits.
         within: the seconds that it has in all.
         budget: the budget that its further tries are taken from.
+        stop: the event that ends its waits, and so the program.
         nested: what becomes of decorated functions that are called inside it.
     """
 
     schedule: Schedule = powers_of_two
-    within: float | None = None
+    within: float | timedelta | None = None
     budget: Budget | None = None
+    stop: Event | None = None
     nested: str | None = None
 
     def but(
         self,
         schedule: Schedule | None = None,
-        within: float | None = None,
+        within: float | timedelta | None = None,
         budget: Budget | None = None,
+        stop: Event | None = None,
     ) -> Defaults:
         """Return these, with what was given in place of them; `None` was not given.
 
@@ -35,12 +42,13 @@ class Defaults(NamedTuple):
         >>> Defaults(within=2).but(Exponential(base=0.1)).within
         2
         """
-        if schedule is None and within is None and budget is None:
+        if schedule is None and within is None and budget is None and stop is None:
             return self
         return Defaults(
             self.schedule if schedule is None else schedule,
             self.within if within is None else within,
             self.budget if budget is None else budget,
+            self.stop if stop is None else stop,
             self.nested,
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from math import isfinite
+from types import NoneType
 from typing import Any, TypeAlias
 
 from .._words.commands import Misuse
@@ -14,11 +15,17 @@ from .._words.verdicts import SILENT, asked_for, may_pass
 from ..schedules.algebra import steady
 from ..schedules.timings import Chance, Timing, Waits, usable
 
+__tracebackhide__ = True
+
 Kinds: TypeAlias = type[object] | tuple[type[Exception], ...]
 """As `isinstance` takes them; it is faster with a class than with a tuple of one."""
 
 After: TypeAlias = Callable[[Any], float | None]
 """Asked after each failure of a run: the seconds to wait before the next try, or `None`: no try."""
+
+
+ONCE: list[object] = []
+"""Not empty while every ladder in the process tries once: what a test has switched on."""
 
 
 def descents(
@@ -33,7 +40,8 @@ def descents(
     """A retry: while a rung is left and the failure is chosen, wait and go down.
 
     No wait is shorter than the one before it, nor than the service asked for. A ladder without end
-    has the waits of the deepest one, and then the last of them again and again.
+    has the waits of the deepest one, and then the last of them again and again. What fails first
+    while `ONCE` is switched on is not tried again; a wait without a failure is waited.
 
     >>> from ixbackoff import Exponential, NotReady, Throttled
     >>> after = descents(3, (NotReady, Throttled), bool, Exponential().begin)()
@@ -55,11 +63,14 @@ def descents(
 
     def run() -> After:
         k, shortest, waits, plain = first, floor, None, None
+        end = first if ONCE else last
 
         def after(failure: Any) -> float | None:
             nonlocal k, shortest, waits, plain
             kind = failure.__class__
-            if k == last or not (kind is plain or isinstance(failure, kinds) or chosen(failure)):
+            if (k == end and kind is not NoneType) or not (
+                kind is plain or isinstance(failure, kinds) or chosen(failure)
+            ):
                 return None
             if waits is None:
                 waits = begin()

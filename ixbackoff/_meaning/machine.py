@@ -12,6 +12,8 @@ from .._words.vocabulary import CLOCK, Delay
 from .chains import Chain, Ladder
 from .runs import InAttempt, Run
 
+__tracebackhide__ = True
+
 Task: TypeAlias = Generator[Any, Any, Any]
 """A generator that asks the machine for commands and for other tasks, and is sent the answers."""
 

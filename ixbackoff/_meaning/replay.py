@@ -10,6 +10,8 @@ from .._words.commands import Command, Misuse, Stream
 from .._words.failures import DeadlineExceeded
 from .._words.vocabulary import CLOCK, Together
 
+__tracebackhide__ = True
+
 
 class Entry(NamedTuple):
     """A command that was issued, with its answer or its failure."""

@@ -12,7 +12,9 @@ from .._words.nat import DEEPEST, ENDLESS, name_of
 from .._words.vocabulary import Delay, delay
 from ..schedules.timings import Chance, Timing, Waits
 from .chains import Chain, Ladder, Position, Step, check_start
-from .descents import After, descents, drawn
+from .descents import ONCE, After, descents, drawn
+
+__tracebackhide__ = True
 
 TRIES = f"{NOTE} attempts made:"
 
@@ -213,5 +215,6 @@ def noted(
         notes = getattr(failure, "__notes__", [])
         stale = TRIES if gave_up else NOTE
         notes[:] = [note for note in notes if not note.startswith(stale)]
-        failure.add_note(f"{TRIES} {tries}, waits: {waits}, {waited:g} s in all")
+        switched = " (each ladder tries once: testing.once())" if ONCE else ""
+        failure.add_note(f"{TRIES} {tries}, waits: {waits}, {waited:g} s in all{switched}")
     return failure

@@ -7,7 +7,7 @@ program that is well and one for a program that has failed.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .._limits.budgets import Budget, budgeted
 from .._limits.deadlines import Expired, Limit, checked_seconds, time_limit
@@ -45,6 +45,11 @@ from .steps import (
     fresh,
 )
 
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+__tracebackhide__ = True
+
 Place: TypeAlias = Run | InAttempt
 """Where a chain runs: on a ladder, or inside an attempt."""
 
@@ -58,7 +63,7 @@ def unroll(
     program: Chain,
     schedule: Schedule | None = None,
     *,
-    within: float | None = None,
+    within: float | timedelta | None = None,
     budget: Budget | None = None,
 ) -> Stream:
     """Every command of a program, in order, `Delay`s included; it is sent every answer.
@@ -91,7 +96,7 @@ def unrolled(
     handlers: Handlers = NO_HANDLERS,
     *,
     chance: Chance | None = None,
-    within: float | None = None,
+    within: float | timedelta | None = None,
     budget: Budget | None = None,
 ) -> Stream:
     """`unroll`, where commands that `handlers` have are answered in place.
@@ -397,13 +402,19 @@ def ending(task: Task, run: Run, step: Bind | OrBind) -> Task:
 
 def waited(rung: int, run: Run, failure: Exception | None, value: Any) -> Task:
     """Wait on a rung, and be what it was: well with a value, or failed."""
+    wait: Delay | None = None
     try:
-        yield from paused(run, run.begin_wait(rung, run.descent(rung), failure))
+        wait = run.begin_wait(rung, run.descent(rung), failure)
+        if wait is None:  # every ladder tries once, so nothing may try again
+            run.not_waited = failure
+        else:
+            yield from paused(run, wait)
+            wait = None
         if failure is not None:
             raise failure
         return value
     finally:
-        failure = None
+        failure = wait = None
 
 
 def paused(run: Run, wait: Delay | None) -> Task:
@@ -481,11 +492,14 @@ def limited(task: Task, seconds: float, place: Place) -> Task:
     a handler that has less time itself, it has that.
 
     Raises:
-        DeadlineExceeded: its time was over, whatever it made of that.
+        DeadlineExceeded: its time was over, whatever it made of that, or there was none.
     """
     given = time_limit()
     seconds = seconds if given is None else min(seconds, given)
-    limit = Limit((yield CLOCK), seconds, whole=place.__class__ is Run)
+    now: float = yield CLOCK
+    limit = Limit(now, seconds, whole=place.__class__ is Run)
+    if seconds <= 0:
+        raise limit.unbegun(now)
     place.limits.append(limit)
     outcome: BaseException | None = None
     try:

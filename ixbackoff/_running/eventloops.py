@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 from .._limits.eventloop import running
 from .._words.commands import Misuse
 
+__tracebackhide__ = True
+
 A = TypeVar("A")
 S = TypeVar("S")
 

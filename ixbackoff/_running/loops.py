@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from .._limits.budgets import Budget
 from .._limits.deadlines import checked_seconds, time_limit
 from .._limits.nesting import REFUSED, Mark, begin, begins, check_not_refused
+from .._limits.stopping import checked_stop, stoppable
 from .._meaning.chains import Ladder
 from .._meaning.defaults import Defaults
 from .._meaning.semantics import unrolled
@@ -31,6 +32,8 @@ from ..schedules.kinds import check_schedule
 from .eventloops import shielded, with_timeout
 from .together import in_tasks, in_threads
 
+__tracebackhide__ = True
+
 AnyInterpreter: TypeAlias = Interpreter[Any] | AsyncInterpreter[Any]
 
 
@@ -39,6 +42,8 @@ def run(program: Ladder, interpreter: Interpreter[Any], how: Defaults) -> Any:
     check_run(program, interpreter, Interpreter, how)
     in_place, handlers = interpreter._in_place, interpreter._handlers
     stream = unrolled(program, how.schedule, in_place, within=how.within, budget=how.budget)
+    if how.stop is not None:
+        stream = stoppable(stream, checked_stop(how.stop))
     if program._waits is False:
         return answered(stream, handlers)
     return alone(program, stream, handlers)
@@ -46,6 +51,8 @@ def run(program: Ladder, interpreter: Interpreter[Any], how: Defaults) -> Any:
 
 async def run_async(program: Ladder, interpreter: AnyInterpreter, how: Defaults) -> Any:
     """As `run`, but handlers may be awaited."""
+    if how.stop is not None:
+        raise Misuse("stop= is for run: cancel the task of a program that is awaited instead.")
     check_run(program, interpreter, Interpreter | AsyncInterpreter, how)
     in_place, handlers = interpreter._in_place, interpreter._handlers
     stream = unrolled(program, how.schedule, in_place, within=how.within, budget=how.budget)
@@ -105,7 +112,7 @@ def check_run(
 
     Raises:
         Misuse: the program is open, an argument has the wrong type, or a handler is missing.
-        ValueError: `within` is not a finite number above 0.
+        ValueError: `within` is not a finite number or a timedelta.
     """
     if program._end:
         raise Misuse(

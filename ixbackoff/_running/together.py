@@ -18,6 +18,8 @@ from .eventloops import all_tasks
 if TYPE_CHECKING:
     from threading import Event, Thread
 
+__tracebackhide__ = True
+
 Answer: TypeAlias = Callable[[Stream], Any]
 AnswerAsync: TypeAlias = Callable[[Stream], Awaitable[Any]]
 

@@ -7,6 +7,8 @@ from typing import Any, Generic, ParamSpec, Self, TypeVar
 
 from .commands import Command
 
+__tracebackhide__ = True
+
 A = TypeVar("A")
 P = ParamSpec("P")
 

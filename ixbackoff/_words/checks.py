@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from math import isfinite, nan
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from datetime import timedelta
 
 
 def finite(number: object) -> float:
@@ -28,6 +33,37 @@ def finite(number: object) -> float:
     else:
         return nan
     return exact if isfinite(exact) else nan
+
+
+def in_seconds(length: float | timedelta | None) -> float | None:
+    """Return a length of time in seconds; nan, if it is not a number or a timedelta.
+
+    >>> from datetime import timedelta
+    >>> in_seconds(timedelta(minutes=1)), in_seconds(2.5)
+    (60.0, 2.5)
+    """
+    if length is None or isinstance(length, int | float):
+        return length
+    given: object = length
+    datetime = sys.modules.get("datetime")  # whoever has a timedelta has imported it
+    if datetime is not None and isinstance(given, datetime.timedelta):
+        return length.total_seconds()
+    return nan
+
+
+def above_zero(name: str, seconds: float) -> float:
+    """Return `seconds` as a float, if they are above 0.
+
+    >>> above_zero("think", 10)
+    10.0
+
+    Raises:
+        ValueError: they are not, or they are not a finite number.
+    """
+    exact = finite(seconds)
+    if not exact > 0:
+        raise ValueError(f"{name}={seconds!r}: give a finite number of seconds, above 0.")
+    return exact
 
 
 def between(name: str, number: float, least: float, most: float, what: str) -> float:

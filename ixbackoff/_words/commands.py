@@ -11,6 +11,8 @@ from typing_extensions import TypeVar
 
 from .values import Value
 
+__tracebackhide__ = True
+
 # Invariant: of a covariant command, a handler of `Command[object]` would answer for any other.
 R = TypeVar("R")
 E_contra = TypeVar("E_contra", contravariant=True)

@@ -120,6 +120,22 @@ class DeadlineExceeded(TimeoutError):
     """The time when it was too late for the next command, if none was running."""
 
 
+class Stopped(Exception):
+    """The program was stopped (`stop=`) where nothing had failed: before its start, or in a wait.
+
+    Stopped after a failure, it raises that failure. Nothing in the program recovers from either.
+
+    >>> from threading import Event
+    >>> from ixbackoff import N1, Log, at
+    >>> from ixbackoff.live import live
+    >>> stop = Event()
+    >>> stop.set()
+    >>> at(N1).retry(Log("hello")).run(live(), stop=stop)
+    Traceback (most recent call last):
+    ixbackoff.Stopped: stopped before anything was asked
+    """
+
+
 Predicate: TypeAlias = Callable[[Exception], bool]
 
 On: TypeAlias = type[Exception] | Predicate | Sequence[type[Exception] | Predicate]

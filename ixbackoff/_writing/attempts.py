@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable
 from functools import wraps
-from typing import Any, Generic, NamedTuple, Never, ParamSpec, Protocol, TypeAlias, final, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Generic,
+    NamedTuple,
+    Never,
+    ParamSpec,
+    Protocol,
+    TypeAlias,
+    final,
+    overload,
+)
 
 from typing_extensions import TypeVar
 
@@ -17,6 +28,11 @@ from .._words.commands import Command, Misuse, is_coroutine_function
 from .._words.failures import NotReady, On, checked_predicate, predicate
 from .._words.verdicts import may_pass
 from .._words.vocabulary import Now, Pick, Together
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+__tracebackhide__ = True
 
 P = ParamSpec("P")
 A = TypeVar("A")
@@ -114,10 +130,11 @@ class Attempt(Chain, Generic[E_co, A_co]):
         """
         return extended(self, Map(expected(checked_predicate(checked_function(predicate)))))
 
-    def limit(self, seconds: float) -> Attempt[E_co | Now, A_co]:
+    def limit(self, seconds: float | timedelta) -> Attempt[E_co | Now, A_co]:
         """Fail with `DeadlineExceeded` after so many seconds, each time that it is tried.
 
-        The time is the interpreter's. Of two limits, one inside the other, the earlier holds.
+        The time is the interpreter's. Of two limits, one inside the other, the earlier holds. With
+        0 or less it fails before it asks for anything. A `timedelta` will do as well.
 
         >>> from ixbackoff import N1, Call, at, call, do
         >>> from ixbackoff.testing import Virtual, answers, takes
@@ -128,11 +145,12 @@ class Attempt(Chain, Generic[E_co, A_co]):
         8.0
 
         Raises:
-            ValueError: `seconds` is not above 0, or not finite.
+            ValueError: `seconds` is not a finite number or a `timedelta`.
         """
-        if checked_seconds("limit", seconds) is None:
-            raise ValueError("limit=None: give a finite number of seconds, above 0.")
-        return extended(None, DoStep(Limited(self, seconds)))
+        checked = checked_seconds("limit", seconds)
+        if checked is None:
+            raise ValueError("limit=None: give a finite number of seconds, or a timedelta.")
+        return extended(None, DoStep(Limited(self, checked)))
 
     def __repr__(self) -> str:
         return f"<Attempt of {counted(len(self.steps()))}>"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Generic, Never, final, overload
+from typing import TYPE_CHECKING, Any, Generic, Never, final, overload
 
 from typing_extensions import TypeVar
 
@@ -20,6 +20,12 @@ from .._words.vocabulary import Delay, Standard
 from ..schedules.kinds import Schedule
 from .attempts import CommandOrAttempt
 from .unanswered import name_all
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+    from threading import Event
+
+__tracebackhide__ = True
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -316,8 +322,9 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         interpreter: Interpreter[E],
         *,
         schedule: Schedule | None = None,
-        within: float | None = None,
+        within: float | timedelta | None = None,
         budget: Budget | None = None,
+        stop: Event | None = None,
     ) -> A: ...
 
     @overload
@@ -326,8 +333,9 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         interpreter: object,
         *,
         schedule: Schedule | None = None,
-        within: float | None = None,
+        within: float | timedelta | None = None,
         budget: Budget | None = None,
+        stop: Event | None = None,
         it_is_open_end_it_with_give_up_or_retry: Never,
     ) -> Program[I, Any, Any, Any]: ...
 
@@ -337,8 +345,9 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         interpreter: Interpreter[Any],
         *,
         schedule: Schedule | None = None,
-        within: float | None = None,
+        within: float | timedelta | None = None,
         budget: Budget | None = None,
+        stop: Event | None = None,
     ) -> Any:
         """Run the program and return its value.
 
@@ -351,20 +360,26 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         32
 
         Args:
-            within: the seconds that it has in all. A wait that would leave no time for another try
-                is not begun: the program gives up at once, with the last failure. `time_limit()`
-                tells handlers what is left; what is running at the deadline is ended.
+            within: the seconds that it has in all, or a `timedelta`. A wait that would leave no
+                time for another try is not begun: the program gives up at once, with the last
+                failure. `time_limit()` tells handlers what is left; what is running at the deadline
+                is ended. With 0 or less nothing is asked.
             budget: the budget that further tries are taken from; when it is empty, the program
                 gives up at once.
+            stop: an event that ends a wait at once, and with it the program; for the handler of
+                SIGTERM. The handler of `Delay` has to be that of `live()`, or its wait is not cut
+                short. What is running goes on to its end.
 
         Raises:
             Misuse: the program is open, that is, it does not end at `N0`; or a command has no
                 handler; or another program with waits is running around this one.
-            ValueError: `within` is not above 0, or not finite.
+            ValueError: `within` is not a finite number or a `timedelta`.
+            DeadlineExceeded: its time was over, or there was none.
+            Stopped: `stop` was set before anything was asked, or in a wait that follows no failure.
             Exception: the last failure itself, with a note of what was tried and waited.
         """
         try:
-            return run(self, interpreter, self._defaults.but(schedule, within, budget))
+            return run(self, interpreter, self._defaults.but(schedule, within, budget, stop))
         except Misuse as misuse:
             name_all(misuse, self, interpreter)
             raise
@@ -375,7 +390,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         interpreter: Interpreter[E] | AsyncInterpreter[E],
         *,
         schedule: Schedule | None = None,
-        within: float | None = None,
+        within: float | timedelta | None = None,
         budget: Budget | None = None,
     ) -> A: ...
 
@@ -385,7 +400,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         interpreter: object,
         *,
         schedule: Schedule | None = None,
-        within: float | None = None,
+        within: float | timedelta | None = None,
         budget: Budget | None = None,
         it_is_open_end_it_with_give_up_or_retry: Never,
     ) -> Program[I, Any, Any, Any]: ...
@@ -396,7 +411,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         interpreter: Interpreter[Any] | AsyncInterpreter[Any],
         *,
         schedule: Schedule | None = None,
-        within: float | None = None,
+        within: float | timedelta | None = None,
         budget: Budget | None = None,
     ) -> Any:
         """Run the program as `run` does, with handlers that may be awaited.

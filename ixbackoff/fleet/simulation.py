@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextvars import copy_context
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from .._limits.budgets import Budget
 from .._limits.deadlines import checked_seconds
 from .._meaning.chains import Ladder
 from .._meaning.defaults import USUAL
+from .._words.checks import above_zero
 from .._words.commands import Misuse
 from .._words.nat import Nat, Z
 from .._words.vocabulary import Delay, Log, Now, Pick, Throw
@@ -18,6 +19,9 @@ from ..schedules.kinds import Timing
 from .engine import Engine
 from .outcomes import Outcome, Second
 from .services import Served
+
+if TYPE_CHECKING:
+    from datetime import timedelta
 
 A = TypeVar("A")
 E = TypeVar("E")
@@ -48,7 +52,7 @@ def simulate(
     clients: int,
     seconds: float,
     schedule: Timing | None = None,
-    within: float | None = None,
+    within: float | timedelta | None = None,
     budget: Callable[[int], Budget] | None = None,
     think: float | None = None,
     outages: Iterable[Outage] = (),
@@ -84,7 +88,7 @@ def simulate(
         seconds: the length in virtual time; events at the very end do not happen any more.
         schedule: the seconds of the waits; a `Timing` that can shorten them is allowed here. By
             default it is the program's own, and so are `within` and `budget`.
-        within: the seconds that each run of the program has in all.
+        within: the seconds that each run of the program has in all, or a timedelta.
         budget: the budget of a client, by its number: one for each, or one for all.
         think: mean seconds between the end of a program and the next run of it, exponentially
             distributed, and before the first; `None`: each client runs it once, from the beginning.
@@ -103,18 +107,17 @@ def simulate(
     given: object = clients
     if not isinstance(given, int) or given < 1:
         raise ValueError(f"clients={clients!r}: give a number, 1 or more.")
-    if checked_seconds("seconds", seconds) is None:
-        raise ValueError("seconds=None: give a finite number of seconds, above 0.")
+    above_zero("seconds", seconds)
     number: object = seed
     if not isinstance(number, int):
         raise ValueError(f"seed={seed!r}: give a whole number.")  # noqa: TRY004
-    checked_seconds("think", think)
+    if think is not None:
+        above_zero("think", think)
     usual = program.defaults if isinstance(program, Ladder) else USUAL
-    within = usual.within if within is None else within
+    left = checked_seconds("within", usual.within if within is None else within)
     own = usual.budget
     budget = budget if budget is not None or own is None else lambda _: own
     timing: object = usual.schedule if schedule is None else schedule
-    checked_seconds("within", within)
     if not isinstance(timing, Timing):
         raise Misuse(f"schedule={timing!r} is not a Timing: give one, such as Exponential(...).")
     if budget is not None and not callable(budget):
@@ -127,7 +130,7 @@ def simulate(
     stops = checked_outages(outages, seconds)
 
     def simulated() -> Outcome:
-        engine = Engine(services, timing, within, think, seed, trace)
+        engine = Engine(services, timing, left, think, seed, trace)
         return engine.simulated(program, budget, clients, seconds, stops, watch)
 
     return copy_context().run(simulated)  # time limits and such are those of the clients

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Never
 
+from .._limits.stopping import checked_stop
 from .._running.eventloops import now
-from .._running.sleeping import sleep, sleep_async
+from .._running.sleeping import sleep, sleep_async, sleep_until
 from .._words.calls import Call, CallAsync
 from .._words.commands import AsyncInterpreter, Interpreter
 from .._words.vocabulary import Delay, Download, Log, Now, Pick, Standard, Throw, Upload
@@ -18,6 +20,8 @@ from .times import Deadline
 from .uploads import upload, upload_async
 
 if TYPE_CHECKING:
+    from threading import Event
+
     from obstore.store import ObjectStore
 
     from .exchanges import Progress
@@ -31,6 +35,7 @@ def live(
     stores: Mapping[str, ObjectStore] | None = None,
     progress: Progress | None = None,
     logger: logging.Logger | None = None,
+    stop: Event | None = None,
 ) -> Interpreter[Standard | Call[Any] | Now | Pick]:
     """Make an interpreter that carries out the standard commands for real.
 
@@ -66,9 +71,14 @@ def live(
         progress: called at the start of a download and after each piece, with the command, the
             bytes received so far, and the bytes expected in all, `None` if the server did not say.
         logger: the logger for `Log` and `Delay`; by default `"ixbackoff"`.
+        stop: an event that ends the waits of each program, and the program with its last failure;
+            `run(..., stop=...)` is the same for one program.
     """
     kept = dict(stores or {})
     log = logger or LOGGER
+    waits: Callable[[Delay], None] = lambda wait: sleep(wait, log)  # noqa: E731
+    if stop is not None:
+        waits = partial(sleep_until, checked_stop(stop), log)
 
     def download(command: Download) -> None:
         deadline = Deadline(limits)
@@ -79,7 +89,7 @@ def live(
     return (
         Download.handled_by(download)
         | Upload.handled_by(lambda command: upload(command, kept, limits))
-        | Delay.handled_by(lambda wait: sleep(wait, log))
+        | Delay.handled_by(waits)
         | at_once(log)
     )
 
@@ -101,7 +111,7 @@ def live_async(
     >>> from ixbackoff import N0, Log, at
     >>> asyncio.run(at(N0).do(Log("ready")).run_async(live_async()))
 
-    The arguments are those of `live`.
+    The arguments are those of `live`, but for `stop`: cancel the task instead.
     """
     kept = dict(stores or {})
     log = logger or LOGGER

@@ -13,6 +13,8 @@ from .._running.together import Aborted, branches
 from .._words.commands import Command, Stream
 from .._words.vocabulary import Together
 
+__tracebackhide__ = True
+
 Outcome: TypeAlias = Generator[Command[Any], Any, tuple[Any, BaseException | None]]
 
 

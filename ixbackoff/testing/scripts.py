@@ -9,6 +9,8 @@ from typing import Any, Generic, TypeVar, overload
 
 from .._words.commands import Command
 
+__tracebackhide__ = True
+
 A = TypeVar("A")
 C = TypeVar("C", bound=Command[Any])
 
@@ -146,6 +148,8 @@ def given_by(answer: Any, command: Command[Any]) -> Any:
     """Return, raise or compute a scripted answer to `command`."""
     if _is_exception(answer):
         try:
+            if isinstance(answer, BaseException):  # or each time would add to its traceback
+                raise answer.with_traceback(None)
             raise answer
         finally:
             del answer  # an exception must not be kept alive by a frame in its own traceback

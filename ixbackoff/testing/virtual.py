@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Generic, NamedTuple, Never, Self, TypeAlias, TypeVar
@@ -24,6 +25,8 @@ from .._words.vocabulary import CLOCK, Delay, Log, Now, Pick, Throw, Together
 from .concurrency import interleaved
 from .scripts import Taking, Unscripted, given_by
 
+__tracebackhide__ = True
+
 E = TypeVar("E")
 
 Known: TypeAlias = Delay | Log | Throw | Now | Pick
@@ -31,6 +34,8 @@ Known: TypeAlias = Delay | Log | Throw | Now | Pick
 
 SHOWN = 20
 """Lines at each end of a long list that a report shows."""
+
+ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 class Performed(NamedTuple):
@@ -111,6 +116,27 @@ class World(Generic[E]):
     def waits(self) -> list[float]:
         """The seconds of each wait, in order."""
         return [command.seconds for command in self.commands if isinstance(command, Delay)]
+
+    def transcript(self) -> str:
+        """Write one line for each command that was performed: for snapshots.
+
+        It has the same text in every run, so addresses of objects are left out.
+
+        >>> from ixbackoff import N1, Call, NotReady, at, call
+        >>> from ixbackoff.testing import Virtual, answers
+        >>> world = Virtual(Call.handled_by(answers(NotReady(), "page")))
+        >>> at(N1).retry(call(len, "abc")).run(world.interpreter)
+        'page'
+        >>> print(world.transcript())
+             0.000  call(len, 'abc') -> raised NotReady()
+             0.000  Delay(seconds=1.0, rung=1) -> None
+             1.000  call(len, 'abc') -> 'page'
+        """
+        return "\n".join(stable(str(performed)) for performed in self.trace)
+
+    def performed(self) -> str:
+        """Write what was performed: of much, the first and the last lines."""
+        return "\n".join(_cut(self.trace)) or "nothing"
 
     def expect(self, *commands: Command[Any] | Waited) -> None:
         """Check that these commands were performed, in this order, and no others.
@@ -296,6 +322,15 @@ class VirtualAsync(World[E]):
             interleaved(command, self), self.interpreter._handlers
         )
         return together
+
+
+def stable(text: str) -> str:
+    """Leave out of a text what differs from run to run: addresses of objects.
+
+    >>> stable("<function page at 0x7f53a8>")
+    '<function page>'
+    """
+    return ADDRESS.sub("", text)
 
 
 def _missed(command: Command[Any]) -> Any:

@@ -55,7 +55,7 @@ BAD: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "seconds that are none": ({"seconds": float("nan")}, ValueError, "seconds=nan"),
     "for ever": ({"seconds": float("inf")}, ValueError, "seconds=inf"),
     "no thinking": ({"think": 0}, ValueError, "think=0"),
-    "negative within": ({"within": -2}, ValueError, "within=-2"),
+    "a within that is none": ({"within": "2"}, ValueError, "within='2': give a finite number"),
     "a seed of chance": ({"seed": None}, ValueError, "seed=None: give a whole number"),
     "outages of pairs": ({"outages": [(1, 2)]}, Misuse, r"give a list of Outage\(start, length\)"),
     "one outage": ({"outages": Outage(1, 2)}, Misuse, r"outages=\[1, 2\]: give a list"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
@@ -289,11 +290,29 @@ WRONGLY_MADE: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         TypeError,
         "is not a Schedule",
     ),
-    "no time": (lambda: untyped(N1, within=0), ValueError, "within=0: give a finite number"),
-    "less than no time": (lambda: untyped(N1, within=-1.0), ValueError, "within=-1.0"),
     "a time that is none": (lambda: untyped(N1, within=float("nan")), ValueError, "within=nan"),
     "all the time": (lambda: untyped(N1, within=float("inf")), ValueError, "within=inf"),
     "a time in words": (lambda: untyped(N1, within="5"), ValueError, "within='5'"),
+    "a number as an event": (
+        lambda: untyped(N1, stop=3),
+        TypeError,
+        "stop=3: give a threading.Eve",
+    ),
+    "an event of an event loop": (
+        lambda: untyped(N1, stop=asyncio.Event()),
+        TypeError,
+        r"stop=<asyncio.locks.Event .*: give a threading.Event; a program that is awaited",
+    ),
+    "an awaited function that an event stops": (
+        lambda: backoff(N1, stop=threading.Event())(waiter),
+        TypeError,
+        "backoff on waiter: stop= is for what blocks a thread; cancel the task",
+    ),
+    "an awaited block that an event stops": (
+        lambda: aiter(backoff(N1, stop=threading.Event())),
+        TypeError,
+        "backoff on `async for`: stop= is for what blocks a thread",
+    ),
     "a number as a budget": (lambda: untyped(N1, budget=3), TypeError, "budget=3 is not a budget"),
     "a Backoff made by itself": (lambda: Backoff(0), TypeError, r"backoff\(\.\.\.\)"),  # type: ignore[arg-type]
     "not an interpreter": (

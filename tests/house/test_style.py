@@ -154,3 +154,22 @@ def test_each_room_says_in_one_sentence_what_it_holds() -> None:
         if room.is_dir() and room.name != "__pycache__":
             said = ast.get_docstring(ast.parse((room / "__init__.py").read_text()))
             assert said, room
+
+
+SLEEPERS = {"_running/sleeping.py", "fleet/real/client.py", "fleet/real/server.py"}
+"""The modules that may sleep: the one that is switched in tests, and those of real storms."""
+
+
+def test_one_module_sleeps() -> None:
+    sleeping = {
+        str(path.relative_to(PACKAGE))
+        for path in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if (isinstance(node, ast.Attribute) and node.attr in ("sleep", "sleep_forever"))
+        or (
+            isinstance(node, ast.ImportFrom)
+            and node.module in ("time", "asyncio", "trio", "anyio")
+            and any(alias.name.startswith("sleep") for alias in node.names)
+        )
+    }
+    assert sleeping == SLEEPERS

@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ixbackoff import (
     N0,
@@ -27,11 +30,13 @@ from ixbackoff import (
     all_of,
     at,
     attempt,
+    backoff,
     call,
     do,
     time_limit,
     unroll,
 )
+from ixbackoff._words.vocabulary import CLOCK
 from ixbackoff.testing import Virtual, VirtualAsync, always, answers, takes, waited
 
 from ..support.attempts import clean_up, guarded, two_of_them, work
@@ -331,7 +336,17 @@ def test_effects_at_once_in_a_handler_need_no_clock_for_a_limit_around_them() ->
 # Bad input.
 
 never_a_limit: Any = None
-NO_SECONDS = [0, -1, -0.5, float("nan"), float("inf"), "5", [], 10**400]
+NO_SECONDS = [
+    float("nan"),
+    float("inf"),
+    -float("inf"),
+    "5",
+    [],
+    10**400,
+    timedelta,
+    datetime(2026, 1, 1),
+]
+NO_TIME = [0, -1, -0.5, timedelta(0), timedelta(seconds=-1), timedelta.min]
 
 
 def never(command: Ask) -> int:
@@ -342,7 +357,7 @@ def never(command: Ask) -> int:
 def test_what_is_no_time_is_refused_before_anything_is_done(seconds: Any) -> None:
     world = Virtual(Ask.handled_by(never))
     program = at(N1).retry(work)
-    message = "give a finite number of seconds, above 0"
+    message = "give a finite number of seconds, or a timedelta"
     with pytest.raises(ValueError, match=f"within=.*{message}"):
         program.run(world.interpreter, within=seconds)
     with pytest.raises(ValueError, match=f"within=.*{message}"):
@@ -352,6 +367,67 @@ def test_what_is_no_time_is_refused_before_anything_is_done(seconds: Any) -> Non
     for limit in (seconds, never_a_limit):
         with pytest.raises(ValueError, match=f"limit=.*{message}"):
             do(work).limit(limit)
+
+
+@attempt
+def never_begun() -> Do[Ask, int]:
+    try:
+        return (yield from work)
+    finally:
+        yield from clean_up
+
+
+@pytest.mark.parametrize("seconds", NO_TIME, ids=repr)
+def test_with_no_time_left_it_is_too_late_before_anything_is_asked(seconds: Any) -> None:
+    world = Virtual(Ask.handled_by(never))
+    program = at(N3).retry(never_begun(), on=Exception).or_else(work, on=Exception)
+    for run in (program.run, lambda *given, **how: asyncio.run(program.run_async(*given, **how))):
+        with pytest.raises(DeadlineExceeded, match=r"not done within .* s: there was no time to b"):
+            run(world.interpreter, within=seconds)
+    assert world.commands == []
+    stream = unroll(program, within=seconds)
+    assert next(stream) is CLOCK
+    with pytest.raises(DeadlineExceeded):
+        stream.send(0.0)
+
+
+@pytest.mark.parametrize("seconds", NO_TIME, ids=repr)
+def test_a_function_with_no_time_left_is_not_called(seconds: Any) -> None:
+    calls: list[int] = []
+    made = backoff(N1, within=seconds, on=Exception)
+    with pytest.raises(DeadlineExceeded):
+        made(calls.append)(1)
+    with pytest.raises(DeadlineExceeded):
+        next(iter(made))
+    assert calls == []
+
+
+def test_an_attempt_with_no_time_left_fails_at_once_and_is_tried_again() -> None:
+    world = Virtual(Ask.handled_by(never))
+    for retry in (at(N1).retry(do(work).limit(0)), at(N1).resume(do(work).limit(timedelta(0)))):
+        with pytest.raises(DeadlineExceeded, match="not done within 0 s: there was no time"):
+            retry.run(world.interpreter)
+    assert world.waits == [1, 1]
+    assert len(world.commands) == 2
+
+
+def test_a_limit_in_an_attempt_with_no_time_left_is_resumed_where_it_stands() -> None:
+    world = Virtual(Ask.handled_by(answers(1)))
+    program = at(N1).resume(do(work).then(lambda _: do(clean_up).limit(0)))
+    with pytest.raises(DeadlineExceeded):
+        program.run(world.interpreter)
+    assert world.commands[0] == work
+
+
+@given(st.timedeltas(timedelta(microseconds=1), timedelta(days=1000)))
+def test_a_timedelta_is_its_seconds(length: timedelta) -> None:
+    limits: list[float | None] = []
+    world = Virtual(Ask.handled_by(lambda _: limits.append(time_limit())))  # type: ignore[arg-type, return-value]
+    at(N1).do(work).give_up().run(world.interpreter, within=length)
+    at(N0).do(do(work).limit(length)).run(world.interpreter)
+    assert limits == [length.total_seconds()] * 2
+    backoff(N1, within=length).run(work, world.interpreter)
+    assert limits[2:] == [length.total_seconds()]
 
 
 def test_a_deadline_needs_a_clock_and_says_so_before_anything_is_done() -> None:

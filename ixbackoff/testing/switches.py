@@ -1,0 +1,150 @@
+"""Switches for a whole test suite: waits that take no time, ladders that try once."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Self, final
+
+from .._meaning.descents import ONCE
+from .._running.sleeping import SWITCHES
+from .._words.commands import Misuse
+
+__tracebackhide__ = True
+
+
+@final
+class NoWaits:
+    """A block in which waits take no time; `no_waits` makes it.
+
+    Attributes:
+        waited: the seconds of the waits of the whole process during the block, in order.
+    """
+
+    __slots__ = ("waited",)
+    skips = True
+
+    def __init__(self) -> None:
+        self.waited: list[float] = []
+
+    def take(self, seconds: float) -> None:
+        self.waited.append(seconds)
+
+    def __enter__(self) -> Self:
+        SWITCHES.append(self)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        SWITCHES.remove(self)
+
+
+def no_waits() -> NoWaits:
+    """Make waits take no time in this block, in the whole process, and record them.
+
+    They are the waits of `live()` and of `@backoff`, sync and awaited, in all threads and event
+    loops. In an event loop other tasks still run at a wait, and cancellation is seen. The clock
+    is not moved: `within` is about the real time, and a program at `FOREVER` asks again and again.
+    A wait that has begun before the block goes on.
+
+    Blocks can overlap: waits take no time until the last of them ends, and each records them all.
+
+    >>> from ixbackoff import N3, NotReady, backoff
+    >>> from ixbackoff.testing import no_waits
+    >>> @backoff(N3)
+    ... def page() -> str:
+    ...     raise NotReady
+    >>> with no_waits() as waits:
+    ...     page()
+    Traceback (most recent call last):
+    ixbackoff.NotReady
+    ixbackoff: attempts made: 4, waits: 3, 7 s in all
+    >>> waits.waited
+    [1.0, 2.0, 4.0]
+    """
+    return NoWaits()
+
+
+@final
+class Once:
+    """A block in which every ladder tries once; `once` makes it."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> Self:
+        ONCE.append(self)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        ONCE.remove(self)
+
+
+def once() -> Once:
+    """Make every ladder try once in this block, in the whole process.
+
+    A retry ends with its first failure: of a program, of `@backoff`, and of `for one_try in ...`.
+    What the program does after a failed retry, such as `.or_else`, it still does. At a `.backoff()`
+    a program that has failed ends. A `.wait()` is not a retry, so it is waited. What was being
+    tried again before the block goes on.
+
+    >>> from ixbackoff import N3, NotReady, backoff
+    >>> from ixbackoff.testing import once
+    >>> @backoff(N3)
+    ... def page() -> str:
+    ...     raise NotReady
+    >>> with once():
+    ...     page()
+    Traceback (most recent call last):
+    ixbackoff.NotReady
+    ixbackoff: attempts made: 1, waits: 0, 0 s in all (each ladder tries once: testing.once())
+    """
+    return Once()
+
+
+@final
+class NoRealWaits:
+    """A block in which a wait that takes time is an error: for tests that must not wait.
+
+    Attributes:
+        refused: the errors, in order; whoever ran the program may have caught them.
+    """
+
+    __slots__ = ("refused",)
+    skips = False
+
+    def __init__(self) -> None:
+        self.refused: list[Misuse] = []
+
+    def take(self, seconds: float) -> None:
+        """Refuse the wait; no step recovers from that.
+
+        Raises:
+            Misuse: in any case.
+        """
+        refused = Misuse(
+            f"This test would really wait {seconds:g} s: run it in virtual time, with the fixture "
+            "`virtual`; let waits take no time, with the fixture `no_waits`; or mark it "
+            "@pytest.mark.real_waits."
+        )
+        self.refused.append(refused)
+        raise refused
+
+    def __enter__(self) -> Self:
+        SWITCHES.append(self)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        SWITCHES.remove(self)

@@ -1,0 +1,82 @@
+"""Worlds that answer for decorated functions during one test: the fixture `virtual`."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any, Self, TypeVar, final, overload
+
+from .._functions.answering import OTHERS, Others, in_place_of_the_real_ones
+from .._words.commands import AsyncInterpreter, Interpreter
+from .virtual import Virtual, VirtualAsync
+
+__tracebackhide__ = True
+
+E = TypeVar("E")
+
+
+@final
+class Worlds:
+    """Makes the worlds of one test; each answers for decorated functions from then on.
+
+    It answers in the thread or task that called it, and in tasks that these start, until the end
+    of the block.
+
+    >>> from ixbackoff import N3, Call, NotReady, backoff
+    >>> from ixbackoff.testing import answers
+    >>> @backoff(N3)
+    ... def page() -> str:
+    ...     raise NotImplementedError
+    >>> with Worlds() as virtual:
+    ...     world = virtual(Call.handled_by(answers(NotReady(), "page")))
+    ...     page(), world.waits
+    ('page', [1.0])
+    """
+
+    __slots__ = ("_before", "_others", "made")
+
+    def __init__(self) -> None:
+        self.made: list[Virtual[Any] | VirtualAsync[Any]] = []
+        self._others: list[Others] = []
+        self._before: Others | None = None
+
+    @overload
+    def __call__(self, scripts: Interpreter[E]) -> Virtual[E]: ...
+    @overload
+    def __call__(self, scripts: AsyncInterpreter[E]) -> VirtualAsync[E]: ...
+    def __call__(self, scripts: Any) -> Virtual[Any] | VirtualAsync[Any]:
+        """Make a world with scripted answers, `VirtualAsync` if some are awaited.
+
+        Raises:
+            Misuse: `scripts` is not an interpreter.
+        """
+        kind: Any = VirtualAsync if isinstance(scripts, AsyncInterpreter) else Virtual
+        world: Virtual[Any] | VirtualAsync[Any] = kind(scripts)
+        others = in_place_of_the_real_ones(world.interpreter)
+        self.made.append(world)
+        self._others.append(others)
+        OTHERS.set(others)
+        return world
+
+    def check(self) -> None:
+        """Check that every scripted answer was asked for, and nothing that has no script.
+
+        Raises:
+            AssertionError: an answer was not asked for. The message lists what was performed.
+            Unscripted: the program caught it.
+        """
+        for world in self.made:
+            world.__exit__(None, None, None)
+
+    def __enter__(self) -> Self:
+        self._before = OTHERS.get()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        for others in self._others:  # an event loop may keep the context of a test
+            others.leave()
+        OTHERS.set(self._before)
