@@ -4,7 +4,8 @@ PyMongo itself tries reads and writes once more, the write with the same transac
 a server does not carry it out twice. Another try from outside has another number: after a write
 whose answer was lost, it may write twice. So a lost connection passes when something was read or
 while it was being made, and not after a write, though PyMongo labels that `RetryableWriteError`.
-The traceback tells a read from a write. What the server answers tells that nothing was written:
+The traceback tells a read from a write; an aggregation counts as a read, also one that ends in
+`$merge` or `$out`. What the server answers tells that nothing was written:
 
 - `TransientTransactionError`: the transaction was rolled back. Try the whole of it again.
 - `RetryableWriteError` from the server: it stopped a write for a reason that passes. Not in a
