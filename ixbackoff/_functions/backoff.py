@@ -7,6 +7,7 @@ from functools import wraps
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Generic, Never, ParamSpec, TypeVar, final
 
+from .._limits.breakers import Breaker
 from .._limits.budgets import Budget
 from .._meaning.descents import After, begins, descents, kinds_and_predicate
 from .._meaning.semantics import unroll
@@ -46,6 +47,7 @@ class Backoff(Generic[I]):
         "_on",
         "_rung",
         "_top",
+        "breaker",
         "budget",
         "schedule",
         "within",
@@ -58,6 +60,7 @@ class Backoff(Generic[I]):
     schedule: Schedule
     within: float | None
     budget: Budget | None
+    breaker: Breaker | None
 
     def __init__(self, _sealed: Never) -> None:
         raise TypeError("Make it with backoff(...).")
@@ -158,7 +161,12 @@ class Backoff(Generic[I]):
             super().__setattr__(name, value)
 
     def _how(self) -> dict[str, Any]:
-        return {"schedule": self.schedule, "within": self.within, "budget": self.budget}
+        return {
+            "schedule": self.schedule,
+            "within": self.within,
+            "budget": self.budget,
+            "breaker": self.breaker,
+        }
 
     def _block(self) -> tuple[Program[I, Z, None, Block | Delay], Stream]:
         program = at(self._rung).retry(Block(), self._on)
@@ -175,6 +183,7 @@ def backoff(
     schedule: Schedule = powers_of_two,
     within: float | None = None,
     budget: Budget | None = None,
+    breaker: Breaker | None = None,
 ) -> Backoff[I]:
     """Try plain functions and blocks of code again while they fail, at most `rung` times.
 
@@ -197,10 +206,11 @@ def backoff(
         schedule: the seconds of the waits.
         within: the seconds that a call may take in all, tries and waits.
         budget: the retry budget that pays for further tries; it can be shared.
+        breaker: the circuit breaker that each try goes through; it can be shared.
 
     Raises:
         TypeError: `rung` is not a rung, `on` does not choose exceptions, `schedule` is not a
-            schedule, or `budget` is not a budget.
+            schedule, `budget` is not a budget, or `breaker` is not a circuit breaker.
         ValueError: `within` is not above 0, or not finite; or the schedule draws no random numbers
             and gives an unusable number of seconds.
     """
@@ -211,8 +221,9 @@ def backoff(
     made.schedule = schedule
     made.within = within
     made.budget = budget
+    made.breaker = breaker
     made._generic = within is not None or budget is not None
-    check_run(at(rung).give_up(), PLAIN, Interpreter, schedule, within, budget)
+    check_run(at(rung).give_up(), PLAIN, Interpreter, schedule, within, budget, breaker)
     begin = begins(schedule, made._top)
     made._descent = descents(made._top, *kinds_and_predicate(on), begin)
     return made
@@ -231,4 +242,5 @@ DEFAULTS = {
     "schedule": powers_of_two,
     "within": None,
     "budget": None,
+    "breaker": None,
 }

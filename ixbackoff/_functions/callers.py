@@ -19,6 +19,7 @@ from .._words.commands import is_coroutine_function, stopped
 from .._words.vocabulary import INFO, delay
 from .answering import OTHERS, SWAPPED, interpreter, interpreter_async
 from .functions import check_function, no_coroutine_function
+from .guarding import guarded, guarded_async
 
 running, run_in, here, others = RUNNING.get, RUNNING.set, HERE, OTHERS.get
 
@@ -37,6 +38,7 @@ def caller(backoff: Any, function: Any) -> Any:
         return caller_async(backoff, function)
     swapped = [True] if backoff._generic else SWAPPED
     waits = backoff if backoff._top else None
+    tried = guarded(function, backoff.breaker)
 
     def retried(*args: Any, **kwargs: Any) -> Any:
         if swapped and (backoff._generic or others() is not None):
@@ -59,7 +61,7 @@ def caller(backoff: Any, function: Any) -> Any:
                 while True:
                     try:
                         mine[0] = waits
-                        answer = function(*args, **kwargs) if kwargs else function(*args)  # faster
+                        answer = tried(*args, **kwargs) if kwargs else tried(*args)  # faster
                         if answer.__class__ is not CoroutineType:
                             return answer
                         raise no_coroutine_function(function, answer)
@@ -95,6 +97,7 @@ def caller_async(backoff: Any, function: Any) -> Any:
     """As `caller`, for a coroutine function."""
     swapped = [True] if backoff._generic else SWAPPED
     waits = backoff if backoff._top else None
+    tried = guarded_async(function, backoff.breaker)
 
     async def retried(*args: Any, **kwargs: Any) -> Any:
         if swapped and (backoff._generic or others() is not None):
@@ -117,7 +120,7 @@ def caller_async(backoff: Any, function: Any) -> Any:
                 while True:
                     try:
                         mine[0] = waits
-                        answer = await (function(*args, **kwargs) if kwargs else function(*args))
+                        answer = await (tried(*args, **kwargs) if kwargs else tried(*args))
                         return answer  # noqa: RET504, TRY300  in one line, it would leave the `try` early
                     except Exception as failure:
                         if again is None:

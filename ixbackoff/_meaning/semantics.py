@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
+from .._limits.breakers import Breaker
 from .._limits.budgets import Budget, budgeted
 from .._limits.deadlines import Expired, Limit, checked_seconds, time_limit
 from .._limits.nesting import check_begun
 from .._words.commands import Command, Handlers, Misuse, Stream
 from .._words.failures import Predicate
 from .._words.nat import ENDLESS
-from .._words.vocabulary import CLOCK, Delay
+from .._words.vocabulary import CLOCK, Delay, Log, Now, Pick, Throw
 from ..schedules.kinds import Schedule, check_schedule, powers_of_two
 from ..schedules.timings import Chance, Timing
 from .chains import Chain, Step, chain
@@ -29,6 +30,7 @@ from .steps import (
     Bind,
     Do,
     GiveUp,
+    Guarded,
     Limited,
     Map,
     OrBind,
@@ -52,6 +54,9 @@ Asked: TypeAlias = Command[Any] | Enter | None
 
 NO_HANDLERS: Handlers = {}
 
+WITHOUT_SERVICE = (Log, Now, Pick, Throw)
+"""The commands that ask no service, so no breaker refuses them as steps."""
+
 
 def unroll(
     program: Chain,
@@ -59,6 +64,7 @@ def unroll(
     *,
     within: float | None = None,
     budget: Budget | None = None,
+    breaker: Breaker | None = None,
 ) -> Stream:
     """Every command of a program, in order, `Delay`s included; it is sent every answer.
 
@@ -76,10 +82,11 @@ def unroll(
         schedule: the seconds of its waits.
         within: the seconds that it has in all; it then asks for the time, with `Now`.
         budget: its further tries are taken from it.
+        breaker: lets its tries through or refuses them; it asks for the time, with `Now`.
     """
     check_schedule(schedule)
     check_begun(program)
-    return unrolled(program, schedule, within=within, budget=budget)
+    return unrolled(program, schedule, within=within, budget=budget, breaker=breaker)
 
 
 def unrolled(
@@ -90,12 +97,15 @@ def unrolled(
     chance: Chance | None = None,
     within: float | None = None,
     budget: Budget | None = None,
+    breaker: Breaker | None = None,
 ) -> Stream:
     """`unroll`, where commands that `handlers` have are answered in place.
 
     A `Timing` that can shorten waits is for simulations.
     """
     run = Run(program, timing, chance)
+    if breaker is not None:
+        run.breaker = breaker
     task = chained(program, run if run.ladder else run.inside)
     seconds = None if within is None else checked_seconds("within", within)
     if seconds is not None:
@@ -341,14 +351,21 @@ def performed(effect: Any, place: Place) -> Asked:
     """Ask for a command, or enter an attempt: one try more."""
     place.tries += 1
     kind: type = effect.__class__
-    if issubclass(kind, Command):
+    breaker = place.breaker
+    if breaker is None and issubclass(kind, Command):
         command: Asked = effect
         return command
     inside = place.inside if isinstance(place, Run) else place
+    if breaker is not None:
+        return (
+            effect if issubclass(kind, WITHOUT_SERVICE) else Enter(guarded(effect, breaker, inside))
+        )
     if issubclass(kind, Chain):
         return Enter(chained(effect, inside))
     if kind is Limited:
         return Enter(limited(chained(effect.chain, inside), effect.seconds, inside))
+    if kind is Guarded:
+        return Enter(guarded(effect.chain, effect.breaker, inside))
     return Enter(fresh(iter(effect), kind))
 
 
@@ -481,6 +498,33 @@ def limited(task: Task, seconds: float, place: Place) -> Task:
         raise limit.exceeded(outcome) from cause or without_expired(outcome)
     finally:  # an exception must not be kept alive by a frame in its own traceback
         outcome = cause = None
+
+
+def guarded(effect: Any, breaker: Breaker, inside: InAttempt) -> Task:
+    """Perform `effect`, if `breaker` lets it through, and tell the breaker its outcome.
+
+    Raises:
+        CircuitOpen: it does not.
+    """
+    ticket = breaker.enter()
+    settle = breaker.release
+    try:
+        if ticket is None:
+            ticket = breaker.probe((yield CLOCK))
+        value = yield performed(effect, inside)
+    except (Exception, Expired) as failure:
+        blamed = breaker.blames(failure)
+        if blamed and ticket is not None:
+            breaker.fail(ticket, (yield CLOCK))
+        elif blamed is False:
+            settle = breaker.succeed
+        raise
+    else:
+        settle = breaker.succeed
+        return value
+    finally:
+        if ticket is not None:
+            settle(ticket)
 
 
 def without_expired(outcome: BaseException | None) -> BaseException | None:

@@ -6,6 +6,7 @@ from collections.abc import Generator
 from types import CoroutineType, UnionType
 from typing import Any, TypeAlias
 
+from .._limits.breakers import Breaker, checked_breaker
 from .._limits.budgets import Budget
 from .._limits.deadlines import checked_seconds, time_limit
 from .._limits.nesting import Mark, begin, begins
@@ -39,11 +40,12 @@ def run(
     schedule: Schedule,
     within: float | None = None,
     budget: Budget | None = None,
+    breaker: Breaker | None = None,
 ) -> Any:
     """Run a program: return its value, or raise its last failure."""
-    check_run(program, interpreter, Interpreter, schedule, within, budget)
+    check_run(program, interpreter, Interpreter, schedule, within, budget, breaker)
     in_place, handlers = interpreter._in_place, interpreter._handlers
-    stream = unrolled(program, schedule, in_place, within=within, budget=budget)
+    stream = unrolled(program, schedule, in_place, within=within, budget=budget, breaker=breaker)
     return answered(stream, handlers) if program.waits is False else alone(stream, handlers)
 
 
@@ -53,11 +55,14 @@ async def run_async(
     schedule: Schedule,
     within: float | None = None,
     budget: Budget | None = None,
+    breaker: Breaker | None = None,
 ) -> Any:
     """As `run`, but handlers may be awaited."""
-    check_run(program, interpreter, Interpreter | AsyncInterpreter, schedule, within, budget)
+    check_run(
+        program, interpreter, Interpreter | AsyncInterpreter, schedule, within, budget, breaker
+    )
     in_place, handlers = interpreter._in_place, interpreter._handlers
-    stream = unrolled(program, schedule, in_place, within=within, budget=budget)
+    stream = unrolled(program, schedule, in_place, within=within, budget=budget, breaker=breaker)
     if program.waits is False:
         return await answered_async(stream, handlers)
     return await alone_async(stream, handlers)
@@ -101,6 +106,7 @@ def check_run(
     schedule: Schedule,
     within: float | None,
     budget: Budget | None,
+    breaker: Breaker | None,
 ) -> None:
     """Check a run's arguments before anything is done.
 
@@ -129,7 +135,10 @@ def check_run(
         raise Misuse(
             f"budget={budget!r} is not a budget: give a Budget(...), or one of its presets."
         )
-    if checked_seconds("within", within) is not None or (budget is not None and budget.timed):
+    if breaker is not None:
+        checked_breaker("breaker", breaker)
+    timed = breaker is not None or (budget is not None and budget.timed)
+    if checked_seconds("within", within) is not None or timed:
         inherited(interpreter._handlers, Now)
 
 

@@ -7,6 +7,7 @@ from typing import Any, Generic, Never, final, overload
 
 from typing_extensions import TypeVar
 
+from .._limits.breakers import Breaker
 from .._limits.budgets import Budget
 from .._meaning import steps
 from .._meaning.chains import Ladder, Step, counted, ladder, longer
@@ -317,6 +318,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         schedule: Schedule = powers_of_two,
         within: float | None = None,
         budget: Budget | None = None,
+        breaker: Breaker | None = None,
     ) -> A: ...
 
     @overload
@@ -327,6 +329,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         schedule: Schedule = powers_of_two,
         within: float | None = None,
         budget: Budget | None = None,
+        breaker: Breaker | None = None,
         it_is_open_end_it_with_give_up_or_retry: Never,
     ) -> Program[I, Any, Any, Any]: ...
 
@@ -338,6 +341,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         schedule: Schedule = powers_of_two,
         within: float | None = None,
         budget: Budget | None = None,
+        breaker: Breaker | None = None,
     ) -> Any:
         """Run the program and return its value.
 
@@ -354,6 +358,9 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
                 tells handlers what is left; what is running at the deadline is ended.
             budget: the budget that further tries are taken from; when it is empty, the program
                 gives up at once.
+            breaker: the circuit breaker that each try goes through, all steps' alike; while it is
+                open, a try fails at once with `CircuitOpen`. `do(effect).guarded(breaker)` is for
+                one service of several.
 
         Raises:
             Misuse: the program is open, that is, it does not end at `N0`; or a command has no
@@ -362,7 +369,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
             Exception: the last failure itself, with a note of what was tried and waited.
         """
         try:
-            return run(self, interpreter, schedule, within, budget)
+            return run(self, interpreter, schedule, within, budget, breaker)
         except Misuse as misuse:
             name_all(misuse, self, interpreter)
             raise
@@ -375,6 +382,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         schedule: Schedule = powers_of_two,
         within: float | None = None,
         budget: Budget | None = None,
+        breaker: Breaker | None = None,
     ) -> A: ...
 
     @overload
@@ -385,6 +393,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         schedule: Schedule = powers_of_two,
         within: float | None = None,
         budget: Budget | None = None,
+        breaker: Breaker | None = None,
         it_is_open_end_it_with_give_up_or_retry: Never,
     ) -> Program[I, Any, Any, Any]: ...
 
@@ -396,6 +405,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         schedule: Schedule = powers_of_two,
         within: float | None = None,
         budget: Budget | None = None,
+        breaker: Breaker | None = None,
     ) -> Any:
         """Run the program as `run` does, with handlers that may be awaited.
 
@@ -409,7 +419,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         32
         """
         try:
-            return await run_async(self, interpreter, schedule, within, budget)
+            return await run_async(self, interpreter, schedule, within, budget, breaker)
         except Misuse as misuse:
             name_all(misuse, self, interpreter)
             raise

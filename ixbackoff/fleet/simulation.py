@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from contextvars import copy_context
 from typing import NamedTuple, TypeVar
 
+from .._limits.breakers import Breaker
 from .._limits.budgets import Budget
 from .._limits.deadlines import checked_seconds
 from .._words.commands import Misuse
@@ -48,6 +49,7 @@ def simulate(
     schedule: Timing = powers_of_two,
     within: float | None = None,
     budget: Callable[[int], Budget] | None = None,
+    breaker: Callable[[int], Breaker] | None = None,
     think: float | None = None,
     outages: Iterable[Outage] = (),
     seed: int = 0,
@@ -83,6 +85,7 @@ def simulate(
         schedule: the seconds of the waits; a `Timing` that can shorten them is allowed here.
         within: the seconds that each run of the program has in all.
         budget: the budget of a client, by its number: one for each, or one for all.
+        breaker: the circuit breaker of a client, in the same way.
         think: mean seconds between the end of a program and the next run of it, exponentially
             distributed, and before the first; `None`: each client runs it once, from the beginning.
         outages: the times in which all services are stopped; they do not overlap.
@@ -111,6 +114,10 @@ def simulate(
         raise Misuse(f"schedule={schedule!r} is not a Timing: give one, such as Exponential(...).")
     if budget is not None and not callable(budget):
         raise Misuse(f"budget={budget!r}: give a function from the number of a client to a Budget.")
+    if breaker is not None and not callable(breaker):
+        raise Misuse(
+            f"breaker={breaker!r}: give a function from the number of a client to a Breaker."
+        )
     if not isinstance(services, Served):
         raise Misuse(
             f"services={services!r}: say what they serve, with service.serves(Kind) or "
@@ -120,7 +127,7 @@ def simulate(
 
     def simulated() -> Outcome:
         engine = Engine(services, schedule, within, think, seed, trace)
-        return engine.simulated(program, budget, clients, seconds, stops, watch)
+        return engine.simulated(program, budget, breaker, clients, seconds, stops, watch)
 
     return copy_context().run(simulated)  # time limits and such are those of the clients
 

@@ -1,0 +1,197 @@
+"""Circuit breakers, shared by many programs: a service that is down is left alone for a while."""
+
+from __future__ import annotations
+
+from _thread import RLock  # threading's own; threading itself costs 5 ms to import
+from collections import deque
+from math import inf
+from typing import Final, Literal, final
+
+from .._words.checks import between, finite
+from .._words.commands import Misuse
+from .._words.failures import CircuitOpen, On, Predicate, predicate
+from .._words.verdicts import may_pass
+from .deadlines import Expired
+
+MOST = 1_000_000  # failures that are remembered
+EARLY = 1e-6  # seconds that a clock may be early: a wait of the whole rest must be enough
+LEAST, LONGEST = 1e-3, 1e9  # seconds
+SPREAD = 2.0  # rests over which those who are refused during a probe come back
+GOLDEN = 0.618033988749895  # its multiples modulo 1 are spread evenly, however many there are
+
+
+@final
+class Breaker:
+    """A circuit breaker: after some failures it lets nobody ask the service for a while.
+
+    It is *closed* at first, and every try asks the service. `failures` failures within `within`
+    seconds *open* it: then a try fails at once with `CircuitOpen`, and the service is not asked.
+    `CircuitOpen` says how much of the `rest` is left, and a ladder waits at least so long. After
+    the rest the breaker is *half open*: one try is let through, the probe. A success closes the
+    breaker and forgets the failures, a failure opens it for another rest.
+
+    Use one breaker for each service, for all programs, threads and tasks that depend on it. `run`,
+    `run_async` and `backoff` take it as `breaker`; `do(effect).guarded(breaker)` is for programs
+    that ask several services. A breaker is equal only to itself.
+
+    >>> from ixbackoff import N2, Call, NotReady, at, call
+    >>> from ixbackoff.testing import Virtual, always
+    >>> breaker = Breaker(failures=2, within=10, rest=30)
+    >>> world = Virtual(Call.handled_by(always(NotReady())))
+    >>> at(N2).retry(call(print)).run(world.interpreter, breaker=breaker)
+    Traceback (most recent call last):
+    ixbackoff.CircuitOpen: circuit open: the service is not asked for 30 s
+    ixbackoff: attempts made: 3, waits: 2, 31 s in all
+    >>> breaker
+    <Breaker: open, a rest of 30 s after 2 failures within 10 s>
+
+    - A try is what a step performs at a rung: a command, or an attempt with all of its commands. A
+      command of an attempt is not one, since half an attempt may be well while the service is down.
+      `Log`, `Now`, `Pick` and `Throw` need no service, so as steps they are never refused.
+    - A failure counts if it is `on`. Any other, such as a 404, counts as an answer: the service was
+      there to give it. It does not open the breaker, and as the outcome of a probe it closes it.
+      `Misuse`, a cancellation and the `CircuitOpen` of another breaker tell nothing of the service.
+      A try that is broken off by a deadline while a command runs counts as a failure.
+    - Failures are counted whether or not tries succeed between them. So choose a number that is
+      above what the service has when it is well, with all who share the breaker.
+    - While a probe runs, a try is told to wait as long as the probe may take, which is the `rest`:
+      after 0 s it would use up a rung to learn nothing. Only the first is told exactly that; the
+      others are spread evenly over two rests more. All who were refused wake when the rest is over,
+      and would otherwise stay together, come back at once and open the breaker again.
+    - A probe that is cancelled or dropped leaves its place to the next try. One that hangs, or
+      whose thread has died, loses it after the `rest`. What it says later is not heard, and neither
+      is a try that was begun before the breaker last opened or closed.
+    - The time is that of the interpreter (`Now`), which is asked after a failure and while the
+      breaker is not closed. If the clock goes back, the rest begins again.
+
+    Args:
+        failures: the failures that open it, 1 or more.
+        within: the seconds in which there have to be so many.
+        rest: the seconds for which the service is left alone, and that a probe may take.
+        on: the failures that count, as `on` of a retry chooses them.
+
+    Raises:
+        ValueError: `failures` is not a whole number from 1 to 10**6, or seconds are not 0.001 to
+            10**9.
+        TypeError: `on` does not choose exceptions.
+    """
+
+    __slots__ = (
+        "_chosen",
+        "_failed",
+        "_lock",
+        "_probing",
+        "_told",
+        "_turn",
+        "_until",
+        "failures",
+        "rest",
+        "within",
+    )
+    failures: Final[int]
+    within: Final[float]
+    rest: Final[float]
+
+    def __init__(self, *, failures: int, within: float, rest: float, on: On = may_pass) -> None:
+        number: object = failures
+        if not isinstance(number, int) or not 1 <= finite(number) <= MOST:
+            raise ValueError(f"failures={failures!r}: give a whole number, 1 to {MOST}.")
+        self.failures = failures
+        self.within = between("within", within, LEAST, LONGEST, "seconds")
+        self.rest = between("rest", rest, LEAST, LONGEST, "seconds")
+        self._chosen: Predicate = predicate(on)
+        self._failed: deque[float] = deque(maxlen=failures)
+        self._until: float | None = None
+        self._probing = False
+        self._turn = self._told = 0
+        self._lock = RLock()
+
+    @property
+    def state(self) -> Literal["closed", "open", "half open"]:
+        """The state; an open breaker is half open from when a try comes after the rest."""
+        with self._lock:
+            if self._until is None:
+                return "closed"
+            return "half open" if self._probing else "open"
+
+    def __repr__(self) -> str:
+        after = f"{self.failures} failure{'s' * (self.failures > 1)} within {self.within:g} s"
+        return f"<Breaker: {self.state}, a rest of {self.rest:g} s after {after}>"
+
+    def enter(self) -> int | None:
+        """Begin a try if the breaker is closed: return its ticket, or `None` if it is not."""
+        turn = self._turn  # before the state: what has changed in between makes the ticket void
+        return turn if self._until is None else None
+
+    def probe(self, now: float) -> int:
+        """Begin a try at the time `now` if the breaker is closed or a probe is due.
+
+        Raises:
+            CircuitOpen: it is open, or there is a probe.
+        """
+        with self._lock:
+            if self._until is None:
+                return self._turn
+            left = self._until - now
+            if left > EARLY:
+                if left > self.rest:  # the clock went back
+                    self._until, left = now + self.rest, self.rest
+                if self._probing:
+                    left += self.rest * SPREAD * (self._told * GOLDEN % 1.0)
+                    self._told += 1
+                raise CircuitOpen(left)
+            self._turn += 1
+            self._until = now + self.rest
+            self._probing, self._told = True, 0
+            return self._turn
+
+    def blames(self, failure: BaseException) -> bool | None:
+        """Return whether a failure counts; `None` if it tells nothing of the service."""
+        if isinstance(failure, Expired):
+            return True if failure.limit.refused is None else None
+        if not isinstance(failure, Exception) or isinstance(failure, Misuse | CircuitOpen):
+            return None
+        return bool(self._chosen(failure))
+
+    def fail(self, ticket: int, now: float) -> None:
+        """Count a failure of the try with this ticket."""
+        with self._lock:
+            if ticket != self._turn:
+                return
+            if self._until is None:
+                failed = self._failed
+                failed.append(now)
+                if len(failed) < self.failures or not 0 <= now - failed[0] <= self.within:
+                    return
+                failed.clear()
+            self._turn += 1
+            self._until = now + self.rest
+            self._probing = False
+
+    def succeed(self, ticket: int) -> None:
+        """Count an answer to the try with this ticket: that of a probe closes the breaker."""
+        if self._until is not None:
+            self._end_probe(ticket, None)
+
+    def release(self, ticket: int) -> None:
+        """Forget the try with this ticket: if it was the probe, the next try is one."""
+        if self._until is not None:
+            self._end_probe(ticket, -inf)
+
+    def _end_probe(self, ticket: int, until: float | None) -> None:
+        with self._lock:
+            if ticket == self._turn and self._until is not None:
+                self._turn += 1
+                self._until = until
+                self._probing = False
+
+
+def checked_breaker(name: str, breaker: object) -> Breaker:
+    """Return `breaker`, if it is one.
+
+    Raises:
+        Misuse: it is not.
+    """
+    if not isinstance(breaker, Breaker):
+        raise Misuse(f"{name}={breaker!r} is not a circuit breaker: give a Breaker(...).")
+    return breaker
