@@ -38,7 +38,9 @@ def caller(backoff: Any, function: Any) -> Any:
         return caller_async(backoff, function)
     swapped = [True] if backoff._generic else SWAPPED
     waits = backoff if backoff._top else None
-    tried = guarded(function, backoff.breaker)
+    tried, descent = function, backoff._descent
+    if backoff.breaker is not None:
+        tried, descent = guarded(function, backoff.breaker, descent)
 
     def retried(*args: Any, **kwargs: Any) -> Any:
         if swapped and (backoff._generic or others() is not None):
@@ -67,7 +69,7 @@ def caller(backoff: Any, function: Any) -> Any:
                         raise no_coroutine_function(function, answer)
                     except Exception as failure:
                         if again is None:
-                            again = backoff._descent(), blocking(), listener()
+                            again = descent(), blocking(), listener()
                         after, sleep, logger = again
                         seconds = after(failure)
                         if seconds is None:
@@ -97,7 +99,9 @@ def caller_async(backoff: Any, function: Any) -> Any:
     """As `caller`, for a coroutine function."""
     swapped = [True] if backoff._generic else SWAPPED
     waits = backoff if backoff._top else None
-    tried = guarded_async(function, backoff.breaker)
+    tried, descent = function, backoff._descent
+    if backoff.breaker is not None:
+        tried, descent = guarded_async(function, backoff.breaker, descent)
 
     async def retried(*args: Any, **kwargs: Any) -> Any:
         if swapped and (backoff._generic or others() is not None):
@@ -124,7 +128,7 @@ def caller_async(backoff: Any, function: Any) -> Any:
                         return answer  # noqa: RET504, TRY300  in one line, it would leave the `try` early
                     except Exception as failure:
                         if again is None:
-                            again = backoff._descent(), awaitable(), listener()
+                            again = descent(), awaitable(), listener()
                         after, sleep, logger = again
                         seconds = after(failure)
                         if seconds is None:

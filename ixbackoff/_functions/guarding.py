@@ -1,74 +1,89 @@
-"""Calls of a plain function through a circuit breaker, as the machine guards a try."""
+"""Calls of a plain function through a circuit breaker, as the machine guards a try.
+
+While the breaker is closed, a call costs one look at it, and a failure is heard where the loop asks
+how long to wait.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 from types import CoroutineType
-from typing import Any
+from typing import Any, TypeAlias
 
 from .._limits.breakers import Breaker
-from .._running.eventloops import now
+from .._meaning.descents import After
+from .._running.eventloops import clock, now
 from .._words.commands import stopped
 from .functions import no_coroutine_function
 
+Guarded: TypeAlias = tuple[Any, Callable[[], After]]
+"""A function that goes through a breaker, and what begins its retries."""
 
-def guarded(function: Any, breaker: Breaker | None) -> Any:
-    """Make a function that calls `function` through `breaker`, if there is one."""
-    if breaker is None:
-        return function
-    enter, probe, succeed, clock = breaker.enter, breaker.probe, breaker.succeed, time.monotonic
+Settled: TypeAlias = Callable[[int], None]
 
-    def called(*args: Any, **kwargs: Any) -> Any:
-        ticket = enter()
+
+def guarded(function: Any, breaker: Breaker, descent: Callable[[], After]) -> Guarded:
+    """Have `function` go through `breaker`."""
+
+    def probed(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        probe = breaker.admit(time.monotonic())
+        settled: Settled = breaker.release
         try:
-            if ticket is None:
-                ticket = probe(clock())
-            answer = function(*args, **kwargs) if kwargs else function(*args)
+            answer = function(*args, **kwargs)
             if answer.__class__ is CoroutineType:
                 raise no_coroutine_function(function, answer)
-        except BaseException as failure:
-            settle(breaker, ticket, failure, clock)
-            raise
-        succeed(ticket)
-        return answer
-
-    return called
-
-
-def guarded_async(function: Any, breaker: Breaker | None) -> Any:
-    """As `guarded`, for a coroutine function."""
-    if breaker is None:
-        return function
-    enter, probe, succeed = breaker.enter, breaker.probe, breaker.succeed
-
-    async def called(*args: Any, **kwargs: Any) -> Any:
-        ticket = enter()
-        try:
-            if ticket is None:
-                ticket = probe(now())
-            answer = await (function(*args, **kwargs) if kwargs else function(*args))
-        except BaseException as failure:
-            settle(breaker, ticket, failure, now)
-            raise
-        succeed(ticket)
-        return answer
-
-    return called
-
-
-def settle(
-    breaker: Breaker, ticket: int | None, failure: BaseException, clock: Callable[[], float]
-) -> None:
-    """Tell the breaker the failure of the try with this ticket; `None` was not let through."""
-    if ticket is None:
-        return
-    settled = breaker.release
-    try:
-        blamed = breaker.blames(stopped(failure) if isinstance(failure, StopIteration) else failure)
-        if blamed:
-            breaker.fail(ticket, clock())
-        elif blamed is False:
             settled = breaker.succeed
-    finally:
-        settled(ticket)
+        except Exception as failure:
+            outcome = stopped(failure) if isinstance(failure, StopIteration) else failure
+            settled = outcome_of(breaker, probe, outcome, time.monotonic)
+            raise
+        else:
+            return answer
+        finally:
+            settled(probe)
+
+    def called(*args: Any, **kwargs: Any) -> Any:
+        if breaker.closed:
+            return function(*args, **kwargs) if kwargs else function(*args)
+        return probed(args, kwargs)
+
+    return called, lambda: breaker.told(descent(), time.monotonic)
+
+
+def guarded_async(function: Any, breaker: Breaker, descent: Callable[[], After]) -> Guarded:
+    """As `guarded`, for a coroutine function."""
+
+    async def probed(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        probe = breaker.admit(now())
+        settled: Settled = breaker.release
+        try:
+            answer = await function(*args, **kwargs)
+            settled = breaker.succeed
+        except Exception as failure:
+            settled = outcome_of(breaker, probe, failure, now)
+            raise
+        else:
+            return answer
+        finally:
+            settled(probe)
+
+    def called(*args: Any, **kwargs: Any) -> Any:
+        if breaker.closed:
+            return function(*args, **kwargs) if kwargs else function(*args)
+        return probed(args, kwargs)
+
+    return called, lambda: breaker.told(descent(), clock())
+
+
+def outcome_of(
+    breaker: Breaker, probe: int, failure: Exception, clock: Callable[[], float]
+) -> Settled:
+    """Tell `breaker` the failure of a probe, if it counts; return what settles it otherwise.
+
+    Once the breaker is closed, the failure is heard in the loop, as that of any other try.
+    """
+    blamed = breaker.blames(failure)
+    if blamed and not breaker.closed:
+        breaker.fail(probe, clock())
+    return breaker.succeed if blamed is False else breaker.release

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from _thread import RLock  # threading's own; threading itself costs 5 ms to import
 from collections import deque
+from collections.abc import Callable
 from math import inf
-from typing import Final, Literal, final
+from typing import Any, Final, Literal, TypeAlias, final
 
 from .._words.checks import between, finite
 from .._words.commands import Misuse
@@ -17,7 +18,13 @@ MOST = 1_000_000  # failures that are remembered
 EARLY = 1e-6  # seconds that a clock may be early: a wait of the whole rest must be enough
 LEAST, LONGEST = 1e-3, 1e9  # seconds
 SPREAD = 2.0  # rests over which those who are refused during a probe come back
+SILENT = (Misuse, CircuitOpen)
+"""Failures that tell nothing of the service: nobody asked it."""
 GOLDEN = 0.618033988749895  # its multiples modulo 1 are spread evenly, however many there are
+
+
+After: TypeAlias = Callable[[Any], float | None]
+"""From a failure to the seconds to wait before the next try, as in `descents`."""
 
 
 @final
@@ -59,8 +66,9 @@ class Breaker:
       others are spread evenly over two rests more. All who were refused wake when the rest is over,
       and would otherwise stay together, come back at once and open the breaker again.
     - A probe that is cancelled or dropped leaves its place to the next try. One that hangs, or
-      whose thread has died, loses it after the `rest`. What it says later is not heard, and neither
-      is a try that was begun before the breaker last opened or closed.
+      whose thread has died, loses it after the `rest`.
+    - A failure that comes while the breaker is closed counts, whenever its try was begun. While it
+      is not closed, only the outcome of the probe is heard.
     - The time is that of the interpreter (`Now`), which is asked after a failure and while the
       breaker is not closed. If the clock goes back, the rest begins again.
 
@@ -80,9 +88,9 @@ class Breaker:
         "_chosen",
         "_failed",
         "_lock",
+        "_probe",
         "_probing",
         "_told",
-        "_turn",
         "_until",
         "failures",
         "rest",
@@ -91,6 +99,9 @@ class Breaker:
     failures: Final[int]
     within: Final[float]
     rest: Final[float]
+    _until: float | None
+    _probe: int
+    _told: int
 
     def __init__(self, *, failures: int, within: float, rest: float, on: On = may_pass) -> None:
         number: object = failures
@@ -101,10 +112,16 @@ class Breaker:
         self.rest = between("rest", rest, LEAST, LONGEST, "seconds")
         self._chosen: Predicate = predicate(on)
         self._failed: deque[float] = deque(maxlen=failures)
-        self._until: float | None = None
+        self._until = None
         self._probing = False
-        self._turn = self._told = 0
+        self._probe = 0
+        self._told = 0
         self._lock = RLock()
+
+    @property
+    def closed(self) -> bool:
+        """True if every try may ask the service."""
+        return self._until is None
 
     @property
     def state(self) -> Literal["closed", "open", "half open"]:
@@ -118,20 +135,15 @@ class Breaker:
         after = f"{self.failures} failure{'s' * (self.failures > 1)} within {self.within:g} s"
         return f"<Breaker: {self.state}, a rest of {self.rest:g} s after {after}>"
 
-    def enter(self) -> int | None:
-        """Begin a try if the breaker is closed: return its ticket, or `None` if it is not."""
-        turn = self._turn  # before the state: what has changed in between makes the ticket void
-        return turn if self._until is None else None
-
-    def probe(self, now: float) -> int:
-        """Begin a try at the time `now` if the breaker is closed or a probe is due.
+    def admit(self, now: float) -> int:
+        """Begin a try at the time `now`: return 0, or its number if it is the probe.
 
         Raises:
-            CircuitOpen: it is open, or there is a probe.
+            CircuitOpen: the breaker is open, or there is a probe.
         """
         with self._lock:
             if self._until is None:
-                return self._turn
+                return 0
             left = self._until - now
             if left > EARLY:
                 if left > self.rest:  # the clock went back
@@ -140,50 +152,78 @@ class Breaker:
                     left += self.rest * SPREAD * (self._told * GOLDEN % 1.0)
                     self._told += 1
                 raise CircuitOpen(left)
-            self._turn += 1
+            self._probe += 1
             self._until = now + self.rest
             self._probing, self._told = True, 0
-            return self._turn
+            return self._probe
 
     def blames(self, failure: BaseException) -> bool | None:
         """Return whether a failure counts; `None` if it tells nothing of the service."""
         if isinstance(failure, Expired):
             return True if failure.limit.refused is None else None
-        if not isinstance(failure, Exception) or isinstance(failure, Misuse | CircuitOpen):
+        if not isinstance(failure, Exception) or isinstance(failure, SILENT):
             return None
         return bool(self._chosen(failure))
 
-    def fail(self, ticket: int, now: float) -> None:
-        """Count a failure of the try with this ticket."""
+    def fail(self, probe: int, now: float) -> None:
+        """Count a failure of a try: that of the probe opens the breaker again."""
+        if self._until is None:
+            self._failed.append(now)
+            self._judge(now)
+            return
         with self._lock:
-            if ticket != self._turn:
-                return
-            if self._until is None:
-                failed = self._failed
-                failed.append(now)
-                if len(failed) < self.failures or not 0 <= now - failed[0] <= self.within:
-                    return
-                failed.clear()
-            self._turn += 1
-            self._until = now + self.rest
-            self._probing = False
+            if self._is(probe):
+                self._open(now)
 
-    def succeed(self, ticket: int) -> None:
-        """Count an answer to the try with this ticket: that of a probe closes the breaker."""
-        if self._until is not None:
-            self._end_probe(ticket, None)
+    def told(self, after: After, clock: Callable[[], float]) -> After:
+        """Make a function that tells the breaker each failure, and then asks `after`.
 
-    def release(self, ticket: int) -> None:
-        """Forget the try with this ticket: if it was the probe, the next try is one."""
-        if self._until is not None:
-            self._end_probe(ticket, -inf)
+        It is for tries other than the probe.
+        """
+        chosen, failed, append = self._chosen, self._failed, self._failed.append
+        failures, within = self.failures, self.within
 
-    def _end_probe(self, ticket: int, until: float | None) -> None:
+        def told(failure: Any) -> float | None:
+            if self._until is None and chosen(failure) and not isinstance(failure, SILENT):
+                now = clock()
+                append(now)
+                if len(failed) == failures and now - failed[0] <= within:
+                    self._judge(now)
+            return after(failure)
+
+        return told
+
+    def succeed(self, probe: int) -> None:
+        """Count an answer to the probe: it closes the breaker."""
         with self._lock:
-            if ticket == self._turn and self._until is not None:
-                self._turn += 1
-                self._until = until
+            if self._is(probe):
+                self._failed.clear()
+                self._until = None
                 self._probing = False
+
+    def release(self, probe: int) -> None:
+        """Forget the probe: the next try is one."""
+        with self._lock:
+            if self._is(probe):
+                self._until = -inf
+                self._probing = False
+
+    def _is(self, probe: int) -> bool:
+        """Return whether this is the probe whose outcome decides."""
+        return self._probing and probe == self._probe
+
+    def _judge(self, now: float) -> None:
+        """Open the breaker if there were too many failures."""
+        with self._lock:
+            failed = self._failed
+            many = len(failed) == self.failures
+            if self._until is None and many and 0 <= now - failed[0] <= self.within:
+                self._open(now)
+
+    def _open(self, now: float) -> None:
+        self._until = now + self.rest
+        self._probing = False
+        self._failed.clear()
 
 
 def checked_breaker(name: str, breaker: object) -> Breaker:

@@ -506,16 +506,16 @@ def guarded(effect: Any, breaker: Breaker, inside: InAttempt) -> Task:
     Raises:
         CircuitOpen: it does not.
     """
-    ticket = breaker.enter()
+    probe = 0
     settle = breaker.release
     try:
-        if ticket is None:
-            ticket = breaker.probe((yield CLOCK))
+        if not breaker.closed:
+            probe = breaker.admit((yield CLOCK))
         value = yield performed(effect, inside)
     except (Exception, Expired) as failure:
         blamed = breaker.blames(failure)
-        if blamed and ticket is not None:
-            breaker.fail(ticket, (yield CLOCK))
+        if blamed:
+            breaker.fail(probe, (yield CLOCK))
         elif blamed is False:
             settle = breaker.succeed
         raise
@@ -523,8 +523,8 @@ def guarded(effect: Any, breaker: Breaker, inside: InAttempt) -> Task:
         settle = breaker.succeed
         return value
     finally:
-        if ticket is not None:
-            settle(ticket)
+        if probe:
+            settle(probe)
 
 
 def without_expired(outcome: BaseException | None) -> BaseException | None:
