@@ -6,7 +6,7 @@ from _thread import RLock  # threading's own; threading itself costs 5 ms to imp
 from collections import deque
 from collections.abc import Callable
 from math import inf
-from typing import Any, Final, Literal, TypeAlias, final
+from typing import Any, TypeAlias, final
 
 from .._words.checks import between, finite
 from .._words.commands import Misuse
@@ -87,18 +87,15 @@ class Breaker:
     __slots__ = (
         "_chosen",
         "_failed",
+        "_failures",
         "_lock",
         "_probe",
         "_probing",
+        "_rest",
         "_told",
         "_until",
-        "failures",
-        "rest",
-        "within",
+        "_within",
     )
-    failures: Final[int]
-    within: Final[float]
-    rest: Final[float]
     _until: float | None
     _probe: int
     _told: int
@@ -107,9 +104,9 @@ class Breaker:
         number: object = failures
         if not isinstance(number, int) or not 1 <= finite(number) <= MOST:
             raise ValueError(f"failures={failures!r}: give a whole number, 1 to {MOST}.")
-        self.failures = failures
-        self.within = between("within", within, LEAST, LONGEST, "seconds")
-        self.rest = between("rest", rest, LEAST, LONGEST, "seconds")
+        self._failures = failures
+        self._within = between("within", within, LEAST, LONGEST, "seconds")
+        self._rest = between("rest", rest, LEAST, LONGEST, "seconds")
         self._chosen: Predicate = predicate(on)
         self._failed: deque[float] = deque(maxlen=failures)
         self._until = None
@@ -124,16 +121,16 @@ class Breaker:
         return self._until is None
 
     @property
-    def state(self) -> Literal["closed", "open", "half open"]:
-        """The state; an open breaker is half open from when a try comes after the rest."""
+    def state(self) -> str:
+        """One of `"closed"`, `"open"`, and `"half open"` while a probe runs."""
         with self._lock:
             if self._until is None:
                 return "closed"
             return "half open" if self._probing else "open"
 
     def __repr__(self) -> str:
-        after = f"{self.failures} failure{'s' * (self.failures > 1)} within {self.within:g} s"
-        return f"<Breaker: {self.state}, a rest of {self.rest:g} s after {after}>"
+        after = f"{self._failures} failure{'s' * (self._failures > 1)} within {self._within:g} s"
+        return f"<Breaker: {self.state}, a rest of {self._rest:g} s after {after}>"
 
     def admit(self, now: float) -> int:
         """Begin a try at the time `now`: return 0, or its number if it is the probe.
@@ -146,14 +143,14 @@ class Breaker:
                 return 0
             left = self._until - now
             if left > EARLY:
-                if left > self.rest:  # the clock went back
-                    self._until, left = now + self.rest, self.rest
+                if left > self._rest:  # the clock went back
+                    self._until, left = now + self._rest, self._rest
                 if self._probing:
-                    left += self.rest * SPREAD * (self._told * GOLDEN % 1.0)
+                    left += self._rest * SPREAD * (self._told * GOLDEN % 1.0)
                     self._told += 1
                 raise CircuitOpen(left)
             self._probe += 1
-            self._until = now + self.rest
+            self._until = now + self._rest
             self._probing, self._told = True, 0
             return self._probe
 
@@ -181,7 +178,7 @@ class Breaker:
         It is for tries other than the probe.
         """
         chosen, failed, append = self._chosen, self._failed, self._failed.append
-        failures, within = self.failures, self.within
+        failures, within = self._failures, self._within
 
         def told(failure: Any) -> float | None:
             if self._until is None and chosen(failure) and not isinstance(failure, SILENT):
@@ -216,12 +213,12 @@ class Breaker:
         """Open the breaker if there were too many failures."""
         with self._lock:
             failed = self._failed
-            many = len(failed) == self.failures
-            if self._until is None and many and 0 <= now - failed[0] <= self.within:
+            many = len(failed) == self._failures
+            if self._until is None and many and 0 <= now - failed[0] <= self._within:
                 self._open(now)
 
     def _open(self, now: float) -> None:
-        self._until = now + self.rest
+        self._until = now + self._rest
         self._probing = False
         self._failed.clear()
 
