@@ -148,14 +148,25 @@ class Breaker:
                 if self._probing:
                     left += self._rest * SPREAD * (self._told * GOLDEN % 1.0)
                     self._told += 1
-                raise CircuitOpen(left)
+                raise self._refusal(left)
             self._probe += 1
             self._until = now + self._rest
             self._probing, self._told = True, 0
             return self._probe
 
+    def _refusal(self, seconds: float) -> CircuitOpen:
+        refusal = CircuitOpen(seconds)
+        refusal._refused_by = self
+        return refusal
+
     def blames(self, failure: BaseException) -> bool | None:
-        """Return whether a failure counts; `None` if it tells nothing of the service."""
+        """Return whether a failure counts; `None` if it tells nothing of the service.
+
+        Raises:
+            Misuse: the try was let through, and then refused by the same breaker inside.
+        """
+        if isinstance(failure, CircuitOpen) and failure._refused_by is self:
+            raise guarded_twice() from failure
         if isinstance(failure, Expired):
             return True if failure.limit.refused is None else None
         if not isinstance(failure, Exception) or isinstance(failure, SILENT):
@@ -221,6 +232,13 @@ class Breaker:
         self._until = now + self._rest
         self._probing = False
         self._failed.clear()
+
+
+def guarded_twice() -> Misuse:
+    return Misuse(
+        "A try goes through one circuit breaker twice, so it would refuse its own probe: guard it "
+        "once, where the service is asked or where the program is run."
+    )
 
 
 def checked_breaker(name: str, breaker: object) -> Breaker:

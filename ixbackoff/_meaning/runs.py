@@ -21,17 +21,19 @@ class InAttempt:
     """The inside of an attempt, where there is no rung: nothing waits, and nothing goes down.
 
     Attributes:
+        breakers: those that the present try goes through.
         limits: the time limits of the whole run, the innermost last.
         breaker: nothing, since a breaker guards whole tries of the run that the attempt is in.
     expired: nothing, since a time limit ends the run that the attempt is in.
         tries: nobody asks for it: the commands of an attempt are one try.
     """
 
-    __slots__ = ("limits", "tries")
+    __slots__ = ("breakers", "limits", "tries")
     breaker: Breaker | None = None
     expired: Expired | None = None
 
     def __init__(self, limits: list[Limit]) -> None:
+        self.breakers: tuple[Breaker, ...] = ()
         self.limits = limits
         self.tries = 0
 

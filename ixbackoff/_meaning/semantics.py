@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from .._limits.breakers import Breaker
+from .._limits.breakers import Breaker, guarded_twice
 from .._limits.budgets import Budget, budgeted
 from .._limits.deadlines import Expired, Limit, checked_seconds, time_limit
 from .._limits.nesting import check_begun
@@ -505,12 +505,14 @@ def guarded(effect: Any, breaker: Breaker, inside: InAttempt) -> Task:
 
     Raises:
         CircuitOpen: it does not.
+        Misuse: it is asked inside a try that it has let through.
     """
-    probe = 0
-    settle = breaker.release
+    if breaker in inside.breakers:
+        raise guarded_twice()
+    probe = 0 if breaker.closed else breaker.admit((yield CLOCK))
+    settle, around = breaker.release, inside.breakers
+    inside.breakers = (*around, breaker)
     try:
-        if not breaker.closed:
-            probe = breaker.admit((yield CLOCK))
         value = yield performed(effect, inside)
     except (Exception, Expired) as failure:
         blamed = breaker.blames(failure)
@@ -523,6 +525,7 @@ def guarded(effect: Any, breaker: Breaker, inside: InAttempt) -> Task:
         settle = breaker.succeed
         return value
     finally:
+        inside.breakers = around
         if probe:
             settle(probe)
 

@@ -258,6 +258,26 @@ class TestPrograms:
         ]
         assert world.waits == [1.0, 29.0]
 
+    def test_a_try_is_guarded_once(self) -> None:
+        breaker = two_in_ten()
+        guarded = do(ASK).guarded(breaker)
+        with pytest.raises(Misuse, match="twice, so it would refuse its own probe: guard it once"):
+            at(N1).retry(guarded).run(world_of(1).interpreter, breaker=breaker)
+        with pytest.raises(Misuse, match="twice"):
+            at(N1).retry(guarded.guarded(breaker)).run(world_of(1).interpreter)
+        assert at(N1).do(guarded).retry(guarded).run(world_of(1, 2).interpreter) == 2
+
+    def test_a_try_that_refuses_its_own_probe_says_so(self) -> None:
+        breaker = opened()
+        inner = backoff(N0, breaker=breaker)(lambda: 1)
+        outer = backoff(N1, breaker=breaker)(inner)
+        world: Virtual[Any] = Virtual(Call[Any].handled_by(lambda command: command()))
+        world.now = 30.0
+        with answered_by(world.interpreter):
+            with pytest.raises(Misuse, match="twice"):
+                outer()
+            assert inner() == 1
+
     def test_vary_and_bind_go_through_it(self) -> None:
         for program in (
             at(N0).vary(lambda _: ASK),
