@@ -137,8 +137,8 @@ def check_run(
         )
     if breaker is not None:
         checked_breaker("breaker", breaker)
-    timed = breaker is not None or (budget is not None and budget.timed)
-    if checked_seconds("within", within) is not None or timed:
+    timed = checked_seconds("within", within) is not None
+    if timed or breaker is not None or (budget is not None and budget.timed):
         inherited(interpreter._handlers, Now)
 
 
