@@ -47,8 +47,8 @@ class Breaker:
     >>> world = Virtual(Call.handled_by(always(NotReady())))
     >>> at(N2).retry(call(print)).run(world.interpreter, breaker=breaker)
     Traceback (most recent call last):
-    ixbackoff.CircuitOpen: circuit open: the service is not asked for 30 s
-    ixbackoff: attempts made: 3, waits: 2, 31 s in all
+    ixbackoff.CircuitOpen: circuit open: the service is not asked for 28 s
+    ixbackoff: attempts made: 3, waits: 2, 3 s in all
     >>> breaker
     <Breaker: open, a rest of 30 s after 2 failures within 10 s>
 
