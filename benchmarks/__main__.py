@@ -6,7 +6,7 @@ import platform
 import sys
 from functools import partial
 
-from . import depth, fleet, importing, retrying, speed, typechecking
+from . import breaking, depth, fleet, importing, retrying, speed, typechecking
 
 
 def main() -> int:
@@ -15,12 +15,15 @@ def main() -> int:
     missed = 0
     results = retrying.measured()
     retries = partial(retrying.targets, results)
+    guarded = breaking.measured_breakers()
+    breakers = partial(breaking.targets, guarded)
     parts = speed.targets, importing.targets, typechecking.targets, depth.targets, fleet.targets
-    for targets in (*parts, retries):
+    for targets in (*parts, retries, breakers):
         for target in targets():
             print(target, flush=True)
             missed += not target.met
     print(f"\n{retrying.tables(results)}")
+    print(f"\nWith a circuit breaker\n\n{retrying.tables(guarded)}")
     print(f"\n{missed} missed" if missed else "\nall met")
     return 0
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, TypeAlias
 
-from ixbackoff import N10, Constant, Exponential, backoff
+from ixbackoff import N10, Breaker, Constant, Exponential, backoff
 
 Function: TypeAlias = Callable[[], Any]
 Decorator: TypeAlias = Callable[[Function], Function]
@@ -101,11 +101,11 @@ def bare_async(kind: str) -> Decorator:
     return decorator
 
 
-def ours() -> Kinds:
+def ours(breaker: Breaker | None = None) -> Kinds:
     exponential = Exponential(cap=60)
     schedules = (Constant(0), exponential, exponential.jittered())
     return {
-        kind: backoff(N10, on=ConnectionError, schedule=schedule)
+        kind: backoff(N10, on=ConnectionError, schedule=schedule, breaker=breaker)
         for kind, schedule in zip(KINDS, schedules, strict=True)
     }
 
@@ -178,7 +178,7 @@ def google(name: str) -> Kinds:
     }
 
 
-def pyresilience() -> Kinds:
+def pyresilience(**settings: Any) -> Kinds:
     it = import_module("pyresilience")
 
     def of(delay: float, factor: float, jitter: bool) -> Decorator:
@@ -189,7 +189,7 @@ def pyresilience() -> Kinds:
             jitter=jitter,
             retry_on=(ConnectionError,),
         )
-        decorator: Decorator = it.resilient(retry=config)
+        decorator: Decorator = it.resilient(retry=config, **settings)
         return decorator
 
     return {
@@ -214,6 +214,44 @@ def hyx() -> Kinds:
         EXPONENTIAL: of(expo(max_delay_secs=60)),
         JITTERED: of(expo(max_delay_secs=60, jitter=full)),
     }
+
+
+NEVER = 10_000
+"""Failures after which a breaker opens, in a row or within a millisecond: never, here."""
+
+
+def our_breaker() -> Kinds:
+    return ours(Breaker(failures=NEVER, within=0.001, rest=30))
+
+
+def pyresilience_breaker() -> Kinds:
+    config = import_module("pyresilience").CircuitBreakerConfig
+    return pyresilience(
+        circuit_breaker=config(failure_threshold=NEVER, error_types=(ConnectionError,))
+    )
+
+
+def hyx_breaker() -> Kinds:
+    """Its breaker is a decorator of its own, inside of that for retries."""
+    breaker = import_module("hyx.circuitbreaker").consecutive_breaker
+
+    def guarded(retry: Decorator) -> Decorator:
+        guard = breaker(exceptions=ConnectionError, failure_threshold=NEVER)
+        return lambda function: retry(guard(function))
+
+    return {kind: guarded(retry) for kind, retry in hyx().items()}
+
+
+def sync_breakers() -> dict[str, Kinds]:
+    return {
+        "plain call": {},
+        OURS: our_breaker(),
+        "pyresilience 0.4.1": pyresilience_breaker(),
+    }
+
+
+def async_breakers() -> dict[str, Kinds]:
+    return sync_breakers() | {"hyx 0.0.2": hyx_breaker()}
 
 
 def sync_libraries() -> dict[str, Kinds]:

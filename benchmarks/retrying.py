@@ -231,12 +231,16 @@ class Way:
         return max(1, round(calls * BLOCK / seconds))
 
 
-def measured() -> Measured:
+def measured(
+    sync_libraries: Callable[[], dict[str, Kinds]] = peers.sync_libraries,
+    async_libraries: Callable[[], dict[str, Kinds]] = peers.async_libraries,
+) -> Measured:
+    """Measure libraries; they are made where sleeps take no time."""
     gc.collect()
     gc.disable()
     try:
         with peers.sleeping_with(peers.no_sleep, peers.no_sleep_async):
-            sync, awaited = peers.sync_libraries(), peers.async_libraries()
+            sync, awaited = sync_libraries(), async_libraries()
             gc.freeze()  # so that the collector does not look through what was imported each time
             with asyncio.Runner() as runner:
                 return Measured(Way(None).table(sync), Way(runner).table(awaited))
@@ -285,26 +289,27 @@ def range_of(left: dict[str, int]) -> str:
     return f"{min(peers_left)} to {max(peers_left)}"
 
 
-def targets(results: Measured) -> list[Target]:
+def targets(results: Measured, what: str = "@backoff") -> list[Target]:
+    """Compare our costs with those of the fastest peer; `what` names the lines."""
     lines: list[Target] = []
     for way, table in (("sync", results.sync), ("async", results.awaited)):
         firsts = {name: row.calls[FIRST].each for name, row in table.items()}
         lines.append(
             beside(
-                f"@backoff, {way}: first try, beside the fastest",
+                f"{what}, {way}: first try, beside the fastest",
                 {name: (median(each), min(each)) for name, each in firsts.items()},
             )
         )
         lines += [
             beside(
-                f"@backoff, {way}: a retry, {kind}, beside the fastest",
+                f"{what}, {way}: a retry, {kind}, beside the fastest",
                 {name: row.retry(kind) for name, row in table.items() if kind in row.calls},
             )
             for kind in KINDS
         ]
         lines += [
-            Target(f"@backoff, {way}: {what}", left[OURS], 0, False, f"peers: {range_of(left)}")
-            for what, left in (
+            Target(f"{what}, {way}: {name}", left[OURS], 0, False, f"peers: {range_of(left)}")
+            for name, left in (
                 ("exceptions kept alive", {name: row.alive for name, row in table.items()}),
                 ("left to the collector", {name: row.cycles for name, row in table.items()}),
             )

@@ -7,6 +7,7 @@ value: an interpreter decides what its commands do.
 
 from ._functions.answering import answered_by
 from ._functions.backoff import Backoff, backoff
+from ._limits.breakers import Breaker
 from ._limits.budgets import Budget
 from ._limits.deadlines import time_limit
 from ._meaning.planning import Plan, plan
@@ -15,6 +16,7 @@ from ._meaning.semantics import unroll
 from ._words.calls import Call, CallAsync, call, call_async
 from ._words.commands import AsyncInterpreter, Command, Interpreter, Misuse
 from ._words.failures import (
+    CircuitOpen,
     ClientError,
     DeadlineExceeded,
     NotReady,
@@ -63,9 +65,11 @@ __all__ = [
     "AsyncInterpreter",
     "Attempt",
     "Backoff",
+    "Breaker",
     "Budget",
     "Call",
     "CallAsync",
+    "CircuitOpen",
     "ClientError",
     "Command",
     "CommandOrAttempt",

@@ -8,6 +8,7 @@ from functools import wraps
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Generic, Never, ParamSpec, TypeVar, final
 
+from .._limits.breakers import Breaker
 from .._limits.budgets import Budget
 from .._limits.stopping import stoppable
 from .._meaning.chains import PROGRAM
@@ -178,6 +179,7 @@ class Backoff(Generic[I]):
         schedule: Schedule = KEPT,
         within: float | timedelta | None = KEPT,
         budget: Budget | None = KEPT,
+        breaker: Breaker | None = KEPT,
         stop: Event | None = KEPT,
         nested: Nested = KEPT,
     ) -> Backoff[I]:
@@ -190,7 +192,7 @@ class Backoff(Generic[I]):
 
         The arguments are those of `backoff`, but for the rung.
         """
-        given: tuple[Any, ...] = (on, until, schedule, within, budget, stop, nested)
+        given: tuple[Any, ...] = (on, until, schedule, within, budget, breaker, stop, nested)
         changed = {
             name: one for name, one in zip(Settings._fields, given, strict=True) if one is not KEPT
         }
@@ -266,6 +268,7 @@ def backoff(
     schedule: Schedule = powers_of_two,
     within: float | timedelta | None = None,
     budget: Budget | None = None,
+    breaker: Breaker | None = None,
     stop: Event | None = None,
     nested: Nested = "refused",
 ) -> Backoff[I]:
@@ -292,6 +295,7 @@ def backoff(
         within: the seconds that a call may take in all, tries and waits, or a `timedelta`. With 0
             or less each call raises `DeadlineExceeded`, and nothing is called.
         budget: the retry budget that pays for further tries; it can be shared.
+        breaker: the circuit breaker that each try goes through; it can be shared.
         stop: a `threading.Event` that ends the waits of plain functions and `for` blocks at once,
             with the last failure; for the handler of SIGTERM. Once it is set, further calls raise
             `Stopped`. Cancel the task of a coroutine function instead.
@@ -303,7 +307,7 @@ def backoff(
         ValueError: `within` is not a finite number or a `timedelta`; or the schedule draws no
             random numbers and gives an unusable number of seconds.
     """
-    return made(rung, Settings(on, until, schedule, within, budget, stop, nested))
+    return made(rung, Settings(on, until, schedule, within, budget, breaker, stop, nested))
 
 
 def made(rung: Rung[I], settings: Settings) -> Backoff[I]:
@@ -312,7 +316,7 @@ def made(rung: Rung[I], settings: Settings) -> Backoff[I]:
     made._rung = rung
     made._top = _position(rung)
     made.settings = settings
-    made._generic = settings.defaults[1:4] != (None, None, None)
+    made._generic = (settings.within, settings.budget, settings.stop) != (None, None, None)
     settings.checked()
     check_run(at(rung).give_up(), PLAIN, Interpreter, settings.defaults)
     begin = begins(settings.schedule, made._top)

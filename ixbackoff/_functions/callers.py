@@ -28,6 +28,7 @@ from .._words.commands import is_coroutine_function, stopped
 from .._words.vocabulary import INFO, delay
 from .answering import OTHERS, SWAPPED, interpreter, interpreter_async
 from .functions import check_function, check_sync, name_of, no_coroutine_function
+from .guarding import guarded, guarded_async
 from .nested import Called, tried_once, tried_once_async
 from .settings import wanting
 
@@ -55,7 +56,9 @@ def caller_sync(backoff: Any, function: Any) -> Any:
     """As `caller`, for a plain function."""
     swapped = [True] if backoff._generic else SWAPPED
     waits = Called(function, backoff) if backoff._top else None
-    asked = wanting(function, backoff.settings.until)
+    asked, descent = wanting(function, backoff.settings.until), backoff._descent
+    if backoff.settings.breaker is not None:
+        asked, descent = guarded(asked, backoff.settings.breaker, descent)
 
     def retried(*args: Any, **kwargs: Any) -> Any:
         try:
@@ -89,7 +92,7 @@ def caller_sync(backoff: Any, function: Any) -> Any:
                         if REFUSED:
                             check_not_refused(mine, failure)
                         if again is None:
-                            again = backoff._descent(), blocking(), listener()
+                            again = descent(), blocking(), listener()
                         after, sleep, logger = again
                         seconds = after(failure)
                         if seconds is None:
@@ -122,7 +125,9 @@ def caller_async(backoff: Any, function: Any) -> Any:
     check_sync(name_of(function), backoff.settings.stop)
     swapped = [True] if backoff._generic else SWAPPED
     waits = Called(function, backoff) if backoff._top else None
-    asked = wanting(function, backoff.settings.until)
+    asked, descent = wanting(function, backoff.settings.until), backoff._descent
+    if backoff.settings.breaker is not None:
+        asked, descent = guarded_async(asked, backoff.settings.breaker, descent)
 
     async def retried(*args: Any, **kwargs: Any) -> Any:
         try:
@@ -156,7 +161,7 @@ def caller_async(backoff: Any, function: Any) -> Any:
                         if REFUSED:
                             check_not_refused(mine, failure)
                         if again is None:
-                            again = backoff._descent(), awaitable(), listener()
+                            again = descent(), awaitable(), listener()
                         after, sleep, logger = again
                         seconds = after(failure)
                         if seconds is None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
+from .._limits.breakers import Breaker
 from .._limits.budgets import Budget
 from .._limits.stopping import checked_stop
 from .._meaning.defaults import ONCE, Defaults
@@ -34,6 +35,7 @@ class Settings(NamedTuple):
     schedule: Schedule = powers_of_two
     within: float | timedelta | None = None
     budget: Budget | None = None
+    breaker: Breaker | None = None
     stop: Event | None = None
     nested: Nested = "refused"
 
@@ -47,7 +49,9 @@ class Settings(NamedTuple):
     @property
     def defaults(self) -> Defaults:
         """How programs are run that are made with these."""
-        return Defaults(self.schedule, self.within, self.budget, self.stop, self.nested)
+        return Defaults(
+            self.schedule, self.within, self.budget, self.breaker, self.stop, self.nested
+        )
 
     @property
     def chosen(self) -> On:

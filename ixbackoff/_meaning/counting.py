@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from .._words.commands import Command
 from .._words.vocabulary import Together
 from .chains import Chain
-from .steps import Limited
+from .steps import Guarded, Limited
 
 
 class Commands(NamedTuple):
@@ -84,7 +84,7 @@ def commands_of(effect: Any) -> Commands:
 def alone(part: Any) -> Commands:
     """The commands of a part without those of its pieces."""
     kind: type = part.__class__
-    if issubclass(kind, Chain | Limited | Together):
+    if issubclass(kind, Chain | Limited | Guarded | Together):
         return NONE
     return (
         Commands({kind: 1}, frozenset())
@@ -120,7 +120,7 @@ def pieces_of(part: Any) -> list[Any]:
     """The effects and programs that a part is made of, and the functions that make others."""
     if isinstance(part, Together):
         return list(part.effects)
-    if isinstance(part, Limited):
+    if isinstance(part, Limited | Guarded):
         return [part.chain]
     if isinstance(part, Chain):
         return [inside for step in part.steps() for inside in step.parts()]

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from .._limits.breakers import Breaker
 from .._limits.budgets import Budget
 from ..schedules.kinds import Schedule, powers_of_two
 
 if TYPE_CHECKING:
     from datetime import timedelta
     from threading import Event
+
+
+NOTHING = (None,) * 5
 
 
 class Defaults(NamedTuple):
@@ -19,6 +23,7 @@ class Defaults(NamedTuple):
         schedule: the seconds of its waits.
         within: the seconds that it has in all.
         budget: the budget that its further tries are taken from.
+        breaker: the circuit breaker that each try goes through.
         stop: the event that ends its waits, and so the program.
         nested: what becomes of decorated functions that are called inside it.
     """
@@ -26,6 +31,7 @@ class Defaults(NamedTuple):
     schedule: Schedule = powers_of_two
     within: float | timedelta | None = None
     budget: Budget | None = None
+    breaker: Breaker | None = None
     stop: Event | None = None
     nested: str | None = None
 
@@ -34,6 +40,7 @@ class Defaults(NamedTuple):
         schedule: Schedule | None = None,
         within: float | timedelta | None = None,
         budget: Budget | None = None,
+        breaker: Breaker | None = None,
         stop: Event | None = None,
     ) -> Defaults:
         """Return these, with what was given in place of them; `None` was not given.
@@ -42,12 +49,14 @@ class Defaults(NamedTuple):
         >>> Defaults(within=2).but(Exponential(base=0.1)).within
         2
         """
-        if schedule is None and within is None and budget is None and stop is None:
+        given = (schedule, within, budget, breaker, stop)
+        if given == NOTHING:
             return self
         return Defaults(
             self.schedule if schedule is None else schedule,
             self.within if within is None else within,
             self.budget if budget is None else budget,
+            self.breaker if breaker is None else breaker,
             self.stop if stop is None else stop,
             self.nested,
         )

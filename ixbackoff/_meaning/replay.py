@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from .._words.calls import Calling
 from .._words.commands import Command, Misuse, Stream
-from .._words.failures import DeadlineExceeded
+from .._words.failures import CircuitOpen, DeadlineExceeded
 from .._words.vocabulary import CLOCK, Together
 
 __tracebackhide__ = True
@@ -109,6 +109,8 @@ def _failed_at(error: BaseException, log: list[Entry], places: dict[float, int])
         for place in range(len(log) - 1, -1, -1):
             if log[place].failure is cause:
                 return place
+        if isinstance(cause, CircuitOpen):  # nothing was asked
+            return len(log)
         if isinstance(cause, DeadlineExceeded) and cause.refused in places:
             return places[cause.refused]
         cause = cause.__cause__ or cause.__context__

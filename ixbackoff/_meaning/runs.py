@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
+from .._limits.breakers import Breaker
 from .._limits.deadlines import NOTE, Expired, Limit
 from .._limits.nesting import REFUSED, RUNNING, check_not_refused
 from .._words.commands import Misuse
@@ -23,15 +24,19 @@ class InAttempt:
     """The inside of an attempt, where there is no rung: nothing waits, and nothing goes down.
 
     Attributes:
+        breakers: those that the present try goes through.
         limits: the time limits of the whole run, the innermost last.
-        expired: nothing, since a time limit ends the run that the attempt is in.
+        breaker: nothing, since a breaker guards whole tries of the run that the attempt is in.
+    expired: nothing, since a time limit ends the run that the attempt is in.
         tries: nobody asks for it: the commands of an attempt are one try.
     """
 
-    __slots__ = ("limits", "tries")
+    __slots__ = ("breakers", "limits", "tries")
+    breaker: Breaker | None = None
     expired: Expired | None = None
 
     def __init__(self, limits: list[Limit]) -> None:
+        self.breakers: tuple[Breaker, ...] = ()
         self.limits = limits
         self.tries = 0
 
@@ -44,6 +49,7 @@ class Run:
     """One run: the rung where it stands, and what it has tried and waited.
 
     Attributes:
+        breaker: guards each try, if there is one.
         wait: the one that it waits now.
         not_waited: the failure of a wait, if one failed.
         expired: what ended the run, if its time was over.
@@ -56,6 +62,7 @@ class Run:
     """
 
     # Class attributes, since most runs change few of them.
+    breaker: Breaker | None = None
     seconds: Waits | None = None
     shortest = 0.0
     sure = True

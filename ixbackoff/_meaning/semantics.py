@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from .._limits.breakers import Breaker, guarded_twice
 from .._limits.budgets import Budget, budgeted
 from .._limits.deadlines import Expired, Limit, checked_seconds, time_limit
 from .._limits.nesting import check_begun
 from .._words.commands import Command, Handlers, Misuse, Stream
 from .._words.failures import Predicate
 from .._words.nat import ENDLESS
-from .._words.vocabulary import CLOCK, Delay
+from .._words.vocabulary import CLOCK, Delay, Log, Now, Pick, Throw
 from ..schedules.kinds import Schedule, check_schedule
 from ..schedules.timings import Chance, Timing
 from .chains import Chain, Ladder, Step, chain
@@ -30,6 +31,7 @@ from .steps import (
     Bind,
     Do,
     GiveUp,
+    Guarded,
     Limited,
     Map,
     OrBind,
@@ -58,6 +60,9 @@ Asked: TypeAlias = Command[Any] | Enter | None
 
 NO_HANDLERS: Handlers = {}
 
+WITHOUT_SERVICE = (Log, Now, Pick, Throw)
+"""The commands that ask no service, so no breaker refuses them as steps."""
+
 
 def unroll(
     program: Chain,
@@ -65,6 +70,7 @@ def unroll(
     *,
     within: float | timedelta | None = None,
     budget: Budget | None = None,
+    breaker: Breaker | None = None,
 ) -> Stream:
     """Every command of a program, in order, `Delay`s included; it is sent every answer.
 
@@ -82,12 +88,15 @@ def unroll(
         schedule: the seconds of its waits, powers of two unless the program has its own.
         within: the seconds that it has in all; it then asks for the time, with `Now`.
         budget: its further tries are taken from it.
+        breaker: lets its tries through or refuses them; it asks for the time, with `Now`.
     """
     usual = program.defaults if isinstance(program, Ladder) else USUAL
-    how = usual.but(schedule, within, budget)
+    how = usual.but(schedule, within, budget, breaker)
     check_schedule(how.schedule)
     check_begun(program)
-    return unrolled(program, how.schedule, within=how.within, budget=how.budget)
+    return unrolled(
+        program, how.schedule, within=how.within, budget=how.budget, breaker=how.breaker
+    )
 
 
 def unrolled(
@@ -98,12 +107,15 @@ def unrolled(
     chance: Chance | None = None,
     within: float | timedelta | None = None,
     budget: Budget | None = None,
+    breaker: Breaker | None = None,
 ) -> Stream:
     """`unroll`, where commands that `handlers` have are answered in place.
 
     A `Timing` that can shorten waits is for simulations.
     """
     run = Run(program, timing, chance)
+    if breaker is not None:
+        run.breaker = breaker
     task = chained(program, run) if run.ladder else attempted(program, run.inside)
     seconds = None if within is None else checked_seconds("within", within)
     if seconds is not None:
@@ -374,14 +386,21 @@ def performed(effect: Any, place: Place) -> Asked:
     """Ask for a command, or enter an attempt: one try more."""
     place.tries += 1
     kind: type = effect.__class__
-    if issubclass(kind, Command):
+    breaker = place.breaker
+    if breaker is None and issubclass(kind, Command):
         command: Asked = effect
         return command
     inside = place.inside if isinstance(place, Run) else place
+    if breaker is not None:
+        return (
+            effect if issubclass(kind, WITHOUT_SERVICE) else Enter(guarded(effect, breaker, inside))
+        )
     if issubclass(kind, Chain):
         return Enter(attempted(effect, inside))
     if kind is Limited:
         return Enter(limited(attempted(effect.chain, inside), effect.seconds, inside))
+    if kind is Guarded:
+        return Enter(guarded(effect.chain, effect.breaker, inside))
     return Enter(fresh(iter(effect), kind))
 
 
@@ -523,6 +542,36 @@ def limited(task: Task, seconds: float, place: Place) -> Task:
         raise limit.exceeded(outcome) from cause or without_expired(outcome)
     finally:  # an exception must not be kept alive by a frame in its own traceback
         outcome = cause = None
+
+
+def guarded(effect: Any, breaker: Breaker, inside: InAttempt) -> Task:
+    """Perform `effect`, if `breaker` lets it through, and tell the breaker its outcome.
+
+    Raises:
+        CircuitOpen: it does not.
+        Misuse: it is asked inside a try that it has let through.
+    """
+    if breaker in inside.breakers:
+        raise guarded_twice()
+    probe = 0 if breaker.closed else breaker.admit((yield CLOCK))
+    settle, around = breaker.release, inside.breakers
+    inside.breakers = (*around, breaker)
+    try:
+        value = yield performed(effect, inside)
+    except (Exception, Expired) as failure:
+        blamed = breaker.blames(failure)
+        if blamed:
+            breaker.fail(probe, (yield CLOCK))
+        elif blamed is False:
+            settle = breaker.succeed
+        raise
+    else:
+        settle = breaker.succeed
+        return value
+    finally:
+        inside.breakers = around
+        if probe:
+            settle(probe)
 
 
 def without_expired(outcome: BaseException | None) -> BaseException | None:

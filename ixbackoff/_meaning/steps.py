@@ -12,6 +12,7 @@ from types import FunctionType, GeneratorType, SimpleNamespace
 from typing import Any, TypeAlias, get_args, get_origin, get_type_hints
 from weakref import WeakKeyDictionary
 
+from .._limits.breakers import Breaker
 from .._words.commands import CO_GENERATOR, Command, Misuse, code_flags
 from .._words.failures import Predicate
 from .._words.nat import ENDLESS, name_of, position
@@ -32,7 +33,17 @@ class Limited:
         self.seconds = seconds
 
 
-EFFECTS: tuple[type, ...] = (Command, Chain, Limited)
+class Guarded:
+    """An effect that a circuit breaker may refuse, each time that it is performed."""
+
+    __slots__ = ("breaker", "chain")
+
+    def __init__(self, chain: Chain, breaker: Breaker) -> None:
+        self.chain = chain
+        self.breaker = breaker
+
+
+EFFECTS: tuple[type, ...] = (Command, Chain, Limited, Guarded)
 
 
 class Do(Step):

@@ -35,14 +35,19 @@ def shielded() -> AbstractContextManager[object]:
 
 def now() -> float:
     """Return the seconds on the clock of `sleep`, which trio or a test's loop may have replaced."""
+    return clock()()
+
+
+def clock() -> Callable[[], float]:
+    """Return that clock, for as long as the caller's event loop runs."""
     asyncio, trio = running()
+    if asyncio is not None:
+        of_loop: Callable[[], float] = asyncio.get_running_loop().time
+        return of_loop
     if trio is not None:
-        seconds: float = trio.current_time()
-    elif asyncio is not None:
-        seconds = asyncio.get_running_loop().time()
-    else:
-        seconds = time.monotonic()
-    return seconds
+        of_trio: Callable[[], float] = trio.current_time
+        return of_trio
+    return time.monotonic
 
 
 async def with_timeout(seconds: float, answer: Awaitable[A]) -> A:

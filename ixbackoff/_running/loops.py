@@ -6,6 +6,7 @@ from collections.abc import Generator
 from types import CoroutineType, UnionType
 from typing import Any, TypeAlias
 
+from .._limits.breakers import checked_breaker
 from .._limits.budgets import Budget
 from .._limits.deadlines import checked_seconds, time_limit
 from .._limits.nesting import REFUSED, Mark, begin, begins, check_not_refused
@@ -40,8 +41,7 @@ AnyInterpreter: TypeAlias = Interpreter[Any] | AsyncInterpreter[Any]
 def run(program: Ladder, interpreter: Interpreter[Any], how: Defaults) -> Any:
     """Run a program: return its value, or raise its last failure."""
     check_run(program, interpreter, Interpreter, how)
-    in_place, handlers = interpreter._in_place, interpreter._handlers
-    stream = unrolled(program, how.schedule, in_place, within=how.within, budget=how.budget)
+    stream, handlers = begun(program, interpreter, how), interpreter._handlers
     if how.stop is not None:
         stream = stoppable(stream, checked_stop(how.stop))
     if program._waits is False:
@@ -54,11 +54,18 @@ async def run_async(program: Ladder, interpreter: AnyInterpreter, how: Defaults)
     if how.stop is not None:
         raise Misuse("stop= is for run: cancel the task of a program that is awaited instead.")
     check_run(program, interpreter, Interpreter | AsyncInterpreter, how)
-    in_place, handlers = interpreter._in_place, interpreter._handlers
-    stream = unrolled(program, how.schedule, in_place, within=how.within, budget=how.budget)
-    if program.waits is False:
+    stream, handlers = begun(program, interpreter, how), interpreter._handlers
+    if program._waits is False:
         return await answered_async(stream, handlers)
     return await alone_async(program, stream, handlers)
+
+
+def begun(program: Ladder, interpreter: AnyInterpreter, how: Defaults) -> Stream:
+    """Begin the stream of a program, which answers in place what needs no wait."""
+    schedule, within, budget, breaker, *_ = how
+    return unrolled(
+        program, schedule, interpreter._in_place, within=within, budget=budget, breaker=breaker
+    )
 
 
 def alone(program: Ladder, stream: Stream, handlers: Handlers) -> Any:
@@ -136,8 +143,10 @@ def check_run(
         raise Misuse(
             f"budget={budget!r} is not a budget: give a Budget(...), or one of its presets."
         )
+    if how.breaker is not None:
+        checked_breaker("breaker", how.breaker)
     timed = how.within is not None and checked_seconds("within", how.within) is not None
-    if timed or (budget is not None and budget.timed):
+    if timed or how.breaker is not None or (budget is not None and budget.timed):
         inherited(interpreter._handlers, Now)
 
 

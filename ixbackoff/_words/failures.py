@@ -84,6 +84,29 @@ class ServerError(Transient):
         return f"server error {self.status}" + _asked(self.retry_after)
 
 
+class CircuitOpen(Transient):
+    """The service was not asked, since a `Breaker` leaves it alone.
+
+    >>> str(CircuitOpen(30))
+    'circuit open: the service is not asked for 30 s'
+
+    Args:
+        retry_after: seconds for which it is left alone, if they are known.
+
+    Raises:
+        ValueError: `retry_after` is negative or not finite.
+    """
+
+    def __init__(self, retry_after: float | None = None) -> None:
+        super().__init__(retry_after, retry_after=retry_after)
+        self._refused_by: object = None
+
+    def __str__(self) -> str:
+        if self.retry_after is None:
+            return "circuit open: the service is not asked"
+        return f"circuit open: the service is not asked for {self.retry_after:g} s"
+
+
 class ClientError(Exception):
     """The request itself is wrong (HTTP 4xx other than 408, 425 and 429): change it first.
 

@@ -19,11 +19,21 @@ from typing import (
 
 from typing_extensions import TypeVar
 
+from .._limits.breakers import Breaker, checked_breaker
 from .._limits.deadlines import checked_seconds
 from .._meaning.chains import Chain, Step, chain, counted
 from .._meaning.machine import Perform
 from .._meaning.steps import Do as DoStep
-from .._meaning.steps import Limited, Map, OrElse, Start, Then, checked_effect, checked_function
+from .._meaning.steps import (
+    Guarded,
+    Limited,
+    Map,
+    OrElse,
+    Start,
+    Then,
+    checked_effect,
+    checked_function,
+)
 from .._words.commands import Command, Misuse, is_coroutine_function
 from .._words.failures import NotReady, On, checked_predicate, predicate
 from .._words.verdicts import may_pass
@@ -151,6 +161,26 @@ class Attempt(Chain, Generic[E_co, A_co]):
         if checked is None:
             raise ValueError("limit=None: give a finite number of seconds, or a timedelta.")
         return extended(None, DoStep(Limited(self, checked)))
+
+    def guarded(self, breaker: Breaker) -> Attempt[E_co | Now, A_co]:
+        """Have a circuit breaker let it through or refuse it, each time that it is tried.
+
+        So a program can ask several services, each through a breaker of its own.
+
+        >>> from ixbackoff import N1, Breaker, Call, NotReady, at, call, do
+        >>> from ixbackoff.testing import Virtual, answers
+        >>> breaker = Breaker(failures=1, within=10, rest=30)
+        >>> world = Virtual(Call.handled_by(answers(NotReady(), "page")))
+        >>> page = do(call(str, "page")).guarded(breaker)
+        >>> at(N1).retry(page.or_else(call(str, "kept"))).run(world.interpreter)
+        'page'
+        >>> breaker.state
+        'open'
+
+        Raises:
+            Misuse: `breaker` is not a `Breaker`.
+        """
+        return extended(None, DoStep(Guarded(self, checked_breaker("guarded", breaker))))
 
     def __repr__(self) -> str:
         return f"<Attempt of {counted(len(self.steps()))}>"

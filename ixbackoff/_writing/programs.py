@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, Never, final, overload
 
 from typing_extensions import TypeVar
 
+from .._limits.breakers import Breaker
 from .._limits.budgets import Budget
 from .._meaning import steps
 from .._meaning.chains import Ladder, Step, counted, ladder, longer
@@ -324,6 +325,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         schedule: Schedule | None = None,
         within: float | timedelta | None = None,
         budget: Budget | None = None,
+        breaker: Breaker | None = None,
         stop: Event | None = None,
     ) -> A: ...
 
@@ -335,6 +337,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         schedule: Schedule | None = None,
         within: float | timedelta | None = None,
         budget: Budget | None = None,
+        breaker: Breaker | None = None,
         stop: Event | None = None,
         it_is_open_end_it_with_give_up_or_retry: Never,
     ) -> Program[I, Any, Any, Any]: ...
@@ -347,6 +350,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         schedule: Schedule | None = None,
         within: float | timedelta | None = None,
         budget: Budget | None = None,
+        breaker: Breaker | None = None,
         stop: Event | None = None,
     ) -> Any:
         """Run the program and return its value.
@@ -366,6 +370,9 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
                 is ended. With 0 or less nothing is asked.
             budget: the budget that further tries are taken from; when it is empty, the program
                 gives up at once.
+            breaker: the circuit breaker that each try goes through, all steps' alike; while it is
+                open, a try fails at once with `CircuitOpen`. `do(effect).guarded(breaker)` is for
+                one service of several.
             stop: an event that ends a wait at once, and with it the program; for the handler of
                 SIGTERM. The handler of `Delay` has to be that of `live()`, or its wait is not cut
                 short. What is running goes on to its end.
@@ -379,7 +386,8 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
             Exception: the last failure itself, with a note of what was tried and waited.
         """
         try:
-            return run(self, interpreter, self._defaults.but(schedule, within, budget, stop))
+            how = self._defaults.but(schedule, within, budget, breaker, stop)
+            return run(self, interpreter, how)
         except Misuse as misuse:
             name_all(misuse, self, interpreter)
             raise
@@ -392,6 +400,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         schedule: Schedule | None = None,
         within: float | timedelta | None = None,
         budget: Budget | None = None,
+        breaker: Breaker | None = None,
     ) -> A: ...
 
     @overload
@@ -402,6 +411,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         schedule: Schedule | None = None,
         within: float | timedelta | None = None,
         budget: Budget | None = None,
+        breaker: Breaker | None = None,
         it_is_open_end_it_with_give_up_or_retry: Never,
     ) -> Program[I, Any, Any, Any]: ...
 
@@ -413,6 +423,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         schedule: Schedule | None = None,
         within: float | timedelta | None = None,
         budget: Budget | None = None,
+        breaker: Breaker | None = None,
     ) -> Any:
         """Run the program as `run` does, with handlers that may be awaited.
 
@@ -426,7 +437,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         32
         """
         try:
-            how = self._defaults.but(schedule, within, budget)
+            how = self._defaults.but(schedule, within, budget, breaker)
             return await run_async(self, interpreter, how)
         except Misuse as misuse:
             name_all(misuse, self, interpreter)

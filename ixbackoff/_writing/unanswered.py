@@ -7,7 +7,7 @@ from typing import Any
 
 from .._meaning.chains import Ladder
 from .._meaning.counting import parts
-from .._meaning.steps import Limited
+from .._meaning.steps import Guarded, Limited
 from .._words.commands import AsyncInterpreter, Command, Interpreter, Misuse, without_handlers
 from .._words.vocabulary import Delay, Now, Together
 
@@ -33,7 +33,7 @@ def kinds_of(program: Ladder) -> Iterator[type]:
     """Go through the kinds of commands in a program, as far as they are known before it runs."""
     for part in parts(program):
         kind: type = part.__class__
-        if kind is Limited:
+        if kind in (Limited, Guarded):
             yield Now
         elif issubclass(kind, Command) and kind is not Together:
             yield kind

@@ -22,6 +22,7 @@ EXPERIMENTS = {
     "buffer": "producers share a disk that gets full",
     "blackhole": "one of three servers never answers",
     "layers": "retries in nested layers multiply",
+    "breakers": "a service that is down, and circuit breakers",
     "recovery": "how late the end of an outage is noticed",
 }
 """Experiments: the package of each has the name of its command; and a description."""

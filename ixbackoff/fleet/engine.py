@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from math import ceil, log
 from typing import Any
 
+from .._limits.breakers import Breaker, checked_breaker
 from .._limits.budgets import Budget
 from .._limits.deadlines import LEFT
 from .._limits.nesting import OVER, RUNNING
@@ -75,6 +76,7 @@ class Engine:
         self,
         program: Any,
         budget: Callable[[int], Budget] | None,
+        breaker: Callable[[int], Breaker] | None,
         clients: int,
         seconds: float,
         stops: tuple[tuple[float, float], ...],
@@ -90,7 +92,8 @@ class Engine:
                 self.stop_at(stops)
                 for number in range(clients):
                     mine = None if budget is None else checked_budget(budget(number))
-                    running.append(self.client(number, program, mine))
+                    guard = None if breaker is None else checked_breaker("breaker", breaker(number))
+                    running.append(self.client(number, program, mine, guard))
                 self.run(running, seconds, watch)
         finally:
             for client in running:
@@ -135,20 +138,28 @@ class Engine:
         if stops and not self.serving:
             raise Misuse("There are outages, and no service that could stop.")
 
-    def client(self, number: int, program: Any, budget: Budget | None) -> Running:
-        """Make a client, with its program and its budget."""
+    def client(
+        self, number: int, program: Any, budget: Budget | None, breaker: Breaker | None
+    ) -> Running:
+        """Make a client, with its program, its budget and its circuit breaker."""
         given: object = program
         if not isinstance(given, Ladder) and callable(given):
             given = program(number)
         mine = checked_program(given)
-        if budget is None and self.within is None:
+        if budget is None and breaker is None and self.within is None:
             shared = self.retrying(mine)
             if shared is not None:
                 return shared.client(number)
 
         def stream() -> Stream:
-            chance = self.events.random
-            return unrolled(mine, self.timing, chance=chance, within=self.within, budget=budget)
+            return unrolled(
+                mine,
+                self.timing,
+                chance=self.events.random,
+                within=self.within,
+                budget=budget,
+                breaker=breaker,
+            )
 
         return Client(self.environment, number, stream, self.done)
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from .._limits.breakers import Breaker, checked_breaker
 from .._limits.budgets import Budget
 from .._meaning.chains import Ladder
 from .._meaning.semantics import unrolled
@@ -45,6 +46,7 @@ class Layer(Service):
         below: the service of its commands, but `Delay`, `Log`, `Now`, `Pick` and `Throw`.
         schedule: the seconds of its waits.
         budget: makes the budget that all runs of the program share.
+        breaker: makes the circuit breaker that they share.
 
     Raises:
         Misuse: the program cannot run.
@@ -57,11 +59,13 @@ class Layer(Service):
         *,
         schedule: Timing = powers_of_two,
         budget: Callable[[], Budget] | None = None,
+        breaker: Callable[[], Breaker] | None = None,
     ) -> None:
         self.program: Ladder = checked_program(program)
         self.below = below
         self.schedule = schedule
         self.budget = budget
+        self.breaker = breaker
 
     def begin(self, events: Events) -> Serving:
         return _Layer(self, events)
@@ -73,6 +77,9 @@ class _Layer(Serving):
         self.events = events
         self.below = model.below.begin(events)
         self.budget = None if model.budget is None else checked_budget(model.budget())
+        self.breaker = (
+            None if model.breaker is None else checked_breaker("breaker", model.breaker())
+        )
         self.environment = Environment(
             events, {Command: self.below}, standard(events), model.schedule.from_start, None
         )
@@ -88,8 +95,13 @@ class _Layer(Serving):
 
     def stream(self) -> Stream:
         model = self.model
-        chance = self.events.random
-        return unrolled(model.program, model.schedule, chance=chance, budget=self.budget)
+        return unrolled(
+            model.program,
+            model.schedule,
+            chance=self.events.random,
+            budget=self.budget,
+            breaker=self.breaker,
+        )
 
     def stop(self) -> None:
         self.below.stop()

@@ -13,6 +13,7 @@ from time import monotonic
 from typing import Any
 
 from .._commandline import FAILED, WRONG, Parser, in_one_line, number, whole
+from .._limits.breakers import Breaker
 from .._limits.budgets import Budget
 from .._meaning.chains import Ladder, program_of
 from .._words.calls import Call, CallAsync
@@ -44,6 +45,24 @@ def outage(text: str) -> Outage:
         return Outage(float(start), float(length))
     except ValueError:
         raise ArgumentTypeError(f"{text}: write START:LENGTH, in seconds, such as 15:20") from None
+
+
+def breaker(text: str) -> Callable[[], Breaker]:
+    """Read a circuit breaker: its failures, the seconds in which they come, and its rest.
+
+    >>> breaker("5:10:30")()
+    <Breaker: closed, a rest of 30 s after 5 failures within 10 s>
+    """
+    failures, _, seconds = text.partition(":")
+    within, _, rest = seconds.partition(":")
+    try:
+        made = partial(Breaker, failures=int(failures), within=float(within), rest=float(rest))
+        made()
+    except ValueError:
+        raise ArgumentTypeError(
+            f"{text}: write FAILURES:WITHIN:REST, a whole number and seconds, such as 5:10:30"
+        ) from None
+    return made
 
 
 def service(words: Namespace) -> Service:
@@ -141,7 +160,15 @@ def add_waits(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--budget", choices=BUDGETS, help="of each client, for all of its runs")
     parser.add_argument(
-        "--shared", action="store_true", help="one budget for all clients, as in one process"
+        "--breaker",
+        type=breaker,
+        metavar="FAILURES:WITHIN:REST",
+        help="the circuit breaker of each client, for all of its runs",
+    )
+    parser.add_argument(
+        "--shared",
+        action="store_true",
+        help="one budget and one breaker for all clients, as in one process",
     )
 
 
@@ -159,6 +186,7 @@ def rehearsed(words: Namespace, watch: Callable[[int, Second], None] | None = No
     handlers = words.answers or (NOTHING if given is not words.program else None)
     services: Served[Any] = Answering(service(words), handlers).serves(Command)
     budgets: dict[int, Budget] = {}
+    breakers: dict[int, Breaker] = {}
 
     def made(client: int) -> Any:
         try:
@@ -176,6 +204,12 @@ def rehearsed(words: Namespace, watch: Callable[[int, Second], None] | None = No
             budgets[key] = BUDGETS[words.budget]()
         return budgets[key]
 
+    def guard(client: int) -> Breaker:
+        key = 0 if words.shared else client
+        if key not in breakers:
+            breakers[key] = words.breaker()
+        return breakers[key]
+
     return simulate(
         source,
         services,
@@ -184,6 +218,7 @@ def rehearsed(words: Namespace, watch: Callable[[int, Second], None] | None = No
         schedule=words.schedule,
         within=words.within,
         budget=budget if words.budget else None,
+        breaker=guard if words.breaker else None,
         think=words.think,
         outages=[words.outage],
         seed=words.seed,

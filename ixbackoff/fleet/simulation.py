@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from contextvars import copy_context
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from .._limits.breakers import Breaker
 from .._limits.budgets import Budget
 from .._limits.deadlines import checked_seconds
 from .._meaning.chains import Ladder
@@ -54,6 +55,7 @@ def simulate(
     schedule: Timing | None = None,
     within: float | timedelta | None = None,
     budget: Callable[[int], Budget] | None = None,
+    breaker: Callable[[int], Breaker] | None = None,
     think: float | None = None,
     outages: Iterable[Outage] = (),
     seed: int = 0,
@@ -87,9 +89,10 @@ def simulate(
         clients: how many.
         seconds: the length in virtual time; events at the very end do not happen any more.
         schedule: the seconds of the waits; a `Timing` that can shorten them is allowed here. By
-            default it is the program's own, and so are `within` and `budget`.
+            default it is the program's own, and so are the others.
         within: the seconds that each run of the program has in all, or a timedelta.
         budget: the budget of a client, by its number: one for each, or one for all.
+        breaker: the circuit breaker of a client, in the same way.
         think: mean seconds between the end of a program and the next run of it, exponentially
             distributed, and before the first; `None`: each client runs it once, from the beginning.
         outages: the times in which all services are stopped; they do not overlap.
@@ -117,11 +120,17 @@ def simulate(
     left = checked_seconds("within", usual.within if within is None else within)
     own = usual.budget
     budget = budget if budget is not None or own is None else lambda _: own
+    guard = usual.breaker
+    breaker = breaker if breaker is not None or guard is None else lambda _: guard
     timing: object = usual.schedule if schedule is None else schedule
     if not isinstance(timing, Timing):
         raise Misuse(f"schedule={timing!r} is not a Timing: give one, such as Exponential(...).")
     if budget is not None and not callable(budget):
         raise Misuse(f"budget={budget!r}: give a function from the number of a client to a Budget.")
+    if breaker is not None and not callable(breaker):
+        raise Misuse(
+            f"breaker={breaker!r}: give a function from the number of a client to a Breaker."
+        )
     if not isinstance(services, Served):
         raise Misuse(
             f"services={services!r}: say what they serve, with service.serves(Kind) or "
@@ -131,7 +140,7 @@ def simulate(
 
     def simulated() -> Outcome:
         engine = Engine(services, timing, left, think, seed, trace)
-        return engine.simulated(program, budget, clients, seconds, stops, watch)
+        return engine.simulated(program, budget, breaker, clients, seconds, stops, watch)
 
     return copy_context().run(simulated)  # time limits and such are those of the clients
 

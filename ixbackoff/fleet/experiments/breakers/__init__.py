@@ -1,0 +1,1 @@
+"""Clients of a service that is down, with circuit breakers and without."""
