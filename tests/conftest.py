@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 from ixbackoff import time_limit
 from ixbackoff._limits.nesting import RUNNING
 from ixbackoff._limits.stopping import STOPS
-from ixbackoff._meaning.descents import ONCE
+from ixbackoff._meaning.descents import ONE_TRY
 from ixbackoff._running.sleeping import SWITCHES
 
 from .support.postgresql import postgresql as postgresql
@@ -58,4 +58,4 @@ def nothing_is_left_in_the_context() -> Iterator[None]:
     assert time_limit() is None
     assert RUNNING.get()[0] is None
     assert STOPS.get() == ()
-    assert SWITCHES == ONCE == []
+    assert SWITCHES == ONE_TRY == []

@@ -24,7 +24,7 @@ After: TypeAlias = Callable[[Any], float | None]
 """Asked after each failure of a run: the seconds to wait before the next try, or `None`: no try."""
 
 
-ONCE: list[object] = []
+ONE_TRY: list[object] = []
 """Not empty while every ladder in the process tries once: what a test has switched on."""
 
 
@@ -41,7 +41,7 @@ def descents(
 
     No wait is shorter than the one before it, nor than the service asked for. A ladder without end
     has the waits of the deepest one, and then the last of them again and again. What fails first
-    while `ONCE` is switched on is not tried again; a wait without a failure is waited.
+    while `ONE_TRY` is switched on is not tried again; a wait without a failure is waited.
 
     >>> from ixbackoff import Exponential, NotReady, Throttled
     >>> after = descents(3, (NotReady, Throttled), bool, Exponential().begin)()
@@ -63,7 +63,7 @@ def descents(
 
     def run() -> After:
         k, shortest, waits, plain = first, floor, None, None
-        end = first if ONCE else last
+        end = first if ONE_TRY else last
 
         def after(failure: Any) -> float | None:
             nonlocal k, shortest, waits, plain

@@ -13,7 +13,7 @@ from .._words.nat import DEEPEST, ENDLESS, name_of
 from .._words.vocabulary import Delay, delay
 from ..schedules.timings import Chance, Timing, Waits
 from .chains import Chain, Ladder, Position, Step, check_start
-from .descents import ONCE, After, descents, drawn
+from .descents import ONE_TRY, After, descents, drawn
 
 __tracebackhide__ = True
 
@@ -222,6 +222,6 @@ def noted(
         notes = getattr(failure, "__notes__", [])
         stale = TRIES if gave_up else NOTE
         notes[:] = [note for note in notes if not note.startswith(stale)]
-        switched = " (each ladder tries once: testing.once())" if ONCE else ""
+        switched = " (each ladder tries once: testing.once())" if ONE_TRY else ""
         failure.add_note(f"{TRIES} {tries}, waits: {waits}, {waited:g} s in all{switched}")
     return failure

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Self, final
 
-from .._meaning.descents import ONCE
+from .._meaning.descents import ONE_TRY
 from .._running.sleeping import SWITCHES
 from .._words.commands import Misuse
 
@@ -75,7 +75,7 @@ class Once:
     __slots__ = ()
 
     def __enter__(self) -> Self:
-        ONCE.append(self)
+        ONE_TRY.append(self)
         return self
 
     def __exit__(
@@ -84,7 +84,7 @@ class Once:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        ONCE.remove(self)
+        ONE_TRY.remove(self)
 
 
 def once() -> Once:

@@ -22,7 +22,7 @@ from ixbackoff import (
     backoff,
     do,
 )
-from ixbackoff._meaning.descents import ONCE
+from ixbackoff._meaning.descents import ONE_TRY
 from ixbackoff.fleet import BoundedQueue, simulate
 from ixbackoff.testing import Virtual, always, answers, no_waits, once
 
@@ -45,7 +45,7 @@ def test_every_way_to_try_again_tries_once_and_says_why(way: Way, rung: Any) -> 
             assert seen(way, made, [NotReady, 1]) == (1, [], None, 0, [NOTE])
             assert seen(way, made, [1]) == (1, [], 1, None, [])
     assert budget.left == 500
-    assert ONCE == []
+    assert ONE_TRY == []
 
 
 def performed(program: Any, *script: Any) -> list[Any]:
@@ -127,7 +127,7 @@ def test_it_holds_in_all_threads_and_blocks_can_overlap() -> None:
     thread.join()
     second.__exit__(None, None, None)
     assert script.calls == 1
-    assert ONCE == []
+    assert ONE_TRY == []
 
 
 def test_what_is_being_tried_again_goes_on() -> None:
@@ -153,4 +153,4 @@ def test_simulated_clients_try_once() -> None:
 def test_an_exception_ends_it() -> None:
     with pytest.raises(KeyError), once():
         raise KeyError
-    assert ONCE == []
+    assert ONE_TRY == []
