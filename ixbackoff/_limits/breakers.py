@@ -156,7 +156,7 @@ class Breaker:
 
     def _refusal(self, seconds: float) -> CircuitOpen:
         refusal = CircuitOpen(seconds)
-        refusal._refused_by = self
+        refusal._refused_by = id(self)  # a breaker cannot be pickled, a failure can
         return refusal
 
     def blames(self, failure: BaseException) -> bool | None:
@@ -165,7 +165,7 @@ class Breaker:
         Raises:
             Misuse: the try was let through, and then refused by the same breaker inside.
         """
-        if isinstance(failure, CircuitOpen) and failure._refused_by is self:
+        if isinstance(failure, CircuitOpen) and failure._refused_by == id(self):
             raise guarded_twice() from failure
         if isinstance(failure, Expired):
             return True if failure.limit.refused is None else None
@@ -188,13 +188,12 @@ class Breaker:
 
         It is for tries other than the probe.
         """
-        chosen, failed, append = self._chosen, self._failed, self._failed.append
-        failures, within = self._failures, self._within
+        chosen, failures, within = self._chosen, self._failures, self._within
 
         def told(failure: Any) -> float | None:
             if self._until is None and chosen(failure) and not isinstance(failure, SILENT):
-                now = clock()
-                append(now)
+                now, failed = clock(), self._failed
+                failed.append(now)
                 if len(failed) == failures and now - failed[0] <= within:
                     self._judge(now)
             return after(failure)
@@ -205,7 +204,7 @@ class Breaker:
         """Count an answer to the probe: it closes the breaker."""
         with self._lock:
             if self._is(probe):
-                self._failed.clear()
+                self._failed = deque(maxlen=self._failures)
                 self._until = None
                 self._probing = False
 
@@ -231,7 +230,7 @@ class Breaker:
     def _open(self, now: float) -> None:
         self._until = now + self._rest
         self._probing = False
-        self._failed.clear()
+        self._failed = deque(maxlen=self._failures)  # not cleared: another thread may be reading
 
 
 def guarded_twice() -> Misuse:

@@ -99,7 +99,7 @@ class CircuitOpen(Transient):
 
     def __init__(self, retry_after: float | None = None) -> None:
         super().__init__(retry_after, retry_after=retry_after)
-        self._refused_by: object = None
+        self._refused_by: int | None = None
 
     def __str__(self) -> str:
         if self.retry_after is None:

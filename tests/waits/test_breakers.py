@@ -404,7 +404,10 @@ class TestTheFailure:
     """CircuitOpen."""
 
     def test_it_is_transient_and_can_be_copied(self) -> None:
-        failure = CircuitOpen(2.5)
+        breaker = opened(rest=2.5)
+        with pytest.raises(CircuitOpen) as caught:
+            breaker.admit(0.0)
+        failure = caught.value
         assert isinstance(failure, Transient)
         for same in (copy.copy(failure), pickle.loads(pickle.dumps(failure))):  # noqa: S301
             assert (type(same), same.retry_after) == (CircuitOpen, 2.5)

@@ -8,13 +8,13 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from threading import Barrier
-from typing import Any
 
 import pytest
 import trio
 
-from ixbackoff import N0, N3, Breaker, CircuitOpen, NotReady, Now, at, backoff
+from ixbackoff import N0, N3, N20, Breaker, CircuitOpen, NotReady, Now, at, backoff
 from ixbackoff.schedules import Constant
 from ixbackoff.testing import Virtual, always
 
@@ -25,33 +25,32 @@ from ..support.observing import Ask
 clock = Now.handled_by(lambda _: time.monotonic())
 
 
-class Busy:
-    """A service that is up, and knows how many asked it, and how many at the same time."""
+class Slow:
+    """A service that is up, and answers when so many others were refused."""
 
-    def __init__(self) -> None:
+    def __init__(self, others: int) -> None:
+        self.others = others
         self.lock = threading.Lock()
-        self.now = self.most = self.asked = 0
+        self.over = threading.Event()
+        self.over_async = asyncio.Event()
+        self.asked = self.refused = 0
 
-    def enter(self) -> None:
+    def refuse(self) -> None:
         with self.lock:
-            self.asked += 1
-            self.now += 1
-            self.most = max(self.most, self.now)
-
-    def leave(self) -> None:
-        with self.lock:
-            self.now -= 1
+            self.refused += 1
+        if self.refused == self.others:
+            self.over.set()
+            self.over_async.set()
 
     def ask(self) -> int:
-        self.enter()
-        time.sleep(0.02)
-        self.leave()
+        with self.lock:
+            self.asked += 1
+        assert self.over.wait(60)
         return 1
 
     async def ask_async(self) -> int:
-        self.enter()
-        await asyncio.sleep(0.02)
-        self.leave()
+        self.asked += 1
+        await self.over_async.wait()
         return 1
 
 
@@ -83,11 +82,11 @@ class TestThreads:
 
     @pytest.mark.parametrize("decorated", [True, False] * 3)
     def test_one_probes_and_the_others_are_refused(self, decorated: bool) -> None:
-        breaker, service, together = opened_now(), Busy(), Barrier(32)
+        breaker, service, together = opened_now(), Slow(31), Barrier(32)
         interpreter = clock | Ask.handled_by(lambda _: service.ask())
         called = backoff(N0, breaker=breaker)(service.ask)
 
-        def client(_: int) -> bool:
+        def client(_: int) -> None:
             together.wait()
             try:
                 if decorated:
@@ -95,14 +94,35 @@ class TestThreads:
                 else:
                     at(N0).do(ASK).run(interpreter, breaker=breaker)
             except CircuitOpen:
-                return False
-            return True
+                service.refuse()
 
         with ThreadPoolExecutor(32) as pool:
-            let_through = sum(pool.map(client, range(32)))
-        assert let_through == service.asked
-        assert service.most == 1
+            list(pool.map(client, range(32)))
+        assert (service.asked, service.refused) == (1, 31)
         assert breaker.closed
+
+    def test_it_opens_and_closes_under_their_feet(self) -> None:
+        breaker, together = Breaker(failures=1, within=1, rest=0.001), Barrier(32)
+        patiently = backoff(N20, schedule=Constant(0), breaker=breaker)
+        working: list[int] = []
+
+        def client(number: int) -> int:
+            tries = iter(range(200))
+
+            def work() -> int:
+                if next(tries) % 3:
+                    raise NotReady
+                return number
+
+            together.wait()
+            for _ in range(30):
+                with suppress(NotReady, CircuitOpen):
+                    working.append(patiently.call(work))
+            return number
+
+        with ThreadPoolExecutor(32) as pool:
+            assert sum(pool.map(client, range(32))) == sum(range(32))
+        assert working
 
     def test_a_thread_that_dies_in_its_probe_blocks_nobody_after_the_rest(self) -> None:
         breaker = opened(rest=30)
@@ -118,30 +138,34 @@ class TestTasks:
 
     @pytest.mark.parametrize("decorated", [True, False])
     def test_one_probes_and_the_others_are_refused(self, decorated: bool) -> None:
-        breaker, service = opened_now(), Busy()
+        breaker, service = opened_now(), Slow(999)
         interpreter = clock | Ask.awaited_by(lambda _: service.ask_async())
         called = backoff(N0, breaker=breaker)(service.ask_async)
 
-        async def client() -> object:
-            if decorated:
-                return await called()
-            return await at(N0).do(ASK).run_async(interpreter, breaker=breaker)
+        async def client() -> None:
+            try:
+                if decorated:
+                    await called()
+                else:
+                    await at(N0).do(ASK).run_async(interpreter, breaker=breaker)
+            except CircuitOpen:
+                service.refuse()
 
-        async def main() -> list[Any]:
-            return await asyncio.gather(*[client() for _ in range(1000)], return_exceptions=True)
+        async def main() -> None:
+            await asyncio.gather(*[client() for _ in range(1000)])
 
-        outcomes = asyncio.run(main())
-        assert outcomes.count(1) == service.asked == 1
-        assert sum(isinstance(outcome, CircuitOpen) for outcome in outcomes) == 999
+        asyncio.run(main())
+        assert (service.asked, service.refused) == (1, 999)
         assert breaker.closed
 
     def test_all_are_well_in_the_end(self) -> None:
-        breaker, service = Breaker(failures=3, within=1, rest=0.05), Busy()
+        breaker, asked = Breaker(failures=3, within=1, rest=0.05), 0
         down = time.monotonic() + 0.2
 
-        @backoff(N3, schedule=Constant(0.1), breaker=breaker)
+        @backoff(N20, schedule=Constant(0.1), breaker=breaker)
         async def client() -> int:
-            service.asked += 1
+            nonlocal asked
+            asked += 1
             await asyncio.sleep(0)
             if time.monotonic() < down:
                 raise NotReady
@@ -151,7 +175,7 @@ class TestTasks:
             return await asyncio.gather(*[client() for _ in range(100)])
 
         assert sum(asyncio.run(main())) == 100
-        assert service.asked <= 100 + 100 + 10  # a first try of each, one that is well, the probes
+        assert asked <= 100 + 100 + 10  # a first try of each, one that is well, the probes
         assert breaker.closed
 
     def test_a_probe_that_is_cancelled_leaves_its_place(self) -> None:
@@ -166,6 +190,26 @@ class TestTasks:
             with pytest.raises(asyncio.CancelledError):
                 await task
             assert await called(0, "well") == "well"
+
+        asyncio.run(main())
+        assert breaker.closed
+
+    def test_a_program_that_is_cancelled_in_its_probe_leaves_its_place(self) -> None:
+        breaker, service = opened_now(), Slow(1)
+        interpreter = clock | Ask.awaited_by(lambda _: service.ask_async())
+
+        async def main() -> None:
+            task = asyncio.create_task(
+                at(N0).do(ASK).run_async(interpreter, breaker=breaker, within=50)
+            )
+            await asyncio.sleep(0)
+            assert breaker.state == "half open"
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            assert breaker.state == "open"
+            service.refuse()
+            assert await at(N0).do(ASK).run_async(interpreter, breaker=breaker) == 1
 
         asyncio.run(main())
         assert breaker.closed
