@@ -10,12 +10,9 @@ from typing import Any
 from .._words.checks import finite
 from .._words.commands import Command, Stream
 from .._words.failures import DeadlineExceeded
+from .._words.reasons import NOTE, add_note
 from .._words.verdicts import may_pass
 from .._words.vocabulary import CLOCK, Delay
-
-NOTE = "ixbackoff:"
-"""The prefix of each note that is added to a failure."""
-
 
 class Limit:
     """A limit on the seconds of a part of a run: of the whole run, or of one attempt.
@@ -193,11 +190,11 @@ def check_wait(wait: Any, left: float, seconds: float) -> None:
     if wait.seconds < left or (failure is None and wait.seconds == left):
         return
     said = f"a wait of {wait.seconds:g} s would end after the deadline, {seconds:g} s in all"
+    wait.refuse("no time left")
     if failure is None:
         raise DeadlineExceeded(f"not done within {seconds:g} s: {said}")
     try:
-        with suppress(Exception):  # some exceptions take no note
-            failure.add_note(f"{NOTE} not tried again: {said}")
+        add_note(failure, f"{NOTE} not tried again: {said}")
         raise failure
     finally:
         del failure, wait

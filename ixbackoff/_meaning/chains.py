@@ -67,7 +67,8 @@ class Chain:
 class Ladder(Chain):
     """A chain on a ladder: from the rung `start` down to the rung `end`."""
 
-    __slots__ = ("_bound", "_end", "_start", "_waits")
+    __slots__ = ("_bound", "_end", "_name", "_start", "_waits")
+    _name: str | None
     _start: int
     _end: Position
     _bound: int
@@ -128,6 +129,7 @@ def ladder(kind: type[L], start: int) -> L:
     made._flat = ()
     made._start = made._end = made._bound = start
     made._waits = False
+    made._name = None
     return made
 
 
@@ -138,12 +140,39 @@ def longer(kind: type[L], before: Ladder, last: Step) -> L:
         Misuse: the step cannot stand where `before` ends.
     """
     made = chain(kind, before, last)
+    made._name = before._name
     made._start = before._start
     made._end = last.below(before._end)
     made._bound = last.bound(before._bound) if made._end is None else made._end
     waits = False if before._end == 0 else last.waits
     made._waits = True if before._waits or waits else before._waits if waits is False else waits
     return made
+
+
+def renamed(kind: type[L], before: Ladder, name: str) -> L:
+    """Make a ladder of the same steps, with a name.
+
+    Raises:
+        Misuse: the name is not a string, or it is empty.
+    """
+    made = chain(kind, before._before, before._last)
+    made._flat = before._flat
+    made._name = checked_name(name)
+    made._start, made._end, made._bound = before._start, before._end, before._bound
+    made._waits = before._waits
+    return made
+
+
+def checked_name(name: str) -> str:
+    """Return `name`, if it can be the name of a program or a function.
+
+    Raises:
+        Misuse: it is not a string, or it is empty.
+    """
+    given: object = name
+    if not isinstance(given, str) or not given:
+        raise Misuse(f"The name {name!r}: give a string that is not empty.")
+    return name
 
 
 def continued(following: Ladder, rung: Position) -> Position:
