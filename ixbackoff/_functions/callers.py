@@ -10,7 +10,7 @@ from collections.abc import Callable
 from types import CoroutineType
 from typing import Any, TypeAlias
 
-from .._limits.nesting import HERE, RUNNING, Mark, begins, check_alone
+from .._limits.nesting import HERE, RUNNING, Mark, begins, check_alone, new_thread
 from .._meaning.descents import After
 from .._meaning.runs import noted
 from .._running.sleeping import LONGEST_SLEEP, awaitable, blocking, listener, log
@@ -20,23 +20,14 @@ from .._words.vocabulary import INFO, delay
 from .answering import OTHERS, SWAPPED, interpreter, interpreter_async
 from .functions import check_function, no_coroutine_function
 
-LONG = 1.0  # seconds: in such a wait somebody may begin to listen
-
 running, run_in, here, others = RUNNING.get, RUNNING.set, HERE, OTHERS.get
 
 
-Again: TypeAlias = tuple[After, Callable[[int], bool], bool, Callable[[float], Any]]
+Again: TypeAlias = tuple[After, Callable[[float], Any], Any]
 """What a call needs from its first failure on; a first try that is well pays for none of it.
 
-The seconds after each failure; whether a wait is logged, by its level, and what that was at first;
-and what sleeps.
+The seconds after each failure, what sleeps, and the logger, for its level.
 """
-
-
-def begun(descent: Callable[[], After], sleep: Callable[[float], Any]) -> Again:
-    """Begin to try again."""
-    wanted = listener()
-    return descent(), wanted, wanted(INFO), sleep
 
 
 def caller(backoff: Any, function: Any) -> Any:
@@ -44,21 +35,24 @@ def caller(backoff: Any, function: Any) -> Any:
     check_function(function)
     if is_coroutine_function(function):
         return caller_async(backoff, function)
-    generic, top, descent = backoff._generic, backoff._top, backoff._descent
-    swapped = [True] if generic else SWAPPED
-    waits = backoff if top else None
+    swapped = [True] if backoff._generic else SWAPPED
+    waits = backoff if backoff._top else None
 
     def retried(*args: Any, **kwargs: Any) -> Any:
-        if swapped and (generic or others() is not None):
+        if swapped and (backoff._generic or others() is not None):
             program = backoff._program(call(function, *args, **kwargs))
             return program.run(interpreter(), **backoff._how())
-        last = here.last
-        if (running()[0] is not None or last[0][0] is not None or last[1]) and top:
+        try:
+            last = here.last
+        except AttributeError:
+            last = new_thread()
+        if (running()[0] is not None or last[0][0] is not None or last[1]) and waits is not None:
             check_alone()
         mine: Mark = [None]
         run_in(mine)
         again: Again | None = None
-        k, waited = 0, 0.0
+        k = 0
+        waited = 0.0
         try:  # twice, since Ctrl-C may come at the beginning of a `finally`
             try:
                 last[0] = mine
@@ -71,13 +65,13 @@ def caller(backoff: Any, function: Any) -> Any:
                         raise no_coroutine_function(function, answer)
                     except Exception as failure:
                         if again is None:
-                            again = begun(descent, blocking())
-                        after, wanted, told, sleep = again
+                            again = backoff._descent(), blocking(), listener()
+                        after, sleep, logger = again
                         seconds = after(failure)
                         if seconds is None:
                             raise
-                        if (told or seconds >= LONG) and wanted(INFO):
-                            log(delay(seconds, top - k, failure))
+                        if (logger.level or logger.parent.level) <= INFO:
+                            log(delay(seconds, backoff._top - k, failure))
                         mine[0] = None  # so that no instruction is outside of a `try` with it
                     sleep(seconds if seconds < LONGEST_SLEEP else LONGEST_SLEEP)
                     k += 1
@@ -99,21 +93,24 @@ def caller(backoff: Any, function: Any) -> Any:
 
 def caller_async(backoff: Any, function: Any) -> Any:
     """As `caller`, for a coroutine function."""
-    generic, top, descent = backoff._generic, backoff._top, backoff._descent
-    swapped = [True] if generic else SWAPPED
-    waits = backoff if top else None
+    swapped = [True] if backoff._generic else SWAPPED
+    waits = backoff if backoff._top else None
 
     async def retried(*args: Any, **kwargs: Any) -> Any:
-        if swapped and (generic or others() is not None):
+        if swapped and (backoff._generic or others() is not None):
             program = backoff._program(call_async(function, *args, **kwargs))
             return await program.run_async(interpreter_async(), **backoff._how())
-        last = here.last
-        if (running()[0] is not None or last[0][0] is not None) and top:
+        try:
+            last = here.last
+        except AttributeError:
+            last = new_thread()
+        if (running()[0] is not None or last[0][0] is not None) and waits is not None:
             check_alone()
         mine: Mark = [None]
         run_in(mine)
         again: Again | None = None
-        k, waited = 0, 0.0
+        k = 0
+        waited = 0.0
         try:  # twice, since Ctrl-C may come at the beginning of a `finally`
             try:
                 last[1] = True
@@ -124,13 +121,13 @@ def caller_async(backoff: Any, function: Any) -> Any:
                         return answer  # noqa: RET504, TRY300  in one line, it would leave the `try` early
                     except Exception as failure:
                         if again is None:
-                            again = begun(descent, awaitable())
-                        after, wanted, told, sleep = again
+                            again = backoff._descent(), awaitable(), listener()
+                        after, sleep, logger = again
                         seconds = after(failure)
                         if seconds is None:
                             raise
-                        if (told or seconds >= LONG) and wanted(INFO):
-                            log(delay(seconds, top - k, failure))
+                        if (logger.level or logger.parent.level) <= INFO:
+                            log(delay(seconds, backoff._top - k, failure))
                         mine[0] = None  # so that no instruction is outside of a `try` with it
                     await sleep(seconds if seconds < LONGEST_SLEEP else LONGEST_SLEEP)
                     k += 1

@@ -22,15 +22,28 @@ Mark: TypeAlias = list[object]
 OVER: Mark = [None]
 
 
-class Thread(_local):
-    """The last sync run of this thread, by its mark, and whether an async one may be going on."""
-
-    def __init__(self) -> None:
-        self.last: list[Any] = [OVER, False]
-
-
 RUNNING: ContextVar[Mark] = ContextVar("ixbackoff_running", default=OVER)
-HERE = Thread()
+HERE = _local()
+"""Its `last` is the last sync run of this thread, by its mark, and whether an async one may be
+going on; in a new thread it is missing until `new_thread`, since a subclass would be slower.
+"""
+
+
+def this_thread() -> list[Any]:
+    """Return the `last` of this thread."""
+    try:
+        last: list[Any] = HERE.last
+    except AttributeError:
+        return new_thread()
+    return last
+
+
+def new_thread() -> list[Any]:
+    """Begin the `last` of a thread, where there is no run yet."""
+    last: list[Any] = [OVER, False]
+    HERE.last = last
+    return last
+
 
 BEGINNERS: dict[int, CodeType] = {}
 """The code of functions that run programs that may wait, by id, since hashing code is slow."""
@@ -50,7 +63,7 @@ def begin(mine: Mark, program: object, *, awaits: bool = False) -> None:
     Raises:
         Misuse: it runs inside another one itself.
     """
-    last = HERE.last
+    last = this_thread()
     if RUNNING.get()[0] is not None or last[0][0] is not None or last[1]:
         check_alone()
     mine[0] = program
@@ -74,7 +87,7 @@ def check_alone() -> None:
     """
     if RUNNING.get()[0] is not None or runs_around():
         raise multiplied()
-    HERE.last[1] = running() != (None, None)
+    this_thread()[1] = running() != (None, None)
 
 
 def runs_around() -> bool:
@@ -95,7 +108,7 @@ def check_begun(program: object) -> None:
     """
     if getattr(program, "waits", False) is False:
         return
-    last = HERE.last
+    last = this_thread()
     here = last[0][0] is not None or last[1]
     if RUNNING.get()[0] is not None or (here and runs_around()):
         raise multiplied()

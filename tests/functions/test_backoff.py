@@ -328,14 +328,34 @@ def test_the_level_of_the_log_may_change_between_calls_and_between_waits(
 
         return failure
 
-    made = backoff(N3)
     with caplog.at_level(logging.INFO, logger="ixbackoff"):
         script = [fails(logging.WARNING), fails(logging.INFO), fails(logging.WARNING), 1]
-        for _ in range(2):
+        for made in (backoff(N3), backoff(N3, schedule=Constant(0.5))) * 2:
             caplog.clear()
             assert seen(way, made, script).value == 1
             told = [record.getMessage() for record in caplog.records]
-            assert [line for line in told if "waiting" in line] == ["NotReady; on N2, waiting 2 s"]
+            second = made.schedule.preview(2)[1]
+            expected = [f"NotReady; on N2, waiting {second:g} s"]
+            assert [line for line in told if "waiting" in line] == expected
+
+
+@pytest.mark.parametrize("way", [program, *WAYS.values()], ids=["program", *WAYS])
+def test_a_logger_without_a_level_has_that_of_the_root(
+    way: Way, caplog: pytest.LogCaptureFixture
+) -> None:
+    def logged(root: int, disabled: int = logging.NOTSET) -> bool:
+        caplog.clear()
+        with caplog.at_level(logging.NOTSET, "ixbackoff"), caplog.at_level(root):
+            logging.disable(disabled)
+            try:
+                seen(way, backoff(N1), [NotReady, 1])
+            finally:
+                logging.disable(logging.NOTSET)
+        return any("waiting" in record.getMessage() for record in caplog.records)
+
+    assert logged(logging.INFO)
+    assert not logged(logging.WARNING)
+    assert not logged(logging.INFO, disabled=logging.INFO)
 
 
 def test_logging_may_be_imported_after_the_first_calls() -> None:
