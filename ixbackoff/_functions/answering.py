@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
+from .._limits.observers import REGISTER
 from .._running.eventloops import now
 from .._running.sleeping import sleep, sleep_async
 from .._words.calls import Call, CallAsync
@@ -35,9 +36,6 @@ class Others(NamedTuple):
     sync: Interpreter[Any] | None = None
     awaited: Interpreter[Any] | AsyncInterpreter[Any] | None = None
 
-
-SWAPPED: list[bool] = []
-"""Not empty once `answered_by` was used: until then a call need not look who answers."""
 
 OTHERS: ContextVar[Others | None] = ContextVar("ixbackoff_others", default=None)
 
@@ -80,7 +78,7 @@ def answered_by(
         raise Misuse(
             f"answered_by({interpreter!r}): give an interpreter, such as world.interpreter."
         )
-    SWAPPED[:] = [True]
+    REGISTER.swap()
     token = OTHERS.set(now)
     try:
         yield

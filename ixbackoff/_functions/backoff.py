@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from functools import wraps
-from types import FunctionType
+from types import FrameType, FunctionType
 from typing import TYPE_CHECKING, Any, Generic, Never, ParamSpec, TypeVar, final
 
 from .._limits.budgets import Budget
+from .._limits.nesting import check_begun
+from .._limits.observers import PRESENT, watched
+from .._meaning.chains import checked_name
 from .._meaning.descents import After, begins, descents, kinds_and_predicate
-from .._meaning.semantics import unroll
+from .._meaning.runs import Run
+from .._meaning.semantics import unrolled
 from .._running.loops import check_run
 from .._words.calls import Call, CallAsync, call, call_async
 from .._words.commands import Interpreter, Stream, is_coroutine_function
@@ -47,6 +52,7 @@ class Backoff(Generic[I]):
         "_rung",
         "_top",
         "budget",
+        "name",
         "schedule",
         "within",
     )
@@ -58,6 +64,7 @@ class Backoff(Generic[I]):
     schedule: Schedule
     within: float | None
     budget: Budget | None
+    name: str | None
 
     def __init__(self, _sealed: Never) -> None:
         raise TypeError("Make it with backoff(...).")
@@ -139,14 +146,14 @@ class Backoff(Generic[I]):
         ...         print("try", one_try.number)
         try 1
         """
-        return Tries(*self._block(), interpreter()._handlers)
+        return Tries(*self._block(sys._getframe(1)), interpreter()._handlers)
 
     def __aiter__(self) -> AsyncIterator[Try]:
         """Try a block in a coroutine: `async for one_try in backoff(N3): with one_try: ...`."""
-        return TriesAsync(*self._block(), interpreter_async()._handlers)
+        return TriesAsync(*self._block(sys._getframe(1)), interpreter_async()._handlers)
 
     def __repr__(self) -> str:
-        given = {"on": self._on, **self._how()}
+        given = {"on": self._on, **self._how(), "name": self.name}
         said = [f"{name}={value!r}" for name, value in given.items() if value is not DEFAULTS[name]]
         return f"backoff({', '.join([name_of(self._top), *said])})"
 
@@ -160,12 +167,18 @@ class Backoff(Generic[I]):
     def _how(self) -> dict[str, Any]:
         return {"schedule": self.schedule, "within": self.within, "budget": self.budget}
 
-    def _block(self) -> tuple[Program[I, Z, None, Block | Delay], Stream]:
-        program = at(self._rung).retry(Block(), self._on)
-        return program, unroll(program, **self._how())
+    def _block(self, frame: FrameType) -> tuple[Program[I, Z, None, Block | Delay], Stream, Run]:
+        """Make what tries a block; it has the name of the function that it stands in."""
+        name = self.name or frame.f_code.co_qualname.rpartition("<locals>.")[2]
+        program = at(self._rung).named(name).retry(Block(), self._on)
+        check_begun(program)
+        run = Run(program, self.schedule)
+        stream = unrolled(program, self.schedule, within=self.within, budget=self.budget, run=run)
+        return program, watched(stream, run) if PRESENT else stream, run
 
     def _program(self, effect: CommandOrAttempt[E, A]) -> Program[I, Z, A, E | Delay]:
-        return at(self._rung).retry(effect, self._on)
+        begun = at(self._rung) if self.name is None else at(self._rung).named(self.name)
+        return begun.retry(effect, self._on)
 
 
 def backoff(
@@ -175,6 +188,7 @@ def backoff(
     schedule: Schedule = powers_of_two,
     within: float | None = None,
     budget: Budget | None = None,
+    name: str | None = None,
 ) -> Backoff[I]:
     """Try plain functions and blocks of code again while they fail, at most `rung` times.
 
@@ -197,10 +211,11 @@ def backoff(
         schedule: the seconds of the waits.
         within: the seconds that a call may take in all, tries and waits.
         budget: the retry budget that pays for further tries; it can be shared.
+        name: the name that the log and observers are told; by default that of the function.
 
     Raises:
         TypeError: `rung` is not a rung, `on` does not choose exceptions, `schedule` is not a
-            schedule, or `budget` is not a budget.
+            schedule, `budget` is not a budget, or `name` is not a name.
         ValueError: `within` is not above 0, or not finite; or the schedule draws no random numbers
             and gives an unusable number of seconds.
     """
@@ -211,6 +226,7 @@ def backoff(
     made.schedule = schedule
     made.within = within
     made.budget = budget
+    made.name = None if name is None else checked_name(name)
     made._generic = within is not None or budget is not None
     check_run(at(rung).give_up(), PLAIN, Interpreter, schedule, within, budget)
     begin = begins(schedule, made._top)
@@ -231,4 +247,5 @@ DEFAULTS = {
     "schedule": powers_of_two,
     "within": None,
     "budget": None,
+    "name": None,
 }

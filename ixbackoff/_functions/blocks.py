@@ -10,7 +10,9 @@ from typing import Any, Self, final
 from .._limits.deadlines import LEFT, Left
 from .._limits.nesting import Mark, begin, end
 from .._meaning.chains import Ladder
+from .._meaning.runs import Run
 from .._running.loops import answered, answered_async
+from .._running.sleeping import log_ended
 from .._words.commands import Command, Handlers, Misuse, Stream
 
 
@@ -38,7 +40,7 @@ class Try:
         self._before: Left | None = None
         self._done = False
         self._failure: Exception | None = None
-        self._mark: Mark = [None]
+        self._mark: Mark = [None, number - 1]
 
     def __enter__(self) -> Self:
         if self._done:
@@ -95,13 +97,15 @@ class Loop:
     Args:
         program: the program that tries the block.
         stream: the program's commands: the block, and others between its tries.
+        run: the run of the program.
         handlers: the handlers that answer these others.
     """
 
-    __slots__ = ("_handlers", "_last", "_left", "_number", "_program", "_stream")
+    __slots__ = ("_handlers", "_last", "_left", "_number", "_program", "_run", "_stream")
 
-    def __init__(self, program: Ladder, stream: Stream, handlers: Handlers) -> None:
+    def __init__(self, program: Ladder, stream: Stream, run: Run, handlers: Handlers) -> None:
         self._program = program
+        self._run = run
         self._stream = stream
         self._handlers = handlers
         self._left: Left | None = None
@@ -125,12 +129,15 @@ class Loop:
         The time limit that the stream sets is that of the block, not of code beside it.
         """
         before = LEFT.get()
-        mine: Mark = [None]
+        mine: Mark = [None, 0]
         try:
             try:
                 if self._program.waits is not False:
                     begin(mine, self._program)
                 yield
+            except Exception as failure:
+                log_ended(self._run, failure, self._handlers)
+                raise
             finally:
                 end(mine)
                 self._left = LEFT.get()

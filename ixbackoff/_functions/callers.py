@@ -11,14 +11,16 @@ from types import CoroutineType
 from typing import Any, TypeAlias
 
 from .._limits.nesting import HERE, RUNNING, Mark, begins, check_alone, new_thread
+from .._limits.observers import PRESENT, SWAPPED
 from .._meaning.descents import After
-from .._meaning.runs import noted
-from .._running.sleeping import LONGEST_SLEEP, awaitable, blocking, listener, log
+from .._running.logs import WARNING, default_logger, log_wait
+from .._running.sleeping import LONGEST_SLEEP, awaitable, blocking
 from .._words.calls import call, call_async
-from .._words.commands import is_coroutine_function, stopped
-from .._words.vocabulary import INFO, delay
-from .answering import OTHERS, SWAPPED, interpreter, interpreter_async
+from .._words.commands import is_coroutine_function
+from .answering import OTHERS, interpreter, interpreter_async
+from .ends import ended, most_tries, name_of, stop_noted
 from .functions import check_function, no_coroutine_function
+from .watching import watched, watched_async
 
 running, run_in, here, others = RUNNING.get, RUNNING.set, HERE, OTHERS.get
 
@@ -37,22 +39,27 @@ def caller(backoff: Any, function: Any) -> Any:
         return caller_async(backoff, function)
     swapped = [True] if backoff._generic else SWAPPED
     waits = backoff if backoff._top else None
+    name, of = name_of(backoff, function), most_tries(backoff._top)
 
     def retried(*args: Any, **kwargs: Any) -> Any:
-        if swapped and (backoff._generic or others() is not None):
-            program = backoff._program(call(function, *args, **kwargs))
-            return program.run(interpreter(), **backoff._how())
+        if swapped:
+            if backoff._generic or others() is not None:
+                program = backoff._program(call(function, *args, **kwargs))
+                return program.run(interpreter(), **backoff._how())
+            if PRESENT:
+                return watched(backoff, function, name, args, kwargs)
         try:
             last = here.last
         except AttributeError:
             last = new_thread()
         if (running()[0] is not None or last[0][0] is not None or last[1]) and waits is not None:
             check_alone()
-        mine: Mark = [None]
+        mine: Mark = [None, 0]
         run_in(mine)
         again: Again | None = None
         k = 0
         waited = 0.0
+        seconds: float | None = 0.0
         try:  # twice, since Ctrl-C may come at the beginning of a `finally`
             try:
                 last[0] = mine
@@ -65,21 +72,22 @@ def caller(backoff: Any, function: Any) -> Any:
                         raise no_coroutine_function(function, answer)
                     except Exception as failure:
                         if again is None:
-                            again = backoff._descent(), blocking(), listener()
+                            again = backoff._descent(), blocking(), default_logger()
                         after, sleep, logger = again
                         seconds = after(failure)
                         if seconds is None:
                             raise
-                        if (logger.level or logger.parent.level) <= INFO:
-                            log(delay(seconds, backoff._top - k, failure))
+                        if (logger.level or logger.parent.level) <= WARNING:
+                            log_wait(name, k + 1, of, failure, seconds)
                         mine[0] = None  # so that no instruction is outside of a `try` with it
                     sleep(seconds if seconds < LONGEST_SLEEP else LONGEST_SLEEP)
                     k += 1
+                    mine[1] = k
                     waited += seconds
             except StopIteration as failure:  # as if a handler had raised it
-                raise noted(stopped(failure), k + 1, k, waited) from failure
+                raise stop_noted(failure, backoff, name, k, waited, seconds is None) from failure
             except Exception as failure:
-                noted(failure, k + 1, k, waited)
+                ended(failure, backoff, name, k, waited, seconds is None)
                 raise
             finally:
                 mine[0] = None
@@ -95,22 +103,27 @@ def caller_async(backoff: Any, function: Any) -> Any:
     """As `caller`, for a coroutine function."""
     swapped = [True] if backoff._generic else SWAPPED
     waits = backoff if backoff._top else None
+    name, of = name_of(backoff, function), most_tries(backoff._top)
 
     async def retried(*args: Any, **kwargs: Any) -> Any:
-        if swapped and (backoff._generic or others() is not None):
-            program = backoff._program(call_async(function, *args, **kwargs))
-            return await program.run_async(interpreter_async(), **backoff._how())
+        if swapped:
+            if backoff._generic or others() is not None:
+                program = backoff._program(call_async(function, *args, **kwargs))
+                return await program.run_async(interpreter_async(), **backoff._how())
+            if PRESENT:
+                return await watched_async(backoff, function, name, args, kwargs)
         try:
             last = here.last
         except AttributeError:
             last = new_thread()
         if (running()[0] is not None or last[0][0] is not None) and waits is not None:
             check_alone()
-        mine: Mark = [None]
+        mine: Mark = [None, 0]
         run_in(mine)
         again: Again | None = None
         k = 0
         waited = 0.0
+        seconds: float | None = 0.0
         try:  # twice, since Ctrl-C may come at the beginning of a `finally`
             try:
                 last[1] = True
@@ -121,19 +134,20 @@ def caller_async(backoff: Any, function: Any) -> Any:
                         return answer  # noqa: RET504, TRY300  in one line, it would leave the `try` early
                     except Exception as failure:
                         if again is None:
-                            again = backoff._descent(), awaitable(), listener()
+                            again = backoff._descent(), awaitable(), default_logger()
                         after, sleep, logger = again
                         seconds = after(failure)
                         if seconds is None:
                             raise
-                        if (logger.level or logger.parent.level) <= INFO:
-                            log(delay(seconds, backoff._top - k, failure))
+                        if (logger.level or logger.parent.level) <= WARNING:
+                            log_wait(name, k + 1, of, failure, seconds)
                         mine[0] = None  # so that no instruction is outside of a `try` with it
                     await sleep(seconds if seconds < LONGEST_SLEEP else LONGEST_SLEEP)
                     k += 1
+                    mine[1] = k
                     waited += seconds
             except Exception as failure:
-                noted(failure, k + 1, k, waited)
+                ended(failure, backoff, name, k, waited, seconds is None)
                 raise
             finally:
                 mine[0] = None

@@ -16,10 +16,10 @@ from typing import Any, TypeAlias
 from .._words.commands import Misuse
 from .eventloop import running
 
-Mark: TypeAlias = list[object]
-"""A list of one item: the program that runs, or `None` once it is over, in every copy."""
+Mark: TypeAlias = list[Any]
+"""The program that runs, or `None` once it is over, in every copy; and how often it tried again."""
 
-OVER: Mark = [None]
+OVER: Mark = [None, 0]
 
 
 RUNNING: ContextVar[Mark] = ContextVar("ixbackoff_running", default=OVER)
@@ -119,3 +119,23 @@ def multiplied() -> Misuse:
         "A program or function that waits and tries again cannot run inside another one, or their "
         "retries would multiply: let only the outer one try again."
     )
+
+
+def tries_so_far() -> int:
+    """Return how many tries have failed before the present one: for its function or its handlers.
+
+    It counts the failures after which the program or the function that runs here has waited: 0 at
+    the first try, and where nothing is tried again. A client that is asked to count its resends, as
+    OpenTelemetry's `http.request.resend_count` does, sends this number.
+
+    >>> from ixbackoff import N2, Log, NotReady, at
+    >>> from ixbackoff.observing import tries_so_far
+    >>> from ixbackoff.testing import Virtual, answers, computed
+    >>> def number(command: Log) -> None:
+    ...     print(tries_so_far())
+    >>> world = Virtual(Log.handled_by(answers(computed(number), NotReady(), computed(number))))
+    >>> at(N2).retry(Log("try")).run(world.interpreter)
+    0
+    """
+    program, again = RUNNING.get()
+    return 0 if program is None else again

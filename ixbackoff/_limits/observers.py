@@ -260,22 +260,28 @@ def tell(observers: Observers, event: Event) -> None:
 
 
 class Telling:
-    """Telling observers of one run: its beginning, and once its end, to all that were told of it."""
+    """Observers of one run, who are told of its beginning, and once of its end.
 
-    __slots__ = ("_begun", "_left", "_observers", "_run", "tell")
+    Attributes:
+        observers: those that were there when the run began.
+    """
 
-    def __init__(self, run: Run, observers: Observers) -> None:
+    __slots__ = ("_begun", "_left", "_run", "observers")
+
+    def __init__(self, run: Run) -> None:
         self._run = run
-        self._observers = observers
+        self.observers = present()
         self._left: Observers = ()
         run.id = next(IDS)
         self._begun = clock()
 
     def began(self) -> None:
-        self._left = self._observers
-        tell(self._observers, made(Began, (self._run,)))
+        """Tell that the run begins."""
+        self._left = self.observers
+        tell(self.observers, made(Began, (self._run,)))
 
     def ended(self, failure: BaseException | None) -> None:
+        """Tell that the run has ended, with this failure if there is one."""
         left, self._left = self._left, ()
         if left:
             reason = reason_of(self._run, failure)
@@ -299,12 +305,12 @@ def watched(stream: Stream, run: Run) -> Stream:
 
     It stands outside of deadlines and budgets, so a wait that they refuse is not told of.
     """
-    telling = Telling(run, present())
+    telling = Telling(run)
     failure: BaseException | None = None
     try:
         try:
             telling.began()
-            return (yield from told(stream, run, telling._observers))
+            return (yield from told(stream, run, telling.observers))
         except BaseException as error:
             failure = error
             raise

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._limits import observers
 from .._limits.deadlines import Expired, Limit
@@ -18,6 +18,9 @@ from ..schedules.timings import Chance, Timing, Waits
 from .chains import Chain, Ladder, Position, Step, check_start
 from .descents import After, descents, drawn
 from .names import name_of_program
+
+if TYPE_CHECKING:
+    from logging import Logger
 
 
 class InAttempt:
@@ -51,6 +54,8 @@ class Run(observers.Run):
         unchosen: the failure that was not tried again, since `on` did not choose it.
         unchosen_note: what to note on it.
         retries: how many waits followed a failure.
+        mark: the mark of the run, which knows these, too.
+        logger: where its waits are logged, if they really take time.
         expired: what ended the run, if its time was over.
         limits: the time limits that hold now, the innermost last.
         top: the rung where the whole program starts.
@@ -72,9 +77,10 @@ class Run(observers.Run):
     expired: Expired | None = None
     retries = 0
     mark: Mark | None = None
+    logger: Logger | None = None
     _inside: InAttempt | None = None
 
-    def __init__(self, program: Chain, timing: Timing, chance: Chance | None) -> None:
+    def __init__(self, program: Chain, timing: Timing, chance: Chance | None = None) -> None:
         self.program = program
         self.ladder = isinstance(program, Ladder)
         self.top = self.rung = program.start if isinstance(program, Ladder) else 0
@@ -212,6 +218,8 @@ class Run(observers.Run):
                 self.reason = self.refused or self.reason
             elif failure is self.unchosen:
                 self.reason, note = "not worth another try", self.unchosen_note
+            elif isinstance(failure, Misuse):
+                self.reason = "misuse"
             if self.ladder and isinstance(failure, Exception | Expired):
                 noted(failure, self.story, note, refused=failure is self.not_waited)
             raise failure

@@ -8,9 +8,11 @@ from typing import Any, TypeAlias
 
 from .._limits.budgets import Budget
 from .._limits.deadlines import checked_seconds, time_limit
-from .._limits.nesting import Mark, begin, begins
+from .._limits.nesting import begin, begins
+from .._limits.observers import PRESENT, watched
 from .._meaning.chains import Ladder
-from .._meaning.semantics import unrolled
+from .._meaning.runs import Run
+from .._meaning.semantics import NO_HANDLERS, unrolled
 from .._words.commands import (
     AsyncInterpreter,
     Awaited,
@@ -28,6 +30,7 @@ from .._words.nat import name_of
 from .._words.vocabulary import Delay, Now, Together
 from ..schedules.kinds import Schedule, check_schedule
 from .eventloops import shielded, with_timeout
+from .sleeping import log_ended
 from .together import in_tasks, in_threads
 
 AnyInterpreter: TypeAlias = Interpreter[Any] | AsyncInterpreter[Any]
@@ -42,9 +45,12 @@ def run(
 ) -> Any:
     """Run a program: return its value, or raise its last failure."""
     check_run(program, interpreter, Interpreter, schedule, within, budget)
-    in_place, handlers = interpreter._in_place, interpreter._handlers
-    stream = unrolled(program, schedule, in_place, within=within, budget=budget)
-    return answered(stream, handlers) if program.waits is False else alone(stream, handlers)
+    one, handlers = Run(program, schedule), interpreter._handlers
+    in_place = NO_HANDLERS if PRESENT else interpreter._in_place
+    stream = unrolled(program, schedule, in_place, within=within, budget=budget, run=one)
+    if PRESENT:
+        stream = watched(stream, one)
+    return answered(stream, handlers) if program.waits is False else alone(stream, handlers, one)
 
 
 async def run_async(
@@ -56,34 +62,43 @@ async def run_async(
 ) -> Any:
     """As `run`, but handlers may be awaited."""
     check_run(program, interpreter, Interpreter | AsyncInterpreter, schedule, within, budget)
-    in_place, handlers = interpreter._in_place, interpreter._handlers
-    stream = unrolled(program, schedule, in_place, within=within, budget=budget)
+    one, handlers = Run(program, schedule), interpreter._handlers
+    in_place = NO_HANDLERS if PRESENT else interpreter._in_place
+    stream = unrolled(program, schedule, in_place, within=within, budget=budget, run=one)
+    if PRESENT:
+        stream = watched(stream, one)
     if program.waits is False:
         return await answered_async(stream, handlers)
-    return await alone_async(stream, handlers)
+    return await alone_async(stream, handlers, one)
 
 
-def alone(stream: Stream, handlers: Handlers) -> Any:
+def alone(stream: Stream, handlers: Handlers, one: Run) -> Any:
     """Answer a stream that may wait; no other one may run inside it."""
-    mine: Mark = [None]
+    one.mark = mine = [None, 0]
     try:
         try:
             begin(mine, stream)
             return answered(stream, handlers)
+        except Exception as failure:
+            log_ended(one, failure, handlers)
+            raise
         finally:
             mine[0] = None
     finally:
         mine[0] = None
 
 
-async def alone_async(stream: Stream, handlers: Handlers) -> Any:
+async def alone_async(stream: Stream, handlers: Handlers, one: Run) -> Any:
     """As `alone`, but handlers may be awaited."""
-    mine: Mark = [None]
+    one.mark = mine = [None, 0]
     try:
         try:
             begin(mine, stream, awaits=True)
             answer = await answered_async(stream, handlers)
-            return answer  # noqa: RET504  in one line, it would leave the `try` early
+            return answer  # noqa: RET504, TRY300  in one line, it would leave the `try` early
+        except Exception as failure:
+            log_ended(one, failure, handlers)
+            raise
         finally:
             mine[0] = None
     finally:

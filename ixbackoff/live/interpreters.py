@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import random
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Never
 
 from .._running.eventloops import now
@@ -38,7 +39,7 @@ def live(
       leaves nothing behind. No encoding is asked for, and an encoded answer is kept as it came.
     - `Upload` puts a file into an object store. In a folder it removes the parts (`{key}#1` and so
       on) that a killed upload of the same key has left.
-    - `Delay` sleeps, and logs the wait at the level INFO.
+    - `Delay` sleeps, and logs the wait: after a failure a WARNING, else at the level INFO.
     - `Log` goes to `logging`, `Throw` raises its exception, and `Call` calls its function.
 
     Failures that may pass by themselves are raised as `ConnectionError`, `TimeoutError`,
@@ -79,7 +80,7 @@ def live(
     return (
         Download.handled_by(download)
         | Upload.handled_by(lambda command: upload(command, kept, limits))
-        | Delay.handled_by(lambda wait: sleep(wait, log))
+        | Delay.handled_by(partial(sleep, logger=log))
         | at_once(log)
     )
 
@@ -117,7 +118,7 @@ def live_async(
     return (
         Download.awaited_by(download)
         | Upload.awaited_by(lambda command: upload_async(command, kept, limits))
-        | Delay.awaited_by(lambda wait: sleep_async(wait, log))
+        | Delay.awaited_by(partial(sleep_async, logger=log))
         | calls.awaited_by(lambda command: command())
         | at_once(log)
     )
