@@ -1,7 +1,8 @@
 """Calls of a plain function, again while it fails: the two loops, sync and async.
 
 They do the same as the program of such a call, many times as fast; a law compares them. With a
-deadline, a budget or another interpreter they run that program instead.
+deadline, a budget or another interpreter they run that program instead, and while somebody observes,
+the loops in `watching`.
 """
 
 from __future__ import annotations
@@ -46,8 +47,8 @@ def caller(backoff: Any, function: Any) -> Any:
             if backoff._generic or others() is not None:
                 program = backoff._program(call(function, *args, **kwargs))
                 return program.run(interpreter(), **backoff._how())
-            if PRESENT:
-                return watched(backoff, function, name, args, kwargs)
+            for tell in PRESENT:
+                return watched(tell, backoff, function, name, args, kwargs)
         try:
             last = here.last
         except AttributeError:
@@ -110,8 +111,8 @@ def caller_async(backoff: Any, function: Any) -> Any:
             if backoff._generic or others() is not None:
                 program = backoff._program(call_async(function, *args, **kwargs))
                 return await program.run_async(interpreter_async(), **backoff._how())
-            if PRESENT:
-                return await watched_async(backoff, function, name, args, kwargs)
+            for tell in PRESENT:
+                return await watched_async(tell, backoff, function, name, args, kwargs)
         try:
             last = here.last
         except AttributeError:

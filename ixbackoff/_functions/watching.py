@@ -8,18 +8,18 @@ from __future__ import annotations
 from types import CoroutineType
 from typing import Any
 
-from .._limits.nesting import Mark, begin, begins
+from .._limits.nesting import HERE, RUNNING, Mark, begins, check_alone, new_thread
 from .._limits.observers import (
     Answered,
-    Event,
+    Began,
+    Ended,
     Issued,
-    Observers,
     Run,
-    Telling,
+    Tell,
     Waits,
     clock,
     made,
-    tell,
+    reason_of,
 )
 from .._meaning.descents import After
 from .._meaning.runs import number_after
@@ -34,117 +34,153 @@ from .functions import no_coroutine_function
 class Called(Run):
     """One call that observers are told of."""
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    _name: str
+    tries = 1
 
     @property
     def name(self) -> str:
         return self._name
 
 
+new: Any = object.__new__
+running, run_in, here = RUNNING.get, RUNNING.set, HERE
+
+
 def watched(
-    backoff: Any, function: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    tell: Tell, backoff: Any, function: Any, name: str, args: Any, kwargs: dict[str, Any]
 ) -> Any:
-    """Call `function`, and again while it fails, and tell the observers that are there now."""
-    run = Called(name)
-    telling = Telling(run)
-    observers = telling.observers
-    command: Call[Any] = Call(function, args, tuple(kwargs.items()) if kwargs else ())
+    """Call `function`, and again while it fails, and tell observers of it."""
+    run, command = Called(), new(Call)
+    run._name = name
+    command.function, command.arguments = function, args
+    command.keywords = tuple(kwargs.items()) if kwargs else ()
+    issued: Issued | None = made(Issued, (run, command))
     mine: Mark = [None, 0]
     after: After | None = None
     seconds: float | None = 0.0
     failure: BaseException | None = None
+    left = False  # true while the end has to be told
     try:  # twice, since Ctrl-C may come at the beginning of a `finally`
+        begun = tried = clock()
         try:
+            try:
+                last = here.last
+            except AttributeError:
+                last = new_thread()
             if backoff._top:
-                begin(mine, backoff)
-            telling.began()
+                if running()[0] is not None or last[0][0] is not None or last[1]:
+                    check_alone()
+                mine[0] = backoff
+            run_in(mine)
+            last[0] = mine
+            left = True
+            tell(made(Began, (run,)), issued)
             while True:
-                issued = next_try(run, command)
-                failure = None
-                begun = clock()
                 try:
-                    tell(observers, issued)
-                    answer = function(*args, **kwargs)
+                    answer = function(*args, **kwargs) if kwargs else function(*args)
                     if answer.__class__ is CoroutineType:
                         raise no_coroutine_function(function, answer)
+                    now = clock()
+                    left = False
+                    tell(
+                        made(Answered, (run, issued, now - tried, None)),
+                        made(Ended, (run, "well", now - begun, None)),
+                    )
                     return answer
                 except Exception as error:
                     failure = stopped(error) if isinstance(error, StopIteration) else error
-                except BaseException as error:
-                    failure = error
-                    raise
-                finally:
-                    tell(observers, made(Answered, (run, issued, clock() - begun, failure)))
+                tell(made(Answered, (run, issued, clock() - tried, failure)))
+                issued = None
                 after = after or backoff._descent()
-                seconds = wait(run, observers, after, failure, backoff._top)
+                seconds = wait(run, tell, after, failure, backoff._top)
                 if seconds is None:
                     raise failure
                 failure = None
                 blocking()(min(seconds, LONGEST_SLEEP))
-                waited(run, seconds, mine)
+                issued, tried = next_try(run, command, seconds, mine), clock()
+                tell(issued)
         except BaseException as error:
             failure = error
-            end(run, backoff, failure, seconds is None)
+            if left and isinstance(failure, Exception):
+                run.reason = ended(failure, backoff, name, run.waits, run.waited, seconds is None)
             raise
         finally:
             mine[0] = None
-            telling.ended(failure)
+            if left:
+                left = False
+                tell_end(run, tell, issued, tried, begun, failure)
     finally:
         mine[0] = None
-        telling.ended(failure)
+        if left:
+            tell_end(run, tell, issued, tried, begun, failure)
         failure = issued = None
 
 
 async def watched_async(
-    backoff: Any, function: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    tell: Tell, backoff: Any, function: Any, name: str, args: Any, kwargs: dict[str, Any]
 ) -> Any:
     """As `watched`, for a coroutine function."""
-    run = Called(name)
-    telling = Telling(run)
-    observers = telling.observers
-    command: CallAsync[Any] = CallAsync(function, args, tuple(kwargs.items()) if kwargs else ())
+    run, command = Called(), new(CallAsync)
+    run._name = name
+    command.function, command.arguments = function, args
+    command.keywords = tuple(kwargs.items()) if kwargs else ()
+    issued: Issued | None = made(Issued, (run, command))
     mine: Mark = [None, 0]
     after: After | None = None
     seconds: float | None = 0.0
     failure: BaseException | None = None
+    left = False  # true while the end has to be told
     try:  # twice, since Ctrl-C may come at the beginning of a `finally`
+        begun = tried = clock()
         try:
+            try:
+                last = here.last
+            except AttributeError:
+                last = new_thread()
             if backoff._top:
-                begin(mine, backoff, awaits=True)
-            telling.began()
+                if running()[0] is not None or last[0][0] is not None:
+                    check_alone()
+                mine[0] = backoff
+            run_in(mine)
+            last[1] = True
+            left = True
+            tell(made(Began, (run,)), issued)
             while True:
-                issued = next_try(run, command)
-                failure = None
-                begun = clock()
                 try:
-                    tell(observers, issued)
-                    answer = await function(*args, **kwargs)
-                    return answer  # noqa: RET504, TRY300  in one line, it would leave the `try` early
+                    answer = await (function(*args, **kwargs) if kwargs else function(*args))
+                    now = clock()
+                    left = False
+                    tell(
+                        made(Answered, (run, issued, now - tried, None)),
+                        made(Ended, (run, "well", now - begun, None)),
+                    )
+                    return answer
                 except Exception as error:
                     failure = error
-                except BaseException as error:
-                    failure = error
-                    raise
-                finally:
-                    tell(observers, made(Answered, (run, issued, clock() - begun, failure)))
+                tell(made(Answered, (run, issued, clock() - tried, failure)))
+                issued = None
                 after = after or backoff._descent()
-                seconds = wait(run, observers, after, failure, backoff._top)
+                seconds = wait(run, tell, after, failure, backoff._top)
                 if seconds is None:
                     raise failure
                 failure = None
                 await awaitable()(min(seconds, LONGEST_SLEEP))
-                waited(run, seconds, mine)
+                issued, tried = next_try(run, command, seconds, mine), clock()
+                tell(issued)
         except BaseException as error:
             failure = error
-            end(run, backoff, failure, seconds is None)
+            if left and isinstance(failure, Exception):
+                run.reason = ended(failure, backoff, name, run.waits, run.waited, seconds is None)
             raise
         finally:
             mine[0] = None
-            telling.ended(failure)
+            if left:
+                left = False
+                tell_end(run, tell, issued, tried, begun, failure)
     finally:
         mine[0] = None
-        telling.ended(failure)
+        if left:
+            tell_end(run, tell, issued, tried, begun, failure)
         failure = issued = None
 
 
@@ -152,38 +188,42 @@ begins(watched.__code__)
 begins(watched_async.__code__)
 
 
-def next_try(run: Run, command: Any) -> Issued:
-    """Begin a try."""
-    run.tries += 1
-    return made(Issued, (run, command))
-
-
-def wait(
-    run: Run, observers: Observers, after: After, failure: Exception, top: int
-) -> float | None:
+def wait(run: Called, tell: Tell, after: After, failure: Exception, top: int) -> float | None:
     """Tell and log the wait after a failure, and return its seconds; `None` if there is none."""
     seconds = after(failure)
     if seconds is not None:
-        event: Event = Waits(run, seconds, number_after(top, run.waits), failure)
         try:
-            tell(observers, event)
+            tell(made(Waits, (run, seconds, number_after(top, run.waits), failure)))
             log_wait(run.name, run.waits + 1, most_tries(top), failure, seconds)
         finally:  # an exception must not be kept alive by a frame in its own traceback
-            del event, failure
+            del failure
     return seconds
 
 
-def waited(run: Run, seconds: float, mine: Mark) -> None:
-    """Count a wait that is over."""
+def next_try(run: Called, command: Any, seconds: float, mine: Mark) -> Issued:
+    """Count a wait that is over, and begin the try after it."""
     run.waits += 1
     run.waited += seconds
+    run.tries += 1
     mine[1] = run.waits
+    return made(Issued, (run, command))
 
 
-def end(run: Run, backoff: Any, failure: BaseException, no_wait: bool) -> None:
-    """Note and log what was done, and why the call ends."""
+def tell_end(
+    run: Called,
+    tell: Tell,
+    issued: Issued | None,
+    tried: float,
+    begun: float,
+    failure: BaseException | None,
+) -> None:
+    """Tell that a call has ended, and first that its try has, if that was not told."""
+    now = clock()
+    end = made(Ended, (run, reason_of(run, failure), now - begun, failure))
     try:
-        if isinstance(failure, Exception) and run.tries:
-            run.reason = ended(failure, backoff, run.name, run.waits, run.waited, no_wait)
+        if issued is None:
+            tell(end)
+        else:
+            tell(made(Answered, (run, issued, now - tried, failure)), end)
     finally:
-        del failure
+        del failure, end

@@ -14,6 +14,7 @@ from .._words.reasons import NOTE, add_note
 from .._words.verdicts import may_pass
 from .._words.vocabulary import CLOCK, Delay
 
+
 class Limit:
     """A limit on the seconds of a part of a run: of the whole run, or of one attempt.
 

@@ -20,6 +20,9 @@ from .._words.reasons import Reason
 from .._words.vocabulary import CLOCK, Delay, Together
 
 
+IDS = count(1)
+
+
 class Run:
     """One run of a program, a function or a block; it goes on while observers are told of it.
 
@@ -31,16 +34,21 @@ class Run:
         waited: the seconds of these waits.
     """
 
-    id: int = 0
     tries: int = 0
     waits: int = 0
     waited: float = 0.0
     reason: Reason = "gave up"
     """Why it ends with a failure: whoever decides that sets it."""
 
+    _id = 0
+
     @property
     def name(self) -> str:
         raise NotImplementedError
+
+    @property
+    def id(self) -> int:
+        return self._id or self.__dict__.setdefault("_id", next(IDS))  # two threads agree on one
 
     def __repr__(self) -> str:
         return f"<Run {self.id} of {self.name}>"
@@ -124,13 +132,15 @@ class Observer(Protocol):
 
 Observers: TypeAlias = tuple[Observer, ...]
 
-PRESENT: list[Observers] = []
-"""Not empty while anybody observes: then it holds the observers that are there now."""
+Tell: TypeAlias = Callable[..., None]
+"""A function that tells some observers of one event, or of two."""
+
+PRESENT: list[Tell] = []
+"""Not empty while anybody observes: it holds what tells those who are there now."""
 
 SWAPPED: list[bool] = []
 """Not empty if a decorated function has to look who answers or observes: the cheapest look."""
 
-IDS = count(1)
 clock = time.perf_counter
 made = tuple.__new__
 """Make an event: half the cost of the constructor that `NamedTuple` writes."""
@@ -166,7 +176,7 @@ class Register:
         for observer in [one for added in self._added for one in added]:
             if observer not in several:
                 several.append(observer)
-        PRESENT[:] = [tuple(several)] if several else []
+        PRESENT[:] = [teller(tuple(several))] if several else []
         SWAPPED[:] = [True] if several or self.swapped else []
 
     def warn(self, observer: Observer, error: Exception) -> None:
@@ -235,58 +245,70 @@ def checked(observers: Observers) -> Observers:
     return observers
 
 
-def present() -> Observers:
-    """Return the observers that are there now."""
-    for observers in PRESENT:  # which another thread may empty meanwhile
-        return observers
-    return ()
+def teller(observers: Observers) -> Tell:
+    """Return the function that tells these observers, whatever they make of it."""
+    if len(observers) > 1:
+        several = [teller((one,)) for one in observers]
+        return lambda *events: all_told(several, events)
+    [observer] = observers
 
-
-def tell(observers: Observers, event: Event) -> None:
-    """Tell all observers; an exception such as Ctrl-C is raised when all have been told."""
-    interrupt: BaseException | None = None
-    for observer in observers:
+    def tell(event: Event, following: Event | None = None) -> None:
         try:
             observer(event)
         except Exception as error:
             REGISTER.warn(observer, error)
-        except BaseException as error:
-            interrupt = error
-    if interrupt is not None:
-        try:
+        except BaseException:  # such as Ctrl-C
+            if following is not None:
+                tell(following)
+            raise
+        if following is not None:
+            try:
+                observer(following)
+            except Exception as error:
+                REGISTER.warn(observer, error)
+
+    return tell
+
+
+def all_told(several: list[Tell], events: tuple[Event, ...]) -> None:
+    """Tell several observers; an exception such as Ctrl-C is raised when all have been told."""
+    interrupt: BaseException | None = None
+    for event in events:
+        for tell in several:
+            try:
+                tell(event)
+            except BaseException as error:
+                interrupt = error
+    try:
+        if interrupt is not None:
             raise interrupt
-        finally:
-            del interrupt
+    finally:
+        interrupt = None
 
 
 class Telling:
-    """Observers of one run, who are told of its beginning, and once of its end.
+    """The observers of one run, who are told of its beginning, and once of its end."""
 
-    Attributes:
-        observers: those that were there when the run began.
-    """
+    __slots__ = ("_begun", "_left", "_run", "_tell")
 
-    __slots__ = ("_begun", "_left", "_run", "observers")
-
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, tell: Tell) -> None:
         self._run = run
-        self.observers = present()
-        self._left: Observers = ()
-        run.id = next(IDS)
+        self._tell = tell
+        self._left = False
         self._begun = clock()
 
     def began(self) -> None:
         """Tell that the run begins."""
-        self._left = self.observers
-        tell(self.observers, made(Began, (self._run,)))
+        self._left = True
+        self._tell(made(Began, (self._run,)))
 
     def ended(self, failure: BaseException | None) -> None:
         """Tell that the run has ended, with this failure if there is one."""
-        left, self._left = self._left, ()
+        left, self._left = self._left, False
         if left:
             reason = reason_of(self._run, failure)
             try:
-                tell(left, made(Ended, (self._run, reason, clock() - self._begun, failure)))
+                self._tell(made(Ended, (self._run, reason, clock() - self._begun, failure)))
             finally:
                 del failure
 
@@ -301,16 +323,23 @@ def reason_of(run: Run, failure: BaseException | None) -> Reason:
 
 
 def watched(stream: Stream, run: Run) -> Stream:
-    """Pass the stream of a run on, and tell the observers that are there when it begins.
+    """Pass the stream of a run on, and tell the observers that are there now.
 
     It stands outside of deadlines and budgets, so a wait that they refuse is not told of.
     """
-    telling = Telling(run)
+    for tell in PRESENT:  # which another thread may have emptied meanwhile
+        return run_told(stream, run, tell)
+    return stream
+
+
+def run_told(stream: Stream, run: Run, tell: Tell) -> Stream:
+    """Pass the stream of a run on, and tell of the run from its beginning to its end."""
+    telling = Telling(run, tell)
     failure: BaseException | None = None
     try:
         try:
             telling.began()
-            return (yield from told(stream, run, telling.observers))
+            return (yield from told(stream, run, tell))
         except BaseException as error:
             failure = error
             raise
@@ -321,16 +350,12 @@ def watched(stream: Stream, run: Run) -> Stream:
         failure = None
 
 
-WATCHING: ContextVar[tuple[Run, Observers] | None] = ContextVar("ixbackoff_watching", default=None)
+WATCHING: ContextVar[tuple[Run, Tell] | None] = ContextVar("ixbackoff_watching", default=None)
 """The run that effects at the same time are parts of, while they are performed."""
 
 
-def told(stream: Stream, run: Run, observers: Observers) -> Stream:
-    """Pass a stream on, and tell of its commands and waits.
-
-    An event of a command that failed, also by Ctrl-C while observers were told of it, comes before
-    the stream is told.
-    """
+def told(stream: Stream, run: Run, tell: Tell) -> Stream:
+    """Pass a stream on, and tell of its commands and waits."""
     answer: Any = None
     failure: BaseException | None = None
     command: Any = None
@@ -340,41 +365,40 @@ def told(stream: Stream, run: Run, observers: Observers) -> Stream:
             answer = failure = None
             try:
                 if command.__class__ is Delay:
-                    wait = (run, command.seconds, command.rung, command.failure)
-                    tell(observers, made(Waits, wait))
-                    wait = None
+                    tell(made(Waits, (run, command.seconds, command.rung, command.failure)))
                     answer = yield command
                 elif command is CLOCK:
                     answer = yield command
                 else:
-                    answer = yield from answered(command, run, observers)
+                    answer = yield from answered(command, run, tell)
             except BaseException as error:
                 failure = error
     except StopIteration as end:
         return end.value
     finally:  # an exception must not be kept alive by a frame in its own traceback
-        failure = command = wait = None
+        failure = command = None
 
 
-def answered(command: Command[Any], run: Run, observers: Observers) -> Stream:
+def answered(command: Command[Any], run: Run, tell: Tell) -> Stream:
     """Issue one command, and tell of it and of what came of it."""
     issued = made(Issued, (run, command))
     failure: BaseException | None = None
-    before, begun = None, clock()
+    before, together = None, command.__class__ is Together
+    begun = clock()
     try:
         try:
-            tell(observers, issued)
-            if command.__class__ is Together:
+            tell(issued)
+            if together:
                 before = WATCHING.get()
-                WATCHING.set((run, observers))
+                WATCHING.set((run, tell))
             return (yield command)
         except BaseException as error:
             failure = error
             raise
         finally:
-            if command.__class__ is Together:
+            if together:
                 WATCHING.set(before)
-            tell(observers, made(Answered, (run, issued, clock() - begun, failure)))
+            tell(made(Answered, (run, issued, clock() - begun, failure)))
     finally:
         failure = None
 
@@ -384,5 +408,5 @@ def parts_told() -> Callable[[Stream], Stream]:
     watching = WATCHING.get()
     if watching is None:
         return lambda stream: stream
-    run, observers = watching
-    return lambda stream: told(stream, run, observers)
+    run, tell = watching
+    return lambda stream: told(stream, run, tell)

@@ -41,7 +41,9 @@ def log(wait: Delay, logger: Logger | None = None) -> None:
         return
     number = 1 if run is None else run.retries + 1
     endless = run is not None and run.top == ENDLESS
-    log_wait(name, number, None if endless else number + wait.rung, wait.failure, wait.seconds, logger)
+    log_wait(
+        name, number, None if endless else number + wait.rung, wait.failure, wait.seconds, logger
+    )
 
 
 def log_wait(
