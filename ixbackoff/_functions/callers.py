@@ -1,8 +1,8 @@
 """Calls of a plain function, again while it fails: the two loops, sync and async.
 
 They do the same as the program of such a call, many times as fast; a law compares them. With a
-deadline, a budget or another interpreter they run that program instead, and while somebody observes,
-the loops in `watching`.
+deadline, a budget or another interpreter they run that program instead; while somebody observes,
+the loops of `watching` run.
 """
 
 from __future__ import annotations

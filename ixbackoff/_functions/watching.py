@@ -56,12 +56,12 @@ def watched(
     command.keywords = tuple(kwargs.items()) if kwargs else ()
     issued: Issued | None = made(Issued, (run, command))
     mine: Mark = [None, 0]
-    after: After | None = None
+    after: Any = None
     seconds: float | None = 0.0
     failure: BaseException | None = None
     left = False  # true while the end has to be told
+    begun = tried = clock()
     try:  # twice, since Ctrl-C may come at the beginning of a `finally`
-        begun = tried = clock()
         try:
             try:
                 last = here.last
@@ -86,12 +86,13 @@ def watched(
                         made(Answered, (run, issued, now - tried, None)),
                         made(Ended, (run, "well", now - begun, None)),
                     )
-                    return answer
+                    return answer  # noqa: TRY300  in one line, it would be told of too early
                 except Exception as error:
                     failure = stopped(error) if isinstance(error, StopIteration) else error
                 tell(made(Answered, (run, issued, clock() - tried, failure)))
                 issued = None
-                after = after or backoff._descent()
+                if after is None:
+                    after = backoff._descent()
                 seconds = wait(run, tell, after, failure, backoff._top)
                 if seconds is None:
                     raise failure
@@ -126,12 +127,12 @@ async def watched_async(
     command.keywords = tuple(kwargs.items()) if kwargs else ()
     issued: Issued | None = made(Issued, (run, command))
     mine: Mark = [None, 0]
-    after: After | None = None
+    after: Any = None
     seconds: float | None = 0.0
     failure: BaseException | None = None
     left = False  # true while the end has to be told
+    begun = tried = clock()
     try:  # twice, since Ctrl-C may come at the beginning of a `finally`
-        begun = tried = clock()
         try:
             try:
                 last = here.last
@@ -154,12 +155,13 @@ async def watched_async(
                         made(Answered, (run, issued, now - tried, None)),
                         made(Ended, (run, "well", now - begun, None)),
                     )
-                    return answer
+                    return answer  # noqa: TRY300  in one line, it would be told of too early
                 except Exception as error:
                     failure = error
                 tell(made(Answered, (run, issued, clock() - tried, failure)))
                 issued = None
-                after = after or backoff._descent()
+                if after is None:
+                    after = backoff._descent()
                 seconds = wait(run, tell, after, failure, backoff._top)
                 if seconds is None:
                     raise failure
@@ -206,7 +208,7 @@ def next_try(run: Called, command: Any, seconds: float, mine: Mark) -> Issued:
     run.waited += seconds
     run.tries += 1
     mine[1] = run.waits
-    return made(Issued, (run, command))
+    return Issued(run, command)
 
 
 def tell_end(

@@ -19,7 +19,6 @@ from .._words.commands import Command, Misuse, Stream
 from .._words.reasons import Reason
 from .._words.vocabulary import CLOCK, Delay, Together
 
-
 IDS = count(1)
 
 
@@ -28,7 +27,7 @@ class Run:
 
     Attributes:
         name: the name of what runs; by default that of its first function or command.
-        id: a number that no other observed run of this process has.
+        id: a number that no other run of this process has.
         tries: how many attempts were begun.
         waits: how many waits are over.
         waited: the seconds of these waits.
@@ -40,7 +39,7 @@ class Run:
     reason: Reason = "gave up"
     """Why it ends with a failure: whoever decides that sets it."""
 
-    _id = 0
+    _id: int | None = None
 
     @property
     def name(self) -> str:
@@ -142,7 +141,8 @@ SWAPPED: list[bool] = []
 """Not empty if a decorated function has to look who answers or observes: the cheapest look."""
 
 clock = time.perf_counter
-made = tuple.__new__
+untyped: Any = tuple
+made: Any = untyped.__new__
 """Make an event: half the cost of the constructor that `NamedTuple` writes."""
 
 
@@ -240,7 +240,8 @@ def observed(*observers: Observer) -> Generator[None]:
 
 def checked(observers: Observers) -> Observers:
     for observer in observers:
-        if not callable(observer) or isinstance(observer, type):
+        given: object = observer
+        if not callable(given) or isinstance(given, type):
             raise Misuse(f"{observer!r} is not an observer: give a function of one event.")
     return observers
 
@@ -250,7 +251,7 @@ def teller(observers: Observers) -> Tell:
     if len(observers) > 1:
         several = [teller((one,)) for one in observers]
         return lambda *events: all_told(several, events)
-    [observer] = observers
+    observer = next(iter(observers))
 
     def tell(event: Event, following: Event | None = None) -> None:
         try:

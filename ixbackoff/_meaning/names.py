@@ -32,10 +32,11 @@ def name_of_part(part: Any) -> str:
     """Return the name of a function or a command, "" if it has none to tell it by."""
     if isinstance(part, Calling):
         return name_of_part(part.function)
-    if isinstance(part, Together):
+    kind: type = part.__class__
+    if issubclass(kind, Together):
         return ""
-    if isinstance(part, Command):
-        return part.__class__.__name__
+    if issubclass(kind, Command):
+        return kind.__name__
     if not callable(part):
         return ""
     name = function_name(part)

@@ -20,7 +20,7 @@ REFUSED: frozenset[Reason] = frozenset({"no time left", "budget empty", "circuit
 
 
 @cache
-def default_logger() -> Logger:
+def default_logger() -> Any:
     """Return the logger `"ixbackoff"`; logging is imported at the first wait."""
     from logging import getLogger
 
@@ -29,21 +29,19 @@ def default_logger() -> Logger:
 
 def log(wait: Delay, logger: Logger | None = None) -> None:
     """Log a wait that begins now: a WARNING after a failure, else at the level INFO."""
-    logger = logger or default_logger()
+    to: Any = logger or default_logger()
     run = wait.run
     if run is not None:
-        run.logger = logger
+        run.logger = to
     name = "a program" if run is None else run.name
     if wait.failure is None:
-        if logger.isEnabledFor(INFO):
+        if to.isEnabledFor(INFO):
             extra = {"ixbackoff_run": name, "ixbackoff_wait": wait.seconds}
-            logger.log(INFO, "%s: waiting %g s", name, wait.seconds, extra=extra)
+            to.log(INFO, "%s: waiting %g s", name, wait.seconds, extra=extra)
         return
     number = 1 if run is None else run.retries + 1
     endless = run is not None and run.top == ENDLESS
-    log_wait(
-        name, number, None if endless else number + wait.rung, wait.failure, wait.seconds, logger
-    )
+    log_wait(name, number, None if endless else number + wait.rung, wait.failure, wait.seconds, to)
 
 
 def log_wait(
@@ -64,8 +62,8 @@ def log_wait(
         seconds: the length of the wait.
         logger: the logger; by default `"ixbackoff"`.
     """
-    logger = logger or default_logger()
-    if not logger.isEnabledFor(WARNING):
+    to: Any = logger or default_logger()
+    if not to.isEnabledFor(WARNING):
         return
     extra = {
         "ixbackoff_run": name,
@@ -76,14 +74,14 @@ def log_wait(
     }
     which = f"{number}, until it is well," if of is None else f"{number} of {of}"
     said = "%s: try %s failed (%s); waiting %g s"
-    logger.log(WARNING, said, name, which, described(failure), seconds, extra=extra)
+    to.log(WARNING, said, name, which, described(failure), seconds, extra=extra)
 
 
 def log_end(name: str, story: Story, failure: Exception, logger: Logger | None = None) -> None:
     """Log that a run has given up, if its waits were logged or its wait was refused."""
     if not (story.waits or story.reason in REFUSED) or story.reason == "misuse":
         return
-    logger = logger or default_logger()
+    to: Any = logger or default_logger()
     extra = {
         "ixbackoff_run": name,
         "ixbackoff_reason": story.reason,
@@ -97,11 +95,11 @@ def log_end(name: str, story: Story, failure: Exception, logger: Logger | None =
     said = "%s: gave up after %s and %g s of waits%s (%s)"
     with suppress(Exception):  # a log that fails does not hide the failure
         words = (name, tries, story.waited, why, described(failure))
-        logger.log(WARNING, said, *words, extra=extra)
+        to.log(WARNING, said, *words, extra=extra)
 
 
 def described(failure: BaseException) -> str:
-    """Describe a failure, with its first note that is not of this library: a handler says more there.
+    """Describe a failure, with the first note that a handler has added to it.
 
     >>> described(ConnectionResetError("reset by peer"))
     'ConnectionResetError: reset by peer'

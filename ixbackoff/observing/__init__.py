@@ -14,6 +14,9 @@ from .._limits.observers import (
     observed,
 )
 from .._words.reasons import Reason, Story, story
+from .counters import to_prometheus
+from .events import to_structlog
+from .spans import to_opentelemetry
 
 __all__ = [
     "Answered",
@@ -29,5 +32,25 @@ __all__ = [
     "observe",
     "observed",
     "story",
+    "to_opentelemetry",
+    "to_prometheus",
+    "to_structlog",
     "tries_so_far",
 ]
+
+for _public in (
+    Answered,
+    Began,
+    Ended,
+    Issued,
+    Observer,
+    Run,
+    Story,
+    Waits,
+    observe,
+    observed,
+    story,
+    tries_so_far,
+):  # or a traceback would say ixbackoff._limits.observers.Began
+    _public.__module__ = __name__
+del _public
