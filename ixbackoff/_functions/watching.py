@@ -59,6 +59,7 @@ def watched(
     after: Any = None
     seconds: float | None = 0.0
     failure: BaseException | None = None
+    answered: Answered | None = None
     left = False  # true while the end has to be told
     begun = tried = clock()
     try:  # twice, since Ctrl-C may come at the beginning of a `finally`
@@ -89,8 +90,9 @@ def watched(
                     return answer  # noqa: TRY300  in one line, it would be told of too early
                 except Exception as error:
                     failure = stopped(error) if isinstance(error, StopIteration) else error
-                tell(made(Answered, (run, issued, clock() - tried, failure)))
-                issued = None
+                answered, issued = made(Answered, (run, issued, clock() - tried, failure)), None
+                tell(answered)
+                answered = None
                 if after is None:
                     after = backoff._descent()
                 seconds = wait(run, tell, after, failure, backoff._top)
@@ -114,7 +116,7 @@ def watched(
         mine[0] = None
         if left:
             tell_end(run, tell, issued, tried, begun, failure)
-        failure = issued = None
+        failure = answered = None
 
 
 async def watched_async(
@@ -130,6 +132,7 @@ async def watched_async(
     after: Any = None
     seconds: float | None = 0.0
     failure: BaseException | None = None
+    answered: Answered | None = None
     left = False  # true while the end has to be told
     begun = tried = clock()
     try:  # twice, since Ctrl-C may come at the beginning of a `finally`
@@ -158,8 +161,9 @@ async def watched_async(
                     return answer  # noqa: TRY300  in one line, it would be told of too early
                 except Exception as error:
                     failure = error
-                tell(made(Answered, (run, issued, clock() - tried, failure)))
-                issued = None
+                answered, issued = made(Answered, (run, issued, clock() - tried, failure)), None
+                tell(answered)
+                answered = None
                 if after is None:
                     after = backoff._descent()
                 seconds = wait(run, tell, after, failure, backoff._top)
@@ -183,7 +187,7 @@ async def watched_async(
         mine[0] = None
         if left:
             tell_end(run, tell, issued, tried, begun, failure)
-        failure = issued = None
+        failure = answered = None
 
 
 begins(watched.__code__)

@@ -28,7 +28,7 @@ class Run:
     Attributes:
         name: the name of what runs; by default that of its first function or command.
         id: a number that no other run of this process has.
-        tries: how many attempts were begun.
+        tries: how many attempts were begun, from the first event after `Began`.
         waits: how many waits are over.
         waited: the seconds of these waits.
     """
