@@ -28,7 +28,7 @@ from ..schedules.kinds import Schedule, powers_of_two
 from .answering import PLAIN, interpreter, interpreter_async
 from .blocks import Block, Tries, TriesAsync, Try
 from .callers import caller
-from .functions import check_function
+from .functions import checked_function
 
 P = ParamSpec("P")
 A = TypeVar("A")
@@ -113,7 +113,7 @@ class Backoff(Generic[I]):
         N0        1             -
         at most 3 tries, 2 waits, 3 s
         """
-        check_function(function)
+        checked_function(function)
         if is_coroutine_function(function):
             raise TypeError(
                 f"program({function!r}): it is a coroutine function, use program_async."
@@ -130,7 +130,7 @@ class Backoff(Generic[I]):
         >>> backoff(N2).program_async(sleep, 1)
         <Program from N2 to N0, 1 step>
         """
-        check_function(function)
+        checked_function(function)
         return self._program(call_async(function, *args, **kwargs))
 
     def __iter__(self) -> Iterator[Try]:

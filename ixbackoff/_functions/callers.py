@@ -20,7 +20,7 @@ from .._words.calls import call, call_async
 from .._words.commands import is_coroutine_function
 from .answering import OTHERS, interpreter, interpreter_async
 from .ends import ended, most_tries, name_of, stop_noted
-from .functions import check_function, no_coroutine_function
+from .functions import checked_function, no_coroutine_function
 from .watching import watched, watched_async
 
 running, run_in, here, others = RUNNING.get, RUNNING.set, HERE, OTHERS.get
@@ -35,18 +35,16 @@ The seconds after each failure, what sleeps, and the logger, for its level.
 
 def caller(backoff: Any, function: Any) -> Any:
     """Make a function that calls `function`, and again while it fails, as `backoff` says."""
-    check_function(function)
-    if is_coroutine_function(function):
+    if is_coroutine_function(checked_function(function)):
         return caller_async(backoff, function)
     swapped = [True] if backoff._generic else SWAPPED
     waits = backoff if backoff._top else None
-    name, of = name_of(backoff, function), most_tries(backoff._top)
+    name = name_of(backoff, function)
 
     def retried(*args: Any, **kwargs: Any) -> Any:
         if swapped:
             if backoff._generic or others() is not None:
-                program = backoff._program(call(function, *args, **kwargs))
-                return program.run(interpreter(), **backoff._how())
+                return by_program(backoff, call(function, *args, **kwargs))
             for tell in PRESENT:
                 return watched(tell, backoff, function, name, args, kwargs)
         try:
@@ -58,8 +56,7 @@ def caller(backoff: Any, function: Any) -> Any:
         mine: Mark = [None, 0]
         run_in(mine)
         again: Again | None = None
-        k = 0
-        waited = 0.0
+        k, waited = 0, 0.0
         seconds: float | None = 0.0
         try:  # twice, since Ctrl-C may come at the beginning of a `finally`
             try:
@@ -79,7 +76,7 @@ def caller(backoff: Any, function: Any) -> Any:
                         if seconds is None:
                             raise
                         if (logger.level or logger.parent.level) <= WARNING:
-                            log_wait(name, k + 1, of, failure, seconds)
+                            log_wait(name, k + 1, most_tries(backoff._top), failure, seconds)
                         mine[0] = None  # so that no instruction is outside of a `try` with it
                     sleep(seconds if seconds < LONGEST_SLEEP else LONGEST_SLEEP)
                     k += 1
@@ -104,13 +101,12 @@ def caller_async(backoff: Any, function: Any) -> Any:
     """As `caller`, for a coroutine function."""
     swapped = [True] if backoff._generic else SWAPPED
     waits = backoff if backoff._top else None
-    name, of = name_of(backoff, function), most_tries(backoff._top)
+    name = name_of(backoff, function)
 
     async def retried(*args: Any, **kwargs: Any) -> Any:
         if swapped:
             if backoff._generic or others() is not None:
-                program = backoff._program(call_async(function, *args, **kwargs))
-                return await program.run_async(interpreter_async(), **backoff._how())
+                return await by_program_async(backoff, call_async(function, *args, **kwargs))
             for tell in PRESENT:
                 return await watched_async(tell, backoff, function, name, args, kwargs)
         try:
@@ -122,8 +118,7 @@ def caller_async(backoff: Any, function: Any) -> Any:
         mine: Mark = [None, 0]
         run_in(mine)
         again: Again | None = None
-        k = 0
-        waited = 0.0
+        k, waited = 0, 0.0
         seconds: float | None = 0.0
         try:  # twice, since Ctrl-C may come at the beginning of a `finally`
             try:
@@ -141,7 +136,7 @@ def caller_async(backoff: Any, function: Any) -> Any:
                         if seconds is None:
                             raise
                         if (logger.level or logger.parent.level) <= WARNING:
-                            log_wait(name, k + 1, of, failure, seconds)
+                            log_wait(name, k + 1, most_tries(backoff._top), failure, seconds)
                         mine[0] = None  # so that no instruction is outside of a `try` with it
                     await sleep(seconds if seconds < LONGEST_SLEEP else LONGEST_SLEEP)
                     k += 1
@@ -158,3 +153,13 @@ def caller_async(backoff: Any, function: Any) -> Any:
 
     begins(retried.__code__)
     return retried
+
+
+def by_program(backoff: Any, command: Any) -> Any:
+    """Run the program of a call."""
+    return backoff._program(command).run(interpreter(), **backoff._how())
+
+
+def by_program_async(backoff: Any, command: Any) -> Any:
+    """As `by_program`, for a coroutine function."""
+    return backoff._program(command).run_async(interpreter_async(), **backoff._how())

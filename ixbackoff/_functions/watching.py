@@ -36,6 +36,7 @@ class Called(Run):
 
     _name: str
     tries = 1
+    after: After | None = None
 
     @property
     def name(self) -> str:
@@ -56,10 +57,8 @@ def watched(
     command.keywords = tuple(kwargs.items()) if kwargs else ()
     issued: Issued | None = made(Issued, (run, command))
     mine: Mark = [None, 0]
-    after: Any = None
     seconds: float | None = 0.0
     failure: BaseException | None = None
-    answered: Answered | None = None
     left = False  # true while the end has to be told
     begun = tried = clock()
     try:  # twice, since Ctrl-C may come at the beginning of a `finally`
@@ -68,10 +67,9 @@ def watched(
                 last = here.last
             except AttributeError:
                 last = new_thread()
-            if backoff._top:
-                if running()[0] is not None or last[0][0] is not None or last[1]:
-                    check_alone()
-                mine[0] = backoff
+            if backoff._top and (running()[0] is not None or last[0][0] is not None or last[1]):
+                check_alone()
+            mine[0] = backoff if backoff._top else None
             run_in(mine)
             last[0] = mine
             left = True
@@ -90,12 +88,10 @@ def watched(
                     return answer  # noqa: TRY300  in one line, it would be told of too early
                 except Exception as error:
                     failure = stopped(error) if isinstance(error, StopIteration) else error
-                answered, issued = made(Answered, (run, issued, clock() - tried, failure)), None
-                tell(answered)
-                answered = None
-                if after is None:
-                    after = backoff._descent()
-                seconds = wait(run, tell, after, failure, backoff._top)
+                asked, issued = issued, None
+                seconds = failed_try(
+                    run, tell, made(Answered, (run, asked, clock() - tried, failure)), backoff
+                )
                 if seconds is None:
                     raise failure
                 failure = None
@@ -104,19 +100,17 @@ def watched(
                 tell(issued)
         except BaseException as error:
             failure = error
-            if left and isinstance(failure, Exception):
-                run.reason = ended(failure, backoff, name, run.waits, run.waited, seconds is None)
             raise
         finally:
             mine[0] = None
             if left:
                 left = False
-                tell_end(run, tell, issued, tried, begun, failure)
+                end(run, tell, issued, tried, begun, failure, backoff, seconds is None)
     finally:
         mine[0] = None
         if left:
-            tell_end(run, tell, issued, tried, begun, failure)
-        failure = answered = None
+            end(run, tell, issued, tried, begun, failure, backoff, seconds is None)
+        failure = None
 
 
 async def watched_async(
@@ -129,10 +123,8 @@ async def watched_async(
     command.keywords = tuple(kwargs.items()) if kwargs else ()
     issued: Issued | None = made(Issued, (run, command))
     mine: Mark = [None, 0]
-    after: Any = None
     seconds: float | None = 0.0
     failure: BaseException | None = None
-    answered: Answered | None = None
     left = False  # true while the end has to be told
     begun = tried = clock()
     try:  # twice, since Ctrl-C may come at the beginning of a `finally`
@@ -141,10 +133,9 @@ async def watched_async(
                 last = here.last
             except AttributeError:
                 last = new_thread()
-            if backoff._top:
-                if running()[0] is not None or last[0][0] is not None:
-                    check_alone()
-                mine[0] = backoff
+            if backoff._top and (running()[0] is not None or last[0][0] is not None):
+                check_alone()
+            mine[0] = backoff if backoff._top else None
             run_in(mine)
             last[1] = True
             left = True
@@ -161,12 +152,10 @@ async def watched_async(
                     return answer  # noqa: TRY300  in one line, it would be told of too early
                 except Exception as error:
                     failure = error
-                answered, issued = made(Answered, (run, issued, clock() - tried, failure)), None
-                tell(answered)
-                answered = None
-                if after is None:
-                    after = backoff._descent()
-                seconds = wait(run, tell, after, failure, backoff._top)
+                asked, issued = issued, None
+                seconds = failed_try(
+                    run, tell, made(Answered, (run, asked, clock() - tried, failure)), backoff
+                )
                 if seconds is None:
                     raise failure
                 failure = None
@@ -175,35 +164,41 @@ async def watched_async(
                 tell(issued)
         except BaseException as error:
             failure = error
-            if left and isinstance(failure, Exception):
-                run.reason = ended(failure, backoff, name, run.waits, run.waited, seconds is None)
             raise
         finally:
             mine[0] = None
             if left:
                 left = False
-                tell_end(run, tell, issued, tried, begun, failure)
+                end(run, tell, issued, tried, begun, failure, backoff, seconds is None)
     finally:
         mine[0] = None
         if left:
-            tell_end(run, tell, issued, tried, begun, failure)
-        failure = answered = None
+            end(run, tell, issued, tried, begun, failure, backoff, seconds is None)
+        failure = None
 
 
 begins(watched.__code__)
 begins(watched_async.__code__)
 
 
-def wait(run: Called, tell: Tell, after: After, failure: Exception, top: int) -> float | None:
-    """Tell and log the wait after a failure, and return its seconds; `None` if there is none."""
-    seconds = after(failure)
-    if seconds is not None:
-        try:
+def failed_try(run: Called, tell: Tell, answered: Answered, backoff: Any) -> float | None:
+    """Tell of a try that has failed, and tell and log the wait after it, if there is one.
+
+    Return its seconds.
+    """
+    failure: Any = answered.failure
+    top: int = backoff._top
+    try:
+        tell(answered)
+        after: After = run.after or backoff._descent()
+        run.after = after
+        seconds = after(failure)
+        if seconds is not None:
             tell(made(Waits, (run, seconds, number_after(top, run.waits), failure)))
             log_wait(run.name, run.waits + 1, most_tries(top), failure, seconds)
-        finally:  # an exception must not be kept alive by a frame in its own traceback
-            del failure
-    return seconds
+        return seconds
+    finally:  # an exception must not be kept alive by a frame in its own traceback
+        del failure, answered
 
 
 def next_try(run: Called, command: Any, seconds: float, mine: Mark) -> Issued:
@@ -215,21 +210,26 @@ def next_try(run: Called, command: Any, seconds: float, mine: Mark) -> Issued:
     return Issued(run, command)
 
 
-def tell_end(
+def end(
     run: Called,
     tell: Tell,
     issued: Issued | None,
     tried: float,
     begun: float,
     failure: BaseException | None,
+    backoff: Any,
+    no_wait: bool,
 ) -> None:
-    """Tell that a call has ended, and first that its try has, if that was not told."""
+    """Note, log and tell that a call has ended, and first that its try has, if it was not told."""
     now = clock()
-    end = made(Ended, (run, reason_of(run, failure), now - begun, failure))
     try:
+        if isinstance(failure, Exception):
+            run.reason = ended(failure, backoff, run.name, run.waits, run.waited, no_wait)
+        last = made(Ended, (run, reason_of(run, failure), now - begun, failure))
         if issued is None:
-            tell(end)
+            tell(last)
         else:
-            tell(made(Answered, (run, issued, now - tried, failure)), end)
+            tell(made(Answered, (run, issued, now - tried, failure)), last)
     finally:
-        del failure, end
+        last = None
+        del failure

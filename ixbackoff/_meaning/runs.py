@@ -82,8 +82,9 @@ class Run(observers.Run):
 
     def __init__(self, program: Chain, timing: Timing, chance: Chance | None = None) -> None:
         self.program = program
-        self.ladder = isinstance(program, Ladder)
-        self.top = self.rung = program.start if isinstance(program, Ladder) else 0
+        start = program._start if isinstance(program, Ladder) else None
+        self.ladder = start is not None
+        self.top = self.rung = start or 0
         self.timing = timing
         self.chance = chance
         self.limits: list[Limit] = []

@@ -12,7 +12,7 @@ from .._limits.nesting import begin, begins
 from .._limits.observers import PRESENT, watched
 from .._meaning.chains import Ladder
 from .._meaning.runs import Run
-from .._meaning.semantics import NO_HANDLERS, unrolled
+from .._meaning.semantics import unrolled
 from .._words.commands import (
     AsyncInterpreter,
     Awaited,
@@ -46,10 +46,11 @@ def run(
     """Run a program: return its value, or raise its last failure."""
     check_run(program, interpreter, Interpreter, schedule, within, budget)
     one, handlers = Run(program, schedule), interpreter._handlers
-    in_place = NO_HANDLERS if PRESENT else interpreter._in_place
-    stream = unrolled(program, schedule, in_place, within=within, budget=budget, run=one)
     if PRESENT:
-        stream = watched(stream, one)
+        stream = watched(unrolled(program, schedule, within=within, budget=budget, run=one), one)
+    else:
+        in_place = interpreter._in_place
+        stream = unrolled(program, schedule, in_place, within=within, budget=budget, run=one)
     return answered(stream, handlers) if program.waits is False else alone(stream, handlers, one)
 
 
@@ -63,10 +64,11 @@ async def run_async(
     """As `run`, but handlers may be awaited."""
     check_run(program, interpreter, Interpreter | AsyncInterpreter, schedule, within, budget)
     one, handlers = Run(program, schedule), interpreter._handlers
-    in_place = NO_HANDLERS if PRESENT else interpreter._in_place
-    stream = unrolled(program, schedule, in_place, within=within, budget=budget, run=one)
     if PRESENT:
-        stream = watched(stream, one)
+        stream = watched(unrolled(program, schedule, within=within, budget=budget, run=one), one)
+    else:
+        in_place = interpreter._in_place
+        stream = unrolled(program, schedule, in_place, within=within, budget=budget, run=one)
     if program.waits is False:
         return await answered_async(stream, handlers)
     return await alone_async(stream, handlers, one)

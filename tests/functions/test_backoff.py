@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import logging
 import random
-import subprocess
-import sys
 from itertools import product
 from typing import Any
 

@@ -88,9 +88,9 @@ def test_structlog() -> None:
 
 
 def test_structlog_takes_a_logger() -> None:
-    with capture_logs() as lines:
-        with observed(to_structlog(structlog.get_logger().bind(service="shop"))):
-            fetch_twice_and_fail()
+    logger = structlog.get_logger().bind(service="shop")
+    with capture_logs() as lines, observed(to_structlog(logger)):
+        fetch_twice_and_fail()
     assert {line["service"] for line in lines} == {"shop"}
 
 
@@ -229,12 +229,13 @@ def test_what_a_handler_calls_is_a_child_of_its_command(telemetry: Telemetry) ->
         in_a_block()
         asyncio.run(in_tasks())
         assert not trace.get_current_span().get_span_context().is_valid
-    spans = {span.context.span_id: span for span in telemetry.exporter.get_finished_spans()}
+    finished: Any = telemetry.exporter.get_finished_spans()
+    spans = {span.context.span_id: span for span in finished}
     inner = telemetry.named("http")
     parents = Counter(spans[span.parent.span_id].name for span in inner)
     assert parents == {"Call": 2, "Block": 1, "CallAsync": 4}
-    around = {spans[spans[span.parent.span_id].parent.span_id].context.span_id for span in inner}
-    assert len(around) == 7, "each in the span of its own run"
+    commands = [spans[span.parent.span_id] for span in inner]
+    assert len({command.parent.span_id for command in commands}) == 7, "each in its own run"
 
 
 def test_effects_at_the_same_time_are_children_of_their_command(telemetry: Telemetry) -> None:

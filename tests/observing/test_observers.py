@@ -361,12 +361,10 @@ def test_the_failure_of_a_run_is_freed_while_it_is_observed() -> None:
     gc.disable()
     try:
         with observed(lambda event: None), sleeps():
-            for run in (
-                lambda: backoff(N2).call(fail),
-                lambda: at(N2).retry(call(fail)).run(live()),
-            ):
-                with pytest.raises(Failed):
-                    run()
+            with pytest.raises(Failed):
+                backoff(N2).call(fail)
+            with pytest.raises(Failed):
+                at(N2).retry(call(fail)).run(live())
         assert [failure() for failure in failures] == [None] * 6
     finally:
         gc.enable()
@@ -447,7 +445,7 @@ class TestTriesSoFar:
     def test_a_wait_while_well_is_not_a_try(self) -> None:
         counted: list[int] = []
         with sleeps():
-            at(N2).do(Log("begin")).wait().retry(
-                call(lambda: counted.append(tries_so_far()))
-            ).run(live())
+            at(N2).do(Log("begin")).wait().retry(call(lambda: counted.append(tries_so_far()))).run(
+                live()
+            )
         assert counted == [0]

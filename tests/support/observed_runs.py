@@ -120,7 +120,9 @@ class Chance:
         if depth == 0 or draw < 0.5:
             return command
         if draw < 0.7:
-            return all_of([self.effect(depth - 1, awaited) for _ in range(self.random.randint(1, 3))])
+            return all_of(
+                [self.effect(depth - 1, awaited) for _ in range(self.random.randint(1, 3))]
+            )
         if draw < 0.85:
             following = self.effect(depth - 1, awaited)
             return do(self.effect(depth - 1, awaited)).then(lambda _: following)
