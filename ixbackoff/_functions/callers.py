@@ -12,7 +12,7 @@ from types import CoroutineType
 from typing import Any, TypeAlias
 
 from .._limits.nesting import HERE, RUNNING, Mark, begins, check_alone, new_thread
-from .._limits.observers import PRESENT, SWAPPED
+from .._limits.observers import LOOK, SWAPPED
 from .._meaning.descents import After
 from .._running.logs import WARNING, default_logger, log_wait
 from .._running.sleeping import LONGEST_SLEEP, awaitable, blocking
@@ -22,6 +22,9 @@ from .answering import OTHERS, interpreter, interpreter_async
 from .ends import ended, most_tries, name_of, stop_noted
 from .functions import checked_function, no_coroutine_function
 from .watching import watched, watched_async
+
+UNASKED: float | None = 0.0
+"""The seconds of a wait, before the first failure."""
 
 running, run_in, here, others = RUNNING.get, RUNNING.set, HERE, OTHERS.get
 
@@ -37,16 +40,17 @@ def caller(backoff: Any, function: Any) -> Any:
     """Make a function that calls `function`, and again while it fails, as `backoff` says."""
     if is_coroutine_function(checked_function(function)):
         return caller_async(backoff, function)
-    swapped = [True] if backoff._generic else SWAPPED
+    swapped = LOOK if backoff._generic else SWAPPED
     waits = backoff if backoff._top else None
     name = name_of(backoff, function)
 
     def retried(*args: Any, **kwargs: Any) -> Any:
         if swapped:
-            if backoff._generic or others() is not None:
-                return by_program(backoff, call(function, *args, **kwargs))
-            for tell in PRESENT:
-                return watched(tell, backoff, function, name, args, kwargs)
+            for tell in swapped:  # another thread may have emptied it meanwhile
+                if tell is not None:
+                    return watched(tell, backoff, function, name, args, kwargs)
+                if backoff._generic or others() is not None:
+                    return by_program(backoff, call(function, *args, **kwargs))
         try:
             last = here.last
         except AttributeError:
@@ -56,8 +60,7 @@ def caller(backoff: Any, function: Any) -> Any:
         mine: Mark = [None, 0]
         run_in(mine)
         again: Again | None = None
-        k, waited = 0, 0.0
-        seconds: float | None = 0.0
+        k, waited, seconds = 0, 0.0, UNASKED
         try:  # twice, since Ctrl-C may come at the beginning of a `finally`
             try:
                 last[0] = mine
@@ -99,16 +102,17 @@ def caller(backoff: Any, function: Any) -> Any:
 
 def caller_async(backoff: Any, function: Any) -> Any:
     """As `caller`, for a coroutine function."""
-    swapped = [True] if backoff._generic else SWAPPED
+    swapped = LOOK if backoff._generic else SWAPPED
     waits = backoff if backoff._top else None
     name = name_of(backoff, function)
 
     async def retried(*args: Any, **kwargs: Any) -> Any:
         if swapped:
-            if backoff._generic or others() is not None:
-                return await by_program_async(backoff, call_async(function, *args, **kwargs))
-            for tell in PRESENT:
-                return await watched_async(tell, backoff, function, name, args, kwargs)
+            for tell in swapped:  # another thread may have emptied it meanwhile
+                if tell is not None:
+                    return await watched_async(tell, backoff, function, name, args, kwargs)
+                if backoff._generic or others() is not None:
+                    return await by_program_async(backoff, call_async(function, *args, **kwargs))
         try:
             last = here.last
         except AttributeError:
@@ -118,8 +122,7 @@ def caller_async(backoff: Any, function: Any) -> Any:
         mine: Mark = [None, 0]
         run_in(mine)
         again: Again | None = None
-        k, waited = 0, 0.0
-        seconds: float | None = 0.0
+        k, waited, seconds = 0, 0.0, UNASKED
         try:  # twice, since Ctrl-C may come at the beginning of a `finally`
             try:
                 last[1] = True

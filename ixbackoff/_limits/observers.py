@@ -137,8 +137,13 @@ Tell: TypeAlias = Callable[..., None]
 PRESENT: list[Tell] = []
 """Not empty while anybody observes: it holds what tells those who are there now."""
 
-SWAPPED: list[bool] = []
-"""Not empty if a decorated function has to look who answers or observes: the cheapest look."""
+SWAPPED: list[Tell | None] = []
+"""What a decorated function has to look at before a call, if it is not empty: the cheapest look.
+
+`None` if another interpreter may answer; then what tells those who observe.
+"""
+
+LOOK: list[Tell | None] = [None]
 
 clock = time.perf_counter
 untyped: Any = tuple
@@ -168,8 +173,9 @@ class Register:
 
     def swap(self) -> None:
         """From now on decorated functions look who answers."""
-        self.swapped = True
-        SWAPPED[:] = [True]
+        with self._lock:
+            self.swapped = True
+            self._publish()
 
     def _publish(self) -> None:
         several: list[Observer] = []
@@ -177,7 +183,7 @@ class Register:
             if observer not in several:
                 several.append(observer)
         PRESENT[:] = [teller(tuple(several))] if several else []
-        SWAPPED[:] = [True] if several or self.swapped else []
+        SWAPPED[:] = [*LOOK, *PRESENT] if self.swapped else PRESENT
 
     def warn(self, observer: Observer, error: Exception) -> None:
         """Warn of an observer that failed, once, also where warnings are errors."""
