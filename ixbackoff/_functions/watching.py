@@ -69,13 +69,13 @@ def watched(
                 last = new_thread()
             if backoff._top and (running()[0] is not None or last[0][0] is not None or last[1]):
                 check_alone()
-            mine[0] = backoff if backoff._top else None
             run_in(mine)
             last[0] = mine
             left = True
             tell(made(Began, (run,)), issued)
             while True:
                 try:
+                    mine[0] = backoff if backoff._top else None
                     answer = function(*args, **kwargs) if kwargs else function(*args)
                     if answer.__class__ is CoroutineType:
                         raise no_coroutine_function(function, answer)
@@ -88,6 +88,7 @@ def watched(
                     return answer  # noqa: TRY300  in one line, it would be told of too early
                 except Exception as error:
                     failure = stopped(error) if isinstance(error, StopIteration) else error
+                    mine[0] = None  # so that no instruction is outside of a `try` with it
                 asked, issued = issued, None
                 seconds = failed_try(
                     run, tell, made(Answered, (run, asked, clock() - tried, failure)), backoff
@@ -135,13 +136,13 @@ async def watched_async(
                 last = new_thread()
             if backoff._top and (running()[0] is not None or last[0][0] is not None):
                 check_alone()
-            mine[0] = backoff if backoff._top else None
             run_in(mine)
             last[1] = True
             left = True
             tell(made(Began, (run,)), issued)
             while True:
                 try:
+                    mine[0] = backoff if backoff._top else None
                     answer = await (function(*args, **kwargs) if kwargs else function(*args))
                     now = clock()
                     left = False
@@ -152,6 +153,7 @@ async def watched_async(
                     return answer  # noqa: TRY300  in one line, it would be told of too early
                 except Exception as error:
                     failure = error
+                    mine[0] = None  # so that no instruction is outside of a `try` with it
                 asked, issued = issued, None
                 seconds = failed_try(
                     run, tell, made(Answered, (run, asked, clock() - tried, failure)), backoff
