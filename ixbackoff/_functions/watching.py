@@ -90,9 +90,7 @@ def watched(
                     failure = stopped(error) if isinstance(error, StopIteration) else error
                     mine[0] = None  # so that no instruction is outside of a `try` with it
                 asked, issued = issued, None
-                seconds = failed_try(
-                    run, tell, made(Answered, (run, asked, clock() - tried, failure)), backoff
-                )
+                seconds = failed_try(run, tell, asked, tried, failure, backoff)
                 if seconds is None:
                     raise failure
                 failure = None
@@ -155,9 +153,7 @@ async def watched_async(
                     failure = error
                     mine[0] = None  # so that no instruction is outside of a `try` with it
                 asked, issued = issued, None
-                seconds = failed_try(
-                    run, tell, made(Answered, (run, asked, clock() - tried, failure)), backoff
-                )
+                seconds = failed_try(run, tell, asked, tried, failure, backoff)
                 if seconds is None:
                     raise failure
                 failure = None
@@ -183,15 +179,16 @@ begins(watched.__code__)
 begins(watched_async.__code__)
 
 
-def failed_try(run: Called, tell: Tell, answered: Answered, backoff: Any) -> float | None:
+def failed_try(
+    run: Called, tell: Tell, issued: Issued | None, tried: float, failure: Exception, backoff: Any
+) -> float | None:
     """Tell of a try that has failed, and tell and log the wait after it, if there is one.
 
     Return its seconds.
     """
-    failure: Any = answered.failure
     top: int = backoff._top
     try:
-        tell(answered)
+        tell(made(Answered, (run, issued, clock() - tried, failure)))
         after: After = run.after or backoff._descent()
         run.after = after
         seconds = after(failure)
@@ -200,7 +197,7 @@ def failed_try(run: Called, tell: Tell, answered: Answered, backoff: Any) -> flo
             log_wait(run.name, run.waits + 1, most_tries(top), failure, seconds)
         return seconds
     finally:  # an exception must not be kept alive by a frame in its own traceback
-        del failure, answered
+        del failure
 
 
 def next_try(run: Called, command: Any, seconds: float, mine: Mark) -> Issued:
