@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+from .._limits.observers import REGISTER
 from .._running.eventloops import now
 from .._running.sleeping import sleep, sleep_async
 from .._words.calls import Call, CallAsync
@@ -46,9 +47,6 @@ class Others:
         """Let the real ones answer again, also where a task or thread has kept this object."""
         self.sync = self.awaited = None
 
-
-SWAPPED: list[bool] = []
-"""Not empty once `answered_by` was used: until then a call need not look who answers."""
 
 OTHERS: ContextVar[Others | None] = ContextVar("ixbackoff_others", default=None)
 
@@ -96,7 +94,7 @@ def in_place_of_the_real_ones(interpreter: Interpreter[Any] | AsyncInterpreter[A
     Raises:
         Misuse: it is not an interpreter.
     """
-    SWAPPED[:] = [True]
+    REGISTER.swap()
     if isinstance(interpreter, Interpreter):
         return Others(interpreter, interpreter)
     given: object = interpreter

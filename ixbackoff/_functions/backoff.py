@@ -5,17 +5,17 @@ from __future__ import annotations
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from functools import wraps
-from types import FunctionType
+from types import FrameType, FunctionType
 from typing import TYPE_CHECKING, Any, Generic, Never, ParamSpec, TypeVar, final
 
 from .._limits.breakers import Breaker
 from .._limits.budgets import Budget
-from .._limits.stopping import stoppable
-from .._meaning.chains import PROGRAM
+from .._meaning.chains import PROGRAM, Ladder, renamed
 from .._meaning.descents import After, begins, descents, kinds_and_predicate
 from .._meaning.planning import Plan, plan
-from .._meaning.semantics import unroll
-from .._running.loops import check_run
+from .._meaning.runs import Run
+from .._meaning.semantics import NO_HANDLERS
+from .._running.loops import begun, check_run
 from .._words.calls import Call, CallAsync, call, call_async
 from .._words.commands import (
     COROUTINES,
@@ -34,9 +34,10 @@ from .._writing.programs import Program, at, at_with
 from ..schedules.kinds import Schedule, powers_of_two
 from .answering import PLAIN, interpreter, interpreter_async
 from .blocks import Block, Tries, TriesAsync, Try
+from .called import Called
 from .callers import caller
-from .functions import check_function, check_sync
-from .nested import Called, outer_of
+from .functions import check_sync, checked_function
+from .nested import outer_of
 from .settings import KEPT, Nested, Settings, Wanted
 from .words import in_our_words
 
@@ -118,7 +119,7 @@ class Backoff(Generic[I]):
         N0        1             -
         at most 3 tries, 2 waits, 3 s
         """
-        check_function(function)
+        checked_function(function)
         if is_coroutine_function(function):
             raise TypeError(
                 f"program({function!r}): it is a coroutine function, use program_async."
@@ -135,7 +136,7 @@ class Backoff(Generic[I]):
         >>> backoff(N2).program_async(sleep, 1)
         <Program from N2 to N0, 1 step>
         """
-        check_function(function)
+        checked_function(function)
         return self._program(call_async(function, *args, **kwargs))
 
     def plan(self, function: Callable[..., object]) -> Plan:
@@ -145,8 +146,7 @@ class Backoff(Generic[I]):
         >>> backoff(N2, schedule=Exponential(base=0.1)).plan(print).seconds
         0.30000000000000004
         """
-        check_function(function)
-        return plan(self._program(called(function)))
+        return plan(self._program(called(checked_function(function))))
 
     def run(self, effect: CommandOrAttempt[E, A], interpreter: Interpreter[E | Delay]) -> A:
         """Run a command or an attempt, again while it fails.
@@ -182,6 +182,7 @@ class Backoff(Generic[I]):
         breaker: Breaker | None = KEPT,
         stop: Event | None = KEPT,
         nested: Nested = KEPT,
+        name: str | None = KEPT,
     ) -> Backoff[I]:
         """Return the same with some arguments changed, such as for one call.
 
@@ -192,7 +193,7 @@ class Backoff(Generic[I]):
 
         The arguments are those of `backoff`, but for the rung.
         """
-        given: tuple[Any, ...] = (on, until, schedule, within, budget, breaker, stop, nested)
+        given: tuple[Any, ...] = (on, until, schedule, within, budget, breaker, stop, nested, name)
         changed = {
             name: one for name, one in zip(Settings._fields, given, strict=True) if one is not KEPT
         }
@@ -211,17 +212,18 @@ class Backoff(Generic[I]):
         ...         print("try", one_try.number)
         try 1
         """
-        if sys._getframe(1).f_code.co_flags & COROUTINES:
+        frame = sys._getframe(1)
+        if frame.f_code.co_flags & COROUTINES:
             raise Misuse(
                 "`for` over a backoff in an `async def` would block the event loop while it "
                 "waits: write `async for`."
             )
-        return Tries(*self._block(), interpreter()._handlers)
+        return Tries(*self._block(frame), interpreter()._handlers)
 
     def __aiter__(self) -> AsyncIterator[Try]:
         """Try a block in a coroutine: `async for one_try in backoff(N3): with one_try: ...`."""
         check_sync("`async for`", self.settings.stop)
-        return TriesAsync(*self._block(), interpreter_async()._handlers)
+        return TriesAsync(*self._block(sys._getframe(1)), interpreter_async()._handlers)
 
     def __repr__(self) -> str:
         return f"backoff({', '.join(filter(None, [self.rung_name, str(self.settings)]))})"
@@ -238,14 +240,17 @@ class Backoff(Generic[I]):
                 raise AttributeError(f"{self!r} does not change: make another one.")
             super().__setattr__(name, value)
 
-    def _block(self) -> tuple[Called | None, Stream]:
+    def _block(self, frame: FrameType) -> tuple[Called | None, Stream, Run]:
+        """Make what tries a block; it has the name of the function that it stands in."""
         if self.settings.until is not None:
             raise Misuse("until= is for functions, which have an answer: raise NotReady instead.")
-        inner = Called("a block", self)
+        inner = Called(self, None, frame.f_code.co_qualname.rpartition("<locals>.")[2])
         once = self._top == 0 or outer_of(inner) is not None
-        stream = unroll(self._once(Block()) if once else self._program(Block()))
-        stop = self.settings.stop
-        return None if once else inner, stream if stop is None else stoppable(stream, stop)
+        tried: Ladder = self._once(Block()) if once else self._program(Block())
+        program = renamed(Ladder, tried, inner.name)
+        run = Run(program, self.settings.schedule)
+        stream = begun(program, NO_HANDLERS, self.settings.defaults, run)
+        return None if once else inner, stream, run
 
     def _program(self, effect: CommandOrAttempt[E, A]) -> Program[I, Z, A, E | Delay]:
         return self._from(self._rung, effect)
@@ -256,7 +261,9 @@ class Backoff(Generic[I]):
     def _from(self, rung: Rung[N], effect: CommandOrAttempt[E, A]) -> Program[N, Z, A, E | Delay]:
         until = self.settings.until
         wanted = effect if until is None else do(effect).expect(until)
-        return at_with(rung, self.settings.defaults).retry(wanted, self.settings.chosen)
+        start = at_with(rung, self.settings.defaults)
+        named = start if self.settings.name is None else start.named(self.settings.name)
+        return named.retry(wanted, self.settings.chosen)
 
 
 @in_our_words
@@ -271,6 +278,7 @@ def backoff(
     breaker: Breaker | None = None,
     stop: Event | None = None,
     nested: Nested = "refused",
+    name: str | None = None,
 ) -> Backoff[I]:
     """Try plain functions and blocks of code again while they fail, at most `rung` times.
 
@@ -301,13 +309,14 @@ def backoff(
             `Stopped`. Cancel the task of a coroutine function instead.
         nested: what becomes of a decorated function that is called inside another one: it is
             refused, or, if either of them says `"once"`, the inner one is tried once.
+        name: the name that the log and observers are told; by default that of the function.
 
     Raises:
         TypeError: `rung` is not a rung, or another argument is not of its kind.
         ValueError: `within` is not a finite number or a `timedelta`; or the schedule draws no
             random numbers and gives an unusable number of seconds.
     """
-    return made(rung, Settings(on, until, schedule, within, budget, breaker, stop, nested))
+    return made(rung, Settings(on, until, schedule, within, budget, breaker, stop, nested, name))
 
 
 def made(rung: Rung[I], settings: Settings) -> Backoff[I]:

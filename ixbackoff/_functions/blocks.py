@@ -9,9 +9,11 @@ from typing import Any, Self, final
 
 from .._limits.deadlines import LEFT, Left
 from .._limits.nesting import REFUSED, Mark, begin, check_not_refused, end
+from .._meaning.runs import Run
 from .._running.loops import answered, answered_async
+from .._running.sleeping import log_ended
 from .._words.commands import Command, Handlers, Misuse, Stream
-from .nested import Called
+from .called import Called
 
 __tracebackhide__ = True
 
@@ -42,7 +44,7 @@ class Try:
         self._before: Left | None = None
         self._done = False
         self._failure: Exception | None = None
-        self._mark: Mark = [None]
+        self._mark: Mark = [None, number - 1]
 
     def __enter__(self) -> Self:
         if self._done:
@@ -101,13 +103,15 @@ class Loop:
     Args:
         inner: the mark of the block while it may be tried again.
         stream: the program's commands: the block, and others between its tries.
+        run: the run of the program.
         handlers: the handlers that answer these others.
     """
 
-    __slots__ = ("_handlers", "_inner", "_last", "_left", "_number", "_stream")
+    __slots__ = ("_handlers", "_inner", "_last", "_left", "_number", "_run", "_stream")
 
-    def __init__(self, inner: Called | None, stream: Stream, handlers: Handlers) -> None:
+    def __init__(self, inner: Called | None, stream: Stream, run: Run, handlers: Handlers) -> None:
         self._inner = inner
+        self._run = run
         self._stream = stream
         self._handlers = handlers
         self._left: Left | None = None
@@ -131,12 +135,15 @@ class Loop:
         The time limit that the stream sets is that of the block, not of code beside it.
         """
         before = LEFT.get()
-        mine: Mark = [None]
+        mine: Mark = [None, 0]
         try:
             try:
                 if self._inner is not None:
                     begin(mine, self._inner)
                 yield
+            except Exception as failure:
+                log_ended(self._run, failure, self._handlers)
+                raise
             finally:
                 end(mine)
                 self._left = LEFT.get()

@@ -1,12 +1,14 @@
 """Calls of a plain function, again while it fails: the two loops, sync and async.
 
 They do the same as the program of such a call, many times as fast; a law compares them. With a
-deadline, a budget or another interpreter they run that program instead.
+deadline, a budget or another interpreter they run that program instead; while somebody observes,
+the loops of `watching` run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from types import CoroutineType
 from typing import Any, TypeAlias
 
@@ -20,17 +22,18 @@ from .._limits.nesting import (
     check_not_refused,
     new_thread,
 )
+from .._limits.observers import LOOK, SWAPPED, Tell
 from .._meaning.descents import After
-from .._meaning.runs import noted
-from .._running.sleeping import LONGEST_SLEEP, SWITCHES, awaitable, blocking, listener, log
+from .._running.logs import WARNING, default_logger, log_wait
+from .._running.sleeping import LONGEST_SLEEP, SWITCHES, awaitable, blocking
 from .._words.calls import call, call_async
-from .._words.commands import is_coroutine_function, stopped
-from .._words.vocabulary import INFO, delay
-from .answering import OTHERS, SWAPPED, interpreter, interpreter_async
-from .functions import check_function, check_sync, name_of, no_coroutine_function
-from .guarding import guarded, guarded_async
-from .nested import Called, tried_once, tried_once_async
-from .settings import wanting
+from .._words.commands import is_coroutine_function
+from .answering import OTHERS, interpreter, interpreter_async
+from .called import Called
+from .ends import ended, stop_noted
+from .functions import check_sync, checked_function, no_coroutine_function
+from .nested import tried_once, tried_once_async
+from .watching import watched, watched_async
 
 __tracebackhide__ = True
 
@@ -46,19 +49,21 @@ The seconds after each failure, what sleeps, and the logger, for its level.
 
 def caller(backoff: Any, function: Any) -> Any:
     """Make a function that calls `function`, and again while it fails, as `backoff` says."""
-    check_function(function)
+    called = Called(backoff, checked_function(function))
     if is_coroutine_function(function):
-        return caller_async(backoff, function)
-    return caller_sync(backoff, function)
+        check_sync(called.name, backoff.settings.stop)
+        retried = caller_async(called)
+    else:
+        retried = caller_sync(called)
+    begins(retried.__code__)
+    return retried
 
 
-def caller_sync(backoff: Any, function: Any) -> Any:
+def caller_sync(called: Called) -> Any:
     """As `caller`, for a plain function."""
-    swapped = [True] if backoff._generic else SWAPPED
-    waits = Called(function, backoff) if backoff._top else None
-    asked, descent = wanting(function, backoff.settings.until), backoff._descent
-    if backoff.settings.breaker is not None:
-        asked, descent = guarded(asked, backoff.settings.breaker, descent)
+    swapped = LOOK if called.backoff._generic else SWAPPED
+    waits = called if called.top else None
+    attempt, descent = called.attempt, called.descent
 
     def retried(*args: Any, **kwargs: Any) -> Any:
         try:
@@ -68,47 +73,46 @@ def caller_sync(backoff: Any, function: Any) -> Any:
         if (running()[0] is not None or last[0][0] is not None or last[1]) and waits is not None:
             outer = check_alone(waits, once=True)
             if outer is not None:
-                return tried_once(backoff, call(function, *args, **kwargs), waits, outer)
-        if swapped and (backoff._generic or others() is not None):
-            return backoff._program(call(function, *args, **kwargs)).run(interpreter())
-        mine: Mark = [None]
+                return tried_once(called, args, kwargs, outer)
+        if swapped and (way := another_way(swapped, called, watched, by_program)) is not None:
+            return way(called, args, kwargs)
+        mine: Mark = [None, 0]
         run_in(mine)
         again: Again | None = None
-        k = 0
         waited = 0.0
+        seconds: float | None = 0.0
         try:  # twice, since Ctrl-C may come at the beginning of a `finally`
             try:
                 last[0] = mine
                 while True:
                     try:
                         mine[0] = waits
-                        answer = asked(*args, **kwargs) if kwargs else asked(*args)
+                        answer = attempt(*args, **kwargs) if kwargs else attempt(*args)
                         if answer.__class__ is not CoroutineType:
                             if REFUSED:
                                 check_not_refused(mine)
                             return answer
-                        raise no_coroutine_function(function, answer)
+                        raise no_coroutine_function(called.function, answer)
                     except Exception as failure:
                         if REFUSED:
                             check_not_refused(mine, failure)
                         if again is None:
-                            again = descent(), blocking(), listener()
+                            again = descent(), blocking(), default_logger()
                         after, sleep, logger = again
                         seconds = after(failure)
                         if seconds is None:
                             raise
-                        if (logger.level or logger.parent.level) <= INFO:
-                            log(delay(seconds, backoff._top - k, failure))
+                        if (logger.level or logger.parent.level) <= WARNING:
+                            log_wait(called.name, mine[1] + 1, called.tries, failure, seconds)
                         mine[0] = None  # so that no instruction is outside of a `try` with it
-                    if SWITCHES:
-                        sleep = blocking()
+                    sleep = blocking() if SWITCHES else sleep
                     sleep(seconds if seconds < LONGEST_SLEEP else LONGEST_SLEEP)
-                    k += 1
+                    mine[1] += 1
                     waited += seconds
             except StopIteration as failure:  # as if a handler had raised it
-                raise noted(stopped(failure), k + 1, k, waited) from failure
+                raise stop_noted(failure, called, mine[1], waited, seconds is None) from failure
             except Exception as failure:
-                noted(failure, k + 1, k, waited)
+                ended(failure, called, mine[1], waited, seconds is None)
                 raise
             finally:
                 mine[0] = None
@@ -116,18 +120,14 @@ def caller_sync(backoff: Any, function: Any) -> Any:
             mine[0] = None
             raise
 
-    begins(retried.__code__)
     return retried
 
 
-def caller_async(backoff: Any, function: Any) -> Any:
+def caller_async(called: Called) -> Any:
     """As `caller`, for a coroutine function."""
-    check_sync(name_of(function), backoff.settings.stop)
-    swapped = [True] if backoff._generic else SWAPPED
-    waits = Called(function, backoff) if backoff._top else None
-    asked, descent = wanting(function, backoff.settings.until), backoff._descent
-    if backoff.settings.breaker is not None:
-        asked, descent = guarded_async(asked, backoff.settings.breaker, descent)
+    swapped = LOOK if called.backoff._generic else SWAPPED
+    waits = called if called.top else None
+    attempt, descent = called.attempt, called.descent
 
     async def retried(*args: Any, **kwargs: Any) -> Any:
         try:
@@ -137,23 +137,21 @@ def caller_async(backoff: Any, function: Any) -> Any:
         if (running()[0] is not None or last[0][0] is not None) and waits is not None:
             outer = check_alone(waits, once=True)
             if outer is not None:
-                effect = call_async(function, *args, **kwargs)
-                return await tried_once_async(backoff, effect, waits, outer)
-        if swapped and (backoff._generic or others() is not None):
-            program = backoff._program(call_async(function, *args, **kwargs))
-            return await program.run_async(interpreter_async())
-        mine: Mark = [None]
+                return await tried_once_async(called, args, kwargs, outer)
+        if swapped and (way := another_way(swapped, called, watched_async, by_program_async)):
+            return await way(called, args, kwargs)
+        mine: Mark = [None, 0]
         run_in(mine)
         again: Again | None = None
-        k = 0
         waited = 0.0
+        seconds: float | None = 0.0
         try:  # twice, since Ctrl-C may come at the beginning of a `finally`
             try:
                 last[1] = True
                 while True:
                     try:
                         mine[0] = waits
-                        answer = await (asked(*args, **kwargs) if kwargs else asked(*args))
+                        answer = await (attempt(*args, **kwargs) if kwargs else attempt(*args))
                         if REFUSED:
                             check_not_refused(mine)
                         return answer  # noqa: TRY300  in one line, it would leave the `try` early
@@ -161,21 +159,20 @@ def caller_async(backoff: Any, function: Any) -> Any:
                         if REFUSED:
                             check_not_refused(mine, failure)
                         if again is None:
-                            again = descent(), awaitable(), listener()
+                            again = descent(), awaitable(), default_logger()
                         after, sleep, logger = again
                         seconds = after(failure)
                         if seconds is None:
                             raise
-                        if (logger.level or logger.parent.level) <= INFO:
-                            log(delay(seconds, backoff._top - k, failure))
+                        if (logger.level or logger.parent.level) <= WARNING:
+                            log_wait(called.name, mine[1] + 1, called.tries, failure, seconds)
                         mine[0] = None  # so that no instruction is outside of a `try` with it
-                    if SWITCHES:
-                        sleep = awaitable()
+                    sleep = awaitable() if SWITCHES else sleep
                     await sleep(seconds if seconds < LONGEST_SLEEP else LONGEST_SLEEP)
-                    k += 1
+                    mine[1] += 1
                     waited += seconds
             except Exception as failure:
-                noted(failure, k + 1, k, waited)
+                ended(failure, called, mine[1], waited, seconds is None)
                 raise
             finally:
                 mine[0] = None
@@ -183,5 +180,29 @@ def caller_async(backoff: Any, function: Any) -> Any:
             mine[0] = None
             raise
 
-    begins(retried.__code__)
     return retried
+
+
+def another_way(
+    swapped: list[Tell | None], called: Called, watched: Any, by_program: Any
+) -> Callable[..., Any] | None:
+    """Return what calls while somebody observes or something else answers, `None` if neither is."""
+    for tell in swapped:  # another thread may have emptied it meanwhile
+        if tell is not None:
+            return partial(watched, tell)
+        if called.backoff._generic or others() is not None:
+            way: Callable[..., Any] = by_program
+            return way
+    return None
+
+
+def by_program(called: Called, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run the program of a call."""
+    command = call(called.function, *args, **kwargs)
+    return called.backoff._program(command).run(interpreter())
+
+
+def by_program_async(called: Called, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """As `by_program`, for a coroutine function."""
+    command = call_async(called.function, *args, **kwargs)
+    return called.backoff._program(command).run_async(interpreter_async())

@@ -7,8 +7,8 @@ from typing import Any
 from .._words.commands import GENERATORS, Misuse, code_flags
 
 
-def check_function(function: Any) -> None:
-    """Check that `function` can be tried again.
+def checked_function(function: Any) -> Any:
+    """Return `function`, if it can be tried again.
 
     Raises:
         TypeError: it is not a function, or it is a generator function.
@@ -24,6 +24,7 @@ def check_function(function: Any) -> None:
             f"backoff on {name}: it is a generator function, and after a failure it would yield "
             "the first items again: put backoff on a function that it calls, or return a list."
         )
+    return function
 
 
 def name_of(function: Any) -> str:

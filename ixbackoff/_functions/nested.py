@@ -6,30 +6,9 @@ from contextlib import suppress
 from typing import Any
 
 from .._limits.nesting import RUNNING, check_alone, this_thread
-from .._meaning.defaults import ONCE
+from .._words.calls import call, call_async
 from .answering import interpreter, interpreter_async
-
-
-class Called:
-    """A decorated function, as errors name it and as the mark of its runs.
-
-    >>> from ixbackoff import N3, backoff
-    >>> str(Called(print, backoff(N3)))
-    'print (backoff N3)'
-
-    Attributes:
-        once: true if a decorated function inside it, or around it, makes the inner one try once.
-    """
-
-    __slots__ = ("backoff", "name", "once")
-
-    def __init__(self, function: Any, backoff: Any) -> None:
-        self.name: str = getattr(function, "__qualname__", str(function))
-        self.backoff = backoff
-        self.once: bool = backoff.settings.nested == ONCE
-
-    def __str__(self) -> str:
-        return f"{self.name} (backoff {self.backoff.rung_name})"
+from .called import Called
 
 
 def outer_of(inner: Called) -> object:
@@ -44,19 +23,22 @@ def outer_of(inner: Called) -> object:
     return check_alone(inner, once=True)
 
 
-def tried_once(backoff: Any, effect: Any, inner: Called, outer: object) -> Any:
+def tried_once(inner: Called, args: tuple[Any, ...], kwargs: dict[str, Any], outer: object) -> Any:
     """Try a call once, since it is inside another one that tries again."""
     try:
-        return backoff._once(effect).run(interpreter())
+        return inner.backoff._once(call(inner.function, *args, **kwargs)).run(interpreter())
     except Exception as failure:
         note_once(failure, inner, outer)
         raise
 
 
-async def tried_once_async(backoff: Any, effect: Any, inner: Called, outer: object) -> Any:
+async def tried_once_async(
+    inner: Called, args: tuple[Any, ...], kwargs: dict[str, Any], outer: object
+) -> Any:
     """As `tried_once`, for a coroutine function."""
+    command = call_async(inner.function, *args, **kwargs)
     try:
-        return await backoff._once(effect).run_async(interpreter_async())
+        return await inner.backoff._once(command).run_async(interpreter_async())
     except Exception as failure:
         note_once(failure, inner, outer)
         raise

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 from .._limits.breakers import Breaker
 from .._limits.budgets import Budget
 from .._limits.stopping import checked_stop
+from .._meaning.chains import checked_name
 from .._meaning.defaults import ONCE, Defaults
 from .._words.commands import Misuse, is_coroutine_function
 from .._words.failures import NotReady, On, checked_predicate, choices
@@ -38,6 +39,7 @@ class Settings(NamedTuple):
     breaker: Breaker | None = None
     stop: Event | None = None
     nested: Nested = "refused"
+    name: str | None = None
 
     def __str__(self) -> str:
         """Write those that are not as usual, as arguments."""
@@ -65,8 +67,8 @@ class Settings(NamedTuple):
         """Check what no run checks.
 
         Raises:
-            Misuse: `until` is not a predicate, `stop` is not an event, or `nested` is neither
-                "refused" nor "once".
+            Misuse: `until` is not a predicate, `stop` is not an event, `nested` is neither
+                "refused" nor "once", or `name` is not a name.
         """
         if self.until is not None:
             if not callable(self.until):
@@ -77,6 +79,8 @@ class Settings(NamedTuple):
             checked_predicate(self.until)
         if self.stop is not None:
             checked_stop(self.stop)
+        if self.name is not None:
+            checked_name(self.name)
         if self.nested not in ("refused", ONCE):
             raise Misuse(f'nested={self.nested!r}: give "once" or "refused".')
 

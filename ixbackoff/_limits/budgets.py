@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from _thread import RLock  # threading's own; threading itself costs 5 ms to import
-from contextlib import suppress
 from typing import Any, final
 
 from .._words.commands import Stream
+from .._words.reasons import NOTE, add_note
 from .._words.verdicts import may_pass
 from .._words.vocabulary import CLOCK, Delay
 from .buckets import TOKEN, Failures, Requests, Rule, Tokens
-from .deadlines import NOTE
 
 __tracebackhide__ = True
 
@@ -209,7 +208,7 @@ def budgeted(stream: Stream, budget: Budget) -> Stream:
         while True:
             asked = command.failure if isinstance(command, Delay) else None
             try:
-                if asked is None:
+                if not isinstance(command, Delay) or asked is None:
                     answer = yield command
                 else:
                     if budget.timed:
@@ -219,7 +218,9 @@ def budgeted(stream: Stream, budget: Budget) -> Stream:
                         answer = yield command
                         account.counted = False
                     else:
-                        failure = noted_refusal(asked)
+                        failure = asked
+                        add_note(failure, REFUSED)
+                        command.refuse("budget empty")
             except BaseException as error:
                 failure = error
             asked = None
@@ -239,15 +240,6 @@ def budgeted(stream: Stream, budget: Budget) -> Stream:
 def counts(failure: BaseException) -> bool:
     """Return whether a program that ends with this failure tells something of the service."""
     return isinstance(failure, Exception) and may_pass(failure)
-
-
-def noted_refusal(failure: Exception) -> Exception:
-    """Return `failure`, with a note that the budget is empty in place of notes of earlier runs."""
-    with suppress(Exception):  # some exceptions take no note
-        notes = getattr(failure, "__notes__", [])
-        notes[:] = [note for note in notes if not note.startswith(NOTE)]
-        failure.add_note(REFUSED)
-    return failure
 
 
 def _budget(rule: Rule) -> Budget:

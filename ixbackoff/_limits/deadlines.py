@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .._words.checks import finite, in_seconds
 from .._words.commands import Command, Stream
 from .._words.failures import DeadlineExceeded
+from .._words.reasons import NOTE, add_note
 from .._words.verdicts import may_pass
 from .._words.vocabulary import CLOCK, Delay
 
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
 __tracebackhide__ = True
-
-NOTE = "ixbackoff:"
-"""The prefix of each note that is added to a failure."""
 
 
 class Limit:
@@ -204,11 +202,11 @@ def check_wait(wait: Any, left: float, seconds: float) -> None:
     if wait.seconds < left or (failure is None and wait.seconds == left):
         return
     said = f"a wait of {wait.seconds:g} s would end after the deadline, {seconds:g} s in all"
+    wait.refuse("no time left")
     if failure is None:
         raise DeadlineExceeded(f"not done within {seconds:g} s: {said}")
     try:
-        with suppress(Exception):  # some exceptions take no note
-            failure.add_note(f"{NOTE} not tried again: {said}")
+        add_note(failure, f"{NOTE} not tried again: {said}")
         raise failure
     finally:
         del failure, wait

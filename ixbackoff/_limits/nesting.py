@@ -18,13 +18,13 @@ from .eventloop import running
 
 __tracebackhide__ = True
 
-Mark: TypeAlias = list[object]
-"""The program that runs, or `None` once it is over, in every copy of the context.
+Mark: TypeAlias = list[Any]
+"""The program that runs, or `None` once it is over, in every copy; and how often it tried again.
 
-Behind it stands the error of a program that was refused inside it, if one was.
+Behind these stands the error of a program that was refused inside it, if one was.
 """
 
-OVER: Mark = [None]
+OVER: Mark = [None, 0]
 
 
 RUNNING: ContextVar[Mark] = ContextVar("ixbackoff_running", default=OVER)
@@ -148,7 +148,7 @@ def refused(inner: object, mark: Mark, once: bool = False) -> Misuse:
         f"outer one try again{instead}."
     )
     REFUSED[:] = [True]
-    mark[1:] = [message]
+    mark[2:] = [message]
     return Misuse(message)
 
 
@@ -158,5 +158,25 @@ def check_not_refused(mine: Mark, failure: BaseException | None = None) -> None:
     Raises:
         Misuse: it did.
     """
-    if len(mine) > 1 and not isinstance(failure, Misuse):
+    if len(mine) > 2 and not isinstance(failure, Misuse):
         raise Misuse(mine.pop()) from failure
+
+
+def tries_so_far() -> int:
+    """Return how many tries have failed before the present one: for its function or its handlers.
+
+    It counts the failures after which the program or the function that runs here has waited: 0 at
+    the first try, and where nothing is tried again. A client that is asked to count its resends, as
+    OpenTelemetry's `http.request.resend_count` does, sends this number.
+
+    >>> from ixbackoff import N2, Log, NotReady, at
+    >>> from ixbackoff.observing import tries_so_far
+    >>> from ixbackoff.testing import Virtual, answers, computed
+    >>> def number(command: Log) -> None:
+    ...     print(tries_so_far())
+    >>> world = Virtual(Log.handled_by(answers(computed(number), NotReady(), computed(number))))
+    >>> at(N2).retry(Log("try")).run(world.interpreter)
+    0
+    """
+    program, again, *_ = RUNNING.get()
+    return 0 if program is None else again

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from .._words.commands import Misuse
 from .._words.nat import name_of
-from .defaults import ONCE, USUAL, Defaults
+from .defaults import USUAL, Defaults
 
 Position: TypeAlias = int | None
 """The number of waits left: `ENDLESS` on a ladder without end, `None` if only the run can tell."""
@@ -73,8 +73,9 @@ class Chain:
 class Ladder(Chain):
     """A chain on a ladder: from the rung `start` down to the rung `end`."""
 
-    __slots__ = ("_bound", "_defaults", "_end", "_start", "_waits")
+    __slots__ = ("_bound", "_defaults", "_end", "_name", "_start", "_waits")
     _defaults: Defaults
+    _name: str | None
     _start: int
     _end: Position
     _bound: int
@@ -112,11 +113,6 @@ class Ladder(Chain):
     def waits(self) -> bool | None:
         """True if it can wait; `None` if only the run can tell."""
         return self._waits
-
-    @property
-    def once(self) -> bool:
-        """True if decorated functions inside it are tried once."""
-        return self._defaults.nested == ONCE
 
     @property
     def defaults(self) -> Defaults:
@@ -167,6 +163,7 @@ def ladder(kind: type[L], start: int, defaults: Defaults = USUAL) -> L:
     made._start = made._end = made._bound = start
     made._waits = False
     made._defaults = defaults
+    made._name = None
     return made
 
 
@@ -177,6 +174,7 @@ def longer(kind: type[L], before: Ladder, last: Step) -> L:
         Misuse: the step cannot stand where `before` ends.
     """
     made = chain(kind, before, last)
+    made._name = before._name
     made._start = before._start
     made._defaults = last.defaults if before._defaults is USUAL else before._defaults
     if last.unknown:
@@ -187,6 +185,33 @@ def longer(kind: type[L], before: Ladder, last: Step) -> L:
     waits = False if before._end == 0 else last.waits
     made._waits = True if before._waits or waits else before._waits if waits is False else waits
     return made
+
+
+def renamed(kind: type[L], before: Ladder, name: str) -> L:
+    """Make a ladder of the same steps, with a name.
+
+    Raises:
+        Misuse: the name is not a string, or it is empty.
+    """
+    made = chain(kind, before._before, before._last)
+    made._flat = before._flat
+    made._name = checked_name(name)
+    made._start, made._end, made._bound = before._start, before._end, before._bound
+    made._waits = before._waits
+    made._defaults = before._defaults
+    return made
+
+
+def checked_name(name: str) -> str:
+    """Return `name`, if it can be the name of a program or a function.
+
+    Raises:
+        Misuse: it is not a string, or it is empty.
+    """
+    given: object = name
+    if not isinstance(given, str) or not given:
+        raise Misuse(f"The name {name!r}: give a string that is not empty.")
+    return name
 
 
 def continued(following: Ladder, rung: Position) -> Position:

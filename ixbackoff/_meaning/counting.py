@@ -128,6 +128,14 @@ def pieces_of(part: Any) -> list[Any]:
 
 
 def function_name(function: Any) -> str:
-    """The name of a function, as a reader knows it."""
-    name: str = getattr(function, "__qualname__", repr(function))
+    """The name of a function, as a reader knows it; of another object, that of its class.
+
+    >>> from functools import partial
+    >>> function_name(partial(pow, 2))
+    'pow'
+    """
+    while hasattr(function, "func"):  # a partial, whose repr would show its arguments
+        function = function.func
+    named = function if hasattr(function, "__qualname__") else function.__class__
+    name: str = named.__qualname__
     return name.rpartition("<locals>.")[2]

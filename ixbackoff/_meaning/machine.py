@@ -128,7 +128,7 @@ def driven(
                 task = callers.pop()
         return run.ended(value, failure)
     finally:  # an exception must not be kept alive by a frame in its own traceback
-        failure = request = run.wait = run.not_waited = run.expired = None
+        failure = request = run.wait = run.not_waited = run.unchosen = run.expired = None
 
 
 def delivered(error: BaseException, run: Run) -> BaseException:

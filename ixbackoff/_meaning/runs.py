@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from .._limits import observers
 from .._limits.breakers import Breaker
-from .._limits.deadlines import NOTE, Expired, Limit
-from .._limits.nesting import REFUSED, RUNNING, check_not_refused
+from .._limits.deadlines import Expired, Limit
+from .._limits.nesting import REFUSED, RUNNING, Mark, check_not_refused
 from .._words.commands import Misuse
+from .._words.failures import CircuitOpen, Predicate
 from .._words.nat import DEEPEST, ENDLESS, name_of
+from .._words.reasons import NOTE, TRIES, Reason, Story, told
+from .._words.verdicts import may_pass, verdict
 from .._words.vocabulary import Delay, delay
 from ..schedules.timings import Chance, Timing, Waits
 from .chains import Chain, Ladder, Position, Step, check_start
+from .defaults import ONCE
 from .descents import ONE_TRY, After, descents, drawn
+from .names import name_of_program
+
+if TYPE_CHECKING:
+    from logging import Logger
 
 __tracebackhide__ = True
-
-TRIES = f"{NOTE} attempts made:"
 
 
 class InAttempt:
@@ -45,13 +52,19 @@ class InAttempt:
         return isinstance(failure, Exception) and not isinstance(failure, Misuse)
 
 
-class Run:
+class Run(observers.Run):
     """One run: the rung where it stands, and what it has tried and waited.
 
     Attributes:
         breaker: guards each try, if there is one.
         wait: the one that it waits now.
         not_waited: the failure of a wait, if one failed.
+        refused: why that wait was not begun, if it was refused.
+        unchosen: the failure that was not tried again, since `on` did not choose it.
+        unchosen_note: what to note on it.
+        retries: how many waits followed a failure.
+        mark: the mark of the run, which knows these, too.
+        logger: where its waits are logged, if they really take time.
         expired: what ended the run, if its time was over.
         limits: the time limits that hold now, the innermost last.
         top: the rung where the whole program starts.
@@ -66,20 +79,40 @@ class Run:
     seconds: Waits | None = None
     shortest = 0.0
     sure = True
-    tries = 0
     wait: Delay | None = None
     not_waited: BaseException | None = None
+    refused: Reason | None = None
+    unchosen: BaseException | None = None
+    unchosen_note = ""
     expired: Expired | None = None
-    waits = 0
-    waited = 0.0
+    retries = 0
+    mark: Mark | None = None
+    logger: Logger | None = None
     _inside: InAttempt | None = None
 
-    def __init__(self, program: Chain, timing: Timing, chance: Chance | None) -> None:
-        self.ladder = isinstance(program, Ladder)
-        self.top = self.rung = program._start if isinstance(program, Ladder) else 0
+    def __init__(self, program: Chain, timing: Timing, chance: Chance | None = None) -> None:
+        self.program = program
+        start = program._start if isinstance(program, Ladder) else None
+        self.ladder = start is not None
+        self.top = self.rung = start or 0
         self.timing = timing
         self.chance = chance
         self.limits: list[Limit] = []
+
+    @property
+    def name(self) -> str:
+        """The name of the program, or of the first function or command in it."""
+        return name_of_program(self.program)
+
+    @property
+    def once(self) -> bool:
+        """True if decorated functions inside it are tried once."""
+        return isinstance(self.program, Ladder) and self.program.defaults.nested == ONCE
+
+    def __str__(self) -> str:
+        """Its name and rung, as errors of what is called inside it say them."""
+        made = isinstance(self.program, Ladder) and self.program.defaults.nested is not None
+        return f"{self.name} ({'backoff' if made else 'at'} {name_of(self.top)})"
 
     @property
     def inside(self) -> InAttempt:
@@ -153,7 +186,7 @@ class Run:
             if seconds is None:
                 return None
             self.shortest = seconds
-            self.wait = delay(seconds, rung, failure)
+            self.wait = delay(seconds, rung, failure, self)
         except BaseException as error:
             self.not_waited = error
             raise
@@ -163,9 +196,18 @@ class Run:
 
     def end_wait(self) -> None:
         """The wait is over."""
+        if self.wait is not None and self.wait.failure is not None:
+            self.retries += 1
+            if self.mark is not None:
+                self.mark[1] = self.retries
         self.wait = None
         self.waits += 1
         self.waited += self.shortest
+
+    def pass_on(self, failure: Exception, chosen: Predicate) -> None:
+        """Note that a failure is not tried again, although a rung is left: it is not chosen."""
+        self.unchosen = failure
+        self.unchosen_note = not_chosen(failure, chosen is may_pass)
 
     def recoverable(self, failure: BaseException) -> bool:
         """Return true if a step may recover: not from a misuse, and not from a wait that failed."""
@@ -180,6 +222,11 @@ class Run:
         """The time of the run is over, or that of a run around it; not only of one attempt."""
         if expired.limit.whole or expired.limit not in self.limits:
             self.expired = expired
+
+    @property
+    def story(self) -> Story:
+        """The run until now."""
+        return Story(self.tries, self.waits, self.waited, self.reason)
 
     def ended(self, value: Any, failure: BaseException | None) -> Any:
         """The value, or the failure, with a note of what was done about it.
@@ -197,9 +244,17 @@ class Run:
                         ".give_up(), or go down with .retry(...)."
                     )
                 return value
+            note = ""
+            if failure is self.not_waited:
+                self.reason = self.refused or self.reason
+            elif isinstance(failure, CircuitOpen):
+                self.reason = "circuit open"
+            elif failure is self.unchosen:
+                self.reason, note = "not worth another try", self.unchosen_note
+            elif isinstance(failure, Misuse):
+                self.reason = "misuse"
             if self.ladder and isinstance(failure, Exception | Expired):
-                gave_up = failure is self.not_waited
-                noted(failure, self.tries, self.waits, self.waited, gave_up)
+                noted(failure, self.story, note, refused=failure is self.not_waited)
             raise failure
         finally:
             failure = None
@@ -214,14 +269,35 @@ def number_after(top: int, waits: int) -> int:
     return max(DEEPEST - waits, 1) if top == ENDLESS else top - waits
 
 
+def not_chosen(failure: Exception, by_default: bool) -> str:
+    """The note on a failure that was not tried again, since `on` does not choose it.
+
+    >>> not_chosen(KeyError("id"), by_default=False)
+    'ixbackoff: not tried again: on=... does not choose KeyError'
+    >>> not_chosen(KeyError("id"), by_default=True)
+    'ixbackoff: not tried again: KeyError is not known to pass by itself; on=... says otherwise'
+    """
+    kind = failure.__class__.__qualname__
+    if not by_default:
+        return f"{NOTE} not tried again: on=... does not choose {kind}"
+    why = verdict(failure).why or f"{kind} is not known to pass by itself"
+    return f"{NOTE} not tried again: {why}; on=... says otherwise"
+
+
 def noted(
-    failure: BaseException, tries: int, waits: int, waited: float, gave_up: bool = False
+    failure: BaseException, story: Story, note: str = "", refused: bool = False
 ) -> BaseException:
-    """`failure`, with a note of what was done about it, and without those of a run before."""
+    """Add notes of what was done about a failure, and take away those of a run before.
+
+    If its wait was `refused`, there is a note of this run that says so.
+    """
     with suppress(Exception):  # there are exceptions that take no note
         notes = getattr(failure, "__notes__", [])
-        stale = TRIES if gave_up else NOTE
-        notes[:] = [note for note in notes if not note.startswith(stale)]
-        switched = " (each ladder tries once: testing.once())" if ONE_TRY else ""
-        failure.add_note(f"{TRIES} {tries}, waits: {waits}, {waited:g} s in all{switched}")
+        stale = TRIES if refused else NOTE
+        notes[:] = [kept for kept in notes if not kept.startswith(stale)]
+        if note:
+            failure.add_note(note)
+        failure.add_note(
+            told(story, " (each ladder tries once: testing.once())" if ONE_TRY else "")
+        )
     return failure

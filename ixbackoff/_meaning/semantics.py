@@ -108,12 +108,13 @@ def unrolled(
     within: float | timedelta | None = None,
     budget: Budget | None = None,
     breaker: Breaker | None = None,
+    run: Run | None = None,
 ) -> Stream:
     """`unroll`, where commands that `handlers` have are answered in place.
 
-    A `Timing` that can shorten waits is for simulations.
+    A `Timing` that can shorten waits is for simulations. Whoever makes the `run` knows more of it.
     """
-    run = Run(program, timing, chance)
+    run = run or Run(program, timing, chance)
     if breaker is not None:
         run.breaker = breaker
     task = chained(program, run) if run.ladder else attempted(program, run.inside)
@@ -283,7 +284,10 @@ def backoff(step: Backoff, run: Run, failure: Exception) -> Asked:
     (Log(message='one', level=20), Delay(seconds=1.0, rung=1))
     """
     rung, _ = run.descend(step)  # also when its predicate breaks
-    return Enter(waited(rung, run, failure, None)) if step.chosen(failure) else None
+    if step.chosen(failure):
+        return Enter(waited(rung, run, failure, None))
+    run.pass_on(failure, step.chosen)
+    return None
 
 
 def retry(step: Retry, run: Run, _: Any) -> Asked:
@@ -459,7 +463,10 @@ def retried(effect_on: Callable[[int], Any], chosen: Predicate, run: Run) -> Tas
             try:
                 return (yield performed(effect_on(number), run))
             except Exception as error:
-                if not run.recoverable(error) or (run.rung and not chosen(error)):
+                if not run.recoverable(error):
+                    raise
+                if run.rung and not chosen(error):
+                    run.pass_on(error, chosen)
                     raise
                 failure = error
             after = after or run.descent(run.rung)
@@ -537,7 +544,7 @@ def limited(task: Task, seconds: float, place: Place) -> Task:
         place.limits.remove(limit)
         cause, limit.cause = limit.cause, None
     if isinstance(place, Run):
-        place.expired = None
+        place.expired, place.reason = None, "no time left"
     try:
         raise limit.exceeded(outcome) from cause or without_expired(outcome)
     finally:  # an exception must not be kept alive by a frame in its own traceback

@@ -9,11 +9,13 @@ from typing import Any, TypeAlias
 from .._limits.breakers import checked_breaker
 from .._limits.budgets import Budget
 from .._limits.deadlines import checked_seconds, time_limit
-from .._limits.nesting import REFUSED, Mark, begin, begins, check_not_refused
+from .._limits.nesting import REFUSED, begin, begins, check_not_refused
+from .._limits.observers import PRESENT, watched
 from .._limits.stopping import checked_stop, stoppable
 from .._meaning.chains import Ladder
 from .._meaning.defaults import Defaults
-from .._meaning.semantics import unrolled
+from .._meaning.runs import Run
+from .._meaning.semantics import NO_HANDLERS, unrolled
 from .._words.commands import (
     AsyncInterpreter,
     Awaited,
@@ -31,6 +33,7 @@ from .._words.nat import name_of
 from .._words.vocabulary import Delay, Now, Together
 from ..schedules.kinds import check_schedule
 from .eventloops import shielded, with_timeout
+from .sleeping import log_ended
 from .together import in_tasks, in_threads
 
 __tracebackhide__ = True
@@ -41,12 +44,11 @@ AnyInterpreter: TypeAlias = Interpreter[Any] | AsyncInterpreter[Any]
 def run(program: Ladder, interpreter: Interpreter[Any], how: Defaults) -> Any:
     """Run a program: return its value, or raise its last failure."""
     check_run(program, interpreter, Interpreter, how)
-    stream, handlers = begun(program, interpreter, how), interpreter._handlers
-    if how.stop is not None:
-        stream = stoppable(stream, checked_stop(how.stop))
+    one, handlers = Run(program, how.schedule), interpreter._handlers
+    stream = begun(program, interpreter._in_place, how, one)
     if program._waits is False:
         return answered(stream, handlers)
-    return alone(program, stream, handlers)
+    return alone(stream, handlers, one)
 
 
 async def run_async(program: Ladder, interpreter: AnyInterpreter, how: Defaults) -> Any:
@@ -54,26 +56,36 @@ async def run_async(program: Ladder, interpreter: AnyInterpreter, how: Defaults)
     if how.stop is not None:
         raise Misuse("stop= is for run: cancel the task of a program that is awaited instead.")
     check_run(program, interpreter, Interpreter | AsyncInterpreter, how)
-    stream, handlers = begun(program, interpreter, how), interpreter._handlers
+    one, handlers = Run(program, how.schedule), interpreter._handlers
+    stream = begun(program, interpreter._in_place, how, one)
     if program._waits is False:
         return await answered_async(stream, handlers)
-    return await alone_async(program, stream, handlers)
+    return await alone_async(stream, handlers, one)
 
 
-def begun(program: Ladder, interpreter: AnyInterpreter, how: Defaults) -> Stream:
-    """Begin the stream of a program, which answers in place what needs no wait."""
-    schedule, within, budget, breaker, *_ = how
-    return unrolled(
-        program, schedule, interpreter._in_place, within=within, budget=budget, breaker=breaker
+def begun(program: Ladder, in_place: Handlers, how: Defaults, one: Run) -> Stream:
+    """Begin the stream of a program; unless somebody observes, it answers in place what it can."""
+    schedule, within, budget, breaker, stop, _ = how
+    stream = unrolled(
+        program,
+        schedule,
+        NO_HANDLERS if PRESENT else in_place,
+        within=within,
+        budget=budget,
+        breaker=breaker,
+        run=one,
     )
+    if stop is not None:
+        stream = stoppable(stream, checked_stop(stop))
+    return watched(stream, one) if PRESENT else stream
 
 
-def alone(program: Ladder, stream: Stream, handlers: Handlers) -> Any:
+def alone(stream: Stream, handlers: Handlers, one: Run) -> Any:
     """Answer the stream of a program that may wait; no other one may run inside it."""
-    mine: Mark = [None]
+    one.mark = mine = [None, 0]
     try:
         try:
-            begin(mine, program)
+            begin(mine, one)
             answer = answered(stream, handlers)
             if REFUSED:
                 check_not_refused(mine)
@@ -81,6 +93,7 @@ def alone(program: Ladder, stream: Stream, handlers: Handlers) -> Any:
         except Exception as failure:
             if REFUSED:
                 check_not_refused(mine, failure)
+            log_ended(one, failure, handlers)
             raise
         finally:
             mine[0] = None
@@ -88,12 +101,12 @@ def alone(program: Ladder, stream: Stream, handlers: Handlers) -> Any:
         mine[0] = None
 
 
-async def alone_async(program: Ladder, stream: Stream, handlers: Handlers) -> Any:
+async def alone_async(stream: Stream, handlers: Handlers, one: Run) -> Any:
     """As `alone`, but handlers may be awaited."""
-    mine: Mark = [None]
+    one.mark = mine = [None, 0]
     try:
         try:
-            begin(mine, program, awaits=True)
+            begin(mine, one, awaits=True)
             answer = await answered_async(stream, handlers)
             if REFUSED:
                 check_not_refused(mine)
@@ -101,6 +114,7 @@ async def alone_async(program: Ladder, stream: Stream, handlers: Handlers) -> An
         except Exception as failure:
             if REFUSED:
                 check_not_refused(mine, failure)
+            log_ended(one, failure, handlers)
             raise
         finally:
             mine[0] = None

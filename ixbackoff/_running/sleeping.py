@@ -5,16 +5,17 @@ A test can put something in place of all sleeping (`SWITCHES`), in the whole pro
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Awaitable, Callable
-from functools import cache
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from .._limits.eventloop import running
 from .._limits.stopping import STOPS, ending_waits, stopped
-from .._words.commands import Misuse
-from .._words.vocabulary import INFO, Delay
+from .._meaning.runs import Run
+from .._words.commands import Awaited, Handlers, Misuse
+from .._words.vocabulary import Delay
+from .logs import default_logger, log, log_end
 
 if TYPE_CHECKING:
     from logging import Logger
@@ -115,7 +116,7 @@ def sleep(wait: Delay, logger: Logger | None = None) -> None:
         time.sleep(seconds)
 
 
-def sleep_until(stop: Event, logger: Logger, wait: Delay) -> None:
+def sleep_until(wait: Delay, stop: Event, logger: Logger) -> None:
     """Sleep as `sleep` does; `stop` ends the wait, and with it the program."""
     try:
         if not stop.is_set():
@@ -133,31 +134,21 @@ async def sleep_async(wait: Delay, logger: Logger | None = None) -> None:
     await awaitable()(min(wait.seconds, LONGEST_SLEEP))
 
 
-def log(wait: Delay, logger: Logger | None = None) -> None:
-    """Log a wait at the level INFO; the default logger is `"ixbackoff"`, if logging is used."""
-    if logger is None and "logging" in sys.modules:
-        logger = default_logger()
-    if logger is not None and logger.isEnabledFor(INFO):
-        logger.log(INFO, "%s", wait)
+SLEEPERS = (sleep, sleep_async, sleep_until)
 
 
-def listener() -> Any:
-    """Return the logger, for its level: a wait is logged if `level or parent.level` lets INFO pass.
-
-    Read them before each wait, since levels change: these public attributes cost a few ns, and
-    `isEnabledFor`, which `log` asks if they let it pass, 45. In a process that has not imported
-    logging, nothing passes.
-    """
-    return default_logger() if "logging" in sys.modules else Unheard
-
-
-class Unheard:
-    """A logger whose level lets nothing pass."""
-
-    level = sys.maxsize
+def logger_of(handler: Any) -> Logger | None:
+    """Return the logger of a handler of waits that is one of `SLEEPERS`; `None` for others."""
+    given: dict[str, Any] = {}
+    if isinstance(handler, Awaited):
+        handler = handler.handler
+    if isinstance(handler, partial):
+        handler, given = handler.func, handler.keywords
+    return given.get("logger") or default_logger() if handler in SLEEPERS else None
 
 
-@cache
-def default_logger() -> Logger:
-    logger: Logger = sys.modules["logging"].getLogger("ixbackoff")
-    return logger
+def log_ended(run: Run, failure: Exception, handlers: Handlers) -> None:
+    """Log the end of a run whose waits are logged, or would have been."""
+    logger = run.logger or logger_of(handlers.get(Delay))
+    if logger is not None and run.top:
+        log_end(run.name, run.story, failure, logger)

@@ -7,6 +7,7 @@ from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .._limits.deadlines import time_limit
+from .._limits.observers import parts_told
 from .._meaning.chains import Chain, chain
 from .._meaning.semantics import unroll
 from .._meaning.steps import Do
@@ -58,7 +59,7 @@ def in_threads(together: Together, answer: Answer) -> list[Any]:
     """
     from threading import Event, Thread
 
-    streams = branches(together)
+    streams, told = branches(together), parts_told()
     answers: list[Any] = [None] * len(streams)
     failures: list[BaseException] = []
     over = [Event() for _ in streams]
@@ -68,7 +69,7 @@ def in_threads(together: Together, answer: Answer) -> list[Any]:
 
     def work(place: int, stream: Stream) -> None:
         try:
-            answers[place] = answer(abortable(stream, failures))
+            answers[place] = answer(told(abortable(stream, failures)))
         except BaseException as error:
             failures.append(error)
             abort.request()
@@ -134,12 +135,12 @@ def abortable(stream: Stream, failures: list[BaseException]) -> Stream:
 
 async def in_tasks(together: Together, answer: AnswerAsync) -> list[Any]:
     """Answer each branch in a task of its own. When one fails, the others are cancelled."""
-    streams = branches(together)
+    streams, told = branches(together), parts_told()
     answers: list[Any] = [None] * len(streams)
     failures: list[BaseException] = []
 
     async def work(place: int, stream: Stream) -> None:
-        answers[place] = await answer(stream)
+        answers[place] = await answer(told(stream))
 
     try:
         await all_tasks(work, streams, failures)

@@ -6,6 +6,7 @@ from collections.abc import Generator
 from typing import Any, Never, Self, TypeAlias, final
 
 from .commands import Command, Misuse
+from .reasons import Reason
 
 INFO = 20  # logging.INFO; logging itself costs 16 ms to import
 
@@ -95,11 +96,12 @@ class Delay(Command[None]):
     1.0
     """
 
-    __slots__ = ("_failure", "_rung", "_seconds")
+    __slots__ = ("_failure", "_run", "_rung", "_seconds")
     _only_the_ladder = True
     _seconds: float
     _rung: int
     _failure: Exception | None
+    _run: Any
 
     def __init__(self, _sealed: Never) -> None:
         raise Misuse("Only the ladder waits: use .backoff(), .wait() or .retry(...).")
@@ -125,6 +127,19 @@ class Delay(Command[None]):
         """The failure before the wait, or `None` where the program waits although it is well."""
         return self._failure
 
+    @property
+    def run(self) -> Any:
+        """The run that waits, or `None` where a simulated client does."""
+        return self._run
+
+    def refuse(self, reason: Reason) -> None:
+        """Tell the run why its wait is not begun: whoever refuses one fails it, and says so."""
+        if self.run is not None:
+            self.run.refused = reason
+
+    def __reduce__(self) -> Any:
+        return delay, (self.seconds, self.rung, self.failure)
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Delay):
             return NotImplemented
@@ -149,12 +164,13 @@ def told(failure: Exception | None) -> str:
     return f"{failure.__class__.__name__}{message}{f' ({note})' if note else ''}; "
 
 
-def delay(seconds: float, rung: int, failure: Exception | None) -> Delay:
+def delay(seconds: float, rung: int, failure: Exception | None, run: Any = None) -> Delay:
     """Make a `Delay`; only the ladder does, and only here."""
     made = object.__new__(Delay)
     made._seconds = seconds
     made._rung = rung
     made._failure = failure
+    made._run = run
     return made
 
 

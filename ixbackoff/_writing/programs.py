@@ -10,7 +10,7 @@ from typing_extensions import TypeVar
 from .._limits.breakers import Breaker
 from .._limits.budgets import Budget
 from .._meaning import steps
-from .._meaning.chains import Ladder, Step, counted, ladder, longer
+from .._meaning.chains import Ladder, Step, counted, ladder, longer, renamed
 from .._meaning.defaults import Defaults
 from .._running.loops import run, run_async
 from .._words.commands import AsyncInterpreter, Interpreter, Misuse
@@ -317,6 +317,20 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         """
         return extended(self, steps.GiveUp())
 
+    def named(self, name: str) -> Program[I, O, A_co, E_co]:
+        """Give the program a name, which the log and observers are told; it does the same.
+
+        Without one it has that of its first function or command. Steps that are added keep it.
+
+        >>> from ixbackoff import N3, Download, at
+        >>> at(N3).retry(Download("http://localhost/a", "a")).named("copy page")
+        <Program 'copy page' from N3 to N0, 1 step>
+
+        Raises:
+            Misuse: the name is not a string, or it is empty.
+        """
+        return renamed(UNTYPED, self, name)
+
     @overload
     def run(
         self: Program[I, Z, A, E],
@@ -445,7 +459,9 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
 
     def __repr__(self) -> str:
         end = "a rung that its bind will tell" if self.end is None else name_of(self.end)
-        return f"<Program from {name_of(self.start)} to {end}, {counted(len(self.steps()))}>"
+        name = "" if self._name is None else f" {self._name!r}"
+        steps = counted(len(self.steps()))
+        return f"<Program{name} from {name_of(self.start)} to {end}, {steps}>"
 
 
 def at(rung: Rung[I]) -> Program[I, I, None, Never]:

@@ -13,8 +13,11 @@ from typing import Any, Final, Protocol
 from .._limits.nesting import check_begun
 from .._meaning.chains import Ladder
 from .._meaning.descents import After, begins, descents
-from .._meaning.runs import noted, number_after
+from .._meaning.runs import not_chosen, noted, number_after
 from .._words.commands import Misuse
+from .._words.failures import Predicate
+from .._words.reasons import Reason, Story
+from .._words.verdicts import may_pass
 from .._words.vocabulary import delay
 from ..schedules.kinds import Timing
 from .environments import Done, Environment, Running
@@ -50,10 +53,20 @@ class RunLog:
             trace.append(self.wait)
             self.wait = None
 
-    def end(self, failure: BaseException | None) -> None:
-        """Note on the last failure of a run what was done about it."""
-        if failure is not None:
-            noted(failure, self._count + 1, self._count, self._seconds)
+    def end(self, failure: BaseException | None, chosen: Predicate | None) -> None:
+        """Note on the last failure of a run what was done about it.
+
+        Args:
+            failure: the failure, if there is one.
+            chosen: chooses what is tried again, if it was asked and there was no wait.
+        """
+        if failure is None:
+            return
+        reason: Reason = "gave up"
+        note = ""
+        if chosen is not None and self._count != self._top and isinstance(failure, Exception):
+            reason, note = "not worth another try", not_chosen(failure, chosen is may_pass)
+        noted(failure, Story(self._count + 1, self._count, self._seconds, reason), note)
 
 
 class Trying(Running, Protocol):
@@ -87,6 +100,7 @@ class Retrying(ABC):
         self.from_start: Final = timing.from_start
         self.top: Final = program.start
         self.done: Final = done
+        self.chosen: Final = tried.chosen
         begin = begins(timing, program.start, environment.events.random, checked=False)
         self.descent: Final[Callable[[], After]] = descents(
             program.start, (), tried.chosen, begin, shortens=timing.shortens
@@ -102,6 +116,7 @@ class Retrying(ABC):
 
     def end_try(self, client: Trying, value: Any, failure: BaseException | None) -> None:
         """Have a client wait and try again, or tell that its program has ended."""
+        chosen: Predicate | None = None
         if failure is not None:
             failure.__traceback__ = None  # or frames in it would keep the clients alive
             if isinstance(failure, Misuse):
@@ -113,12 +128,13 @@ class Retrying(ABC):
                 if seconds is not None:
                     self._wait(client, seconds, failure)
                     return
+                chosen = self.chosen
             except Exception as error:
                 failure = error
                 failure.__traceback__ = None
         client.after = None
         if client.log is not None:
-            client.log.end(failure)
+            client.log.end(failure, chosen)
             client.log = self.log()
         self.done(client, value, failure)
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
+
+from .._words import extras
 
 EXTRA = frozenset({"anyio", "httpx2", "obstore"})
 
 
-@contextmanager
-def needed(by: str) -> Generator[None]:
+def needed(by: str) -> AbstractContextManager[None]:
     """Say what to install if an import in this block fails.
 
     Args:
@@ -18,11 +18,4 @@ def needed(by: str) -> Generator[None]:
     Raises:
         ImportError: a package of the extra is missing.
     """
-    try:
-        yield
-    except ImportError as error:
-        if error.name not in EXTRA:
-            raise
-        raise ImportError(
-            f"{by} needs {error.name}: pip install 'ixbackoff[live]'", name=error.name
-        ) from None
+    return extras.needed(by, "live", EXTRA)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Never
 
@@ -43,7 +43,7 @@ def live(
       leaves nothing behind. No encoding is asked for, and an encoded answer is kept as it came.
     - `Upload` puts a file into an object store. In a folder it removes the parts (`{key}#1` and so
       on) that a killed upload of the same key has left.
-    - `Delay` sleeps, and logs the wait at the level INFO.
+    - `Delay` sleeps, and logs the wait: after a failure a WARNING, else at the level INFO.
     - `Log` goes to `logging`, `Throw` raises its exception, and `Call` calls its function.
 
     Failures that may pass by themselves are raised as `ConnectionError`, `TimeoutError`,
@@ -76,9 +76,9 @@ def live(
     """
     kept = dict(stores or {})
     log = logger or LOGGER
-    waits: Callable[[Delay], None] = lambda wait: sleep(wait, log)  # noqa: E731
+    waits = partial(sleep, logger=log)
     if stop is not None:
-        waits = partial(sleep_until, checked_stop(stop), log)
+        waits = partial(sleep_until, stop=checked_stop(stop), logger=log)
 
     def download(command: Download) -> None:
         deadline = Deadline(limits)
@@ -127,7 +127,7 @@ def live_async(
     return (
         Download.awaited_by(download)
         | Upload.awaited_by(lambda command: upload_async(command, kept, limits))
-        | Delay.awaited_by(lambda wait: sleep_async(wait, log))
+        | Delay.awaited_by(partial(sleep_async, logger=log))
         | calls.awaited_by(lambda command: command())
         | at_once(log)
     )

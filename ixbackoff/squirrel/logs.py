@@ -6,7 +6,6 @@ import logging
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from .._words.vocabulary import Delay
 from .display import Display
 
 
@@ -18,7 +17,7 @@ class Lines(logging.Handler):
         self.display = display
 
     def emit(self, record: logging.LogRecord) -> None:
-        if not (isinstance(record.args, tuple) and isinstance(record.args[0], Delay)):
+        if not hasattr(record, "ixbackoff_wait"):
             self.display.say(self.format(record))  # the display shows waits itself
 
 

@@ -1,0 +1,242 @@
+"""Calls of a plain function while somebody observes: the loops of `callers`, and what they tell.
+
+A law says that observers are told the same as of the program of such a call.
+"""
+
+from __future__ import annotations
+
+from types import CoroutineType
+from typing import Any
+
+from .._limits.nesting import (
+    HERE,
+    REFUSED,
+    RUNNING,
+    Mark,
+    begins,
+    check_not_refused,
+    new_thread,
+)
+from .._limits.observers import (
+    Answered,
+    Began,
+    Ended,
+    Issued,
+    Run,
+    Tell,
+    Waits,
+    clock,
+    made,
+    reason_of,
+)
+from .._meaning.descents import After
+from .._meaning.runs import number_after
+from .._running.logs import log_wait
+from .._running.sleeping import LONGEST_SLEEP, awaitable, blocking
+from .._words.calls import Call, CallAsync
+from .._words.commands import stopped
+from .called import Called
+from .ends import ended
+from .functions import no_coroutine_function
+
+
+class Watched(Run):
+    """One call that observers are told of."""
+
+    called: Called
+    tries = 1
+    after: After | None = None
+
+    @property
+    def name(self) -> str:
+        return self.called.name
+
+
+new: Any = object.__new__
+run_in, here = RUNNING.set, HERE
+
+
+def watched(tell: Tell, called: Called, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call a function, and again while it fails, and tell observers of it."""
+    run, command, attempt = Watched(), new(Call), called.attempt
+    run.called = called
+    command.function, command.arguments = called.function, args
+    command.keywords = tuple(kwargs.items()) if kwargs else ()
+    issued: Issued | None = made(Issued, (run, command))
+    mine: Mark = [None, 0]
+    seconds: float | None = 0.0
+    failure: BaseException | None = None
+    left = False  # true while the end has to be told
+    begun = tried = clock()
+    try:  # twice, since Ctrl-C may come at the beginning of a `finally`
+        try:
+            try:
+                last = here.last
+            except AttributeError:
+                last = new_thread()
+            run_in(mine)
+            last[0] = mine
+            left = True
+            tell(made(Began, (run,)), issued)
+            while True:
+                try:
+                    mine[0] = called if called.top else None
+                    answer = attempt(*args, **kwargs) if kwargs else attempt(*args)
+                    if answer.__class__ is CoroutineType:
+                        raise no_coroutine_function(called.function, answer)
+                    if REFUSED:
+                        check_not_refused(mine)
+                    now = clock()
+                    left = False
+                    tell(
+                        made(Answered, (run, issued, now - tried, None)),
+                        made(Ended, (run, "well", now - begun, None)),
+                    )
+                    return answer  # noqa: TRY300  in one line, it would be told of too early
+                except Exception as error:
+                    failure = stopped(error) if isinstance(error, StopIteration) else error
+                    mine[0] = None  # so that no instruction is outside of a `try` with it
+                asked, issued = issued, None
+                seconds = failed_try(run, tell, asked, tried, failure)
+                if seconds is None:
+                    raise failure
+                failure = None
+                blocking()(min(seconds, LONGEST_SLEEP))
+                issued, tried = next_try(run, command, seconds, mine), clock()
+                tell(issued)
+        except BaseException as error:
+            failure = error
+            raise
+        finally:
+            mine[0] = None
+            if left:
+                left = False
+                end(run, tell, issued, tried, begun, failure, seconds is None)
+    finally:
+        mine[0] = None
+        if left:
+            end(run, tell, issued, tried, begun, failure, seconds is None)
+        failure = None
+
+
+async def watched_async(
+    tell: Tell, called: Called, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """As `watched`, for a coroutine function."""
+    run, command, attempt = Watched(), new(CallAsync), called.attempt
+    run.called = called
+    command.function, command.arguments = called.function, args
+    command.keywords = tuple(kwargs.items()) if kwargs else ()
+    issued: Issued | None = made(Issued, (run, command))
+    mine: Mark = [None, 0]
+    seconds: float | None = 0.0
+    failure: BaseException | None = None
+    left = False  # true while the end has to be told
+    begun = tried = clock()
+    try:  # twice, since Ctrl-C may come at the beginning of a `finally`
+        try:
+            try:
+                last = here.last
+            except AttributeError:
+                last = new_thread()
+            run_in(mine)
+            last[1] = True
+            left = True
+            tell(made(Began, (run,)), issued)
+            while True:
+                try:
+                    mine[0] = called if called.top else None
+                    answer = await (attempt(*args, **kwargs) if kwargs else attempt(*args))
+                    if REFUSED:
+                        check_not_refused(mine)
+                    now = clock()
+                    left = False
+                    tell(
+                        made(Answered, (run, issued, now - tried, None)),
+                        made(Ended, (run, "well", now - begun, None)),
+                    )
+                    return answer  # noqa: TRY300  in one line, it would be told of too early
+                except Exception as error:
+                    failure = error
+                    mine[0] = None  # so that no instruction is outside of a `try` with it
+                asked, issued = issued, None
+                seconds = failed_try(run, tell, asked, tried, failure)
+                if seconds is None:
+                    raise failure
+                failure = None
+                await awaitable()(min(seconds, LONGEST_SLEEP))
+                issued, tried = next_try(run, command, seconds, mine), clock()
+                tell(issued)
+        except BaseException as error:
+            failure = error
+            raise
+        finally:
+            mine[0] = None
+            if left:
+                left = False
+                end(run, tell, issued, tried, begun, failure, seconds is None)
+    finally:
+        mine[0] = None
+        if left:
+            end(run, tell, issued, tried, begun, failure, seconds is None)
+        failure = None
+
+
+begins(watched.__code__)
+begins(watched_async.__code__)
+
+
+def failed_try(
+    run: Watched, tell: Tell, issued: Issued | None, tried: float, failure: Exception
+) -> float | None:
+    """Tell of a try that has failed, and tell and log the wait after it, if there is one.
+
+    Return its seconds.
+    """
+    called = run.called
+    try:
+        tell(made(Answered, (run, issued, clock() - tried, failure)))
+        if REFUSED:
+            check_not_refused(RUNNING.get(), failure)
+        after: After = run.after or called.descent()
+        run.after = after
+        seconds = after(failure)
+        if seconds is not None:
+            tell(made(Waits, (run, seconds, number_after(called.top, run.waits), failure)))
+            log_wait(called.name, run.waits + 1, called.tries, failure, seconds)
+        return seconds
+    finally:  # an exception must not be kept alive by a frame in its own traceback
+        del failure
+
+
+def next_try(run: Watched, command: Any, seconds: float, mine: Mark) -> Issued:
+    """Count a wait that is over, and begin the try after it."""
+    run.waits += 1
+    run.waited += seconds
+    run.tries += 1
+    mine[1] = run.waits
+    return Issued(run, command)
+
+
+def end(
+    run: Watched,
+    tell: Tell,
+    issued: Issued | None,
+    tried: float,
+    begun: float,
+    failure: BaseException | None,
+    no_wait: bool,
+) -> None:
+    """Note, log and tell that a call has ended, and first that its try has, if it was not told."""
+    now = clock()
+    try:
+        if isinstance(failure, Exception):
+            run.reason = ended(failure, run.called, run.waits, run.waited, no_wait)
+        last = made(Ended, (run, reason_of(run, failure), now - begun, failure))
+        if issued is None:
+            tell(last)
+        else:
+            tell(made(Answered, (run, issued, now - tried, failure)), last)
+    finally:
+        last = None
+        del failure

@@ -1,0 +1,43 @@
+"""Names of programs and functions, as logs, observers and errors say them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._words.calls import Calling
+from .._words.commands import Command
+from .._words.vocabulary import Together
+from .chains import Chain, Ladder
+from .counting import function_name, parts
+
+LAMBDA = "<lambda>"
+
+
+def name_of_program(program: Chain) -> str:
+    """Return the name that a program was given, or that of its first function or command.
+
+    >>> from ixbackoff import N1, Download, at, call
+    >>> page = Download("http://localhost/a", "a")
+    >>> name_of_program(at(N1).do(page).give_up()), name_of_program(at(N1).retry(call(pow, 2, 5)))
+    ('Download', 'pow')
+    """
+    given = program._name if isinstance(program, Ladder) else None
+    if given is not None:
+        return given
+    names = (name_of_part(part) for part in parts(program))
+    return next((name for name in names if name), "a program")
+
+
+def name_of_part(part: Any) -> str:
+    """Return the name of a function or a command, "" if it has none to tell it by."""
+    if isinstance(part, Calling):
+        return name_of_part(part.function)
+    kind: type = part.__class__
+    if issubclass(kind, Together):
+        return ""
+    if issubclass(kind, Command):
+        return kind.__name__
+    if not callable(part):
+        return ""
+    name = function_name(part)
+    return "" if name == LAMBDA else name

@@ -1,0 +1,111 @@
+"""The log: a line for each wait that really takes time, and one for giving up after it."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from .._words.nat import ENDLESS
+from .._words.reasons import NOTE, Reason, Story
+from .._words.vocabulary import INFO, Delay
+
+if TYPE_CHECKING:
+    from logging import Logger
+
+WARNING = 30  # logging.WARNING; logging itself costs 16 ms to import
+
+REFUSED: frozenset[Reason] = frozenset({"no time left", "budget empty", "circuit open", "stopped"})
+"""Reasons of runs that end where they would have waited."""
+
+
+@cache
+def default_logger() -> Any:
+    """Return the logger `"ixbackoff"`; logging is imported at the first wait."""
+    from logging import getLogger
+
+    return getLogger("ixbackoff")
+
+
+def log(wait: Delay, logger: Logger | None = None) -> None:
+    """Log a wait that begins now: a WARNING after a failure, else at the level INFO."""
+    to: Any = logger or default_logger()
+    run = wait.run
+    if run is not None:
+        run.logger = to
+    name = "a program" if run is None else run.name
+    if wait.failure is None:
+        if to.isEnabledFor(INFO):
+            extra = {"ixbackoff_run": name, "ixbackoff_wait": wait.seconds}
+            to.log(INFO, "%s: waiting %g s", name, wait.seconds, extra=extra)
+        return
+    number = 1 if run is None else run.retries + 1
+    endless = run is not None and run.top == ENDLESS
+    log_wait(name, number, None if endless else number + wait.rung, wait.failure, wait.seconds, to)
+
+
+def log_wait(
+    name: str,
+    number: int,
+    of: int | None,
+    failure: Exception,
+    seconds: float,
+    logger: Logger | None = None,
+) -> None:
+    """Log a wait after a failure.
+
+    Args:
+        name: the name of the function or the program.
+        number: the number of the try that failed, from 1.
+        of: how many tries there can be, `None` for no end.
+        failure: how it failed.
+        seconds: the length of the wait.
+        logger: the logger; by default `"ixbackoff"`.
+    """
+    to: Any = logger or default_logger()
+    if not to.isEnabledFor(WARNING):
+        return
+    extra = {
+        "ixbackoff_run": name,
+        "ixbackoff_try": number,
+        "ixbackoff_of": of,
+        "ixbackoff_wait": seconds,
+        "ixbackoff_failure": failure.__class__.__qualname__,
+    }
+    which = f"{number}, until it is well," if of is None else f"{number} of {of}"
+    said = "%s: try %s failed (%s); waiting %g s"
+    to.log(WARNING, said, name, which, described(failure), seconds, extra=extra)
+
+
+def log_end(name: str, story: Story, failure: Exception, logger: Logger | None = None) -> None:
+    """Log that a run has given up, if its waits were logged or its wait was refused."""
+    if not (story.waits or story.reason in REFUSED) or story.reason == "misuse":
+        return
+    to: Any = logger or default_logger()
+    extra = {
+        "ixbackoff_run": name,
+        "ixbackoff_reason": story.reason,
+        "ixbackoff_tries": story.tries,
+        "ixbackoff_waits": story.waits,
+        "ixbackoff_waited": story.waited,
+        "ixbackoff_failure": failure.__class__.__qualname__,
+    }
+    tries = "1 try" if story.tries == 1 else f"{story.tries} tries"
+    why = "" if story.reason == "gave up" else f": {story.reason}"
+    said = "%s: gave up after %s and %g s of waits%s (%s)"
+    with suppress(Exception):  # a log that fails does not hide the failure
+        words = (name, tries, story.waited, why, described(failure))
+        to.log(WARNING, said, *words, extra=extra)
+
+
+def described(failure: BaseException) -> str:
+    """Describe a failure, with the first note that a handler has added to it.
+
+    >>> described(ConnectionResetError("reset by peer"))
+    'ConnectionResetError: reset by peer'
+    """
+    said = str(failure)
+    message = f": {said}" if said else ""
+    notes: Any = getattr(failure, "__notes__", ())
+    note = next((note for note in notes if not str(note).startswith(NOTE)), None)
+    return f"{failure.__class__.__name__}{message}{f' ({note})' if note else ''}"

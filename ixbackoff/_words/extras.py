@@ -1,0 +1,28 @@
+"""Packages that are not needed by the core, and are imported where they are used."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Generator
+from contextlib import contextmanager
+
+
+@contextmanager
+def needed(by: str, extra: str, packages: Collection[str]) -> Generator[None]:
+    """Say what to install if an import in this block fails.
+
+    Args:
+        by: the name of the command or function that needs the package.
+        extra: the extra that it belongs to.
+        packages: the packages of that extra.
+
+    Raises:
+        ImportError: a package of the extra is missing.
+    """
+    try:
+        yield
+    except ImportError as error:
+        if error.name is None or error.name.partition(".")[0] not in packages:
+            raise
+        raise ImportError(
+            f"{by} needs {error.name}: pip install 'ixbackoff[{extra}]'", name=error.name
+        ) from None

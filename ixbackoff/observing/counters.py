@@ -1,0 +1,53 @@
+"""Observing by Prometheus."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .._limits.observers import Ended, Event, Observer, Waits
+from .._words.extras import needed
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
+
+
+def to_prometheus(registry: CollectorRegistry | None = None) -> Observer:
+    """Make an observer that counts runs, retries and the seconds of waits.
+
+    - `ixbackoff_runs_total{run, outcome}`: runs that have ended, by the reason.
+    - `ixbackoff_retries_total{run, error_type}`: waits after a failure, by its class.
+    - `ixbackoff_waited_seconds_total{run}`: the seconds of all waits, counted when they begin.
+
+    Make one for each registry, since a registry takes each name once.
+
+    >>> from ixbackoff.observing import observed, to_prometheus
+    >>> from prometheus_client import CollectorRegistry
+    >>> with observed(to_prometheus(CollectorRegistry())):
+    ...     pass
+
+    Args:
+        registry: where the counters are; by default that of `prometheus_client`.
+
+    Raises:
+        ImportError: prometheus-client is not installed.
+        ValueError: the registry has such counters already.
+    """
+    with needed("to_prometheus", "prometheus", {"prometheus_client"}):
+        from prometheus_client import REGISTRY, Counter
+    into = REGISTRY if registry is None else registry
+    runs = Counter("ixbackoff_runs", "Runs that have ended.", ("run", "outcome"), registry=into)
+    retries = Counter(
+        "ixbackoff_retries", "Waits after a failure.", ("run", "error_type"), registry=into
+    )
+    waited = Counter("ixbackoff_waited_seconds", "Seconds of all waits.", ("run",), registry=into)
+
+    def observer(event: Event) -> None:
+        name = event.run.name
+        if isinstance(event, Waits):
+            if event.failure is not None:
+                retries.labels(name, event.failure.__class__.__qualname__).inc()
+            waited.labels(name).inc(event.seconds)
+        elif isinstance(event, Ended):
+            runs.labels(name, event.reason).inc()
+
+    return observer

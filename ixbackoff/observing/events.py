@@ -1,0 +1,54 @@
+"""Observing by structlog."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._limits.observers import Ended, Event, Observer, Waits
+from .._words.extras import needed
+
+
+def to_structlog(logger: Any = None) -> Observer:
+    """Make an observer that logs waits after failures, and runs that give up, as warnings.
+
+    A run is bound by its name and its number, so that the lines of one run can be found.
+
+    >>> from ixbackoff.observing import observed, to_structlog
+    >>> with observed(to_structlog()):
+    ...     pass
+
+    Args:
+        logger: a structlog logger; by default `structlog.get_logger("ixbackoff")`.
+
+    Raises:
+        ImportError: structlog is not installed.
+    """
+    with needed("to_structlog", "structlog", {"structlog"}):
+        import structlog
+    to: Any = logger or structlog.get_logger("ixbackoff")
+
+    def observer(event: Event) -> None:
+        run = event.run
+        if isinstance(event, Waits) and event.failure is not None:
+            to.warning(
+                "waits",
+                run=run.name,
+                run_id=run.id,
+                tries=run.tries,
+                rung=event.rung,
+                seconds=event.seconds,
+                failure=repr(event.failure),
+            )
+        elif isinstance(event, Ended) and event.failure is not None:
+            to.warning(
+                "ended",
+                run=run.name,
+                run_id=run.id,
+                reason=event.reason,
+                tries=run.tries,
+                waits=run.waits,
+                waited=run.waited,
+                failure=repr(event.failure),
+            )
+
+    return observer

@@ -1,0 +1,161 @@
+"""Observing by OpenTelemetry: spans and metrics, by its API only."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .._limits.observers import Answered, Began, Ended, Event, Issued, Observer, Waits
+from .._words.extras import needed
+
+if TYPE_CHECKING:
+    from opentelemetry.metrics import MeterProvider
+    from opentelemetry.trace import Span, TracerProvider
+
+
+KEY = "ixbackoff-run"
+"""The key of the run whose command runs, in OpenTelemetry's context."""
+
+
+class Current(NamedTuple):
+    """The span of a command, which is current while its handler runs."""
+
+    span: Span
+    context: Any
+    token: Any
+
+
+def to_opentelemetry(
+    tracer_provider: TracerProvider | None = None, meter_provider: MeterProvider | None = None
+) -> Observer:
+    """Make an observer that makes a span of each run, with a child for each command.
+
+    - The span of a run bears its name. Its waits are events in it, and its attributes
+      `ixbackoff.outcome`, `ixbackoff.tries`, `ixbackoff.waits` and `ixbackoff.waited`.
+    - The span of a command is current while its handler runs, so the spans that the handler makes
+      are its children. It has `ixbackoff.resend_count`, the number of waits before it.
+    - `ixbackoff.run.duration` is a histogram of the seconds of runs, with their waits, and
+      `ixbackoff.retries` counts the waits after a failure.
+
+    A failure is recorded in its span, with `error.type` and the status ERROR.
+
+    >>> from ixbackoff.observing import observed, to_opentelemetry
+    >>> with observed(to_opentelemetry()):
+    ...     pass
+
+    Args:
+        tracer_provider: makes the tracer; by default the global one.
+        meter_provider: makes the meter; by default the global one.
+
+    Raises:
+        ImportError: opentelemetry-api is not installed.
+    """
+    with needed("to_opentelemetry", "opentelemetry", {"opentelemetry"}):
+        from opentelemetry import metrics, trace
+    return Spans(
+        trace.get_tracer("ixbackoff", tracer_provider=tracer_provider),
+        metrics.get_meter("ixbackoff", meter_provider=meter_provider),
+    )
+
+
+class Spans:
+    """The spans of the runs and commands that have begun and not ended.
+
+    They are kept by the run, and by the event that began the command: a command is a value, which
+    many runs may issue at the same time.
+    """
+
+    def __init__(self, tracer: Any, meter: Any) -> None:
+        self._tracer = tracer
+        self._runs: dict[int, Span] = {}
+        self._commands: dict[int, Current] = {}
+        self._duration = meter.create_histogram(
+            "ixbackoff.run.duration", unit="s", description="How long runs take, with their waits."
+        )
+        self._retries = meter.create_counter(
+            "ixbackoff.retries", unit="{retry}", description="Waits after a failure."
+        )
+
+    def __call__(self, event: Event) -> None:
+        match event:
+            case Began():
+                self._runs[event.run.id] = self._tracer.start_span(
+                    event.run.name, attributes={"ixbackoff.run.id": event.run.id}
+                )
+            case Issued():
+                self._commands[id(event)] = self._begin(event)
+            case Answered():
+                end(self._commands.pop(id(event.issued)), event.failure)
+            case Waits():
+                self._wait(event)
+            case Ended():
+                self._end(event)
+
+    def _begin(self, event: Issued) -> Current:
+        from opentelemetry import context
+        from opentelemetry.trace import set_span_in_context
+
+        number = event.run.id
+        part = context.get_value(KEY) == number  # of a command that has effects at the same time
+        around = context.get_current() if part else set_span_in_context(self._runs[number])
+        span = self._tracer.start_span(
+            event.command.__class__.__name__,
+            context=around,
+            attributes={"ixbackoff.resend_count": event.run.waits},
+        )
+        now = context.set_value(KEY, number, set_span_in_context(span))
+        return Current(span, now, context.attach(now))
+
+    def _wait(self, event: Waits) -> None:
+        attributes: dict[str, Any] = {
+            "ixbackoff.wait": event.seconds,
+            "ixbackoff.rung": event.rung,
+        }
+        if event.failure is not None:
+            attributes["error.type"] = kind_of(event.failure)
+            counted = {"ixbackoff.run": event.run.name, "error.type": kind_of(event.failure)}
+            self._retries.add(1, counted)
+        self._runs[event.run.id].add_event("ixbackoff.wait", attributes)
+
+    def _end(self, event: Ended) -> None:
+        run, span = event.run, self._runs.pop(event.run.id)
+        span.set_attributes(
+            {
+                "ixbackoff.outcome": event.reason,
+                "ixbackoff.tries": run.tries,
+                "ixbackoff.waits": run.waits,
+                "ixbackoff.waited": run.waited,
+            }
+        )
+        attributes = {"ixbackoff.run": run.name, "ixbackoff.outcome": event.reason}
+        if event.failure is not None:
+            failed(span, event.failure)
+            attributes["error.type"] = kind_of(event.failure)
+        span.end()
+        self._duration.record(event.seconds, attributes)
+
+
+def end(current: Current, failure: BaseException | None) -> None:
+    """End the span of a command, and make the one around it current again."""
+    from opentelemetry import context
+
+    if context.get_current() is current.context:  # a stream may be closed in another context
+        context.detach(current.token)
+    if failure is not None:
+        failed(current.span, failure)
+    current.span.end()
+
+
+def failed(span: Span, failure: BaseException) -> None:
+    """Record a failure in a span."""
+    from opentelemetry.trace import Status, StatusCode
+
+    span.record_exception(failure)
+    span.set_attribute("error.type", kind_of(failure))
+    span.set_status(Status(StatusCode.ERROR, kind_of(failure)))
+
+
+def kind_of(failure: BaseException) -> str:
+    """Return the class of a failure, as `error.type` wants it."""
+    kind = failure.__class__
+    name = kind.__qualname__
+    return name if kind.__module__ == "builtins" else f"{kind.__module__}.{name}"

@@ -1,0 +1,1 @@
+"""Observers, names, reasons, and the log."""

@@ -1,0 +1,451 @@
+"""Observers are told the same of programs, functions and blocks, and of each run to its end."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable
+from itertools import permutations
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ixbackoff import (
+    N0,
+    N1,
+    N2,
+    N3,
+    Budget,
+    Call,
+    ClientError,
+    Delay,
+    Log,
+    Misuse,
+    NotReady,
+    Throttled,
+    all_of,
+    at,
+    attempt,
+    backoff,
+    call,
+    unroll,
+)
+from ixbackoff.live import live
+from ixbackoff.observing import (
+    Answered,
+    Began,
+    Ended,
+    Event,
+    Issued,
+    Observer,
+    Waits,
+    observe,
+    observed,
+    tries_so_far,
+)
+from ixbackoff.testing import Virtual, answers
+
+from ..support.observed_runs import Recorder, observe_all
+from ..support.plainly import WAYS, AnyBackoff, Outcome, Script, Way, program, seen, sleeps
+
+EVERY_WAY = {"program": program, **WAYS}
+FAILURES: list[Outcome] = [
+    NotReady,
+    lambda: Throttled(3),
+    ConnectionError,
+    lambda: ClientError(404),
+    lambda: Misuse("a mistake"),
+    lambda: KeyError("id"),
+]
+scripts = st.lists(st.sampled_from([*FAILURES, 1]), min_size=1, max_size=5)
+every_way = pytest.mark.parametrize("way", EVERY_WAY.values(), ids=EVERY_WAY)
+
+
+def said(event: Event) -> tuple[Any, ...]:
+    """What an event says, without what differs from run to run and from way to way."""
+    run = (event.run.name, event.run.tries, event.run.waits, event.run.waited)
+    failure = None if isinstance(event, Began | Issued) else repr(event.failure)
+    match event:
+        case Began():
+            return ("Began", event.run.name, event.run.waits)
+        case Waits(_, seconds, rung):
+            return ("Waits", *run, seconds, rung, failure)
+        case Ended(_, reason):
+            return ("Ended", *run, reason, failure)
+        case _:
+            return (type(event).__name__, *run, failure)
+
+
+def told(way: Way, made: AnyBackoff, script: list[Outcome]) -> list[tuple[Any, ...]]:
+    events: list[tuple[Any, ...]] = []
+    with observed(lambda event: events.append(said(event))):
+        seen(way, made, script)
+    return events
+
+
+limits = st.sampled_from([{}, {"within": 2.5}, {"on": (KeyError, NotReady)}])
+
+
+@every_way
+@given(st.sampled_from([N0, N1, N3]), limits, scripts)
+def test_every_form_tells_what_the_program_tells(
+    way: Way, rung: Any, limits: dict[str, Any], script: list[Outcome]
+) -> None:
+    made = backoff(rung, name="fetch", **limits)
+    assert told(way, made, script) == told(program, made, script)
+
+
+@every_way
+def test_an_empty_budget_is_told_where_it_is_decided(way: Way) -> None:
+    empty = Budget(1, returned=0)
+    empty.open(0.0).afford(NotReady(), 0.0)
+    events = told(way, backoff(N3, name="fetch", budget=empty), [NotReady])
+    assert [event[0] for event in events] == ["Began", "Issued", "Answered", "Ended"]
+    assert events[-1] == ("Ended", "fetch", 1, 0, 0.0, "budget empty", "NotReady()")
+
+
+REASONS: list[tuple[list[Outcome], dict[str, Any], str]] = [
+    ([1], {}, "well"),
+    ([NotReady], {}, "gave up"),
+    ([KeyError], {}, "not worth another try"),
+    ([NotReady], {"within": 1}, "no time left"),
+    ([NotReady, lambda: Misuse("a mistake")], {}, "misuse"),
+]
+
+
+@every_way
+@pytest.mark.parametrize(("script", "limits", "reason"), REASONS, ids=[r for *_, r in REASONS])
+def test_the_reason(way: Way, script: list[Outcome], limits: Any, reason: str) -> None:
+    *_, last = told(way, backoff(N2, **limits), script)
+    assert last[-2] == reason
+
+
+def test_out_of_time_while_a_command_runs() -> None:
+    from ixbackoff.testing import takes
+
+    recorder = Recorder()
+    world = Virtual(Call.handled_by(answers(takes(9, 1))))
+    with observed(recorder), pytest.raises(TimeoutError):
+        at(N2).retry(call(int)).run(world.interpreter, within=5)
+    assert recorder.check() == {"no time left": 1}
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit])
+@pytest.mark.parametrize("where", ["program", "decorated", "in_a_block", "answered"])
+def test_what_is_not_an_exception_cancels(where: str, stop: type[BaseException]) -> None:
+    recorder = Recorder()
+    with observed(recorder), pytest.raises(stop):
+        seen(EVERY_WAY[where], backoff(N2), [NotReady, stop])
+    assert recorder.check() == {"cancelled": 1}
+    assert len(recorder.of(Issued)) == 2
+
+
+@pytest.mark.parametrize("place", ["program_async", "decorated_async", "in_an_async_block"])
+@pytest.mark.parametrize("waiting", [False, True])
+def test_a_cancelled_task_is_cancelled(place: str, waiting: bool) -> None:
+    from ..support import plainly
+
+    async def main() -> None:
+        async def slow() -> int:
+            await asyncio.sleep(0 if waiting else 60)
+            raise NotReady
+
+        script: Any = Script([1])
+        script.ask_async = slow
+        task = asyncio.create_task(getattr(plainly, place)(backoff(N2), script))
+        await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    recorder = Recorder()
+    with observed(recorder):
+        asyncio.run(main())
+    assert recorder.check() == {"cancelled": 1}
+    assert len(recorder.of(Waits)) == waiting
+
+
+def test_a_block_that_is_left_has_ended() -> None:
+    recorder = Recorder()
+    with observed(recorder):
+        for one_try in backoff(N1):
+            with one_try:
+                break
+        del one_try
+    assert recorder.check() == {"well": 1}
+
+
+def test_random_runs_have_each_ended_once() -> None:
+    assert observe_all(1000, 7).total() >= 1000 - 8
+
+
+def test_observers_see_what_the_trace_of_a_virtual_world_has() -> None:
+    seen_commands: list[Any] = []
+
+    def observer(event: Event) -> None:
+        if isinstance(event, Issued):
+            seen_commands.append(event.command)
+        elif isinstance(event, Waits):
+            seen_commands.append((event.seconds, event.rung))
+
+    @attempt
+    def work() -> Any:
+        yield from Log("begin")
+        return (yield from call(int))
+
+    world = Virtual(Call.handled_by(answers(NotReady(), ConnectionError(), 3)))
+    with observed(observer):
+        at(N3).retry(work()).run(world.interpreter)
+    assert seen_commands == [
+        (one.seconds, one.rung) if isinstance(one, Delay) else one for one in world.commands
+    ]
+
+
+@pytest.mark.parametrize("way", ["threads", "tasks", "virtual"])
+def test_effects_at_the_same_time_are_parts_of_their_run(way: str) -> None:
+    recorder = Recorder()
+    work = at(N0).do(all_of(Log("a"), all_of(Log("b"), Log("c"))))
+    with observed(recorder):
+        if way == "threads":
+            work.run(live())
+        elif way == "tasks":
+            asyncio.run(work.run_async(live()))
+        else:
+            work.run(Virtual(Log.handled_by(lambda _: None)).interpreter)
+    assert recorder.check() == {"well": 1}
+    kinds = sorted(type(event.command).__name__ for event in recorder.of(Issued))
+    assert kinds == ["Log", "Log", "Log", "Together", "Together"]
+
+
+def test_a_wait_that_is_refused_is_not_told() -> None:
+    recorder = Recorder()
+    world = Virtual(Call.handled_by(answers(NotReady(), NotReady())))
+    with observed(recorder), pytest.raises(NotReady):
+        at(N3).retry(call(int)).run(world.interpreter, within=2)
+    assert [event.seconds for event in recorder.of(Waits)] == world.waits == [1.0]
+
+
+def test_what_is_not_run_is_not_told() -> None:
+    recorder = Recorder()
+    with observed(recorder):
+        list(unroll(at(N1).do(Log("one")).wait()))
+        at(N1).retry(Log("try"))
+        with pytest.raises(Misuse):
+            at(N1).retry(call(int)).run(Log.handled_by(print))  # type: ignore[arg-type]
+    assert recorder.events == []
+
+
+def test_a_function_that_was_decorated_before_is_observed() -> None:
+    @backoff(N1)
+    def early() -> int:
+        return 1
+
+    early()
+    recorder = Recorder()
+    with observed(recorder):
+        early()
+    early()
+    assert [event.run.name for event in recorder.of(Began)] == ["early"]
+
+
+@pytest.mark.parametrize("order", [*permutations(range(3))])
+def test_blocks_of_observing_end_in_any_order(order: tuple[int, ...]) -> None:
+    recorders = [Recorder() for _ in order]
+    blocks = [observed(recorder) for recorder in recorders]
+    for block in blocks:
+        block.__enter__()
+    for left, place in enumerate(order):
+        backoff(N1).call(int)
+        blocks[place].__exit__(None, None, None)
+        recorders[place].check()
+        assert len(recorders[place].of(Began)) == left + 1
+    backoff(N1).call(int)
+    assert sum(len(recorder.of(Began)) for recorder in recorders) == 1 + 2 + 3
+
+
+def test_an_observer_that_is_added_twice_is_told_once() -> None:
+    recorder = Recorder()
+    with observed(recorder), observed(recorder, recorder):
+        backoff(N1).call(int)
+    assert recorder.check() == {"well": 1}
+
+
+def test_a_run_is_told_to_its_end_to_those_who_were_there_when_it_began() -> None:
+    early, late = Recorder(), Recorder()
+    block = observed(early)
+    block.__enter__()
+    after = observed(late)
+
+    def swap() -> int:
+        block.__exit__(None, None, None)
+        after.__enter__()
+        return 1
+
+    backoff(N1).call(swap)
+    at(N1).retry(call(int)).run(live())
+    after.__exit__(None, None, None)
+    assert early.check() == late.check() == {"well": 1}
+
+
+def fails(event: Event) -> None:
+    raise ZeroDivisionError(type(event).__name__)
+
+
+@every_way
+def test_an_observer_that_fails_warns_once_and_breaks_nothing(way: Way) -> None:
+    recorder = Recorder()
+    with observed(fails, recorder), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert seen(way, backoff(N2), [NotReady, 3]).value == 3
+    assert len(caught) == 1
+    assert str(caught[0].message).startswith("the observer <function fails at ")
+    assert str(caught[0].message).endswith(
+        "failed, and programs went on: ZeroDivisionError('Began')"
+    )
+    assert recorder.check() == {"well": 1}
+
+
+def test_it_breaks_nothing_where_warnings_are_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[Any] = []
+    monkeypatch.setattr(warnings, "showwarning", lambda *said: shown.append(said))
+    with observed(fails):
+        warnings.simplefilter("error")
+        assert backoff(N2).call(int) == 0
+    assert len(shown) == 1
+
+
+KINDS: list[type[Any]] = [Began, Issued, Answered, Waits, Ended]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("first", [False, True], ids=["second", "first"])
+@pytest.mark.parametrize("where", ["program", "decorated", "in_a_block"])
+def test_ctrl_c_in_an_observer_ends_the_run_and_all_are_told(
+    where: str, kind: type[Any], first: bool
+) -> None:
+    struck: list[Event] = []
+
+    def interrupted(event: Event) -> None:
+        if isinstance(event, kind) and not struck:
+            struck.append(event)
+            raise KeyboardInterrupt
+
+    recorder = Recorder()
+    observers: list[Observer] = [interrupted, recorder] if first else [recorder, interrupted]
+    with observed(*observers), pytest.raises(KeyboardInterrupt):
+        seen(EVERY_WAY[where], backoff(N2), [NotReady, 1])
+    assert recorder.check() == {"well" if kind is Ended else "cancelled": 1}
+
+
+def test_the_failure_of_a_run_is_freed_while_it_is_observed() -> None:
+    import gc
+    from weakref import ref
+
+    class Failed(NotReady):
+        pass
+
+    failures: list[Any] = []
+
+    def fail() -> None:
+        failure = Failed()
+        failures.append(ref(failure))
+        try:
+            raise failure
+        finally:
+            del failure
+
+    gc.disable()
+    try:
+        with observed(lambda event: None), sleeps():
+            with pytest.raises(Failed):
+                backoff(N2).call(fail)
+            with pytest.raises(Failed):
+                at(N2).retry(call(fail)).run(live())
+        assert [failure() for failure in failures] == [None] * 6
+    finally:
+        gc.enable()
+
+
+wrong: list[Any] = [3, None, Recorder, "print"]
+
+
+@pytest.mark.parametrize("observer", wrong)
+@pytest.mark.parametrize("way", [observe, lambda one: observed(one).__enter__()])
+def test_what_is_not_a_function_is_refused(way: Callable[[Any], object], observer: Any) -> None:
+    with pytest.raises(Misuse, match="is not an observer: give a function of one event"):
+        way(observer)
+
+
+def test_observe_is_for_good() -> None:
+    code = """
+from ixbackoff import N1, backoff
+from ixbackoff.observing import observe
+observe(lambda event: print(type(event).__name__))
+backoff(N1).call(int)
+"""
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    )
+    assert done.stdout.split() == ["Began", "Issued", "Answered", "Ended"]
+
+
+class TestTriesSoFar:
+    @every_way
+    @pytest.mark.parametrize("watched", [False, True])
+    @given(st.integers(0, 3), st.sampled_from([{}, {"within": 1e15}, {"budget": Budget(10**9)}]))
+    def test_it_counts_the_tries_that_have_failed(
+        self, way: Way, watched: bool, times: int, limits: dict[str, Any]
+    ) -> None:
+        counted: list[int] = []
+
+        def outcome(well: bool) -> Outcome:
+            def failure() -> BaseException:
+                counted.append(tries_so_far())
+                return KeyError() if well else NotReady()
+
+            return failure
+
+        script = [*[outcome(False)] * times, outcome(True)]
+        with observed(*[lambda event: None] * watched):
+            seen(way, backoff(N3, **limits), script)
+        assert counted == list(range(times + 1))
+        assert tries_so_far() == 0
+
+    def test_it_reaches_threads_and_tasks_of_the_run(self) -> None:
+        counted: list[int] = []
+
+        def ask() -> int:
+            counted.append(tries_so_far())
+            if tries_so_far() == 0:
+                raise NotReady
+            return 1
+
+        with sleeps():
+            at(N1).retry(all_of(call(ask), call(ask))).run(live())
+            asyncio.run(at(N1).retry(all_of(call(ask), call(ask))).run_async(live()))
+        assert counted.count(1) == 4
+
+    def test_another_step_of_the_program_goes_on_counting(self) -> None:
+        counted: list[int] = []
+
+        def ask() -> None:
+            counted.append(tries_so_far())
+            raise NotReady
+
+        with sleeps(), pytest.raises(NotReady):
+            at(N2).do(call(ask)).backoff().or_else(call(ask)).backoff().or_else(call(ask)).run(
+                live()
+            )
+        assert counted == [0, 1, 2]
+
+    def test_a_wait_while_well_is_not_a_try(self) -> None:
+        counted: list[int] = []
+        with sleeps():
+            at(N2).do(Log("begin")).wait().retry(call(lambda: counted.append(tries_so_far()))).run(
+                live()
+            )
+        assert counted == [0]
