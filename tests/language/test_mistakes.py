@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable
 from typing import Any
@@ -106,8 +107,9 @@ def test_a_second_retry_has_no_rungs_left() -> None:
 
 @pytest.mark.parametrize("word", INSTEAD)
 def test_a_word_of_another_library_is_told_in_ours(word: str) -> None:
-    for make in (lambda: untyped.backoff(N3, **{word: 5}), lambda: backoff(N3).but(**{word: 5})):
+    three: Any = backoff(N3)
+    for make in (functools.partial(untyped.backoff, N3), three.but):
         with pytest.raises(TypeError, match=rf"\({word}=5\): write .*\.$") as told:
-            make()
+            make(**{word: 5})
         written = re.findall(r"schedule=([A-Za-z]+)", str(told.value))
         assert all(hasattr(ixbackoff, name) for name in written)
