@@ -13,13 +13,22 @@ R = TypeVar("R")
 
 TRIES = ("attempts", "tries", "max_tries", "max_attempts", "stop_after_attempt", "total")
 RETRIES = ("retries", "max_retries", "num_retries")
+LOGGED = "nothing: waits are logged by the logger `ixbackoff`"
 INSTEAD = {
     "wait": "schedule=Exponential(...), or another schedule",
     "delay": "schedule=Constant(...), or another schedule",
+    "interval": "schedule=Constant(...), or another schedule",
     "base": "schedule=Exponential(base=...)",
+    "wait_initial": "schedule=Exponential(base=...)",
+    "backoff_factor": "schedule=Exponential(base=...)",
     "factor": "schedule=Exponential(factor=...)",
+    "wait_exp_base": "schedule=Exponential(factor=...)",
     "max_delay": "schedule=Exponential(cap=...)",
-    "jitter": "a schedule of ixbackoff.published, such as full_jitter",
+    "max_value": "schedule=Exponential(cap=...)",
+    "wait_max": "schedule=Exponential(cap=...)",
+    "backoff_max": "schedule=Exponential(cap=...)",
+    "jitter": "schedule=Exponential(...).jittered(2)",
+    "wait_jitter": "schedule=Exponential(...).jittered(2)",
     "timeout": "within=..., in seconds",
     "deadline": "within=..., in seconds",
     "max_time": "within=..., in seconds",
@@ -27,7 +36,14 @@ INSTEAD = {
     "exceptions": "on=...",
     "retry_on": "on=...",
     "giveup": "on=..., a predicate that is true of what is worth another try",
+    "status_forcelist": "nothing, if the function raises for a status, or on=..., a predicate",
+    "allowed_methods": "nothing, if the function raises for a status, or on=..., a predicate",
     "reraise": "nothing: the last failure itself is always raised",
+    "raise_on_giveup": "nothing: the last failure itself is always raised",
+    "retry_error_callback": "`try` and `except` around the call, or .or_else(...) in a program",
+    "sleep": "nothing: in tests, ixbackoff.testing.no_waits() makes waits take no time",
+    "before_sleep": LOGGED,
+    "on_backoff": LOGGED,
 }
 
 

@@ -107,7 +107,8 @@ def nearest_handler(handlers: Handlers, kind: type[Command[Any]]) -> Handler | N
     name = "a value" if isinstance(answer, TypeVar) else getattr(answer, "__name__", str(answer))
     raise Misuse(
         f"{kind.__name__} is answered with {name}, and nothing here makes one: give an interpreter "
-        f"with {kind.__name__}.handled_by(...) that does."
+        f"with {kind.__name__}.handled_by(...) that does, on the command line as "
+        "--answers MODULE:NAME."
     )
 
 

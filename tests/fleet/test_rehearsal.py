@@ -200,7 +200,11 @@ WRONG: dict[str, tuple[list[str], str]] = {
     "an open program": (["mine:unfinished"], "open"),
     "a function that fails": (["mine:fails"], "ZeroDivisionError"),
     "a function that makes none": (["mine:gives_none"], "None is not a program"),
-    "a command that nothing serves": (["mine:copy"], "GetETag is answered with str"),
+    "a command that nothing serves": (
+        ["mine:copy"],
+        "GetETag is answered with str, and nothing here makes one: give an interpreter with "
+        "GetETag.handled_by(...) that does, on the command line as --answers MODULE:NAME.",
+    ),
     "answers that end": (["mine:copy", "--answers", "mine:few"], "any number of times"),
     "answers that are none": (["mine:copy", "--answers", "mine:page"], "not an interpreter"),
     "answers that are awaited": (["mine:copy", "--answers", "mine:awaited"], "awaits"),
