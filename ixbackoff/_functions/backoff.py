@@ -36,7 +36,7 @@ from .answering import PLAIN, interpreter, interpreter_async
 from .blocks import Block, Tries, TriesAsync, Try
 from .called import Called
 from .callers import caller
-from .functions import check_sync, checked_function
+from .functions import check_sync, checked_function, undecorated
 from .nested import outer_of
 from .settings import KEPT, Nested, Settings, Wanted
 from .words import in_our_words
@@ -96,6 +96,8 @@ class Backoff(Generic[I]):
     def call(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call `function`, and again while it fails; await the result of a coroutine function.
 
+        A function that is decorated with a backoff already is called with this one in its place.
+
         >>> from ixbackoff import N3, backoff
         >>> backoff(N3).call(pow, 2, 5)
         32
@@ -103,7 +105,7 @@ class Backoff(Generic[I]):
         Raises:
             TypeError: `function` is a generator function, or not a function.
         """
-        answer: R = caller(self, function)(*args, **kwargs)
+        answer: R = caller(self, undecorated(function))(*args, **kwargs)
         return answer
 
     def program(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._meaning.chains import PROGRAM
 from .._words.commands import GENERATORS, Misuse, code_flags
 
 
@@ -25,6 +26,14 @@ def checked_function(function: Any) -> Any:
             "the first items again: put backoff on a function that it calls, or return a list."
         )
     return function
+
+
+def undecorated(function: Any) -> Any:
+    """Return the function that is tried again, if it is decorated with a `backoff` already."""
+    if not hasattr(function, PROGRAM):
+        return function
+    itself = getattr(function, "__self__", None)
+    return function.__wrapped__ if itself is None else function.__wrapped__.__get__(itself)
 
 
 def name_of(function: Any) -> str:

@@ -13,7 +13,8 @@ R = TypeVar("R")
 
 TRIES = ("attempts", "tries", "max_tries", "max_attempts", "stop_after_attempt", "total")
 RETRIES = ("retries", "max_retries", "num_retries")
-LOGGED = "nothing: waits are logged by the logger `ixbackoff`"
+LOGGED = "nothing: waits are logged by the logger `ixbackoff`, and observers are told of them"
+OBSERVED = "ixbackoff.observing.observe(...): an observer is told of each event"
 INSTEAD = {
     "wait": "schedule=Exponential(...), or another schedule",
     "delay": "schedule=Constant(...), or another schedule",
@@ -44,6 +45,10 @@ INSTEAD = {
     "sleep": "nothing: in tests, ixbackoff.testing.no_waits() makes waits take no time",
     "before_sleep": LOGGED,
     "on_backoff": LOGGED,
+    "before": OBSERVED,
+    "after": OBSERVED,
+    "on_giveup": OBSERVED,
+    "on_success": OBSERVED,
 }
 
 

@@ -248,3 +248,25 @@ def test_a_for_loop_in_a_function_that_a_coroutine_calls_is_its_own_affair() -> 
         return plain()
 
     assert asyncio.run(calling()) == 3
+
+
+def test_a_decorated_function_is_called_with_another_backoff_in_place_of_its_own() -> None:
+    calls: list[int] = []
+
+    class Client:
+        @backoff(N3, schedule=SHORT)
+        def get(self, number: int) -> int:
+            calls.append(number)
+            raise NotReady
+
+        @staticmethod
+        @backoff(N3, schedule=SHORT)
+        def put(number: int) -> int:
+            calls.append(number)
+            raise NotReady
+
+    with pytest.raises(NotReady):
+        backoff(N1, schedule=SHORT).call(Client().get, 5)
+    with pytest.raises(NotReady):
+        backoff(N2, schedule=SHORT).call(Client.put, 6)
+    assert calls == [5, 5, 6, 6, 6]
