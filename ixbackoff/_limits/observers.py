@@ -27,7 +27,7 @@ class Run:
 
     Attributes:
         name: the name of what runs; by default that of its first function or command.
-        id: a number that no other run of this process has.
+        id: a number that no other run of this process has; of a durable run its own id, a string.
         tries: how many attempts were begun, from the first event after `Began`.
         waits: how many waits are over.
         waited: the seconds of these waits.
@@ -39,14 +39,14 @@ class Run:
     reason: Reason = "gave up"
     """Why it ends with a failure: whoever decides that sets it."""
 
-    _id: int | None = None
+    _id: int | str | None = None
 
     @property
     def name(self) -> str:
         raise NotImplementedError
 
     @property
-    def id(self) -> int:
+    def id(self) -> int | str:
         return self._id or self.__dict__.setdefault("_id", next(IDS))  # two threads agree on one
 
     def __repr__(self) -> str:
@@ -326,7 +326,7 @@ def reason_of(run: Run, failure: BaseException | None) -> Reason:
         return "well"
     if isinstance(failure, Misuse):
         return "misuse"
-    return run.reason if isinstance(failure, Exception) else "cancelled"
+    return run.reason if isinstance(failure, Exception) else getattr(failure, "reason", "cancelled")
 
 
 def watched(stream: Stream, run: Run) -> Stream:

@@ -14,6 +14,7 @@ Reason: TypeAlias = Literal[
     "circuit open",
     "stopped",
     "misuse",
+    "parked",
     "cancelled",
 ]
 """Why a run ended.
@@ -26,6 +27,7 @@ Reason: TypeAlias = Literal[
 - "circuit open": the circuit breaker let no try through.
 - "stopped": it was told to stop instead of waiting.
 - "misuse": the program has to be changed.
+- "parked": it is durable, and no process holds it while it waits; it goes on after the wait.
 - "cancelled": an exception that is not an `Exception` ended it: cancellation, Ctrl-C, the close of
   a generator.
 """

@@ -66,7 +66,7 @@ class Spans:
 
     def __init__(self, tracer: Any, meter: Any) -> None:
         self._tracer = tracer
-        self._runs: dict[int, Span] = {}
+        self._runs: dict[int | str, Span] = {}
         self._commands: dict[int, Current] = {}
         self._duration = meter.create_histogram(
             "ixbackoff.run.duration", unit="s", description="How long runs take, with their waits."

@@ -71,7 +71,7 @@ FLOORS = (
     ("_functions",),
     ("polling", "published", "shortening", "_commandline"),
     ("__init__",),
-    ("known", "live", "observing", "testing", "plotting"),
+    ("known", "live", "observing", "testing", "plotting", "durable"),
     ("fleet", "squirrel"),
 )
 """The rooms of the house, from the ground up: a room imports from floors below its own."""

@@ -1,0 +1,63 @@
+"""Clocks that a crash does not stop: that of the database, and that since the machine started."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from threading import Lock
+from typing import NamedTuple
+
+AGE = 60.0  # seconds after which the database is asked again
+
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+
+
+class Boot(NamedTuple):
+    """A point in time on a clock that nobody can set.
+
+    It goes on while the machine sleeps, and across the death of a process.
+
+    Attributes:
+        id: the start of the machine that it counts from; empty where that is not known.
+        seconds: the seconds since.
+    """
+
+    id: str
+    seconds: float
+
+
+def since_boot() -> Boot:
+    """Read that clock; the id is empty on a system that does not have it."""
+    try:
+        return Boot(BOOT_ID.read_text().strip(), time.clock_gettime(time.CLOCK_BOOTTIME))
+    except (OSError, AttributeError):
+        return Boot("", 0.0)
+
+
+class DatabaseClock:
+    """Seconds since the epoch on the clock of a database, which all workers share.
+
+    The database is asked once in a while; in between `time.monotonic` goes on.
+
+    Args:
+        ask: reads the clock of the database.
+    """
+
+    def __init__(self, ask: Callable[[], float]) -> None:
+        self._ask = ask
+        self._lock = Lock()
+        self._offset, self._read = self._compared()
+
+    def _compared(self) -> tuple[float, float]:
+        before = time.monotonic()
+        there = self._ask()
+        after = time.monotonic()
+        return there - (before + after) / 2, after
+
+    def __call__(self) -> float:
+        if time.monotonic() - self._read > AGE:
+            with self._lock:
+                if time.monotonic() - self._read > AGE:
+                    self._offset, self._read = self._compared()
+        return time.monotonic() + self._offset

@@ -1,0 +1,361 @@
+"""Values and failures as portable JSON, and back; nothing is pickled."""
+
+from __future__ import annotations
+
+import base64
+import sys
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from enum import Enum
+from importlib import import_module
+from pathlib import PurePath
+from typing import Any, NamedTuple, TypeAlias, TypeVar
+from uuid import UUID
+
+from .._words.commands import Misuse
+from .._words.values import fields_of
+
+A = TypeVar("A")
+
+JSON: TypeAlias = Any
+"""What `json` reads and writes."""
+
+TAG = "$"
+"""The key that tells a value with a type from a dict; a dict that has it is written otherwise."""
+
+LONGEST = 200  # characters of a value in an error
+DEEPEST = 5  # causes of causes
+
+
+class Unrecordable(Misuse):
+    """A value that a journal cannot hold: answer with data, or tell how with `recordable`.
+
+    >>> from ixbackoff.durable.codec import encode
+    >>> encode(object)  # doctest: +ELLIPSIS
+    {'$': 'type', 'v': 'builtins:object'}
+    >>> encode(print)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ixbackoff.durable.Unrecordable: <built-in function print> cannot be recorded: ...
+    """
+
+
+class Kind(NamedTuple):
+    """How the values of one class are recorded."""
+
+    kind: type
+    to: Callable[[Any], Any]
+    back: Callable[[Any], Any]
+
+
+def base64_of(value: bytes | bytearray) -> str:
+    return base64.b64encode(value).decode()
+
+
+def sorted_by_text(value: set[Any] | frozenset[Any]) -> list[Any]:
+    return sorted(value, key=repr)
+
+
+KINDS: dict[str, Kind] = {
+    kind.__name__: Kind(kind, to, back)
+    for kind, to, back in (
+        (bytes, base64_of, base64.b64decode),
+        (bytearray, base64_of, lambda text: bytearray(base64.b64decode(text))),
+        (tuple, list, tuple),
+        (set, sorted_by_text, set),
+        (frozenset, sorted_by_text, frozenset),
+        (datetime, datetime.isoformat, datetime.fromisoformat),
+        (date, date.isoformat, date.fromisoformat),
+        (time, time.isoformat, time.fromisoformat),
+        (
+            timedelta,
+            lambda value: [value.days, value.seconds, value.microseconds],
+            lambda parts: timedelta(*parts),
+        ),
+        (Decimal, str, Decimal),
+        (UUID, str, UUID),
+        (complex, lambda value: [value.real, value.imag], lambda parts: complex(*parts)),
+    )
+}
+
+NAMES: dict[type, str] = {one.kind: name for name, one in KINDS.items()}
+
+
+def recordable(kind: type[A], to: Callable[[A], Any], back: Callable[[Any], A]) -> None:
+    """Record the values of a class as what `to` makes of them, from now on and in this process.
+
+    `to` returns something that can be recorded; `back` makes the value of it again. Each process
+    that may go on with a run has to say so, at the top level of the module of the class.
+
+    >>> from fractions import Fraction
+    >>> from ixbackoff.durable import recordable
+    >>> recordable(Fraction, str, Fraction)
+
+    Raises:
+        TypeError: `kind` is not a class.
+        Unrecordable: it is made inside a function, so no other process finds it.
+    """
+    given: object = kind
+    if not isinstance(given, type):
+        raise TypeError(f"recordable({kind!r}, ...): give a class.")
+    name = named(kind)
+    KINDS[name] = Kind(kind, to, back)
+    NAMES[kind] = name
+
+
+def encode(value: Any) -> JSON:
+    """Return `value` as JSON.
+
+    Raises:
+        Unrecordable: it holds what cannot come back.
+    """
+    kind: type = value.__class__
+    if value is None or kind is bool or kind is int:
+        return value
+    if kind is str:
+        return text_of(value)
+    if kind is float:
+        return value if value - value == 0 else {TAG: "float", "v": repr(value)}
+    if kind is list:
+        return [encode(item) for item in value]
+    if kind is dict:
+        if TAG not in value and all(key.__class__ is str and key.isprintable() for key in value):
+            return {key: encode(item) for key, item in value.items()}
+        return {TAG: "dict", "v": [[encode(key), encode(item)] for key, item in value.items()]}
+    name = NAMES.get(kind)
+    if name is not None:
+        return {TAG: name, "v": encode(KINDS[name].to(value))}
+    return encode_by_base(value, kind)
+
+
+def text_of(value: str) -> JSON:
+    """Return a text as JSON: no database stores half a surrogate pair, and few store NUL."""
+    if value.isascii() and "\0" not in value:
+        return value
+    try:
+        value.encode()
+    except UnicodeEncodeError:  # as names of files may be
+        return {TAG: "str", "v": base64_of(value.encode("utf-8", "surrogatepass"))}
+    return {TAG: "str", "v": base64_of(value.encode())} if "\0" in value else value
+
+
+def encode_by_base(value: Any, kind: type) -> JSON:
+    """Return as JSON what is of a class that derives from one that can be recorded."""
+    if isinstance(value, BaseException):
+        return encode_failure(value)
+    if isinstance(value, Enum):
+        return {TAG: "enum", "k": named(kind), "v": value.name}
+    if isinstance(value, PurePath):
+        return {TAG: "path", "k": named(kind), "v": encode(str(value))}
+    if isinstance(value, tuple) and hasattr(kind, "_make"):
+        return {TAG: "named", "k": named(kind), "v": [encode(item) for item in value]}
+    if is_dataclass(kind):
+        held = {field.name: encode(getattr(value, field.name)) for field in fields(kind)}
+        return {TAG: "data", "k": named(kind), "v": held}
+    if kind is type:
+        return {TAG: "type", "v": named(value)}
+    raise Unrecordable(
+        f"{shown(value)} cannot be recorded: a {kind.__qualname__} is neither plain data nor a "
+        "dataclass; answer with data, or say how with recordable(...)."
+    )
+
+
+def decode(held: JSON) -> Any:
+    """Return the value that `encode` made this of.
+
+    Raises:
+        Unrecordable: its class is not there any more.
+    """
+    if held.__class__ is list:
+        return [decode(item) for item in held]
+    if held.__class__ is not dict:
+        return held
+    tag = held.get(TAG)
+    if tag is None:
+        return {key: decode(item) for key, item in held.items()}
+    if tag in DECODERS:
+        return DECODERS[tag](held)
+    if tag not in KINDS:
+        raise Unrecordable(
+            f"A value of {tag} is in the journal, and this process does not know how it comes "
+            "back: call recordable(...) where the class is defined."
+        )
+    return KINDS[tag].back(decode(held["v"]))
+
+
+def decode_data(held: JSON) -> Any:
+    """Make a dataclass without its `__init__`, which has checked it once."""
+    kind = found(held["k"])
+    if not is_dataclass(kind) or not isinstance(kind, type):
+        raise Unrecordable(f"{held['k']} is not a dataclass any more.")
+    made = object.__new__(kind)
+    for name, item in held["v"].items():
+        object.__setattr__(made, name, decode(item))
+    return made
+
+
+def encode_failure(failure: BaseException, depth: int = 0) -> JSON:
+    """Return an exception as JSON, without its traceback.
+
+    One that would not come back the same is recorded as its nearest base that does, with a note, so
+    that `on` by class chooses it as before.
+    """
+    for kind in failure.__class__.__mro__:
+        if not issubclass(kind, Exception):
+            break
+        held = encode_as(failure, kind)
+        if held is None:
+            continue
+        notes = [str(note) for note in getattr(failure, "__notes__", ())]
+        if kind is not failure.__class__:
+            notes.append(f"recorded as {kind.__name__}: it was a {failure.__class__.__qualname__}")
+        if notes:
+            held["notes"] = [encode(note) for note in notes]
+        if failure.__cause__ is not None and depth < DEEPEST:
+            held["cause"] = encode_failure(failure.__cause__, depth + 1)
+        return held
+    return encode_failure(RuntimeError(shown(failure)), DEEPEST)
+
+
+def encode_as(failure: BaseException, kind: type) -> JSON:
+    """Return an exception as one of this class, its own or a base; `None` if it does not come back.
+
+    A class may do anything in its methods, so any exception means that.
+    """
+    exact = kind is failure.__class__
+    try:
+        held = {
+            TAG: "failure",
+            "k": named(kind),
+            "args": [encode(item) for item in (arguments(failure) if exact else [str(failure)])],
+            "state": encode(state_of(failure) if exact else {}),
+            "text": encode(str(failure)),
+        }
+        back = decode_failure(held)
+        same = back.__class__ is kind and str(back) == str(failure)
+        if same and (not exact or state_of(back).keys() == state_of(failure).keys()):
+            return held
+    except Exception:
+        return None
+    return None
+
+
+def state_of(failure: BaseException) -> dict[str, Any]:
+    """Return the attributes of an exception that it was given, without its notes."""
+    held = fields_of(failure)
+    return {name: value for name, value in held.items() if name != "__notes__"}
+
+
+def arguments(failure: BaseException) -> tuple[Any, ...]:
+    """Return the arguments of an exception, with those that only pickling tells.
+
+    Such is the file name of an `OSError`.
+    """
+    reduced: Any = failure.__reduce__()
+    made, given = reduced[:2]
+    return given if made is failure.__class__ and isinstance(given, tuple) else failure.args
+
+
+def decode_failure(held: JSON) -> BaseException:
+    """Make the exception that `encode_failure` recorded, without its `__init__`.
+
+    Raises:
+        Unrecordable: its class is not an exception any more.
+    """
+    kind = found_kind(held["k"], BaseException)
+    given = tuple(decode(item) for item in held["args"])
+    made: BaseException = kind.__new__(kind, *given)
+    if made.__class__ is not kind:
+        raise Unrecordable(f"{held['k']} makes other exceptions than itself.")
+    begin: Any = next(base for base in kind.__mro__ if base.__module__ == "builtins").__dict__.get(
+        "__init__", BaseException.__dict__["__init__"]
+    )
+    try:
+        begin(made, *given)
+    except TypeError:  # its arguments are not those of the class it derives from
+        made.args = given
+    for name, value in decode(held["state"]).items():
+        object.__setattr__(made, name, value)
+    for note in held.get("notes", ()):
+        made.add_note(decode(note))
+    if "cause" in held:
+        made.__cause__ = decode_failure(held["cause"])
+    return made
+
+
+DECODERS: dict[str, Callable[[JSON], Any]] = {
+    "float": lambda held: float(held["v"]),
+    "str": lambda held: base64.b64decode(held["v"]).decode("utf-8", "surrogatepass"),
+    "dict": lambda held: {decode(key): decode(item) for key, item in held["v"]},
+    "failure": decode_failure,
+    "enum": lambda held: found_kind(held["k"], Enum)[held["v"]],
+    "path": lambda held: found_kind(held["k"], PurePath)(decode(held["v"])),
+    "named": lambda held: found_kind(held["k"], tuple)._make(map(decode, held["v"])),
+    "data": decode_data,
+    "type": lambda held: found_kind(held["v"], object),
+}
+
+
+def named(kind: type) -> str:
+    """Return the name by which another process finds a class.
+
+    Raises:
+        Unrecordable: it is made inside a function.
+    """
+    if "<locals>" in kind.__qualname__:
+        raise Unrecordable(
+            f"{kind.__qualname__} is made inside a function, so no other process finds it: move it "
+            "to the top of its module."
+        )
+    return f"{module_of(kind.__module__)}:{kind.__qualname__}"
+
+
+def module_of(name: str) -> str:
+    """Return the name of a module; of the one that `python -m` runs, the name to import it by."""
+    if name != "__main__":
+        return name
+    spec = getattr(sys.modules["__main__"], "__spec__", None)
+    return getattr(spec, "name", None) or name
+
+
+def found(name: str) -> Any:
+    """Return what `named` has named.
+
+    Raises:
+        Unrecordable: it is not there.
+    """
+    where, _, path = name.partition(":")
+    if where == module_of("__main__"):
+        where = "__main__"
+    try:
+        place: Any = sys.modules.get(where) or import_module(where)
+        for part in path.split("."):
+            place = getattr(place, part)
+    except (ImportError, AttributeError) as error:
+        raise Unrecordable(
+            f"{name} is in the journal and cannot be found: leave it in its module while runs that "
+            "have used it go on."
+        ) from error
+    return place
+
+
+def found_kind(name: str, base: type) -> Any:
+    """Return the class that `named` has named, if it derives from `base`.
+
+    Raises:
+        Unrecordable: it is not there, or is something else.
+    """
+    kind = found(name)
+    if not isinstance(kind, type) or not issubclass(kind, base):
+        raise Unrecordable(f"{name} is in the journal as a class, and is {shown(kind)}.")
+    return kind
+
+
+def shown(value: object) -> str:
+    """Return the `repr` of a value, or the beginning of a long one."""
+    try:
+        text = repr(value)
+    except Exception:
+        text = f"<{type(value).__name__}>"
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."

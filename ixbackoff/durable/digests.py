@@ -1,0 +1,81 @@
+"""Commands in a journal: what tells one from another, and what may be shown of it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import partial
+from typing import Any, NamedTuple
+
+from .._words.calls import Calling
+from .._words.commands import Command
+from .._words.values import fields_of
+from .._words.vocabulary import Delay, Together
+from .codec import JSON, Unrecordable, encode, module_of, shown
+
+DIGITS = 24
+
+
+class Told(NamedTuple):
+    """What a journal holds of a command.
+
+    Attributes:
+        kind: the name of its class.
+        digest: equal for equal commands, in this process and the next.
+        shown: its `repr`, which shows no secrets of standard commands.
+    """
+
+    kind: str
+    digest: str
+    shown: str
+
+
+def told(command: Command[Any]) -> Told:
+    """Return what a journal holds of a command."""
+    if isinstance(command, Together):  # attempts cannot be compared
+        number = len(command.effects)
+        return Told("Together", str(number), f"{number} at the same time")
+    if isinstance(command, Delay):
+        return Told("Delay", f"{command.seconds!r} on {command.rung}", shown(str(command))[1:-1])
+    text = json.dumps(content(command), sort_keys=True, separators=(",", ":"))
+    digest = hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
+    return Told(command.__class__.__name__, digest, shown(command))
+
+
+def content(value: Any) -> JSON:
+    """Return `value` as JSON for a comparison; it need not come back.
+
+    Functions are compared by their names, and objects that cannot be recorded by their classes.
+    """
+    if isinstance(value, Calling):
+        given = [content(list(value.arguments)), content(dict(value.keywords))]
+        return [content(value.function), *given]
+    if isinstance(value, Command):
+        return [name_of_class(type(value)), content(fields_of(value))]
+    if isinstance(value, partial):
+        return [content(value.func), content(list(value.args)), content(value.keywords)]
+    if isinstance(value, list | tuple):
+        return [content(item) for item in value]
+    if isinstance(value, dict):
+        return {str(content(key)): content(item) for key, item in value.items()}
+    if isinstance(value, BaseException):
+        return [name_of_class(type(value)), str(value)]
+    if isinstance(value, type):
+        return name_of_class(value)
+    if callable(value) and hasattr(value, "__qualname__"):
+        return name_of_function(value)
+    try:
+        return encode(value)
+    except Unrecordable:
+        return name_of_class(type(value))
+
+
+def name_of_function(function: Any) -> str:
+    """Return the name of a function, and of the class of the object that it is a method of."""
+    owner = getattr(function, "__self__", None)
+    of = "" if owner is None else f"{name_of_class(type(owner))}."
+    return f"{of}{module_of(str(function.__module__))}:{function.__qualname__}"
+
+
+def name_of_class(kind: type) -> str:
+    return f"{module_of(kind.__module__)}:{kind.__qualname__}"

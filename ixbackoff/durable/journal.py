@@ -1,0 +1,211 @@
+"""The journal of a durable run: the entries of its commands, by place; it knows no engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from contextvars import ContextVar
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+from .._meaning.replay import Diverged
+from .._words.reasons import Reason
+from .digests import Told
+
+__tracebackhide__ = True
+
+Entry: TypeAlias = dict[str, Any]
+"""What is kept of one command, as JSON.
+
+It has `at`, the place; `c`, what is told of the command; `t`, the times that deadlines were told
+since the command before; and one of `a`, the answer, `f`, the failure, `x`, that the command was
+aborted since an effect beside it had failed. A wait has `seconds`, `due`, `parks`, `boot` and
+`boot_due`, or `refused`.
+"""
+
+
+class InThread(NamedTuple):
+    """A function that makes an entry in a thread, since it may block."""
+
+    make: Callable[[], Entry]
+
+
+Make: TypeAlias = Callable[[], Coroutine[Any, Any, Entry]] | InThread
+"""Makes an entry: a coroutine function on the event loop, or a function in a thread."""
+
+
+class Asked(NamedTuple):
+    """The command that a handler answers in a durable run.
+
+    Attributes:
+        key: the same whenever this command of this run is performed; an Idempotency-Key.
+        again: true if it may have been performed before, by a process that then died.
+    """
+
+    key: str
+    again: bool
+
+
+ASKED: ContextVar[Asked | None] = ContextVar("ixbackoff_asked", default=None)
+
+
+def asked() -> Asked | None:
+    """Return which command of which durable run is being answered: for its handler.
+
+    `None` means that the run is not durable.
+
+    >>> from ixbackoff.durable import asked
+    >>> print(asked())
+    None
+    """
+    return ASKED.get()
+
+
+class Left(BaseException):
+    """This process no longer has the run: it performs nothing more of it, not even cleaning up.
+
+    Attributes:
+        reason: what observers are told.
+    """
+
+    reason: Reason = "cancelled"
+
+
+class Lost(Left):
+    """Another process has the run, or it was paused, or the engine ends or has failed."""
+
+
+class Parked(Left):
+    """The run waits for long, so nobody holds it meanwhile.
+
+    Args:
+        seconds: the rest of the wait.
+    """
+
+    reason: Reason = "parked"
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(seconds)
+        self.seconds = seconds
+
+
+class Cancelled(BaseException):
+    """The run was cancelled: its `finally` blocks run, and nothing is recorded any more."""
+
+
+class Journal(Protocol):
+    """Keeps the entries of one run.
+
+    Attributes:
+        run: the id of the run.
+        resumed: true if a process began the run before this one.
+        began: when the run began, in seconds since the epoch.
+    """
+
+    run: str
+    resumed: bool
+    began: float
+
+    @property
+    def closing(self) -> bool:
+        """True once this process is to perform nothing more."""
+
+    def known(self, place: str) -> Entry | None:
+        """Return the entry at a place, if there is one."""
+
+    def now(self) -> float:
+        """Return the seconds since the epoch, on a clock that all processes share."""
+
+    def parks(self, seconds: float) -> bool:
+        """Return whether nobody holds a run that waits so long."""
+
+    async def keep(self, place: str, kind: str, make: Make) -> Entry:
+        """Make an entry and keep it; return what was kept.
+
+        Raises:
+            Lost: it is not known whether it was kept.
+            Cancelled: the run was.
+        """
+
+    async def wait(self, place: str, entry: Entry) -> None:
+        """Wait until a wait is due.
+
+        Raises:
+            Parked: it is waited for elsewhere.
+            Lost: this process no longer has the run.
+            Cancelled: the run was.
+        """
+
+
+class Line:
+    """One line of commands of a run: those of its program, or of an effect in `all_of`.
+
+    Args:
+        journal: the journal of the run.
+        path: the beginning of the places of its commands.
+        again: true if the next command may have been performed before.
+
+    Attributes:
+        told: what the journal holds of the present command.
+        times: the times that were told since the command before.
+        aborting: true if an effect beside it has failed, and it is not told yet.
+        aborted: true if it was told.
+    """
+
+    def __init__(self, journal: Journal, path: str = "", again: bool = False) -> None:
+        self.journal = journal
+        self.path = path
+        self.again = again
+        self.index = 0
+        self.told = Told("", "", "")
+        self.times: list[float] = []
+        self.aborting = False
+        self.aborted = False
+
+    @property
+    def place(self) -> str:
+        """The place of the present command."""
+        return f"{self.path}{self.index}"
+
+    def next(self) -> None:
+        """Go on to the next command."""
+        self.index += 1
+        self.times = []
+
+    def clock(self) -> float:
+        """Tell a deadline the time: that which it was told before, if it was."""
+        entry = self.journal.known(self.place)
+        known: list[float] = [] if entry is None else entry["t"]
+        number = len(self.times)
+        if number < len(known):
+            now = known[number]
+        elif self.place == "0" and not number:
+            now = self.journal.began
+        else:
+            now = self.journal.now()
+        self.times.append(now)
+        return now
+
+    def first_again(self) -> bool:
+        """Return whether the present command may have been performed before; no later one was."""
+        again, self.again = self.again, False
+        return again
+
+    def entry(self, **outcome: Any) -> Entry:
+        """Make the entry of the present command."""
+        return {"at": self.place, "c": [*self.told], "t": self.times, **outcome}
+
+    def diverged(self, entry: Entry) -> Diverged | None:
+        """Return the error of a program that issues another command than it had issued here."""
+        theirs = Told(*entry["c"])
+        if theirs[:2] == self.told[:2]:
+            return None
+        return Diverged(
+            f"Run {self.journal.run} went on at another command: at {self.place} it issued "
+            f"{self.told.shown} where it had issued {theirs.shown}; ask for time, chance and "
+            "outside state by commands. If the program was changed, resume the run with the code "
+            "that began it."
+        )
+
+
+def after(place: str) -> str:
+    """Return the place of the end of a wait."""
+    return f"{place}w"

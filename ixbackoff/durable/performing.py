@@ -1,0 +1,448 @@
+"""A durable run: a stream of commands, answered from its journal as far as that goes."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Generator
+from functools import partial
+from random import Random
+from types import CoroutineType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .._limits.budgets import REFUSED, Account
+from .._limits.deadlines import time_limit
+from .._limits.nesting import REFUSED as NESTED
+from .._limits.nesting import begin, begins, check_not_refused
+from .._limits.observers import parts_told, watched
+from .._meaning.chains import Ladder
+from .._meaning.defaults import Defaults
+from .._meaning.runs import Run
+from .._meaning.semantics import unrolled
+from .._running.eventloops import all_tasks, with_timeout
+from .._running.logs import log
+from .._running.loops import AnyInterpreter
+from .._running.sleeping import log_ended, logger_of
+from .._running.together import branches, check_none
+from .._words.commands import (
+    Awaited,
+    Handlers,
+    Interpreter,
+    Stream,
+    inherited,
+    stopped,
+    unawaited,
+)
+from .._words.reasons import add_note
+from .._words.vocabulary import CLOCK, Delay, Now, Together
+from .clocks import since_boot
+from .codec import JSON, decode, encode, encode_failure
+from .digests import told
+from .journal import (
+    ASKED,
+    Asked,
+    Cancelled,
+    Entry,
+    InThread,
+    Journal,
+    Left,
+    Line,
+    Lost,
+    Make,
+    after,
+)
+
+if TYPE_CHECKING:
+    from logging import Logger
+
+__tracebackhide__ = True
+
+
+async def run_durably(
+    program: Ladder, how: Defaults, interpreter: AnyInterpreter, journal: Journal, seed: int
+) -> Any:
+    """Run a program from where its journal ends: return its value, or raise its last failure.
+
+    Raises:
+        Left: this process no longer has the run.
+        Cancelled: the run was cancelled, and has cleaned up.
+    """
+    one = Run(program, how.schedule, Random(seed))  # noqa: S311
+    one._id = journal.run
+    account = None if how.budget is None else how.budget.open(time.monotonic())
+    performer = Performer(journal, interpreter, account)
+    line = Line(journal, again=journal.resumed)
+    stream = unrolled(program, how.schedule, within=how.within, run=one)
+    told = watched(performer.replayed(stream, line), one)
+    try:
+        answer = await alone(told, line, performer, one)
+    except Left:
+        raise
+    except BaseException as failure:
+        if account is not None:
+            account.close(failure, time.monotonic())
+        raise
+    if account is not None:
+        account.close(None, time.monotonic())
+    return answer
+
+
+async def alone(stream: Stream, line: Line, performer: Performer, one: Run) -> Any:
+    """Perform the stream of a program; no other one that may wait can run inside it."""
+    one.mark = mine = [None, 0]
+    try:
+        begin(mine, one, awaits=True)
+        beginning = Beginning.of(stream)
+        answer = await performer.finished(beginning, stream, line)
+        if NESTED:
+            check_not_refused(mine)
+        return answer  # noqa: TRY300
+    except Exception as failure:
+        if NESTED:
+            check_not_refused(mine, failure)
+        log_ended(one, failure, performer.handlers)
+        raise
+    finally:
+        mine[0] = None
+
+
+begins(alone.__code__)
+
+
+class Performer:
+    """Performs one run: replays what its journal knows, and performs and keeps all else.
+
+    Args:
+        journal: its journal.
+        interpreter: it answers its commands; in threads if it is not an async one.
+        account: its account with the budget, if it has one.
+
+    Attributes:
+        over: why this process performs nothing more of it, if it does not.
+        cancelled: true if the run was cancelled, so that it only cleans up.
+    """
+
+    def __init__(
+        self, journal: Journal, interpreter: AnyInterpreter, account: Account | None = None
+    ) -> None:
+        self.journal = journal
+        self.handlers: Handlers = interpreter._handlers
+        self.threads = isinstance(interpreter, Interpreter)
+        self.account = account
+        self.logger: Logger | None = logger_of(self.handlers.get(Delay))
+        self.over: BaseException | None = None
+        self.cancelled = False
+
+    def replayed(self, stream: Stream, line: Line) -> Stream:
+        """Answer a stream from the journal as far as that goes, and pass on all else.
+
+        Raises:
+            Diverged: it issues another command than it did.
+            Left: this process no longer has the run.
+        """
+        answer: Any = None
+        failure: BaseException | None = None
+        command: Any = None
+        try:
+            while True:
+                command = stream.send(answer) if failure is None else stream.throw(failure)
+                answer = failure = None
+                if command is CLOCK:
+                    answer = line.clock()
+                    continue
+                line.told = told(command)
+                entry = self.journal.known(line.place)
+                try:
+                    if entry is None:
+                        answer = yield command
+                    else:
+                        self.over = self.over or line.diverged(entry)
+                        if self.over is not None:
+                            raise self.over
+                        if command.__class__ is not Delay:
+                            answer = opened(entry, line)
+                        elif self.waits_still(command, entry, line):
+                            yield command
+                except BaseException as error:
+                    if error is self.over or isinstance(error, Left):
+                        self.over = error
+                        stream.close()  # nobody answers any more
+                        raise
+                    failure = error
+                line.next()
+        except StopIteration as end:
+            return end.value
+        finally:  # an exception must not be kept alive by a frame in its own traceback
+            failure = command = None
+
+    def waits_still(self, wait: Any, entry: Entry, line: Line) -> bool:
+        """Replay the beginning of a wait: return true if it is not over.
+
+        The budget pays for it again, since no process remembers that another one has paid.
+
+        Raises:
+            Exception: the failure before the wait, if the budget had refused it.
+        """
+        try:
+            if wait.failure is not None and self.account is not None:
+                self.account.afford(wait.failure, time.monotonic())
+            if entry.get("refused"):
+                raise not_affordable(wait)
+            return self.journal.known(after(line.place)) is None
+        finally:
+            del wait
+
+    async def finished(self, beginning: Beginning, stream: Stream, line: Line) -> Any:
+        """Perform what a stream passes on, from its beginning; return its value."""
+        command, value, failure = beginning
+        try:
+            if failure is not None:
+                raise failure
+            if command is None:
+                return value
+            while True:
+                try:
+                    value, failure = await self.performed(command, line), None
+                except BaseException as error:
+                    failure = error
+                command = stream.send(value) if failure is None else stream.throw(failure)
+        except StopIteration as end:
+            return end.value
+        finally:
+            failure = command = None
+
+    async def performed(self, command: Any, line: Line) -> Any:
+        """Perform a command that the journal does not know; return its answer as it was kept."""
+        if self.over is not None or self.journal.closing:
+            raise Lost
+        try:
+            if not line.aborting:
+                return await self.recorded(command, line)
+        except asyncio.CancelledError:
+            pass
+        except Cancelled:
+            self.cancelled = True
+            raise
+        finally:
+            del command
+        return await self.abort(line)
+
+    async def abort(self, line: Line) -> Any:
+        """Tell a line that an effect beside it has failed, and keep that it was told."""
+        if self.over is not None or self.journal.closing or not line.path:
+            raise Lost
+        line.aborting, line.aborted = False, True
+        await self.keep(line, InThread(lambda: line.entry(x=True)))
+        raise asyncio.CancelledError
+
+    async def recorded(self, command: Any, line: Line) -> Any:
+        """Perform a command, keep its entry, and return the answer in it."""
+        again = line.first_again()
+        if command.__class__ is Delay:
+            return await self.waited(command, line)
+        if command.__class__ is Together and Together not in self.handlers:
+            return await self.together(command, line, again)
+        return opened(await self.keep(line, self.outcome(command, line, again)), line)
+
+    async def keep(self, line: Line, make: Make) -> Entry:
+        """Keep an entry; once a run is cancelled, only make it.
+
+        In a branch, what runs in a thread goes on to its end, whatever fails beside it.
+        """
+        if not self.cancelled:
+            keeping = self.journal.keep(line.place, line.told.kind, make)
+        elif isinstance(make, InThread):
+            keeping = asyncio.to_thread(make.make)
+        else:
+            keeping = make()
+        if not (line.path and isinstance(make, InThread)):
+            return await keeping
+        task = asyncio.ensure_future(keeping)
+        while not task.done():
+            try:
+                await asyncio.wait([task])
+            except asyncio.CancelledError:
+                if self.journal.closing:
+                    raise
+                line.aborting = not line.aborted
+        return task.result()
+
+    async def waited(self, wait: Delay, line: Line) -> None:
+        """Begin a wait unless it was begun before, and wait until it is over."""
+        if self.cancelled:
+            raise Cancelled
+        try:
+            entry = self.journal.known(line.place)
+            if entry is None:
+                entry = await self.keep(line, InThread(partial(self.due, wait, line)))
+                if entry.get("refused"):
+                    raise not_affordable(wait)
+                if self.logger is not None:
+                    log(wait, self.logger)
+            if self.account is not None:
+                self.account.counted = wait.failure is not None
+            await self.journal.wait(line.place, entry)
+            if self.account is not None:
+                self.account.counted = False
+        finally:
+            del wait
+
+    def due(self, wait: Delay, line: Line) -> Entry:
+        """Make the entry of a wait that begins now; whether it is parked is decided here, once."""
+        failure, account = wait.failure, self.account
+        try:
+            paid = failure is None or account is None or account.afford(failure, time.monotonic())
+            if not paid:
+                return line.entry(refused=True)
+            boot, seconds = since_boot(), wait.seconds
+            return line.entry(
+                seconds=seconds,
+                due=self.journal.now() + seconds,
+                parks=self.journal.parks(seconds),
+                boot=boot.id,
+                boot_due=boot.seconds + seconds,
+            )
+        finally:
+            del wait, failure
+
+    def outcome(self, command: Any, line: Line, again: bool) -> Make:
+        """Return the function that asks the handler of a command, and makes the entry of it."""
+        kind: type = command.__class__
+        asked = Asked(f"{self.journal.run}:{line.place}", again)
+        if kind is Now:
+            return InThread(lambda: line.entry(a=self.journal.now()))
+        handler: Any = self.handlers.get(kind) or inherited(self.handlers, kind)
+        awaits = handler.__class__ is Awaited
+
+        def answer_of(answer: Any) -> Any:
+            if answer.__class__ is CoroutineType:
+                raise unawaited(answer, command)
+            return answer
+
+        def make() -> Entry:
+            token = ASKED.set(asked)
+            try:
+                return line.entry(a=encode(answer_of(handler(command))))
+            except Exception as error:
+                return failed(line, error)
+            finally:
+                ASKED.reset(token)
+
+        async def make_async() -> Entry:
+            if not awaits:
+                return make()
+            token = ASKED.set(asked)
+            try:
+                limit, answer = time_limit(), handler.handler(command)
+                answer = await (answer if limit is None else with_timeout(limit, answer))
+                return line.entry(a=encode(answer))
+            except Exception as error:
+                return failed(line, error)
+            finally:
+                ASKED.reset(token)
+
+        return InThread(make) if self.threads and not awaits else make_async
+
+    async def together(self, command: Together, line: Line, again: bool) -> Any:
+        """Perform effects at the same time, each with entries of its own."""
+        beside = parts_told()
+        effects: list[tuple[Stream, Line]] = []
+        for number, stream in enumerate(branches(command)):
+            branch = Line(self.journal, f"{line.place}/{number}.", again)
+            effects.append((beside(self.replayed(stream, branch)), branch))
+        try:
+            entry = line.entry(a=await self.all_answered(effects))
+        except Exception as error:
+            if error is self.over:
+                raise
+            entry = failed(line, error)
+        return opened(await self.keep(line, InThread(lambda: entry)), line)
+
+    async def all_answered(self, effects: list[tuple[Stream, Line]]) -> list[JSON]:
+        """Answer streams at the same time; return their values as JSON.
+
+        All are replayed before any is performed: if one had failed, the others have to be told.
+        """
+        begun = [Beginning.of(stream) for stream, _ in effects]
+        answers: list[JSON] = [None] * len(effects)
+        failures: list[BaseException] = []
+
+        async def work(number: int, effect: tuple[Stream, Line]) -> None:
+            stream, line = effect
+            beginning, begun[number] = begun[number], Beginning(None, None, None)
+            try:
+                if beginning.failure is not None:
+                    await Turn()  # or the others would be cancelled before they have begun
+                answers[number] = encode(await self.finished(beginning, stream, line))
+            except asyncio.CancelledError:
+                if not line.aborted:
+                    raise
+
+        try:
+            await all_tasks(work, effects, failures)
+            if self.over is not None:
+                raise self.over
+            check_none(failures)
+        finally:
+            failures.clear()
+        return answers
+
+
+class Beginning(NamedTuple):
+    """How far a stream came by itself: to a command, to its value, or to its failure."""
+
+    command: Any
+    value: Any
+    failure: BaseException | None
+
+    @classmethod
+    def of(cls, stream: Stream) -> Beginning:
+        """Run a stream to the first command that it passes on."""
+        try:
+            return cls(next(stream), None, None)
+        except StopIteration as end:
+            return cls(None, end.value, None)
+        except BaseException as error:
+            return cls(None, None, error)
+
+
+class Turn:
+    """Awaited, it lets all other tasks that are ready take their turn."""
+
+    def __await__(self) -> Generator[None]:
+        yield
+
+
+def opened(entry: Entry, line: Line) -> Any:
+    """Return the answer in an entry, or raise the failure.
+
+    It is what was kept and not what the handler gave, so that what would break after a crash breaks
+    at once.
+    """
+    if "a" in entry:
+        return decode(entry["a"])
+    if "x" in entry:
+        line.aborted = True
+        raise asyncio.CancelledError
+    raise decode(entry["f"])
+
+
+def failed(line: Line, failure: Exception) -> Entry:
+    """Make the entry of a command that has failed."""
+    if isinstance(failure, StopIteration | StopAsyncIteration):
+        failure = stopped(failure)
+    try:
+        return line.entry(f=encode_failure(failure))
+    finally:
+        del failure
+
+
+def not_affordable(wait: Any) -> Exception:
+    """Return the failure before a wait that the budget refuses, with a note."""
+    failure: Exception = wait.failure
+    try:
+        add_note(failure, REFUSED)
+        wait.refuse("budget empty")
+        return failure
+    finally:
+        del failure, wait

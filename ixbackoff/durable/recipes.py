@@ -1,0 +1,140 @@
+"""Recipes: functions that make programs, under names by which a run is found again."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec
+
+from typing_extensions import TypeVar
+
+from .._limits.budgets import Budget
+from .._limits.deadlines import checked_seconds
+from .._meaning.chains import Ladder
+from .._meaning.counting import parts
+from .._meaning.defaults import Defaults
+from .._meaning.names import name_of_part
+from .._meaning.steps import Guarded
+from .._words.commands import Misuse, is_coroutine_function
+from .._words.nat import Z, name_of
+from .._writing.programs import Program
+from ..schedules.kinds import Schedule, check_schedule
+from .digests import name_of_function
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+P = ParamSpec("P")
+A = TypeVar("A")
+E = TypeVar("E")
+A_co = TypeVar("A_co", covariant=True)
+E_co = TypeVar("E_co", covariant=True)
+
+DIGITS = 16
+
+
+class Recipe(Generic[P, A_co, E_co]):
+    """A function that makes a program, under a name that stays. Made by `durable`.
+
+    Attributes:
+        name: the name.
+    """
+
+    def __init__(
+        self, function: Callable[P, Program[Any, Z, A_co, E_co]], name: str, how: tuple[Any, ...]
+    ) -> None:
+        self._function = function
+        self._how = how
+        self.name = name
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Program[Any, Z, A_co, E_co]:
+        """Make the program itself; `recipe(...).run(live())` runs it without a journal."""
+        return self._function(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<Recipe {self.name}>"
+
+    def begun(self, *args: Any, **kwargs: Any) -> tuple[Ladder, Defaults]:
+        """Make the program, and how it is run.
+
+        Raises:
+            Misuse: it is not a program, or it has a breaker or a `stop`.
+        """
+        program: object = self._function(*args, **kwargs)
+        if not isinstance(program, Ladder):
+            raise Misuse(
+                f"The recipe {self.name} returned {program!r}, which is not a program: return one "
+                "that starts with at(...)."
+            )
+        how = program.defaults.but(*self._how)
+        if how.breaker is not None or any(isinstance(part, Guarded) for part in parts(program)):
+            raise Misuse(
+                f"The recipe {self.name} has a circuit breaker, whose state is not in the journal: "
+                "guard the client that its handlers use instead."
+            )
+        if how.stop is not None:
+            raise Misuse(
+                f"The recipe {self.name} has a stop=, which no other process sees: cancel the run."
+            )
+        return program, how
+
+
+def durable(
+    *,
+    name: str | None = None,
+    schedule: Schedule | None = None,
+    within: float | timedelta | None = None,
+    budget: Budget | None = None,
+) -> Callable[[Callable[P, Program[Any, Z, A, E]]], Recipe[P, A, E]]:
+    """Make a recipe of a function that makes a program: an `Engine` runs it durably.
+
+    >>> from ixbackoff import N3, Z, Call, Delay, Program, at, call
+    >>> from ixbackoff.durable import durable
+    >>> @durable(name="greet")
+    ... def greet(name: str) -> Program[N3, Z, str, Call[str] | Delay]:
+    ...     return at(N3).retry(call(str.title, name))
+    >>> greet
+    <Recipe greet>
+    >>> from ixbackoff.live import live
+    >>> greet("world").run(live())
+    'World'
+
+    Args:
+        name: the name by which a run is found again; by default that of the module and function.
+        schedule: the seconds of its waits; by default those of the program.
+        within: the seconds that a run has in all, time in which no process runs included.
+        budget: its further tries are taken from it, in each process from another one.
+
+    Raises:
+        Misuse: the name is missing or empty, or an argument is of another type.
+        ValueError: `within` is not a finite number or a timedelta.
+    """
+    if schedule is not None:
+        check_schedule(schedule)
+    checked_seconds("within", within)
+    given: tuple[object, ...] = (name, budget)
+    if given[1] is not None and not isinstance(given[1], Budget):
+        raise Misuse(f"budget={budget!r} is not a budget: give a Budget(...), or a preset of it.")
+    if given[0] is not None and (not isinstance(given[0], str) or not given[0]):
+        raise Misuse(f"durable(name={name!r}): give a string that is not empty.")
+
+    def made(function: Callable[P, Program[Any, Z, A, E]]) -> Recipe[P, A, E]:
+        made_of: object = function
+        if not callable(made_of) or is_coroutine_function(made_of):
+            raise Misuse(f"@durable() of {function!r}: give a function that returns a program.")
+        if name is None and "<" in getattr(function, "__qualname__", "<"):
+            raise Misuse(
+                f"{function!r} has no name that another process finds: give durable(name=...)."
+            )
+        return Recipe(function, name or name_of_function(function), (schedule, within, budget))
+
+    return made
+
+
+def fingerprint(program: Ladder, how: Defaults) -> str:
+    """Return what tells one program from another, as far as that is known before it runs."""
+    told = [name_of(program.start), repr(how.schedule)]
+    for part in parts(program):
+        steps = part.steps() if isinstance(part, Ladder) else ()
+        told += [step.__class__.__name__ for step in steps] or [name_of_part(part)]
+    return hashlib.sha256("|".join(told).encode()).hexdigest()[:DIGITS]

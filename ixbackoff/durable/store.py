@@ -1,0 +1,211 @@
+"""Durable runs in a database, as any process may begin, read and change them.
+
+A run is one workflow of DBOS for each stretch between two parked waits. The first has the id of the
+run, the others add a number to it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import sqlalchemy
+from dbos import (
+    DBOS,
+    DBOSClient,
+    DBOSPortableJSONSerializer,
+    EnqueueOptions,
+    PortableWorkflowError,
+    WorkflowSerializationFormat,
+    WorkflowStatus,
+)
+
+from .._words.commands import Misuse
+from .codec import JSON, decode
+from .journal import Entry
+
+WORKFLOW = "ixbackoff.run"
+VERSION = "ixbackoff-1"
+"""The version of what is stored; not that of programs."""
+
+STRETCH = "#"
+"""What stands between the id of a run and the number of a stretch, and so in no id."""
+
+LONGEST_ID = 200  # characters
+ACTIVE = ["PENDING", "ENQUEUED", "DELAYED"]
+CANCELLED = "cancelled"
+"""The attribute of a run that was cancelled; a paused one does not have it."""
+
+SERIALIZER = DBOSPortableJSONSerializer
+
+
+class Start(NamedTuple):
+    """What a run begins with.
+
+    Attributes:
+        run: its id.
+        recipe: the name of its recipe.
+        given: its arguments, seed and fingerprint, as JSON.
+    """
+
+    run: str
+    recipe: str
+    given: dict[str, JSON]
+
+
+class RunFailed(Exception):
+    """The last failure of a run, as DBOS keeps it: as data.
+
+    Args:
+        held: the failure as JSON.
+        diverged: true if nothing was performed, since the program issued another command.
+    """
+
+    def __init__(self, held: JSON, diverged: bool = False) -> None:
+        super().__init__(f"{held['k'].rpartition(':')[2]}: {decode(held['text'])}")
+        self.data = {"failure": json.dumps(held), "diverged": diverged}
+
+
+class Store:
+    """The runs in a database.
+
+    Args:
+        database: its URL.
+
+    Raises:
+        Misuse: the URL is not one of SQLite or PostgreSQL.
+    """
+
+    def __init__(self, database: str) -> None:
+        self.database = checked_database(database)
+        self.sqlite = database.startswith("sqlite")
+        DBOS.migrate(database)
+        self._client = DBOSClient(system_database_url=database, serializer=SERIALIZER())
+
+    def close(self) -> None:
+        self._client.destroy()
+
+    def enqueue(self, start: Start, stretch: int = 0, seconds: float | None = None) -> None:
+        """Have a worker begin a stretch of a run, after so many seconds; once for each id."""
+        given = (start.recipe, start.given, start.run, stretch)
+        self._client.enqueue(options_of(start, stretch, seconds), *given)
+
+    def enqueue_all(self, starts: Iterable[Start]) -> None:
+        """Have workers begin runs, in one transaction."""
+        with self.engine().begin() as connection:
+            for start in starts:
+                given = (start.recipe, start.given, start.run, 0)
+                self._client.enqueue_in_transaction(connection, options_of(start, 0), *given)
+
+    def engine(self) -> sqlalchemy.Engine:
+        """The connections to the database."""
+        return self._client._sys_db.engine
+
+    def stretches(self, run: str) -> list[WorkflowStatus]:
+        """Return the stretches of a run, from the first to the last."""
+        found = self._client.list_workflows(name=WORKFLOW, workflow_id_prefix=run, load_input=False)
+        mine = [one for one in found if one.workflow_id.partition(STRETCH)[0] == run]
+        return sorted(mine, key=lambda one: int(one.workflow_id.partition(STRETCH)[2] or 0))
+
+    def last(self, run: str) -> WorkflowStatus | None:
+        """Return the last stretch of a run, or `None` if there is no such run."""
+        stretches = self.stretches(run)
+        return stretches[-1] if stretches else None
+
+    def steps(self, stretch: str) -> list[tuple[int, Entry | None]]:
+        """Return the steps of a stretch: their numbers, and the entries that are in them."""
+        found = self._client.list_workflow_steps(stretch)
+        return [(step["function_id"], entry_of(step["output"])) for step in found]
+
+    def cancel(self, run: str) -> None:
+        """Cancel a run: its `finally` blocks run, and it does not go on."""
+        for one in self.stretches(run):
+            self._client.update_workflow_attributes(one.workflow_id, {CANCELLED: True}, merge=True)
+        self.pause(run)
+
+    def pause(self, run: str) -> None:
+        """Pause a run: nothing more of it is performed until it is resumed."""
+        while active := [one for one in self.stretches(run) if one.status in ACTIVE]:
+            self._client.cancel_workflows([one.workflow_id for one in active])
+
+
+def options_of(start: Start, stretch: int, seconds: float | None = None) -> EnqueueOptions:
+    """Return how DBOS enqueues a stretch of a run."""
+    options: EnqueueOptions = {
+        "workflow_name": WORKFLOW,
+        "queue_name": queue_of(start.recipe),
+        "workflow_id": stretch_of(start.run, stretch),
+        "app_version": VERSION,
+        "serialization_type": WorkflowSerializationFormat.PORTABLE,
+        "attributes": {"recipe": start.recipe, "run": start.run},
+    }
+    if seconds is not None:
+        options["delay_seconds"] = seconds
+    return options
+
+
+def entry_of(output: Any) -> Entry | None:
+    """Return the entry in the output of a step, if there is one."""
+    return output if isinstance(output, dict) and "at" in output else None
+
+
+def failure_of(status: WorkflowStatus) -> BaseException:
+    """Return the last failure of a run, as the program raised it."""
+    error = status.error
+    data: Any = error.data if isinstance(error, PortableWorkflowError) else None
+    if not isinstance(data, dict) or "failure" not in data:
+        return error or RuntimeError(f"{status.workflow_id} ended as {status.status}")
+    failure: BaseException = decode(json.loads(data["failure"]))
+    return failure
+
+
+def is_cancelled(status: WorkflowStatus) -> bool:
+    """Return true if a run was cancelled, and not only paused."""
+    return CANCELLED in (status.attributes or {})
+
+
+def queue_of(recipe: str) -> str:
+    """Return the queue of a recipe: each has its own, so no worker takes what it cannot run."""
+    return f"ixbackoff:{recipe}"
+
+
+def stretch_of(run: str, stretch: int) -> str:
+    return f"{run}{STRETCH}{stretch}" if stretch else run
+
+
+def checked_id(run: str) -> str:
+    """Return `run`, if it can be the id of a run.
+
+    Raises:
+        Misuse: it cannot.
+    """
+    given: object = run
+    if (
+        not isinstance(given, str)
+        or not given.strip()
+        or not given.isprintable()
+        or STRETCH in given
+        or len(given) > LONGEST_ID
+    ):
+        raise Misuse(
+            f"The id {run!r}: give a string of 1 to {LONGEST_ID} printable characters without "
+            f"{STRETCH}."
+        )
+    return run
+
+
+def checked_database(database: str) -> str:
+    """Return the URL of a database in which runs can be.
+
+    Raises:
+        Misuse: it is not one.
+    """
+    given: object = database
+    kinds = ("sqlite:///", "postgresql://", "postgresql+psycopg://")
+    if not isinstance(given, str) or not given.startswith(kinds) or given == "sqlite:///":
+        raise Misuse(
+            "database=...: give the URL of a file, sqlite:///runs.sqlite, or of a server, "
+            "postgresql://user@host/name."
+        )
+    return database
