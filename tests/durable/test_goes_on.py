@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 
-NAPPING = '''
+NAPPING = """
 import os, signal, sys, time
 from ixbackoff import N1, Constant, at, call
 from ixbackoff.durable import Engine, durable
@@ -32,7 +32,7 @@ if len(sys.argv) > 2:
     os.kill(os.getpid(), signal.SIGKILL)
 print(run.result())
 engine.close()
-'''
+"""
 
 
 def nap(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
