@@ -2,7 +2,7 @@
 PYTHON ?= python3.11
 BIN := .venv/bin
 
-.PHONY: help demo quick test test-all sound bench clean
+.PHONY: help demo quick test test-all sound kill bench clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -21,6 +21,9 @@ test-all: .venv/dev  ## run everything on each supported Python that is installe
 
 sound: .venv/dev  ## check and run 10,000 random programs
 	$(BIN)/python -m tests.types.soundness 10000
+
+kill: .venv/dev  ## kill durable runs 340 times, and check that they keep their promises
+	$(BIN)/python -m tests.support.killing
 
 bench: .venv/bench  ## measure speed, as ratios to peers
 	$(BIN)/python -m benchmarks

@@ -15,10 +15,14 @@ __tracebackhide__ = True
 Entry: TypeAlias = dict[str, Any]
 """What is kept of one command, as JSON.
 
-It has `at`, the place; `c`, what is told of the command; `t`, the times that deadlines were told
-since the command before; and one of `a`, the answer, `f`, the failure, `x`, that the command was
-aborted since an effect beside it had failed. A wait has `seconds`, `due`, `parks`, `boot` and
-`boot_due`, or `refused`.
+- `at`: its place.
+- `c`: what is told of it, see `Told`.
+- `t`: the times that deadlines were told since the command before.
+- `r`: how many waits the budget has refused since then, if any.
+- `a`, `f` or `x`: the answer; the failure; or that it was aborted, since an effect beside it had
+  failed.
+- `seconds`, `due`, `parks`, `boot`, `boot_due`: how long a wait is, when it is over, whether it is
+  parked, and when it is over on the clock that counts since this start of the machine.
 """
 
 
@@ -146,6 +150,7 @@ class Line:
     Attributes:
         told: what the journal holds of the present command.
         times: the times that were told since the command before.
+        refused: how many waits the budget has refused since then.
         aborting: true if an effect beside it has failed, and it is not told yet.
         aborted: true if it was told.
     """
@@ -157,6 +162,7 @@ class Line:
         self.index = 0
         self.told = Told("", "", "")
         self.times: list[float] = []
+        self.refused = 0
         self.aborting = False
         self.aborted = False
 
@@ -169,6 +175,7 @@ class Line:
         """Go on to the next command."""
         self.index += 1
         self.times = []
+        self.refused = 0
 
     def clock(self) -> float:
         """Tell a deadline the time: that which it was told before, if it was."""
@@ -191,7 +198,8 @@ class Line:
 
     def entry(self, **outcome: Any) -> Entry:
         """Make the entry of the present command."""
-        return {"at": self.place, "c": [*self.told], "t": self.times, **outcome}
+        refused = {"r": self.refused} if self.refused else {}
+        return {"at": self.place, "c": [*self.told], "t": self.times, **refused, **outcome}
 
     def diverged(self, entry: Entry) -> Diverged | None:
         """Return the error of a program that issues another command than it had issued here."""

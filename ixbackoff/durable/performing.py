@@ -150,8 +150,11 @@ class Performer:
                 if command is CLOCK:
                     answer = line.clock()
                     continue
-                line.told = told(command)
                 entry = self.journal.known(line.place)
+                if command.__class__ is Delay and self.refuses(command, entry, line):
+                    failure = not_affordable(command)
+                    continue
+                line.told = told(command)
                 try:
                     if entry is None:
                         answer = yield command
@@ -161,8 +164,8 @@ class Performer:
                             raise self.over
                         if command.__class__ is not Delay:
                             answer = opened(entry, line)
-                        elif self.waits_still(command, entry, line):
-                            yield command
+                        elif self.journal.known(after(line.place)) is None:
+                            yield command  # the wait is not over
                 except BaseException as error:
                     if error is self.over or isinstance(error, Left):
                         self.over = error
@@ -175,20 +178,20 @@ class Performer:
         finally:  # an exception must not be kept alive by a frame in its own traceback
             failure = command = None
 
-    def waits_still(self, wait: Any, entry: Entry, line: Line) -> bool:
-        """Replay the beginning of a wait: return true if it is not over.
+    def refuses(self, wait: Any, entry: Entry | None, line: Line) -> bool:
+        """Return whether the budget cannot pay for a wait, or could not when it was replayed.
 
-        The budget pays for it again, since no process remembers that another one has paid.
-
-        Raises:
-            Exception: the failure before the wait, if the budget had refused it.
+        It pays for a wait again that is replayed, since no process remembers what another paid. A
+        refusal is kept with the next entry: until then nothing has come of it.
         """
         try:
-            if wait.failure is not None and self.account is not None:
-                self.account.afford(wait.failure, time.monotonic())
-            if entry.get("refused"):
-                raise not_affordable(wait)
-            return self.journal.known(after(line.place)) is None
+            if self.account is None or wait.failure is None:
+                return False
+            paid = self.account.afford(wait.failure, time.monotonic())
+            if entry is not None:
+                paid = line.refused >= entry.get("r", 0)
+            line.refused += not paid
+            return not paid
         finally:
             del wait
 
@@ -275,8 +278,6 @@ class Performer:
             entry = self.journal.known(line.place)
             if entry is None:
                 entry = await self.keep(line, InThread(partial(self.due, wait, line)))
-                if entry.get("refused"):
-                    raise not_affordable(wait)
                 if self.logger is not None:
                     log(wait, self.logger)
             if self.account is not None:
@@ -289,21 +290,14 @@ class Performer:
 
     def due(self, wait: Delay, line: Line) -> Entry:
         """Make the entry of a wait that begins now; whether it is parked is decided here, once."""
-        failure, account = wait.failure, self.account
-        try:
-            paid = failure is None or account is None or account.afford(failure, time.monotonic())
-            if not paid:
-                return line.entry(refused=True)
-            boot, seconds = since_boot(), wait.seconds
-            return line.entry(
-                seconds=seconds,
-                due=self.journal.now() + seconds,
-                parks=self.journal.parks(seconds),
-                boot=boot.id,
-                boot_due=boot.seconds + seconds,
-            )
-        finally:
-            del wait, failure
+        boot, seconds = since_boot(), wait.seconds
+        return line.entry(
+            seconds=seconds,
+            due=self.journal.now() + seconds,
+            parks=self.journal.parks(seconds),
+            boot=boot.id,
+            boot_due=boot.seconds + seconds,
+        )
 
     def outcome(self, command: Any, line: Line, again: bool) -> Make:
         """Return the function that asks the handler of a command, and makes the entry of it."""

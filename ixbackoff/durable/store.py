@@ -25,6 +25,7 @@ from .._words.commands import Misuse
 from .codec import JSON, decode
 from .journal import Entry
 
+APPLICATION = "ixbackoff"
 WORKFLOW = "ixbackoff.run"
 VERSION = "ixbackoff-1"
 """The version of what is stored; not that of programs."""
@@ -81,10 +82,21 @@ class Store:
         self.database = checked_database(database)
         self.sqlite = database.startswith("sqlite")
         DBOS.migrate(database)
-        self._client = DBOSClient(system_database_url=database, serializer=SERIALIZER())
+        self._client = DBOSClient(
+            system_database_url=database, serializer=SERIALIZER(), application_name=APPLICATION
+        )
 
     def close(self) -> None:
         self._client.destroy()
+
+    def register(self, recipe: str, concurrency: int | None, poll: float) -> None:
+        """Make the queue of a recipe, from which a worker takes so many runs at a time."""
+        self._client.register_queue(
+            queue_of(recipe),
+            worker_concurrency=concurrency,
+            polling_interval_sec=poll,
+            on_conflict="always_update",
+        )
 
     def enqueue(self, start: Start, stretch: int = 0, seconds: float | None = None) -> None:
         """Have a worker begin a stretch of a run, after so many seconds; once for each id."""

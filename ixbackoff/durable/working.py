@@ -25,6 +25,7 @@ from .journal import Cancelled, Entry, InThread, Lost, Make, Parked, after
 from .performing import run_durably
 from .recipes import Recipe, fingerprint
 from .store import (
+    APPLICATION,
     SERIALIZER,
     VERSION,
     WORKFLOW,
@@ -105,7 +106,7 @@ class Working:
         """Begin to perform runs, those first that this worker had."""
         DBOS(
             config={
-                "name": "ixbackoff",
+                "name": APPLICATION,
                 "system_database_url": self.store.database,
                 "application_version": VERSION,
                 "executor_id": self.worker.id,
@@ -123,11 +124,9 @@ class Working:
             serialization_type=WorkflowSerializationFormat.PORTABLE,
         )(body)
         DBOS.listen_queues([queue_of(name) for name in self.recipes])
+        for name in self.recipes:  # before DBOS looks for queues, as it does once a second
+            self.store.register(name, self.concurrency, POLL)
         DBOS.launch()
-        for name in self.recipes:
-            DBOS.register_queue(
-                queue_of(name), worker_concurrency=self.concurrency, polling_interval_sec=POLL
-            )
 
     def close(self) -> None:
         """Perform nothing more."""

@@ -170,5 +170,5 @@ def test_a_parked_run_goes_on_as_one_that_is_held(
 def kept_by(kept: list[str]) -> list[tuple[Any, ...]]:
     """Entries without the clock of the machine, and without notes, which failures keep."""
     entries = [json.loads(text) for text in kept]
-    names = ("at", "t", "a", "seconds", "due", "refused")
+    names = ("at", "t", "a", "seconds", "due", "r")
     return [(*one.get("c", ())[:2], *(one.get(name) for name in names)) for one in entries]

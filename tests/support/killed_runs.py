@@ -33,8 +33,12 @@ from ixbackoff import (
     do,
 )
 from ixbackoff.durable import Engine, asked, durable
+from ixbackoff.durable.clocks import since_boot
+from ixbackoff.durable.journal import Entry
+from ixbackoff.durable.working import Stretch
 from ixbackoff.live import live
 
+FORGOTTEN = 0.05  # seconds after which a wait was begun by a process before
 SHORTEST, LONGEST = 0.005, 0.04  # seconds of a command
 
 
@@ -148,7 +152,8 @@ def interpreter(record: Record) -> Interpreter[Row]:
     """Handlers that fail at the first place where they are asked, however often."""
 
     def fetched(command: Fetch) -> bytes:
-        if len(record.places(run_of_command(), "Fetch")) <= 1:
+        places = record.places(run_of_command(), "Fetch")
+        if len({place.partition("/")[0] for place in places}) <= 1:
             raise Throttled(0.35)
         return command.token.encode() * 3
 
@@ -196,7 +201,16 @@ def together(job: str) -> Program[N3, Z, list[bytes], Row]:
 RECIPES = {"copy": copy, "together": together}
 
 
+def forget(_: Stretch, entry: Entry) -> float:
+    """The negative control: the rest of a wait is forgotten when its process dies."""
+    begun = entry["boot_due"] - entry["seconds"]
+    old = since_boot().seconds - begun > FORGOTTEN
+    return 0.0 if old else float(entry["seconds"])
+
+
 def main(database: str, hold: str, kind: str, runs: list[str]) -> None:
+    if "FORGET" in os.environ:
+        Stretch.left = forget  # type: ignore[method-assign]
     record = Record(Path(database.partition("///")[2]).with_name("record"))
     engine = Engine(interpreter(record), copy, together, database=database, hold=float(hold))
     print("ready", flush=True)
