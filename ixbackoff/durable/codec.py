@@ -13,6 +13,7 @@ from importlib import import_module
 from pathlib import PurePath
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 from .._words.commands import Misuse
 from .._words.values import fields_of
@@ -57,26 +58,50 @@ def sorted_by_text(value: set[Any] | frozenset[Any]) -> list[Any]:
     return sorted(value, key=repr)
 
 
+def bytearray_of(text: str) -> bytearray:
+    return bytearray(base64.b64decode(text))
+
+
+def timedelta_of(parts: list[int]) -> timedelta:
+    return timedelta(*parts)
+
+
+def parts_of_moment(value: datetime | time) -> list[Any]:
+    """Return a date and time as text, which of two that are called so, and the name of the zone."""
+    zone = getattr(value.tzinfo, "key", None)
+    plain = value if zone is None else value.replace(tzinfo=None)
+    return [plain.isoformat(), value.fold, zone]
+
+
+def datetime_of(parts: list[Any]) -> datetime:
+    text, fold, zone = parts
+    made = datetime.fromisoformat(text).replace(fold=fold)
+    return made if zone is None else made.replace(tzinfo=ZoneInfo(zone))
+
+
+def time_of(parts: list[Any]) -> time:
+    text, fold, zone = parts
+    made = time.fromisoformat(text).replace(fold=fold)
+    return made if zone is None else made.replace(tzinfo=ZoneInfo(zone))
+
+
+def parts_of_timedelta(value: timedelta) -> list[int]:
+    return [value.days, value.seconds, value.microseconds]
+
+
 KINDS: dict[str, Kind] = {
-    kind.__name__: Kind(kind, to, back)
-    for kind, to, back in (
-        (bytes, base64_of, base64.b64decode),
-        (bytearray, base64_of, lambda text: bytearray(base64.b64decode(text))),
-        (tuple, list, tuple),
-        (set, sorted_by_text, set),
-        (frozenset, sorted_by_text, frozenset),
-        (datetime, datetime.isoformat, datetime.fromisoformat),
-        (date, date.isoformat, date.fromisoformat),
-        (time, time.isoformat, time.fromisoformat),
-        (
-            timedelta,
-            lambda value: [value.days, value.seconds, value.microseconds],
-            lambda parts: timedelta(*parts),
-        ),
-        (Decimal, str, Decimal),
-        (UUID, str, UUID),
-        (complex, lambda value: [value.real, value.imag], lambda parts: complex(*parts)),
-    )
+    "bytes": Kind(bytes, base64_of, base64.b64decode),
+    "bytearray": Kind(bytearray, base64_of, bytearray_of),
+    "tuple": Kind(tuple, list, tuple),
+    "set": Kind(set, sorted_by_text, set),
+    "frozenset": Kind(frozenset, sorted_by_text, frozenset),
+    "datetime": Kind(datetime, parts_of_moment, datetime_of),
+    "date": Kind(date, date.isoformat, date.fromisoformat),
+    "time": Kind(time, parts_of_moment, time_of),
+    "timedelta": Kind(timedelta, parts_of_timedelta, timedelta_of),
+    "Decimal": Kind(Decimal, str, Decimal),
+    "UUID": Kind(UUID, str, UUID),
+    "complex": Kind(complex, repr, complex),
 }
 
 NAMES: dict[type, str] = {one.kind: name for name, one in KINDS.items()}
@@ -142,23 +167,29 @@ def text_of(value: str) -> JSON:
 
 def encode_by_base(value: Any, kind: type) -> JSON:
     """Return as JSON what is of a class that derives from one that can be recorded."""
-    if isinstance(value, BaseException):
+    if derives(kind, BaseException):
         return encode_failure(value)
-    if isinstance(value, Enum):
+    if derives(kind, Enum):
         return {TAG: "enum", "k": named(kind), "v": value.name}
-    if isinstance(value, PurePath):
+    if derives(kind, PurePath):
         return {TAG: "path", "k": named(kind), "v": encode(str(value))}
-    if isinstance(value, tuple) and hasattr(kind, "_make"):
-        return {TAG: "named", "k": named(kind), "v": [encode(item) for item in value]}
+    if derives(kind, tuple) and hasattr(kind, "_make"):
+        return {TAG: "named", "k": named(kind), "v": list(map(encode, value))}
     if is_dataclass(kind):
         held = {field.name: encode(getattr(value, field.name)) for field in fields(kind)}
         return {TAG: "data", "k": named(kind), "v": held}
     if kind is type:
         return {TAG: "type", "v": named(value)}
+    name = type(value).__name__
     raise Unrecordable(
-        f"{shown(value)} cannot be recorded: a {kind.__qualname__} is neither plain data nor a "
+        f"{shown(value)} cannot be recorded: a {name} is neither plain data nor a "
         "dataclass; answer with data, or say how with recordable(...)."
     )
+
+
+def derives(kind: type, base: type | tuple[type, ...]) -> bool:
+    """Return whether a class derives from another, without telling a type checker so."""
+    return issubclass(kind, base)
 
 
 def decode(held: JSON) -> Any:
@@ -254,7 +285,15 @@ def arguments(failure: BaseException) -> tuple[Any, ...]:
     """
     reduced: Any = failure.__reduce__()
     made, given = reduced[:2]
-    return given if made is failure.__class__ and isinstance(given, tuple) else failure.args
+    theirs: Any = failure.__class__.__reduce__
+    if (
+        theirs is not built_in(failure.__class__).__reduce__
+        or made is not failure.__class__
+        or given.__class__ is not tuple
+    ):
+        return failure.args
+    arguments: tuple[Any, ...] = given
+    return arguments
 
 
 def decode_failure(held: JSON) -> BaseException:
@@ -268,9 +307,7 @@ def decode_failure(held: JSON) -> BaseException:
     made: BaseException = kind.__new__(kind, *given)
     if made.__class__ is not kind:
         raise Unrecordable(f"{held['k']} makes other exceptions than itself.")
-    begin: Any = next(base for base in kind.__mro__ if base.__module__ == "builtins").__dict__.get(
-        "__init__", BaseException.__dict__["__init__"]
-    )
+    begin: Any = vars(built_in(kind)).get("__init__", BaseException.__init__)
     try:
         begin(made, *given)
     except TypeError:  # its arguments are not those of the class it derives from
@@ -282,6 +319,11 @@ def decode_failure(held: JSON) -> BaseException:
     if "cause" in held:
         made.__cause__ = decode_failure(held["cause"])
     return made
+
+
+def built_in(kind: type) -> type:
+    """Return the nearest base of an exception that is Python's own."""
+    return next(base for base in kind.__mro__ if base.__module__ == "builtins")
 
 
 DECODERS: dict[str, Callable[[JSON], Any]] = {

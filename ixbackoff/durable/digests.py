@@ -11,7 +11,7 @@ from .._words.calls import Calling
 from .._words.commands import Command
 from .._words.values import fields_of
 from .._words.vocabulary import Delay, Together
-from .codec import JSON, Unrecordable, encode, module_of, shown
+from .codec import JSON, Unrecordable, derives, encode, module_of, shown
 
 DIGITS = 24
 
@@ -47,34 +47,36 @@ def content(value: Any) -> JSON:
 
     Functions are compared by their names, and objects that cannot be recorded by their classes.
     """
-    if isinstance(value, Calling):
+    kind: type = value.__class__
+    if derives(kind, Calling):
         given = [content(list(value.arguments)), content(dict(value.keywords))]
         return [content(value.function), *given]
-    if isinstance(value, Command):
-        return [name_of_class(type(value)), content(fields_of(value))]
-    if isinstance(value, partial):
+    if derives(kind, Command):
+        return [name_of_class(kind), content(fields_of(value))]
+    if derives(kind, partial):
         return [content(value.func), content(list(value.args)), content(value.keywords)]
-    if isinstance(value, list | tuple):
-        return [content(item) for item in value]
-    if isinstance(value, dict):
-        return {str(content(key)): content(item) for key, item in value.items()}
-    if isinstance(value, BaseException):
-        return [name_of_class(type(value)), str(value)]
-    if isinstance(value, type):
+    if derives(kind, (list, tuple)):
+        return list(map(content, value))
+    if derives(kind, dict):
+        return {str(content(key)): content(value[key]) for key in value}
+    if derives(kind, BaseException):
+        return [name_of_class(kind), str(value)]
+    if derives(kind, type):
         return name_of_class(value)
-    if callable(value) and hasattr(value, "__qualname__"):
+    if hasattr(value, "__qualname__"):
         return name_of_function(value)
     try:
         return encode(value)
     except Unrecordable:
-        return name_of_class(type(value))
+        return name_of_class(kind)
 
 
 def name_of_function(function: Any) -> str:
     """Return the name of a function, and of the class of the object that it is a method of."""
-    owner = getattr(function, "__self__", None)
-    of = "" if owner is None else f"{name_of_class(type(owner))}."
-    return f"{of}{module_of(str(function.__module__))}:{function.__qualname__}"
+    owner: Any = getattr(function, "__self__", None)
+    of = "" if owner is None else f"{name_of_class(owner.__class__)}."
+    place: Any = getattr(function, "__objclass__", function)  # of a method of a built-in class
+    return f"{of}{module_of(str(place.__module__))}:{function.__qualname__}"
 
 
 def name_of_class(kind: type) -> str:

@@ -229,11 +229,13 @@ def checked_interpreter(interpreter: object) -> AnyInterpreter:
     Raises:
         Misuse: it is not.
     """
+    given: Any = interpreter
     if not isinstance(interpreter, Interpreter | AsyncInterpreter):
         raise Misuse(
             f"Engine({interpreter!r}, ...): give an interpreter, and the recipes after it."
         )
-    return interpreter
+    checked: AnyInterpreter = given
+    return checked
 
 
 def by_name(recipes: tuple[object, ...]) -> dict[str, AnyRecipe]:

@@ -111,15 +111,19 @@ class Journal(Protocol):
     @property
     def closing(self) -> bool:
         """True once this process is to perform nothing more."""
+        raise NotImplementedError
 
     def known(self, place: str) -> Entry | None:
         """Return the entry at a place, if there is one."""
+        raise NotImplementedError
 
     def now(self) -> float:
         """Return the seconds since the epoch, on a clock that all processes share."""
+        raise NotImplementedError
 
     def parks(self, seconds: float) -> bool:
         """Return whether nobody holds a run that waits so long."""
+        raise NotImplementedError
 
     async def keep(self, place: str, kind: str, make: Make) -> Entry:
         """Make an entry and keep it; return what was kept.
@@ -128,6 +132,7 @@ class Journal(Protocol):
             Lost: it is not known whether it was kept.
             Cancelled: the run was.
         """
+        raise NotImplementedError
 
     async def wait(self, place: str, entry: Entry) -> None:
         """Wait until a wait is due.
@@ -137,6 +142,7 @@ class Journal(Protocol):
             Lost: this process no longer has the run.
             Cancelled: the run was.
         """
+        raise NotImplementedError
 
 
 class Line:

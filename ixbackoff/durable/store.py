@@ -159,14 +159,15 @@ def options_of(start: Start, stretch: int, seconds: float | None = None) -> Enqu
 
 def entry_of(output: Any) -> Entry | None:
     """Return the entry in the output of a step, if there is one."""
-    return output if isinstance(output, dict) and "at" in output else None
+    entry: Entry | None = output if output.__class__ is dict and "at" in output else None
+    return entry
 
 
 def failure_of(status: WorkflowStatus) -> BaseException:
     """Return the last failure of a run, as the program raised it."""
     error = status.error
     data: Any = error.data if isinstance(error, PortableWorkflowError) else None
-    if not isinstance(data, dict) or "failure" not in data:
+    if data.__class__ is not dict or "failure" not in data:
         return error or RuntimeError(f"{status.workflow_id} ended as {status.status}")
     failure: BaseException = decode(json.loads(data["failure"]))
     return failure
