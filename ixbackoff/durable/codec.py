@@ -182,7 +182,7 @@ def encode_by_base(value: Any, kind: type) -> JSON:
         return {TAG: "type", "v": named(value)}
     name = type(value).__name__
     raise Unrecordable(
-        f"{shown(value)} cannot be recorded: a {name} is neither plain data nor a "
+        f"{shown(value)} cannot be recorded: {name} is neither plain data nor a "
         "dataclass; answer with data, or say how with recordable(...)."
     )
 
@@ -286,11 +286,8 @@ def arguments(failure: BaseException) -> tuple[Any, ...]:
     reduced: Any = failure.__reduce__()
     made, given = reduced[:2]
     theirs: Any = failure.__class__.__reduce__
-    if (
-        theirs is not built_in(failure.__class__).__reduce__
-        or made is not failure.__class__
-        or given.__class__ is not tuple
-    ):
+    usual = theirs is built_in(failure.__class__).__reduce__ and made is failure.__class__
+    if not usual or given.__class__ is not tuple:
         return failure.args
     arguments: tuple[Any, ...] = given
     return arguments

@@ -130,6 +130,31 @@ class Store:
         found = self._client.list_workflow_steps(stretch)
         return [(step["function_id"], entry_of(step["output"])) for step in found]
 
+    def given(self, run: str) -> dict[str, JSON]:
+        """Return what a run began with: its arguments, seed and fingerprint."""
+        found = self._client.list_workflows(workflow_ids=[run])
+        given: dict[str, JSON] = found[0].input["args"][1] if found and found[0].input else {}
+        return given
+
+    def resume(self, run: str) -> bool:
+        """Have a worker go on with a run that was paused, or whose program diverged.
+
+        Return false if it is in another state: it goes on already, or it has ended.
+        """
+        last = self.last(run)
+        if last is None or is_cancelled(last):
+            return False
+        queue = queue_of((last.attributes or {})["recipe"])
+        if last.status in ("CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"):
+            self._client.resume_workflow(last.workflow_id, queue_name=queue)
+            return True
+        if last.status != "ERROR" or not has_diverged(last):
+            return False
+        steps = self.steps(last.workflow_id)
+        following = max((number for number, _ in steps), default=0) + 1
+        self._client.rewind_workflow(last.workflow_id, start_step=following, queue_name=queue)
+        return True
+
     def cancel(self, run: str) -> None:
         """Cancel a run: its `finally` blocks run, and it does not go on."""
         for one in self.stretches(run):
@@ -163,12 +188,23 @@ def entry_of(output: Any) -> Entry | None:
     return entry
 
 
-def failure_of(status: WorkflowStatus) -> BaseException:
-    """Return the last failure of a run, as the program raised it."""
+def data_of(status: WorkflowStatus) -> dict[str, Any]:
+    """Return the data of a run that failed, see `RunFailed`."""
     error = status.error
     data: Any = error.data if isinstance(error, PortableWorkflowError) else None
-    if data.__class__ is not dict or "failure" not in data:
-        return error or RuntimeError(f"{status.workflow_id} ended as {status.status}")
+    return data if data.__class__ is dict else {}
+
+
+def has_diverged(status: WorkflowStatus) -> bool:
+    """Return whether a run failed since its program issued another command than it had issued."""
+    return bool(data_of(status).get("diverged"))
+
+
+def failure_of(status: WorkflowStatus) -> BaseException:
+    """Return the last failure of a run, as the program raised it."""
+    data = data_of(status)
+    if "failure" not in data:
+        return status.error or RuntimeError(f"{status.workflow_id} ended as {status.status}")
     failure: BaseException = decode(json.loads(data["failure"]))
     return failure
 

@@ -164,6 +164,8 @@ class Working:
             await asyncio.to_thread(self.store.enqueue, start, following, parked.seconds)
             return {"next": stretch_of(start.run, following)}
         except Lost:
+            if self.closing:
+                raise asyncio.CancelledError from None
             raise DBOSWorkflowConflictIDError(stretch_of(start.run, stretch)) from None
         except Cancelled:
             raise DBOSWorkflowCancelledError(f"run {start.run} was cancelled") from None
