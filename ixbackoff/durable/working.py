@@ -111,6 +111,7 @@ class Working:
                 "application_version": VERSION,
                 "executor_id": self.worker.id,
                 "serializer": SERIALIZER(),
+                "notification_listener_polling_interval_sec": POLL,
                 "log_level": "CRITICAL",  # or there is a traceback for each run that fails
             }
         )
