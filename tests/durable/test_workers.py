@@ -1,0 +1,182 @@
+"""Workers on a real PostgreSQL server: the runs of one that dies go on with the others."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Generator
+from itertools import count
+from pathlib import Path
+from signal import SIGKILL
+from typing import Any
+
+import pytest
+import sqlalchemy
+
+from ixbackoff import N1, Constant, at, call
+from ixbackoff.durable import Engine, durable
+from ixbackoff.durable.working import WORKING
+from ixbackoff.live import live
+
+from ..support.engines import until
+from ..support.killed_runs import Happened, Record
+from ..support.killed_runs import copy as copied
+from ..support.killed_runs import interpreter as telling
+from ..support.postgresql import Server
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+ROOT = Path(__file__).parents[2]
+NUMBERS = count()
+
+
+@pytest.fixture
+def database(roomy_postgresql: Server) -> str:
+    """A database of its own."""
+    base = roomy_postgresql.url.rpartition("/")[0]
+    return f"{base}/runs{next(NUMBERS)}".replace("+psycopg", "")
+
+
+@durable(name="nap", schedule=Constant(1.5))
+def nap() -> Any:
+    return at(N1).do(call(time.monotonic)).wait().do(call(time.monotonic))
+
+
+@durable(name="later", schedule=Constant(1.5))
+def later() -> Any:
+    return at(N1).retry(call(str, 1))
+
+
+def test_a_run_on_a_server_and_in_stretches(database: str) -> None:
+    for hold in (60.0, 0.1):
+        with Engine(live(), nap, database=database, hold=hold) as engine:
+            begun = time.monotonic()
+            run = engine.start_as(f"hold {hold:g}", nap)
+            assert run.result() - begun >= 1.5
+            assert len(engine.store.stretches(run.id)) == (1 if hold > 1.5 else 2)
+
+
+def test_many_runs_are_begun_in_one_transaction(database: str) -> None:
+    @durable(name="title")
+    def title(text: str) -> Any:
+        return at(N1).retry(call(str.title, text))
+
+    with Engine(live(), title, database=database, concurrency=5) as engine:
+        runs = engine.start_many(title, {f"run {number}": f"a{number}" for number in range(30)})
+        assert [run.result() for run in runs] == [f"A{number}" for number in range(30)]
+
+
+def test_no_worker_takes_a_recipe_that_it_does_not_have(database: str) -> None:
+    with (
+        Engine(live(), nap, database=database),
+        Engine(live(), later, database=database, worker=False) as client,
+    ):
+        client.start_as("one", later)
+        time.sleep(1.0)
+        last = client.store.last("one")
+        assert last is not None
+        assert last.status == "ENQUEUED"
+
+
+@pytest.fixture
+def record(tmp_path: Path) -> Record:
+    return Record(tmp_path / "record")
+
+
+@pytest.fixture
+def other(database: str, record: Record) -> Generator[subprocess.Popen[str]]:
+    """Another worker."""
+    with begun(database, record) as process:
+        yield process
+        process.kill()
+
+
+def begun(database: str, record: Record) -> subprocess.Popen[str]:
+    process = subprocess.Popen(  # noqa: S603
+        [sys.executable, "-m", "tests.support.killed_runs", database, "0.3", "copy"],
+        cwd=ROOT,
+        env=os.environ | {"RECORD": str(record.path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+def check(record: Record, runs: list[str], deaths: int) -> None:
+    """Each command is performed once, and once more at most for each death, and is told so."""
+    places: dict[str, list[Happened]] = {}
+    for one in record.read():
+        if one.what == "begin":
+            places.setdefault(one.key, []).append(one)
+    assert {key.rpartition(":")[0] for key in places} == set(runs)
+    for told in places.values():
+        assert len(told) == len({one.process for one in told}) <= 1 + deaths
+        assert all(one.again for one in told[1:])
+
+
+def test_the_runs_of_a_dead_worker_go_on(
+    database: str, record: Record, other: subprocess.Popen[str]
+) -> None:
+    runs = [f"copy-{number}" for number in range(4)]
+    with Engine(telling(record), copied, database=database, worker=False) as client:
+        for run in runs:
+            client.start_as(run, copied, run)
+        until(lambda: len(record.read()) > 8)
+    os.kill(other.pid, SIGKILL)
+    other.wait()
+    with Engine(telling(record), copied, database=database, hold=0.3) as engine:
+        for run in runs:
+            assert engine.start_as(run, copied, run).result()[:2] == (run, 3 * len(f"token-{run}"))
+    check(record, runs, deaths=1)
+
+
+def test_a_worker_that_lost_its_lock_leaves_its_runs_and_goes_on(
+    database: str, roomy_postgresql: Server, record: Record
+) -> None:
+    began, go_on = threading.Event(), threading.Event()
+    asked: list[int] = []
+
+    def hang() -> str:
+        asked.append(1)
+        began.set()
+        if len(asked) == 1:
+            go_on.wait(20)
+        return "well"
+
+    @durable(name="hanging")
+    def hanging() -> Any:
+        return at(N1).do(call(hang)).do(call(str, 2)).give_up()
+
+    with Engine(live(), hanging, database=database) as engine:
+        run = engine.start(hanging)
+        assert began.wait(10)
+        (working,) = WORKING
+        first = working.worker.id
+        administrator = sqlalchemy.create_engine(roomy_postgresql.url)
+        with administrator.begin() as connection:
+            ended = "select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory'"
+            connection.execute(sqlalchemy.text(ended))
+        administrator.dispose()
+        until(lambda: working.worker.id != first)
+        assert run.result() == "2"
+        go_on.set()
+        assert len(asked) == 2
+
+
+def test_a_database_that_goes_away_for_seconds(database: str, roomy_postgresql: Server) -> None:
+    with Engine(live(), nap, database=database) as engine:
+        run = engine.start(nap)
+        until(lambda: len(engine.store.steps(run.id)) >= 2)
+        roomy_postgresql.stop()
+        time.sleep(3.0)
+        roomy_postgresql.start()
+        assert run.result() > 0
