@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ixbackoff import AsyncInterpreter, Interpreter
-from ixbackoff.durable import Engine, Recipe
+from ixbackoff import AsyncInterpreter, Command, Interpreter
+from ixbackoff.durable import Asked, Engine, Recipe, asked
+from ixbackoff.live import live
 
 AnyEngine = Engine[Any]
 SOON = 10.0  # seconds
@@ -38,3 +40,43 @@ def until(condition: Callable[[], Any]) -> Any:
         assert time.monotonic() < end, "it did not come to that"
         time.sleep(0.01)
     return found
+
+
+@dataclass(frozen=True)
+class Say(Command[Any]):
+    """A command whose handler is a table of functions by name."""
+
+    what: str
+
+
+class Said:
+    """The handler of `Say`: it keeps what was said, and does what a table says."""
+
+    def __init__(self, **table: Callable[[], Any]) -> None:
+        self.table = table
+        self.asked: list[tuple[str, Asked | None]] = []
+
+    def __call__(self, command: Say) -> Any:
+        self.asked.append((command.what, asked()))
+        return self.table.get(command.what, lambda: command.what.upper())()
+
+    @property
+    def what(self) -> list[str]:
+        return [what for what, _ in self.asked]
+
+    @property
+    def interpreter(self) -> Any:
+        return live() | Say.handled_by(self)
+
+
+def fails(*failures: Exception | Any) -> Callable[[], Any]:
+    """Do one of these after the other: raise it, or answer it; the last one again and again."""
+    left = list(failures)
+
+    def next_one() -> Any:
+        outcome = left.pop(0) if len(left) > 1 else left[0]
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    return next_one

@@ -1,0 +1,133 @@
+"""Runs that are cancelled, paused, or whose program was changed."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ixbackoff import (
+    N1,
+    N10,
+    Constant,
+    Diverged,
+    NotReady,
+    Stopped,
+    at,
+    attempt,
+    do,
+)
+from ixbackoff.durable import durable
+
+from ..support.engines import Said, Say, fails, until, working
+
+# DBOS may submit a run to its event loop while it stops.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
+
+@durable(name="limited", schedule=Constant(0.3), within=1.0)
+def limited() -> Any:
+    return at(N10).retry(Say("busy"))
+
+
+def test_a_program_that_diverges_performs_nothing(tmp_path: Path) -> None:
+    said = Said(second=lambda: time.sleep(60))
+
+    def recipe(what: str) -> Any:
+        @attempt
+        def body() -> Any:
+            try:
+                yield from Say(what)
+                yield from Say("wait for it")
+                yield from Say("then")
+            finally:
+                yield from Say("cleaning up")
+
+        @durable(name="changed", schedule=Constant(0.5))
+        def changed() -> Any:
+            return at(N1).do(do(Say("before"))).wait().do(body())
+
+        return changed
+
+    slow = threading.Event()
+    said.table["wait for it"] = lambda: slow.wait(10)
+    old, new = recipe("old"), recipe("new")
+    with working(tmp_path, said.interpreter, old) as engine:
+        engine.start_as("one", old)
+        until(lambda: "wait for it" in said.what)
+    slow.set()
+    again = Said()
+    with working(tmp_path, again.interpreter, new) as engine:
+        with pytest.raises(Diverged, match=r"at 2 it issued Say\(what='new'\) where it had issued"):
+            engine.start_as("one", new).result()
+        engine.store.resume("one")
+        with pytest.raises(Diverged):
+            engine.start_as("one", new).result()
+    assert again.what == []
+    with working(tmp_path, again.interpreter, old) as engine:
+        engine.store.resume("one")
+        until(lambda: "cleaning up" in again.what)
+        assert engine.start_as("one", old).result() is None
+    assert again.what == ["wait for it", "then", "cleaning up"]
+
+
+def test_a_cancelled_run_cleans_up_once(tmp_path: Path) -> None:
+    @attempt
+    def body() -> Any:
+        try:
+            yield from Say("slow")
+            yield from Say("never")
+        finally:
+            yield from Say("cleaning up")
+
+    @durable(name="cancelled")
+    def cancelled() -> Any:
+        return at(N1).retry(body())
+
+    said = Said(slow=lambda: time.sleep(0.5))
+    with working(tmp_path, said.interpreter, cancelled) as engine:
+        run = engine.start_as("one", cancelled)
+        until(lambda: said.what)
+        engine.store.cancel("one")
+        with pytest.raises(Stopped, match="run one was cancelled"):
+            run.result()
+        until(lambda: len(said.what) == 2)
+    assert said.what == ["slow", "cleaning up"]
+
+
+def test_a_run_is_cancelled_in_a_wait(tmp_path: Path) -> None:
+    with working(tmp_path, Said(busy=fails(NotReady())).interpreter, limited) as engine:
+        run = engine.start_as("one", limited)
+        until(lambda: len(engine.store.steps("one")) >= 3)
+        engine.store.cancel("one")
+        with pytest.raises(Stopped):
+            run.result()
+
+
+def test_a_paused_run_cleans_up_nothing_and_goes_on(tmp_path: Path) -> None:
+    @attempt
+    def body() -> Any:
+        try:
+            yield from Say("slow")
+            return (yield from Say("next"))
+        finally:
+            yield from Say("cleaning up")
+
+    @durable(name="paused")
+    def paused() -> Any:
+        return at(N1).retry(body())
+
+    said = Said(slow=lambda: time.sleep(0.4))
+    with working(tmp_path, said.interpreter, paused) as engine:
+        run = engine.start_as("one", paused)
+        until(lambda: said.what)
+        engine.store.pause("one")
+        time.sleep(1.0)
+        assert said.what == ["slow"]
+        engine.store.resume("one")
+        assert run.result() == "NEXT"
+    assert said.what == ["slow", "slow", "next", "cleaning up"]
+    assert [one.again for _, one in said.asked if one] == [False, True, False, False]
