@@ -120,6 +120,22 @@ class Store:
         mine = [one for one in found if one.workflow_id.partition(STRETCH)[0] == run]
         return sorted(mine, key=lambda one: int(one.workflow_id.partition(STRETCH)[2] or 0))
 
+    def recent(self, limit: int) -> list[str]:
+        """Return the ids of the runs that were begun last, the last one first."""
+        found = self._client.list_workflows(
+            name=WORKFLOW, sort_desc=True, load_input=False, load_output=False
+        )
+        runs = dict.fromkeys(one.workflow_id.partition(STRETCH)[0] for one in found)
+        return list(runs)[:limit]
+
+    def forget(self, run: str) -> bool:
+        """Delete a run and its journal; return false if it goes on, and do nothing."""
+        stretches = self.stretches(run)
+        if not stretches or any(one.status in ACTIVE for one in stretches):
+            return False
+        self._client.delete_workflows([one.workflow_id for one in stretches])
+        return True
+
     def last(self, run: str) -> WorkflowStatus | None:
         """Return the last stretch of a run, or `None` if there is no such run."""
         stretches = self.stretches(run)

@@ -158,6 +158,6 @@ def key_of(worker: str) -> int:
     """Return the key of the lock of a worker.
 
     >>> key_of("here:7:1a2b3c4d")
-    1122085443
+    -727016644
     """
     return zlib.crc32(worker.encode()) - 2**31

@@ -41,6 +41,7 @@ from .workers import OnFile, OnServer, Worker
 AnyRecipe: TypeAlias = Recipe[Any, Any, Any]
 
 LOGGER = getLogger("ixbackoff")
+ENGINE_LOGGER = getLogger("dbos")
 POLL = 0.1  # seconds between two looks at a queue, or at a run whose result somebody waits for
 THREADS = 64  # handlers at the same time
 TROUBLE = (1.0, 2.0, 5.0, 10.0)  # seconds before the database is tried again; the last ones go on
@@ -112,6 +113,7 @@ class Working:
 
     def launch(self) -> None:
         """Begin to perform runs, those first that this worker had."""
+        ENGINE_LOGGER.handlers.clear()  # its handler keeps the standard error of the last launch
         DBOS(
             config={
                 "name": APPLICATION,
