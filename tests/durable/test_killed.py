@@ -18,7 +18,7 @@ HELD, PARKED = 60.0, 0.1  # seconds
     ids=["held", "parked", "all_of"],
 )
 def test_killed_at_random_moments(kind: str, hold: float, tmp_path: Path) -> None:
-    report = Killing(tmp_path, kind, hold, seed=1).until(kills=8, together=3)
+    report = Killing(tmp_path, kind, hold, seed=1).until(kills=8, at_a_time=3)
     assert report.broken == [], str(report)
     assert report.kills >= 8
     assert report.repeats + report.killed_waits > 0
@@ -26,5 +26,5 @@ def test_killed_at_random_moments(kind: str, hold: float, tmp_path: Path) -> Non
 
 @pytest.mark.slow
 def test_a_wait_that_is_forgotten_is_found(tmp_path: Path) -> None:
-    report = Killing(tmp_path, "copy", HELD, seed=1, forget=True).until(kills=8, together=3)
+    report = Killing(tmp_path, "copy", HELD, seed=1, forget=True).until(kills=8, at_a_time=3)
     assert any(" s of " in broken for broken in report.broken), str(report)

@@ -12,15 +12,19 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from signal import SIGKILL
+from typing import Any
 
+from ixbackoff.durable import Engine, Run
 from ixbackoff.durable.journal import Entry
 from ixbackoff.durable.store import Store
 
-from .killed_runs import Happened, Record, clock
+from .killed_runs import RECIPES, Happened, Record, clock, copy, interpreter, together
+from .postgresql import running
 
 ROOT = Path(__file__).parents[2]
 EARLY = 0.1  # the part of all kills that may come while the process starts
@@ -57,34 +61,69 @@ class Killing:
         hold: waits of more seconds are parked.
         seed: the kills come at the moments that it decides.
         forget: true for the negative control, in which the rest of a wait is forgotten.
+        database: a PostgreSQL server; by default a file in the folder.
     """
 
     def __init__(
-        self, folder: Path, kind: str, hold: float, seed: int, forget: bool = False
+        self,
+        folder: Path,
+        kind: str,
+        hold: float,
+        seed: int,
+        forget: bool = False,
+        database: str = "",
     ) -> None:
         mine = {"RECORD": str(folder / "record")}
         self.environment = os.environ | mine | ({"FORGET": "1"} if forget else {})
         self.folder = folder
-        self.database = f"sqlite:///{folder}/runs.sqlite"
+        self.database = database or f"sqlite:///{folder}/runs.sqlite"
         self.kind = kind
         self.hold = hold
         self.chance = random.Random(seed)  # noqa: S311
         self.kills: list[tuple[float, int]] = []
 
-    def until(self, kills: int, together: int) -> Report:
+    def until(self, kills: int, at_a_time: int) -> Report:
         """Begin runs, so many at a time, and kill their processes so many times."""
         batch = 0
         while len(self.kills) < kills:
             batch += 1
-            runs = [f"{self.kind}-{batch}-{number}" for number in range(together)]
+            runs = [f"{self.kind}-{batch}-{number}" for number in range(at_a_time)]
             while not self.finished(runs, kill=len(self.kills) < kills):
                 pass
         return self.checked()
 
-    def finished(self, runs: list[str], kill: bool) -> bool:
-        """Perform runs in a process; return true if it came to its end."""
+    def among_workers(self, kills: int, workers: int) -> Report:
+        """Let several workers perform runs, one more for each kill, and kill one after another."""
+        record = Record(self.folder / "record")
+        client = Engine(interpreter(record), copy, together, database=self.database, worker=False)
+        living = [self.worker() for _ in range(workers)]
+        try:
+            runs: list[Run[Any]] = []
+            for number in range(kills):
+                run = f"{self.kind}-{number}"
+                runs.append(client.start_as(run, RECIPES[self.kind], run))
+                time.sleep(self.chance.uniform(0.2, LONGEST))
+                process = living.pop(self.chance.randrange(workers))
+                process.send_signal(SIGKILL)
+                self.kills.append((clock(), process.pid))
+                process.wait()
+                living.append(self.worker())
+            for one in runs:
+                record.tell("result", f"{one.id}:end", False, repr(one.result()))
+        finally:
+            client.close()
+            for process in living:
+                process.kill()
+                process.wait()
+        return self.checked()
+
+    def worker(self) -> subprocess.Popen[str]:
+        """Begin a process that performs what others have begun."""
+        return self.begun([])
+
+    def begun(self, runs: list[str]) -> subprocess.Popen[str]:
         words = [self.database, str(self.hold), self.kind, *runs]
-        process = subprocess.Popen(  # noqa: S603
+        return subprocess.Popen(  # noqa: S603
             [sys.executable, "-m", "tests.support.killed_runs", *words],
             cwd=ROOT,
             env=self.environment,
@@ -92,6 +131,10 @@ class Killing:
             stderr=subprocess.DEVNULL,
             text=True,
         )
+
+    def finished(self, runs: list[str], kill: bool) -> bool:
+        """Perform runs in a process; return true if it came to its end."""
+        process = self.begun(runs)
         with process:
             if kill:
                 if self.chance.random() >= EARLY and process.stdout is not None:
@@ -206,14 +249,27 @@ LONG = {
 """What `make kill` does: the recipe, the longest wait that is held, the kills, runs at a time."""
 
 
+WORKERS = 3
+ON_SERVER = {"PostgreSQL, waits held": (60.0, 50), "PostgreSQL, waits parked": (0.3, 50)}
+
+
+def reports() -> Iterator[tuple[str, Report]]:
+    for name, (kind, hold, kills, at_a_time) in LONG.items():
+        with tempfile.TemporaryDirectory() as folder:
+            killing = Killing(Path(folder), kind, hold, seed=1)
+            yield name, killing.until(kills, at_a_time)
+    for name, (hold, kills) in ON_SERVER.items():
+        with tempfile.TemporaryDirectory() as folder, running(max_connections="80") as server:
+            url = f"postgresql://{server.address.rpartition('/')[0]}/runs"
+            killing = Killing(Path(folder), "copy", hold, seed=1, database=url)
+            yield name, killing.among_workers(kills, WORKERS)
+
+
 def main() -> int:
     broken = 0
-    for name, (kind, hold, kills, together) in LONG.items():
-        with tempfile.TemporaryDirectory() as folder:
-            begun = clock()
-            report = Killing(Path(folder), kind, hold, seed=1).until(kills, together)
-            print(f"{name}: {report} ({clock() - begun:.0f} s)", flush=True)
-            broken += len(report.broken)
+    for name, report in reports():
+        print(f"{name}: {report}", flush=True)
+        broken += len(report.broken)
     return min(broken, 1)
 
 

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Generator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -82,27 +83,28 @@ class Server:
         self.do("pg_ctl", "stop", "-w", "-m", "immediate")
 
 
-@pytest.fixture(scope="session")
-def postgresql() -> Generator[Server]:
-    """A server that runs; a test that stops it starts it again."""
+@contextmanager
+def running(**settings: str) -> Generator[Server]:
+    """A server that runs while the block lasts."""
     with tempfile.TemporaryDirectory(prefix="postgresql-") as name:
-        server = Server(Path(name))
+        server = Server(Path(name), **settings)
         if os.getuid() == 0:
             server.step_down()
         server.make()
         server.start()
         yield server
         server.stop()
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Generator[Server]:
+    """A server that runs; a test that stops it starts it again."""
+    with running() as server:
+        yield server
 
 
 @pytest.fixture(scope="session")
 def roomy_postgresql() -> Generator[Server]:
     """As `postgresql`, for many connections."""
-    with tempfile.TemporaryDirectory(prefix="postgresql-") as name:
-        server = Server(Path(name), max_connections="80")
-        if os.getuid() == 0:
-            server.step_down()
-        server.make()
-        server.start()
+    with running(max_connections="80") as server:
         yield server
-        server.stop()
