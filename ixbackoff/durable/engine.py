@@ -169,12 +169,12 @@ class Engine(Generic[E]):
     def start_many(
         self, recipe: Callable[[B], Program[Any, Any, A, E]], arguments: Mapping[str, B], /
     ) -> list[Run[A]]:
-        """Begin many runs of a recipe with one argument, in one transaction, by their ids.
+        """Begin runs of a recipe with one argument each, by their ids, in one transaction.
 
-        >>> runs = {"page-1": "http://localhost/1", "page-2": "http://localhost/2"}
+        As with `start_as`, the same id is the same run.
 
         Raises:
-            Misuse: as `start_as`.
+            Misuse: as `start`; or an id is not printable.
             Unrecordable: an argument cannot be recorded.
         """
         starts = [self._start(run, recipe, (given,), {}) for run, given in arguments.items()]

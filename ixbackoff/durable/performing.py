@@ -163,7 +163,7 @@ class Performer:
                         if self.over is not None:
                             raise self.over
                         if command.__class__ is not Delay:
-                            answer = opened(entry, line)
+                            answer, failure = self.read(entry, line)
                         elif self.journal.known(after(line.place)) is None:
                             yield command  # the wait is not over
                 except BaseException as error:
@@ -177,6 +177,18 @@ class Performer:
             return end.value
         finally:  # an exception must not be kept alive by a frame in its own traceback
             failure = command = None
+
+    def read(self, entry: Entry, line: Line) -> tuple[Any, BaseException | None]:
+        """Return the answer in an entry, or the failure.
+
+        Raises:
+            Unrecordable: a class in it is not there any more; so the run ends here.
+        """
+        try:
+            return read(entry, line)
+        except Exception as error:
+            self.over = error
+            raise
 
     def refuses(self, wait: Any, entry: Entry | None, line: Line) -> bool:
         """Return whether the budget cannot pay for a wait, or could not when it was replayed.
@@ -413,12 +425,23 @@ def opened(entry: Entry, line: Line) -> Any:
     It is what was kept and not what the handler gave, so that what would break after a crash breaks
     at once.
     """
+    answer, failure = read(entry, line)
+    if failure is None:
+        return answer
+    try:
+        raise failure
+    finally:
+        del failure
+
+
+def read(entry: Entry, line: Line) -> tuple[Any, BaseException | None]:
+    """Return the answer in an entry, or the failure."""
     if "a" in entry:
-        return decode(entry["a"])
+        return decode(entry["a"]), None
     if "x" in entry:
         line.aborted = True
-        raise asyncio.CancelledError
-    raise decode(entry["f"])
+        return None, asyncio.CancelledError()
+    return None, decode(entry["f"])
 
 
 def failed(line: Line, failure: Exception) -> Entry:

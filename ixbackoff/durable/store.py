@@ -60,7 +60,7 @@ class RunFailed(Exception):
 
     Args:
         held: the failure as JSON.
-        diverged: true if nothing was performed, since the program issued another command.
+        diverged: true if the code is not that of the run: with that, it can be resumed.
     """
 
     def __init__(self, held: JSON, diverged: bool = False) -> None:
@@ -235,7 +235,7 @@ def data_of(status: WorkflowStatus) -> dict[str, Any]:
 
 
 def has_diverged(status: WorkflowStatus) -> bool:
-    """Return whether a run failed since its program issued another command than it had issued."""
+    """Return whether a run failed since the code is not that which it was begun with."""
     return bool(data_of(status).get("diverged"))
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from contextlib import closing, suppress
 from contextvars import Context
 from logging import getLogger
-from threading import Condition, Event, Thread
+from threading import Condition, Event, Lock, Thread
 from typing import Any, TypeAlias
 
 from dbos import DBOS, StepOptions, WorkflowSerializationFormat
@@ -20,7 +20,7 @@ from .._running.loops import AnyInterpreter
 from .._running.sleeping import LONGEST_SLEEP, awaitable
 from .._words.commands import Misuse
 from .clocks import since_boot
-from .codec import JSON, decode, encode, encode_failure
+from .codec import JSON, Unrecordable, decode, encode, encode_failure
 from .journal import Cancelled, Entry, InThread, Lost, Make, Parked, after
 from .performing import run_durably
 from .recipes import Recipe, fingerprint
@@ -66,6 +66,7 @@ class Working:
     Attributes:
         closing: true once nothing more is to be performed.
         generation: how often the lock was lost.
+        changing: held while performing begins or ends.
 
     Raises:
         Misuse: another engine works in this process, or on this file.
@@ -88,6 +89,7 @@ class Working:
         self.moment = moment
         self.closing = False
         self.generation = 0
+        self.changing = Lock()
         self.threads = asyncio.Semaphore(THREADS)
         if WORKING:
             raise Misuse(
@@ -148,27 +150,37 @@ class Working:
         """
         LOGGER.warning("worker %s has lost its lock, and leaves its runs", self.worker.id)
         self.generation += 1
-        DBOS.destroy(destroy_registry=True)
-        self.worker.close()
+        with self.changing:
+            DBOS.destroy(destroy_registry=True)
+            self.worker.close()
         moment = Event()
-        while not self.closing:
+        while not self.joined_again():
+            moment.wait(TROUBLE[0])
+
+    def joined_again(self) -> bool:
+        """Try to perform runs as another worker; return false if the database cannot be reached."""
+        with self.changing:
+            if self.closing:
+                return True
             try:
                 self.worker = self.new_worker()
                 self.threads = asyncio.Semaphore(THREADS)
                 self.launch()
             except Exception as error:
                 LOGGER.warning("the database cannot be reached, trying again: %r", error)
-                moment.wait(TROUBLE[0])
-            else:
-                return
+                DBOS.destroy(destroy_registry=True)
+                self.worker.close()
+                return False
+            return True
 
     def close(self) -> None:
         """Perform nothing more."""
         self.closing = True
         with suppress(ValueError):
             WORKING.remove(self)
-        outside_of_event_loops(lambda: DBOS.destroy(destroy_registry=True))
-        self.worker.close()
+        with self.changing:
+            outside_of_event_loops(lambda: DBOS.destroy(destroy_registry=True))
+            self.worker.close()
 
     def now(self) -> float:
         """Return the seconds since the epoch, on the clock that all workers share."""
@@ -205,7 +217,8 @@ class Working:
         except Cancelled:
             raise DBOSWorkflowCancelledError(f"run {start.run} was cancelled") from None
         except Exception as failure:
-            raise RunFailed(encode_failure(failure), isinstance(failure, Diverged)) from None
+            other_code = isinstance(failure, Diverged | Unrecordable)
+            raise RunFailed(encode_failure(failure), other_code) from None
         finally:
             with self.moment:
                 self.moment.notify_all()

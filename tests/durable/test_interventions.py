@@ -20,7 +20,7 @@ from ixbackoff import (
     attempt,
     do,
 )
-from ixbackoff.durable import durable
+from ixbackoff.durable import Unrecordable, durable
 
 from ..support.engines import Said, Say, fails, until, working
 
@@ -131,3 +131,38 @@ def test_a_paused_run_cleans_up_nothing_and_goes_on(tmp_path: Path) -> None:
         assert run.result() == "NEXT"
     assert said.what == ["slow", "slow", "next", "cleaning up"]
     assert [one.again for _, one in said.asked if one] == [False, True, False, False]
+
+
+def test_a_class_that_is_not_there_any_more_performs_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @attempt
+    def body() -> Any:
+        try:
+            found = yield from Say("find")
+            yield from Say("wait")
+            return (yield from Say(found.what))
+        finally:
+            yield from Say("clean up")
+
+    @durable(name="found")
+    def found() -> Any:
+        return at(N1).retry(body())
+
+    go_on = threading.Event()
+    said = Said(find=lambda: Say("it"), wait=lambda: go_on.wait(5))
+    with working(tmp_path, said.interpreter, found) as engine:
+        engine.start_as("one", found)
+        until(lambda: "wait" in said.what)
+    go_on.set()
+    again = Said()
+    with working(tmp_path, again.interpreter, found) as engine:
+        with monkeypatch.context() as patched:
+            patched.delattr("tests.support.engines.Say")
+            with pytest.raises(Unrecordable, match="engines:Say is in the journal and cannot be"):
+                engine.start_as("one", found).result()
+            assert again.what == []
+        assert engine.store.resume("one")
+        until(lambda: again.what)
+        assert engine.start_as("one", found).result() == "IT"
+    assert again.what == ["wait", "it", "clean up"]

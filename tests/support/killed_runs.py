@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 from ixbackoff import (
     N3,
@@ -211,7 +212,7 @@ def forget(_: Stretch, entry: Entry) -> float:
 
 def main(database: str, hold: str, kind: str, runs: list[str]) -> None:
     if "FORGET" in os.environ:
-        Stretch.left = forget  # type: ignore[method-assign]
+        patch.object(Stretch, "left", forget).start()
     record = Record(Path(os.environ["RECORD"]))
     engine = Engine(interpreter(record), copy, together, database=database, hold=float(hold))
     print("ready", flush=True)

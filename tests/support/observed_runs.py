@@ -75,7 +75,7 @@ class Recorder:
             broken_off = waits[event.run.id] - event.run.waits
             assert broken_off in (0, 1), "each wait that was told was waited, or broken off"
             assert not broken_off or event.reason != "well"
-        open_runs: set[int] = set()
+        open_runs: set[int | str] = set()
         for event in self.events:
             if isinstance(event, Began):
                 open_runs.add(event.run.id)
