@@ -148,6 +148,8 @@ class OnServer:
                 LOGGER.warning("worker %s is dead, %s of its runs go on", worker, number)
 
     def close(self) -> None:
+        if self._stopped.is_set():
+            return
         self._stopped.set()
         self._session.invalidate()
         self._session.close()
