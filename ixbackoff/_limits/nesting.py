@@ -159,4 +159,4 @@ def check_not_refused(mine: Mark, failure: BaseException | None = None) -> None:
         Misuse: it did.
     """
     if len(mine) > 1 and not isinstance(failure, Misuse):
-        raise Misuse(mine.pop()) from failure
+        raise Misuse(mine[1]) from failure
