@@ -87,9 +87,8 @@ class Backoff(Generic[I]):
         """
         if isinstance(function, type):
             raise TypeError(f"backoff on the class {function.__name__}: put it on its methods.")
-        made = caller(self, function)
-        setattr(made, PROGRAM, lambda: self._program(called(function)))
-        retried: Callable[P, R] = wraps(function)(made)
+        retried: Callable[P, R] = wraps(function)(caller(self, function))
+        setattr(retried, PROGRAM, lambda: self._program(called(function)))  # not that of `function`
         return retried
 
     def call(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:

@@ -159,6 +159,11 @@ def test_a_decorated_coroutine_function_and_a_method_have_a_plan() -> None:
     assert plan(Client.get_async).tries == 4
 
 
+def test_what_is_decorated_twice_has_the_plan_of_the_outer_one() -> None:
+    once, thrice = backoff(N0), backoff(N2)
+    assert plan(thrice(once(print))) == plan(thrice(print))
+
+
 def test_what_is_not_decorated_has_no_plan() -> None:
     with pytest.raises(Misuse, match="or a function that is decorated with backoff"):
         plan(print)
