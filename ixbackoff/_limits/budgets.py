@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from _thread import RLock  # threading's own; threading itself costs 5 ms to import
-from contextlib import suppress
 from typing import Any, final
 
 from .._words.commands import Stream
 from .._words.verdicts import may_pass
 from .._words.vocabulary import CLOCK, Delay
 from .buckets import TOKEN, Failures, Requests, Rule, Tokens
-from .deadlines import NOTE
+from .deadlines import NOTE, noted
 
 __tracebackhide__ = True
 
@@ -219,7 +218,7 @@ def budgeted(stream: Stream, budget: Budget) -> Stream:
                         answer = yield command
                         account.counted = False
                     else:
-                        failure = noted_refusal(asked)
+                        failure = noted(asked, REFUSED)
             except BaseException as error:
                 failure = error
             asked = None
@@ -239,15 +238,6 @@ def budgeted(stream: Stream, budget: Budget) -> Stream:
 def counts(failure: BaseException) -> bool:
     """Return whether a program that ends with this failure tells something of the service."""
     return isinstance(failure, Exception) and may_pass(failure)
-
-
-def noted_refusal(failure: Exception) -> Exception:
-    """Return `failure`, with a note that the budget is empty in place of notes of earlier runs."""
-    with suppress(Exception):  # some exceptions take no note
-        notes = getattr(failure, "__notes__", [])
-        notes[:] = [note for note in notes if not note.startswith(NOTE)]
-        failure.add_note(REFUSED)
-    return failure
 
 
 def _budget(rule: Rule) -> Budget:

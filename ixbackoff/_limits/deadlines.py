@@ -207,8 +207,15 @@ def check_wait(wait: Any, left: float, seconds: float) -> None:
     if failure is None:
         raise DeadlineExceeded(f"not done within {seconds:g} s: {said}")
     try:
-        with suppress(Exception):  # some exceptions take no note
-            failure.add_note(f"{NOTE} not tried again: {said}")
-        raise failure
+        raise noted(failure, f"{NOTE} not tried again: {said}")
     finally:
         del failure, wait
+
+
+def noted(failure: Exception, note: str) -> Exception:
+    """Return `failure`, with a note in place of those of earlier runs: it may be raised often."""
+    with suppress(Exception):  # some exceptions take no note
+        notes = getattr(failure, "__notes__", [])
+        notes[:] = [other for other in notes if not other.startswith(NOTE)]
+        failure.add_note(note)
+    return failure

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from .._words.commands import Misuse, Stream
 from .._words.failures import Stopped
 from .._words.vocabulary import Delay
-from .deadlines import NOTE
+from .deadlines import NOTE, noted
 
 if TYPE_CHECKING:
     from threading import Event
@@ -102,16 +102,12 @@ def leave(mine: Stops, before: Stops) -> None:
 def stopped(wait: Any) -> Exception:
     """Return what a program ends with that is stopped in this wait: the only place that says so.
 
-    It is the failure that the wait follows, with a note in place of those of earlier runs.
+    It is the failure that the wait follows, with a note.
     """
     failure: Exception | None = wait.failure
     try:
         if failure is None:
             return Stopped("stopped in a wait")
-        with suppress(Exception):  # some exceptions take no note
-            notes = getattr(failure, "__notes__", [])
-            notes[:] = [note for note in notes if not note.startswith(NOTE)]
-            failure.add_note(f"{NOTE} not tried again: stopped")
-        return failure
+        return noted(failure, f"{NOTE} not tried again: stopped")
     finally:  # the failure must not be kept alive by a frame in its own traceback
         del failure, wait
