@@ -93,6 +93,16 @@ def test_a_deadline_holds_for_answers_that_are_not_wanted() -> None:
     assert world.waits == [1.0]
 
 
+def test_a_predicate_that_turns_out_to_be_awaited_is_refused() -> None:
+    async def is_done(answer: str) -> bool:
+        return answer == "done"
+
+    awaited: Any = lambda answer: is_done(answer)  # noqa: E731  no coroutine function itself
+    for how in (backoff(N3, until=awaited), backoff(N3, until=awaited, within=60)):
+        with pytest.raises(Misuse, match="returned a coroutine, which is always true"):
+            how.call(str, "copying")
+
+
 def test_a_block_has_no_answer_to_judge() -> None:
     with pytest.raises(Misuse, match="until= is for functions"):
         iter(done)
