@@ -10,9 +10,10 @@ from typing_extensions import TypeVar
 from .._limits.breakers import Breaker
 from .._limits.budgets import Budget
 from .._meaning import steps
-from .._meaning.chains import Ladder, Step, counted, ladder, longer
-from .._meaning.defaults import Defaults
+from .._meaning.chains import Chain, Ladder, Step, counted, ladder, longer
+from .._meaning.defaults import USUAL, Defaults
 from .._running.loops import run, run_async
+from .._words.calls import Calling
 from .._words.commands import AsyncInterpreter, Interpreter, Misuse
 from .._words.failures import On, predicate
 from .._words.nat import Forever, Nat, Rung, Succ, Z, name_of, position
@@ -446,6 +447,30 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
     def __repr__(self) -> str:
         end = "a rung that its bind will tell" if self.end is None else name_of(self.end)
         return f"<Program from {name_of(self.start)} to {end}, {counted(len(self.steps()))}>"
+
+    def __str__(self) -> str:
+        """Write it as errors name it: by its function, if a `backoff` has made it of one.
+
+        >>> from ixbackoff import N2, backoff
+        >>> print(backoff(N2).program(print))
+        print (backoff N2)
+        """
+        function = None if self.defaults is USUAL else called_by(self)
+        if function is None:
+            return repr(self)
+        name = getattr(function, "__qualname__", str(function))
+        return f"{name} (backoff {name_of(self.start)})"
+
+
+def called_by(chain: Chain) -> Callable[..., object] | None:
+    """Return the function that a program calls, if it does nothing else but judge the answer."""
+    first, *others = chain.steps() or (None,)
+    if others and isinstance(chain, Ladder):
+        return None
+    effect: object = getattr(first, "effect", None)
+    if isinstance(effect, Calling):
+        return effect.function
+    return called_by(effect) if isinstance(effect, Chain) else None
 
 
 def at(rung: Rung[I]) -> Program[I, I, None, Never]:

@@ -51,6 +51,23 @@ def test_both_are_named() -> None:
     )
 
 
+@pytest.mark.parametrize("limits", [{"within": 60}, {"within": 60, "until": bool}], ids=str)
+def test_both_are_named_with_a_deadline_too(limits: dict[str, Any]) -> None:
+    def price() -> int:
+        raise NotReady
+
+    inner = backoff(N3, **limits)(price)
+
+    @backoff(N2, **limits)
+    def book() -> int:
+        return inner()
+
+    with pytest.raises(
+        Misuse, match=r"price \(backoff N3\) was called inside .*book \(backoff N2\)"
+    ):
+        book()
+
+
 def test_a_block_around_is_named() -> None:
     inner = backoff(N3)(abs)
     with pytest.raises(Misuse, match=r"abs \(backoff N3\) was called inside a block \("):
