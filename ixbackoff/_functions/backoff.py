@@ -36,7 +36,7 @@ from .answering import PLAIN, interpreter, interpreter_async
 from .blocks import Block, Tries, TriesAsync, Try
 from .callers import caller
 from .functions import check_function, check_sync
-from .nested import Called, outer_of
+from .nested import Called, noting_once, outer_of
 from .settings import KEPT, Nested, Settings, Wanted
 from .words import in_our_words
 
@@ -241,8 +241,11 @@ class Backoff(Generic[I]):
         if self.settings.until is not None:
             raise Misuse("until= is for functions, which have an answer: raise NotReady instead.")
         inner = Called("a block", self)
-        once = self._top == 0 or outer_of(inner) is not None
+        outer = outer_of(inner) if self._top else None
+        once = self._top == 0 or outer is not None
         stream = unroll(self._once(Block()) if once else self._program(Block()))
+        if outer is not None:
+            stream = noting_once(stream, inner, outer)
         stop = self.settings.stop
         return None if once else inner, stream if stop is None else stoppable(stream, stop)
 

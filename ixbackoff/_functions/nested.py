@@ -7,6 +7,7 @@ from typing import Any
 
 from .._limits.nesting import RUNNING, check_alone, this_thread
 from .._meaning.defaults import ONCE
+from .._words.commands import Stream
 from .answering import interpreter, interpreter_async
 
 
@@ -57,6 +58,15 @@ async def tried_once_async(backoff: Any, effect: Any, inner: Called, outer: obje
     """As `tried_once`, for a coroutine function."""
     try:
         return await backoff._once(effect).run_async(interpreter_async())
+    except Exception as failure:
+        note_once(failure, inner, outer)
+        raise
+
+
+def noting_once(stream: Stream, inner: Called, outer: object) -> Stream:
+    """Pass on the commands of a block that is tried once, since it is inside something else."""
+    try:
+        return (yield from stream)
     except Exception as failure:
         note_once(failure, inner, outer)
         raise

@@ -221,9 +221,10 @@ def test_a_block_inside_is_tried_once_too() -> None:
             with one_try:
                 service.price()
 
-    with pytest.raises(NotReady):
+    with pytest.raises(NotReady) as caught:
         twice(blocks)()
     assert service.calls == 3
+    assert caught.value.__notes__[0].startswith("a block was tried once, since it was called in")
 
 
 @pytest.mark.parametrize("inner", [once, once.but(within=60)], ids=["plain", "in time"])
