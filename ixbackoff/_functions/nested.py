@@ -7,6 +7,7 @@ from typing import Any
 
 from .._limits.nesting import RUNNING, check_alone, this_thread
 from .._words.calls import call, call_async
+from .._words.commands import Stream
 from .answering import interpreter, interpreter_async
 from .called import Called
 
@@ -39,6 +40,15 @@ async def tried_once_async(
     command = call_async(inner.function, *args, **kwargs)
     try:
         return await inner.backoff._once(command).run_async(interpreter_async())
+    except Exception as failure:
+        note_once(failure, inner, outer)
+        raise
+
+
+def noting_once(stream: Stream, inner: Called, outer: object) -> Stream:
+    """Pass on the commands of a block that is tried once, since it is inside something else."""
+    try:
+        return (yield from stream)
     except Exception as failure:
         note_once(failure, inner, outer)
         raise

@@ -159,7 +159,7 @@ def check_not_refused(mine: Mark, failure: BaseException | None = None) -> None:
         Misuse: it did.
     """
     if len(mine) > 2 and not isinstance(failure, Misuse):
-        raise Misuse(mine.pop()) from failure
+        raise Misuse(mine[2]) from failure
 
 
 def tries_so_far() -> int:

@@ -180,8 +180,8 @@ class Run(observers.Run):
     def begin_wait(self, rung: int, after: After, failure: Any) -> Delay | None:
         """The wait on `rung` after this failure, which begins now, if there is one."""
         try:
-            if REFUSED:
-                check_not_refused(RUNNING.get(), failure)
+            if REFUSED and (around := RUNNING.get())[0] is not None:
+                check_not_refused(around, failure)
             seconds = after(failure)
             if seconds is None:
                 return None

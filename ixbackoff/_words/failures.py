@@ -101,6 +101,10 @@ class CircuitOpen(Transient):
         super().__init__(retry_after, retry_after=retry_after)
         self._refused_by: int | None = None
 
+    def __setstate__(self, state: dict[str, Any] | None) -> None:
+        super().__setstate__(state)
+        self._refused_by = None  # it may come from another process, with another breaker there
+
     def __str__(self) -> str:
         if self.retry_after is None:
             return "circuit open: the service is not asked"

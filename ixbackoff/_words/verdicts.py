@@ -88,11 +88,14 @@ def add(kind: type[Exception], judge: Judge) -> None:
         judge: gives the verdict on one of them.
 
     Raises:
-        Misuse: `kind` is not a class of exceptions, or `judge` is not a function.
+        Misuse: `kind` is not a class of exceptions, or one of misuses; or `judge` is not a
+            function.
     """
     given: Any = kind
     if not (isinstance(given, type) and issubclass(given, Exception)):
         raise Misuse(f"known.add({kind!r}, ...): give a class of exceptions.")
+    if issubclass(given, Misuse):
+        raise Misuse(f"known.add({kind.__name__}, ...): a mistake in a program never passes.")
     if not callable(judge):
         raise Misuse(
             f"known.add({kind.__name__}, {judge!r}): give a function from the failure to a Verdict."
@@ -183,7 +186,7 @@ def judge_of_base(base: Any) -> Judge | None:
         return ADDED[base]
     if base in OWN:
         return OWN[base]
-    names = base.__module__.split(".")  # `google` is a namespace that many packages share
+    names = str(base.__module__).split(".")  # `google` is a namespace that many packages share
     module = LIBRARIES.get(names[0]) or LIBRARIES.get(".".join(names[:2]))
     if module is None:
         return None
@@ -212,6 +215,7 @@ def unknown(failure: Exception) -> Verdict:
 
 
 OWN: dict[type[Exception], Judge] = {
+    Misuse: unknown,  # whatever is said of TypeError, or of all exceptions
     Transient: transient,
     ConnectionError: passing,
     TimeoutError: passing,

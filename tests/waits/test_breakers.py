@@ -472,3 +472,15 @@ def test_what_may_pass_opens_it(failure: Exception) -> None:
     with pytest.raises(type(failure)):
         at(N0).do(ASK).run(world_of(failure).interpreter, breaker=breaker)
     assert breaker.state == "open"
+
+
+def test_a_refusal_in_another_process_is_not_taken_for_ones_own() -> None:
+    breaker = Breaker(failures=1, within=1, rest=30)
+    breaker.fail(0, 0.0)
+    with pytest.raises(CircuitOpen) as caught:
+        breaker.admit(1.0)
+    from_a_fork = pickle.loads(pickle.dumps(caught.value))  # noqa: S301  its own
+    assert from_a_fork.retry_after == 29
+    assert breaker.blames(from_a_fork) is None
+    with pytest.raises(Misuse, match="goes through one circuit breaker twice"):
+        breaker.blames(caught.value)
