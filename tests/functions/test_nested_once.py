@@ -223,7 +223,7 @@ def test_a_block_inside_is_tried_once_too() -> None:
     with pytest.raises(NotReady) as caught:
         twice(blocks)()
     assert service.calls == 3
-    assert caught.value.__notes__[0].startswith("blocks was tried once, since it was called inside blocks")
+    assert caught.value.__notes__[0].startswith("blocks was tried once, since it was")
 
 
 @pytest.mark.parametrize("inner", [once, once.but(within=60)], ids=["plain", "in time"])
