@@ -6,13 +6,16 @@ from _thread import RLock  # threading's own; threading itself costs 5 ms to imp
 from collections import deque
 from collections.abc import Callable
 from math import inf
-from typing import Any, TypeAlias, final
+from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 from .._words.checks import between, finite
 from .._words.commands import Misuse
-from .._words.failures import CircuitOpen, On, Predicate, predicate
+from .._words.failures import CircuitOpen, NotReady, On, Predicate, predicate
 from .._words.verdicts import may_pass
 from .deadlines import Expired
+
+if TYPE_CHECKING:
+    from datetime import timedelta
 
 MOST = 1_000_000  # failures that are remembered
 EARLY = 1e-6  # seconds that a clock may be early: a wait of the whole rest must be enough
@@ -74,7 +77,7 @@ class Breaker:
 
     Args:
         failures: the failures that open it, 1 or more.
-        within: the seconds in which there have to be so many.
+        within: the seconds in which there have to be so many, or a `timedelta`; so is `rest`.
         rest: the seconds for which the service is left alone, and that a probe may take.
         on: the failures that count, as `on` of a retry chooses them.
 
@@ -100,9 +103,20 @@ class Breaker:
     _probe: int
     _told: int
 
-    def __init__(self, *, failures: int, within: float, rest: float, on: On = may_pass) -> None:
+    def __init__(
+        self,
+        *,
+        failures: int,
+        within: float | timedelta,
+        rest: float | timedelta,
+        on: On = may_pass,
+    ) -> None:
         number: object = failures
-        if not isinstance(number, int) or not 1 <= finite(number) <= MOST:
+        if (
+            isinstance(number, bool)
+            or not isinstance(number, int)
+            or not 1 <= finite(number) <= MOST
+        ):
             raise ValueError(f"failures={failures!r}: give a whole number, 1 to {MOST}.")
         self._failures = failures
         self._within = between("within", within, LEAST, LONGEST, "seconds")
@@ -171,7 +185,8 @@ class Breaker:
             return True if failure.limit.refused is None else None
         if not isinstance(failure, Exception) or isinstance(failure, SILENT):
             return None
-        return bool(self._chosen(failure))
+        answered = isinstance(failure, NotReady) and failure.answered
+        return not answered and bool(self._chosen(failure))
 
     def fail(self, probe: int, now: float) -> None:
         """Count a failure of a try: that of the probe opens the breaker again."""

@@ -39,7 +39,13 @@ class NotReady(Transient):
 
     >>> NotReady("still copying", retry_after=2).retry_after
     2
+
+    Attributes:
+        answered: true if it stands for an answer that is not what was wanted (`until=`, `.expect`);
+            to a circuit breaker the service is then well.
     """
+
+    answered: bool = False
 
 
 class Throttled(Transient):

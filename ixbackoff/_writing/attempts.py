@@ -237,7 +237,9 @@ def expected(predicate: Callable[[A], bool]) -> Callable[[A], A]:
     def checked(answer: A) -> A:
         told: object = predicate(answer)
         if not told:
-            raise NotReady(f"not what was expected: {answer!r}")
+            unwanted = NotReady(f"not what was expected: {answer!r}")
+            unwanted.answered = True
+            raise unwanted
         if isinstance(told, CoroutineType):
             told.close()
             raise Misuse(

@@ -16,6 +16,7 @@ from ixbackoff import (
     FOREVER,
     N0,
     N1,
+    N2,
     N3,
     Backoff,
     Breaker,
@@ -187,3 +188,13 @@ def test_the_failure_of_a_probe_is_not_kept(run: str, kind: type[Exception]) -> 
         assert asyncio.run(outcome(backoff(N0, breaker=breaker)))() is None
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("way", [one for one in (as_program, *WAYS) if one is not in_a_block])
+def test_an_answer_that_is_not_wanted_does_not_open_the_breaker(way: Way) -> None:
+    breaker = Breaker(failures=1, within=10, rest=10)
+    how = backoff(N2, breaker=breaker, until=lambda answer: answer == 3)
+    with clock() as now:
+        assert way(how, Script([1, 2, 3])) == 3
+        assert now.waits == [1.0, 2.0]
+    assert breaker.closed
