@@ -8,7 +8,7 @@ from collections.abc import Callable
 from math import inf
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
-from .._words.checks import between, finite
+from .._words.checks import between
 from .._words.commands import Misuse
 from .._words.failures import CircuitOpen, NotReady, On, Predicate, predicate
 from .._words.verdicts import may_pass
@@ -112,16 +112,13 @@ class Breaker:
         on: On = may_pass,
     ) -> None:
         number: object = failures
-        if (
-            isinstance(number, bool)
-            or not isinstance(number, int)
-            or not 1 <= finite(number) <= MOST
-        ):
+        whole = isinstance(number, int) and not isinstance(number, bool)
+        if not (whole and 1 <= failures <= MOST):
             raise ValueError(f"failures={failures!r}: give a whole number, 1 to {MOST}.")
         self._failures = failures
         self._within = between("within", within, LEAST, LONGEST, "seconds")
         self._rest = between("rest", rest, LEAST, LONGEST, "seconds")
-        self._chosen: Predicate = predicate(on)
+        self._chosen = of_the_service(predicate(on))
         self._failed: deque[float] = deque(maxlen=failures)
         self._until = None
         self._probing = False
@@ -185,8 +182,7 @@ class Breaker:
             return True if failure.limit.refused is None else None
         if not isinstance(failure, Exception) or isinstance(failure, SILENT):
             return None
-        answered = isinstance(failure, NotReady) and failure.answered
-        return not answered and bool(self._chosen(failure))
+        return bool(self._chosen(failure))
 
     def fail(self, probe: int, now: float) -> None:
         """Count a failure of a try: that of the probe opens the breaker again."""
@@ -246,6 +242,15 @@ class Breaker:
         self._until = now + self._rest
         self._probing = False
         self._failed = deque(maxlen=self._failures)  # not cleared: another thread may be reading
+
+
+def of_the_service(chosen: Predicate) -> Predicate:
+    """Leave out what is a failure to the program only: an answer that is not what it wants."""
+
+    def counts(failure: Exception) -> bool:
+        return not (isinstance(failure, NotReady) and failure.answered) and chosen(failure)
+
+    return counts
 
 
 def guarded_twice() -> Misuse:
