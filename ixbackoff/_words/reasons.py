@@ -89,8 +89,11 @@ def story(failure: BaseException) -> Story | None:
 
     A failure that was pickled, or whose class takes no notes, has none.
     """
-    notes = getattr(failure, "__notes__", ())
-    return next((note.story for note in reversed(notes) if note.__class__ is Told), None)
+    notes: object = getattr(failure, "__notes__", None)
+    told: list[Told] = []
+    if isinstance(notes, list):
+        told += [note for note in notes if isinstance(note, Told)]
+    return told[-1].story if told else None
 
 
 def add_note(failure: BaseException, note: str, stale: str | None = NOTE) -> None:
@@ -98,5 +101,5 @@ def add_note(failure: BaseException, note: str, stale: str | None = NOTE) -> Non
     with suppress(Exception):  # some exceptions take no note
         if stale is not None:
             notes = getattr(failure, "__notes__", [])
-            notes[:] = [note for note in notes if not note.startswith(stale)]
+            notes[:] = [note for note in notes if not str(note).startswith(stale)]
         failure.add_note(note)
