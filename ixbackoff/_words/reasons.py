@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 Reason: TypeAlias = Literal[
     "well",
@@ -89,11 +89,10 @@ def story(failure: BaseException) -> Story | None:
 
     A failure that was pickled, or whose class takes no notes, has none.
     """
-    notes: object = getattr(failure, "__notes__", None)
-    told: list[Told] = []
-    if isinstance(notes, list):
-        told += [note for note in notes if isinstance(note, Told)]
-    return told[-1].story if told else None
+    notes: Any = getattr(failure, "__notes__", ())
+    with suppress(Exception):  # notes can be anything
+        return next((note.story for note in reversed(notes) if note.__class__ is Told), None)
+    return None
 
 
 def add_note(failure: BaseException, note: str, stale: str | None = NOTE) -> None:

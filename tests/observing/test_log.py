@@ -257,7 +257,7 @@ class Scribbled(NotReady):
     [
         (lambda: Silent(), "Silent: <str() failed>"),
         (lambda: Scribbled("busy"), "Scribbled: busy"),
-        (lambda: NotReady("busy\nfetch: all is well\x1b[2J"), "NotReady: busy fetch: all is well [2J"),
+        (lambda: NotReady("busy\nfetch: well\x1b[2J"), "NotReady: busy fetch: well [2J"),
     ],
     ids=["no text", "strange notes", "several lines"],
 )  # fmt: skip
