@@ -37,7 +37,7 @@ from .blocks import Block, Tries, TriesAsync, Try
 from .called import Called
 from .callers import caller
 from .functions import check_sync, checked_function, undecorated
-from .nested import noting_once, outer_of
+from .nested import guarded_once, noting_once, outer_of
 from .settings import KEPT, Nested, Settings, Wanted
 from .words import in_our_words
 
@@ -248,10 +248,11 @@ class Backoff(Generic[I]):
         inner = Called(self, None, frame.f_code.co_qualname.rpartition("<locals>.")[2])
         outer = outer_of(inner) if self._top else None
         once = self._top == 0 or outer is not None
-        tried: Ladder = self._once(Block()) if once else self._program(Block())
+        used: Backoff[Any] = guarded_once(self, outer)
+        tried: Ladder = used._once(Block()) if once else used._program(Block())
         program = renamed(Ladder, tried, inner.name)
         run = Run(program, self.settings.schedule)
-        stream = begun(program, NO_HANDLERS, self.settings.defaults, run)
+        stream = begun(program, NO_HANDLERS, used.settings.defaults, run)
         if outer is not None:
             stream = noting_once(stream, inner, outer)
         return None if once else inner, stream, run

@@ -27,7 +27,8 @@ def outer_of(inner: Called) -> object:
 def tried_once(inner: Called, args: tuple[Any, ...], kwargs: dict[str, Any], outer: object) -> Any:
     """Try a call once, since it is inside another one that tries again."""
     try:
-        return inner.backoff._once(call(inner.function, *args, **kwargs)).run(interpreter())
+        backoff = guarded_once(inner.backoff, outer)
+        return backoff._once(call(inner.function, *args, **kwargs)).run(interpreter())
     except Exception as failure:
         note_once(failure, inner, outer)
         raise
@@ -39,7 +40,8 @@ async def tried_once_async(
     """As `tried_once`, for a coroutine function."""
     command = call_async(inner.function, *args, **kwargs)
     try:
-        return await inner.backoff._once(command).run_async(interpreter_async())
+        backoff = guarded_once(inner.backoff, outer)
+        return await backoff._once(command).run_async(interpreter_async())
     except Exception as failure:
         note_once(failure, inner, outer)
         raise
@@ -52,6 +54,17 @@ def noting_once(stream: Stream, inner: Called, outer: object) -> Stream:
     except Exception as failure:
         note_once(failure, inner, outer)
         raise
+
+
+def guarded_once(backoff: Any, outer: object) -> Any:
+    """Return `backoff` without its breaker, if the try around it has gone through the same one.
+
+    Else the inner try would be refused by the probe around it, and the breaker never close again.
+    """
+    around = outer.backoff.settings.breaker if isinstance(outer, Called) else None
+    if around is None or around is not backoff.settings.breaker:
+        return backoff
+    return backoff.but(breaker=None)
 
 
 def note_once(failure: Exception, inner: Called, outer: object) -> None:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import time
 import warnings
-from _thread import allocate_lock
-from collections.abc import Callable, Generator
+from _thread import allocate_lock, get_ident
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import count
+from types import BuiltinMethodType, MethodType
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from .._words.commands import Command, Misuse, Stream
@@ -38,6 +39,9 @@ class Run:
     waited: float = 0.0
     reason: Reason = "gave up"
     """Why it ends with a failure: whoever decides that sets it."""
+
+    unseen: bool = False
+    """True if it was begun by an observer, so that nobody is told of it."""
 
     _id: int | None = None
 
@@ -168,7 +172,7 @@ class Register:
     def remove(self, observers: Observers) -> None:
         with self._lock:
             self._added = [one for one in self._added if one is not observers]
-            self._warned = [one for one in self._warned if one not in observers]
+            self._warned = [one for one in self._warned if not among(one, observers)]
             self._publish()
 
     def swap(self) -> None:
@@ -180,7 +184,7 @@ class Register:
     def _publish(self) -> None:
         several: list[Observer] = []
         for observer in [one for added in self._added for one in added]:
-            if observer not in several:
+            if not among(observer, several):
                 several.append(observer)
         PRESENT[:] = [teller(tuple(several))] if several else []
         SWAPPED[:] = [*LOOK, *PRESENT] if self.swapped else PRESENT
@@ -188,10 +192,10 @@ class Register:
     def warn(self, observer: Observer, error: Exception) -> None:
         """Warn of an observer that failed, once, also where warnings are errors."""
         with self._lock:
-            if observer in self._warned:
+            if among(observer, self._warned):
                 return
             self._warned.append(observer)
-        said = f"the observer {observer!r} failed, and programs went on: {error!r}"
+        said = f"the observer {shown(observer)} failed, and programs went on: {shown(error)}"
         try:
             warnings.warn(said, RuntimeWarning, stacklevel=4)
         except RuntimeWarning as warning:
@@ -200,12 +204,39 @@ class Register:
 
 REGISTER: Final = Register()
 
+BOUND = MethodType | BuiltinMethodType
+
+
+def among(observer: Observer, others: Iterable[Observer]) -> bool:
+    """Return whether an observer is one of these; equal ones are not the same, unless methods.
+
+    A method is another object each time that it is looked up.
+    """
+    method = isinstance(observer, BOUND)
+    return any(
+        observer is other or (method and isinstance(other, BOUND) and observer == other)
+        for other in others
+    )
+
+
+def shown(value: object) -> str:
+    """Return the representation of an observer or its failure, which may itself fail."""
+    try:
+        return repr(value)
+    except Exception:
+        return object.__repr__(value)
+
+
+TELLING: set[int] = set()
+"""The threads in which an observer is called now: what it runs itself is told to nobody."""
+
 
 def observe(*observers: Observer) -> None:
     """Tell `observers` of every run that begins from now on, in the whole process.
 
     An observer is called in the thread or task of the run, so it must be quick, and it must not run
-    programs that wait. If it raises an exception, there is one warning and the program goes on.
+    programs that wait. Nobody is told of the runs that it begins itself. If it raises an exception,
+    there is one warning and the program goes on.
 
     >>> from ixbackoff.observing import observe
     >>> observe()
@@ -260,19 +291,27 @@ def teller(observers: Observers) -> Tell:
     observer = next(iter(observers))
 
     def tell(event: Event, following: Event | None = None) -> None:
+        thread = get_ident()
+        inside = thread in TELLING
+        if inside and event.__class__ is Began:
+            event[0].unseen = True
+        if event[0].unseen:
+            return
         try:
-            observer(event)
-        except Exception as error:
-            REGISTER.warn(observer, error)
-        except BaseException:  # such as Ctrl-C
-            if following is not None:
-                tell(following)
-            raise
-        if following is not None:
             try:
-                observer(following)
+                TELLING.add(thread)
+                observer(event)
             except Exception as error:
                 REGISTER.warn(observer, error)
+        finally:  # also after Ctrl-C
+            try:
+                if following is not None:
+                    observer(following)
+            except Exception as error:
+                REGISTER.warn(observer, error)
+            finally:
+                if not inside:
+                    TELLING.discard(thread)
 
     return tell
 

@@ -294,7 +294,7 @@ def noted(
     with suppress(Exception):  # there are exceptions that take no note
         notes = getattr(failure, "__notes__", [])
         stale = TRIES if refused else NOTE
-        notes[:] = [kept for kept in notes if not kept.startswith(stale)]
+        notes[:] = [kept for kept in notes if not str(kept).startswith(stale)]
         if note:
             failure.add_note(note)
         failure.add_note(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any, NamedTuple, TypeAlias
 
@@ -146,7 +146,11 @@ def retry_after(failure: Exception) -> float | None:
     Raises:
         ValueError: a kind of one's own says something else than a number of seconds.
     """
-    asked = verdict(failure).retry_after
+    return seconds_asked(verdict(failure))
+
+
+def seconds_asked(told: Verdict) -> float | None:
+    asked = told.retry_after
     if asked is None:
         return None
     seconds = finite(asked)
@@ -204,10 +208,25 @@ def passing(_: Exception) -> Verdict:
 
 def all_pass(failure: ExceptionGroup[Exception]) -> Verdict:
     """A group passes if all of its failures may; the longest of their waits is asked for."""
-    verdicts = [verdict(one) for one in failure.exceptions]
-    asked = [seconds for one in failure.exceptions if (seconds := retry_after(one)) is not None]
+    verdicts = [verdict(one) for one in members(failure)]
+    asked = [seconds for one in verdicts if (seconds := seconds_asked(one)) is not None]
     refused = next((one for one in verdicts if not one.passes), None)
     return refused or Verdict(True, max(asked, default=None))
+
+
+def members(failure: Exception) -> Iterator[Exception]:
+    """Yield the failures of a group and of the groups in it, each once, however deep they are."""
+    waiting: list[Any] = [failure]
+    seen: set[int] = set()
+    while waiting:
+        one = waiting.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        if (FOUND.get(one.__class__) or judge_of(one.__class__)) is all_pass:
+            waiting += reversed(one.exceptions)
+        else:
+            yield one
 
 
 def unknown(failure: Exception) -> Verdict:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 
 import pytest
 
-from ixbackoff import N0, N2, N3, Delay, Misuse, NotReady, at, backoff, call, unroll
+from ixbackoff import N0, N2, N3, Breaker, Delay, Misuse, NotReady, at, backoff, call, unroll
 from ixbackoff._functions.answering import PLAIN
 from ixbackoff.schedules import Constant
 
@@ -251,3 +252,41 @@ def test_a_program_inside_is_refused_as_ever() -> None:
     inside = at(N3).retry(call(Service().price))
     with pytest.raises(Misuse, match="let only the outer one try again"):
         once(lambda: inside.run(PLAIN))()
+
+
+@pytest.mark.parametrize("way", ["function", "coroutine function", "block"])
+def test_one_breaker_around_both_closes_when_the_service_is_back(way: str) -> None:
+    breaker = Breaker(failures=1, within=10, rest=0.001)
+    through = backoff(N0, breaker=breaker)
+    guarded = backoff(N2, schedule=Constant(0.002), breaker=breaker, nested="once")
+    outcomes: list[Exception] = [NotReady("down")] * 3
+
+    def ask() -> int:
+        if outcomes:
+            raise outcomes.pop()
+        return 12
+
+    async def ask_async() -> int:
+        return ask()
+
+    def ask_in_a_block() -> int:
+        for one_try in guarded:
+            with one_try:
+                return ask()
+        raise AssertionError
+
+    async def outer_async() -> int:
+        return await guarded(ask_async)()
+
+    def asked() -> int:
+        if way == "coroutine function":
+            return asyncio.run(guarded(outer_async)())
+        inner = ask_in_a_block if way == "block" else guarded(ask)
+        return guarded.call(lambda: inner())
+
+    with pytest.raises(NotReady):
+        asked()
+    time.sleep(0.002)
+    assert asked() == 12
+    assert breaker.state == "closed"
+    assert through.call(ask) == 12
