@@ -141,15 +141,18 @@ class Loop:
                 if self._inner is not None:
                     begin(mine, self._inner)
                 yield
+                self._left = LEFT.get()
+                LEFT.set(before)
+                end(mine)  # here too: an instruction at the end of a `try` is in no `try`
             except Exception as failure:
                 log_ended(self._run, failure, self._handlers)
                 raise
             finally:
                 end(mine)
-                self._left = LEFT.get()
                 LEFT.set(before)
         finally:
             end(mine)
+            LEFT.set(before)
 
     def _between(self) -> Stream:
         """Issue the commands of `stream` before the next try; return `False` if there is none."""

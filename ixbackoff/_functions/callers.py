@@ -8,7 +8,6 @@ the loops of `watching` run.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from types import CoroutineType
 from typing import Any, TypeAlias
 
@@ -22,7 +21,7 @@ from .._limits.nesting import (
     check_not_refused,
     new_thread,
 )
-from .._limits.observers import LOOK, SWAPPED, Tell
+from .._limits.observers import LOOK, SWAPPED
 from .._meaning.descents import After
 from .._running.logs import WARNING, default_logger, log_wait
 from .._running.sleeping import LONGEST_SLEEP, SWITCHES, awaitable, blocking
@@ -74,8 +73,11 @@ def caller_sync(called: Called) -> Any:
             outer = check_alone(waits, once=True)
             if outer is not None:
                 return tried_once(called, args, kwargs, outer)
-        if swapped and (way := another_way(swapped, called, watched, by_program)) is not None:
-            return way(called, args, kwargs)
+        for observer in swapped:  # not empty, and another thread may have emptied it meanwhile
+            if observer is not None:
+                return watched(observer, called, args, kwargs)
+            if called.backoff._generic or others() is not None:
+                return by_program(called, args, kwargs)
         mine: Mark = [None, 0]
         run_in(mine)
         again: Again | None = None
@@ -138,8 +140,11 @@ def caller_async(called: Called) -> Any:
             outer = check_alone(waits, once=True)
             if outer is not None:
                 return await tried_once_async(called, args, kwargs, outer)
-        if swapped and (way := another_way(swapped, called, watched_async, by_program_async)):
-            return await way(called, args, kwargs)
+        for observer in swapped:  # not empty, and another thread may have emptied it meanwhile
+            if observer is not None:
+                return await watched_async(observer, called, args, kwargs)
+            if called.backoff._generic or others() is not None:
+                return await by_program_async(called, args, kwargs)
         mine: Mark = [None, 0]
         run_in(mine)
         again: Again | None = None
@@ -181,19 +186,6 @@ def caller_async(called: Called) -> Any:
             raise
 
     return retried
-
-
-def another_way(
-    swapped: list[Tell | None], called: Called, watched: Any, by_program: Any
-) -> Callable[..., Any] | None:
-    """Return what calls while somebody observes or something else answers, `None` if neither is."""
-    for tell in swapped:  # another thread may have emptied it meanwhile
-        if tell is not None:
-            return partial(watched, tell)
-        if called.backoff._generic or others() is not None:
-            way: Callable[..., Any] = by_program
-            return way
-    return None
 
 
 def by_program(called: Called, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -22,12 +22,16 @@ from .._limits.observers import (
     Began,
     Ended,
     Issued,
+    Observer,
     Run,
-    Tell,
+    Telling,
     Waits,
     clock,
     made,
     reason_of,
+    tell,
+    tell_on,
+    tell_rest,
 )
 from .._meaning.descents import After
 from .._meaning.runs import number_after
@@ -56,17 +60,21 @@ new: Any = object.__new__
 run_in, here = RUNNING.set, HERE
 
 
-def watched(tell: Tell, called: Called, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def watched(
+    observer: Observer, called: Called, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """Call a function, and again while it fails, and tell observers of it."""
     run, command, attempt = Watched(), new(Call), called.attempt
     run.called = called
     command.function, command.arguments = called.function, args
     command.keywords = tuple(kwargs.items()) if kwargs else ()
     issued: Issued | None = made(Issued, (run, command))
+    began: Telling = map(observer, (made(Began, (run,)), issued))
+    over: Telling | None = None
+    left = True  # until all of that is told
     mine: Mark = [None, 0]
     seconds: float | None = 0.0
     failure: BaseException | None = None
-    left = False  # true while the end has to be told
     begun = tried = clock()
     try:  # twice, since Ctrl-C may come at the beginning of a `finally`
         try:
@@ -76,8 +84,10 @@ def watched(tell: Tell, called: Called, args: tuple[Any, ...], kwargs: dict[str,
                 last = new_thread()
             run_in(mine)
             last[0] = mine
-            left = True
-            tell(made(Began, (run,)), issued)
+            try:
+                _, _ = began
+            except Exception as error:
+                tell_on(observer, began, error)
             while True:
                 try:
                     mine[0] = called if called.top else None
@@ -87,40 +97,46 @@ def watched(tell: Tell, called: Called, args: tuple[Any, ...], kwargs: dict[str,
                     if REFUSED:
                         check_not_refused(mine)
                     now = clock()
+                    answered = made(Answered, (run, issued, now - tried, None))
+                    over = map(observer, (answered, made(Ended, (run, "well", now - begun, None))))
+                    try:
+                        _, _ = over
+                    except Exception as error:
+                        tell_on(observer, over, error)
                     left = False
-                    tell(
-                        made(Answered, (run, issued, now - tried, None)),
-                        made(Ended, (run, "well", now - begun, None)),
-                    )
                     return answer  # noqa: TRY300  in one line, it would be told of too early
                 except Exception as error:
                     failure = stopped(error) if isinstance(error, StopIteration) else error
                     mine[0] = None  # so that no instruction is outside of a `try` with it
                 asked, issued = issued, None
-                seconds = failed_try(run, tell, asked, tried, failure)
+                seconds = failed_try(run, observer, asked, tried, failure)
                 if seconds is None:
                     raise failure
                 failure = None
                 blocking()(min(seconds, LONGEST_SLEEP))
                 issued, tried = next_try(run, command, seconds, mine), clock()
-                tell(issued)
+                tell(observer, issued)
         except BaseException as error:
             failure = error
             raise
         finally:
             mine[0] = None
             if left:
+                tell_rest(observer, began)
+                over = over or end(run, observer, issued, tried, begun, failure, seconds is None)
+                tell_rest(observer, over)
                 left = False
-                end(run, tell, issued, tried, begun, failure, seconds is None)
     finally:
         mine[0] = None
         if left:
-            end(run, tell, issued, tried, begun, failure, seconds is None)
-        failure = None
+            tell_rest(observer, began)
+            over = over or end(run, observer, issued, tried, begun, failure, seconds is None)
+            tell_rest(observer, over)
+        failure = over = None
 
 
 async def watched_async(
-    tell: Tell, called: Called, args: tuple[Any, ...], kwargs: dict[str, Any]
+    observer: Observer, called: Called, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """As `watched`, for a coroutine function."""
     run, command, attempt = Watched(), new(CallAsync), called.attempt
@@ -128,10 +144,12 @@ async def watched_async(
     command.function, command.arguments = called.function, args
     command.keywords = tuple(kwargs.items()) if kwargs else ()
     issued: Issued | None = made(Issued, (run, command))
+    began: Telling = map(observer, (made(Began, (run,)), issued))
+    over: Telling | None = None
+    left = True  # until all of that is told
     mine: Mark = [None, 0]
     seconds: float | None = 0.0
     failure: BaseException | None = None
-    left = False  # true while the end has to be told
     begun = tried = clock()
     try:  # twice, since Ctrl-C may come at the beginning of a `finally`
         try:
@@ -141,8 +159,10 @@ async def watched_async(
                 last = new_thread()
             run_in(mine)
             last[1] = True
-            left = True
-            tell(made(Began, (run,)), issued)
+            try:
+                _, _ = began
+            except Exception as error:
+                tell_on(observer, began, error)
             while True:
                 try:
                     mine[0] = called if called.top else None
@@ -150,36 +170,42 @@ async def watched_async(
                     if REFUSED:
                         check_not_refused(mine)
                     now = clock()
+                    answered = made(Answered, (run, issued, now - tried, None))
+                    over = map(observer, (answered, made(Ended, (run, "well", now - begun, None))))
+                    try:
+                        _, _ = over
+                    except Exception as error:
+                        tell_on(observer, over, error)
                     left = False
-                    tell(
-                        made(Answered, (run, issued, now - tried, None)),
-                        made(Ended, (run, "well", now - begun, None)),
-                    )
                     return answer  # noqa: TRY300  in one line, it would be told of too early
                 except Exception as error:
                     failure = error
                     mine[0] = None  # so that no instruction is outside of a `try` with it
                 asked, issued = issued, None
-                seconds = failed_try(run, tell, asked, tried, failure)
+                seconds = failed_try(run, observer, asked, tried, failure)
                 if seconds is None:
                     raise failure
                 failure = None
                 await awaitable()(min(seconds, LONGEST_SLEEP))
                 issued, tried = next_try(run, command, seconds, mine), clock()
-                tell(issued)
+                tell(observer, issued)
         except BaseException as error:
             failure = error
             raise
         finally:
             mine[0] = None
             if left:
+                tell_rest(observer, began)
+                over = over or end(run, observer, issued, tried, begun, failure, seconds is None)
+                tell_rest(observer, over)
                 left = False
-                end(run, tell, issued, tried, begun, failure, seconds is None)
     finally:
         mine[0] = None
         if left:
-            end(run, tell, issued, tried, begun, failure, seconds is None)
-        failure = None
+            tell_rest(observer, began)
+            over = over or end(run, observer, issued, tried, begun, failure, seconds is None)
+            tell_rest(observer, over)
+        failure = over = None
 
 
 begins(watched.__code__)
@@ -187,7 +213,7 @@ begins(watched_async.__code__)
 
 
 def failed_try(
-    run: Watched, tell: Tell, issued: Issued | None, tried: float, failure: Exception
+    run: Watched, observer: Observer, issued: Issued | None, tried: float, failure: Exception
 ) -> float | None:
     """Tell of a try that has failed, and tell and log the wait after it, if there is one.
 
@@ -195,14 +221,16 @@ def failed_try(
     """
     called = run.called
     try:
-        tell(made(Answered, (run, issued, clock() - tried, failure)))
+        tell(observer, made(Answered, (run, issued, clock() - tried, failure)))
         if REFUSED:
             check_not_refused(RUNNING.get(), failure)
         after: After = run.after or called.descent()
         run.after = after
         seconds = after(failure)
         if seconds is not None:
-            tell(made(Waits, (run, seconds, number_after(called.top, run.waits), failure)))
+            tell(
+                observer, made(Waits, (run, seconds, number_after(called.top, run.waits), failure))
+            )
             log_wait(called.name, run.waits + 1, called.tries, failure, seconds)
         return seconds
     finally:  # an exception must not be kept alive by a frame in its own traceback
@@ -220,23 +248,22 @@ def next_try(run: Watched, command: Any, seconds: float, mine: Mark) -> Issued:
 
 def end(
     run: Watched,
-    tell: Tell,
+    observer: Observer,
     issued: Issued | None,
     tried: float,
     begun: float,
     failure: BaseException | None,
     no_wait: bool,
-) -> None:
-    """Note, log and tell that a call has ended, and first that its try has, if it was not told."""
+) -> Telling:
+    """Note and log that a call has ended, and begin to tell it; its try too, if it was not told."""
     now = clock()
     try:
         if isinstance(failure, Exception):
             run.reason = ended(failure, run.called, run.waits, run.waited, no_wait)
         last = made(Ended, (run, reason_of(run, failure), now - begun, failure))
         if issued is None:
-            tell(last)
-        else:
-            tell(made(Answered, (run, issued, now - tried, failure)), last)
+            return map(observer, (last,))
+        return map(observer, (made(Answered, (run, issued, now - tried, failure)), last))
     finally:
         last = None
         del failure

@@ -196,6 +196,9 @@ def answering(
                 command = send(answer)
     except StopIteration as end:
         return end.value
+    except BaseException:  # such as Ctrl-C between two instructions of this
+        stream.close()
+        raise
     finally:
         command = None
 
@@ -249,6 +252,9 @@ async def answered_async(stream: Stream, handlers: Handlers) -> Any:
                 failure = error
     except StopIteration as end:
         return end.value
+    except BaseException:
+        run.close()
+        raise
     finally:
         failure = command = None
 
