@@ -99,13 +99,14 @@ def watched(
                     now = clock()
                     answered = made(Answered, (run, issued, now - tried, None))
                     over = map(observer, (answered, made(Ended, (run, "well", now - begun, None))))
-                    try:
-                        _, _ = over
-                    except Exception as error:
-                        tell_on(observer, over, error)
+                    _, _ = over
                     left = False
                     return answer  # noqa: TRY300  in one line, it would be told of too early
                 except Exception as error:
+                    if over is not None:  # it is the observer that failed
+                        tell_on(observer, over, error)
+                        left = False
+                        return answer
                     failure = stopped(error) if isinstance(error, StopIteration) else error
                     mine[0] = None  # so that no instruction is outside of a `try` with it
                 asked, issued = issued, None
@@ -172,13 +173,14 @@ async def watched_async(
                     now = clock()
                     answered = made(Answered, (run, issued, now - tried, None))
                     over = map(observer, (answered, made(Ended, (run, "well", now - begun, None))))
-                    try:
-                        _, _ = over
-                    except Exception as error:
-                        tell_on(observer, over, error)
+                    _, _ = over
                     left = False
                     return answer  # noqa: TRY300  in one line, it would be told of too early
                 except Exception as error:
+                    if over is not None:  # it is the observer that failed
+                        tell_on(observer, over, error)
+                        left = False
+                        return answer
                     failure = error
                     mine[0] = None  # so that no instruction is outside of a `try` with it
                 asked, issued = issued, None

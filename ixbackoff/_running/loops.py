@@ -196,9 +196,6 @@ def answering(
                 command = send(answer)
     except StopIteration as end:
         return end.value
-    except BaseException:  # such as Ctrl-C between two instructions of this
-        stream.close()
-        raise
     finally:
         command = None
 
@@ -210,6 +207,9 @@ def answered(stream: Stream, handlers: Handlers) -> Any:
         run.send(None)
     except StopIteration as end:
         return end.value
+    except BaseException:  # Ctrl-C may have come while the stream was not answered
+        stream.close()
+        raise
     raise AssertionError("a handler is awaited in a sync run")
 
 
@@ -252,8 +252,9 @@ async def answered_async(stream: Stream, handlers: Handlers) -> Any:
                 failure = error
     except StopIteration as end:
         return end.value
-    except BaseException:
+    except BaseException:  # Ctrl-C may have come while the stream was not answered
         run.close()
+        stream.close()
         raise
     finally:
         failure = command = None
