@@ -386,6 +386,9 @@ def told(stream: Stream, run: Run, observer: Observer) -> Stream:
                 failure = error
     except StopIteration as end:
         return end.value
+    except BaseException:  # Ctrl-C may have come while the stream was not answered
+        stream.close()
+        raise
     finally:  # an exception must not be kept alive by a frame in its own traceback
         failure = command = None
 
