@@ -73,11 +73,12 @@ def caller_sync(called: Called) -> Any:
             outer = check_alone(waits, once=True)
             if outer is not None:
                 return tried_once(called, args, kwargs, outer)
-        for observer in swapped:  # not empty, and another thread may have emptied it meanwhile
-            if observer is not None:
-                return watched(observer, called, args, kwargs)
-            if called.backoff._generic or others() is not None:
-                return by_program(called, args, kwargs)
+        if swapped:
+            for observer in swapped:  # another thread may have emptied it meanwhile
+                if observer is not None:
+                    return watched(observer, called, last, args, kwargs)
+                if called.backoff._generic or others() is not None:
+                    return by_program(called, args, kwargs)
         mine: Mark = [None, 0]
         run_in(mine)
         again: Again | None = None
@@ -140,11 +141,12 @@ def caller_async(called: Called) -> Any:
             outer = check_alone(waits, once=True)
             if outer is not None:
                 return await tried_once_async(called, args, kwargs, outer)
-        for observer in swapped:  # not empty, and another thread may have emptied it meanwhile
-            if observer is not None:
-                return await watched_async(observer, called, args, kwargs)
-            if called.backoff._generic or others() is not None:
-                return await by_program_async(called, args, kwargs)
+        if swapped:
+            for observer in swapped:  # another thread may have emptied it meanwhile
+                if observer is not None:
+                    return await watched_async(observer, called, last, args, kwargs)
+                if called.backoff._generic or others() is not None:
+                    return await by_program_async(called, args, kwargs)
         mine: Mark = [None, 0]
         run_in(mine)
         again: Again | None = None

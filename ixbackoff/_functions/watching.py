@@ -9,13 +9,11 @@ from types import CoroutineType
 from typing import Any
 
 from .._limits.nesting import (
-    HERE,
     REFUSED,
     RUNNING,
     Mark,
     begins,
     check_not_refused,
-    new_thread,
 )
 from .._limits.observers import (
     Answered,
@@ -57,11 +55,15 @@ class Watched(Run):
 
 
 new: Any = object.__new__
-run_in, here = RUNNING.set, HERE
+run_in = RUNNING.set
 
 
 def watched(
-    observer: Observer, called: Called, args: tuple[Any, ...], kwargs: dict[str, Any]
+    observer: Observer,
+    called: Called,
+    last: list[Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
 ) -> Any:
     """Call a function, and again while it fails, and tell observers of it."""
     run, command, attempt = Watched(), new(Call), called.attempt
@@ -78,10 +80,6 @@ def watched(
     begun = tried = clock()
     try:  # twice, since Ctrl-C may come at the beginning of a `finally`
         try:
-            try:
-                last = here.last
-            except AttributeError:
-                last = new_thread()
             run_in(mine)
             last[0] = mine
             try:
@@ -137,7 +135,11 @@ def watched(
 
 
 async def watched_async(
-    observer: Observer, called: Called, args: tuple[Any, ...], kwargs: dict[str, Any]
+    observer: Observer,
+    called: Called,
+    last: list[Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
 ) -> Any:
     """As `watched`, for a coroutine function."""
     run, command, attempt = Watched(), new(CallAsync), called.attempt
@@ -154,10 +156,6 @@ async def watched_async(
     begun = tried = clock()
     try:  # twice, since Ctrl-C may come at the beginning of a `finally`
         try:
-            try:
-                last = here.last
-            except AttributeError:
-                last = new_thread()
             run_in(mine)
             last[1] = True
             try:
