@@ -108,7 +108,8 @@ def caller_sync(called: Called) -> Any:
                         if (logger.level or logger.parent.level) <= WARNING:
                             log_wait(called.name, mine[1] + 1, called.tries, failure, seconds)
                         mine[0] = None  # so that no instruction is outside of a `try` with it
-                    sleep = blocking() if SWITCHES else sleep
+                    if SWITCHES:
+                        sleep = blocking()
                     sleep(seconds if seconds < LONGEST_SLEEP else LONGEST_SLEEP)
                     mine[1] += 1
                     waited += seconds
@@ -174,7 +175,8 @@ def caller_async(called: Called) -> Any:
                         if (logger.level or logger.parent.level) <= WARNING:
                             log_wait(called.name, mine[1] + 1, called.tries, failure, seconds)
                         mine[0] = None  # so that no instruction is outside of a `try` with it
-                    sleep = awaitable() if SWITCHES else sleep
+                    if SWITCHES:
+                        sleep = awaitable()
                     await sleep(seconds if seconds < LONGEST_SLEEP else LONGEST_SLEEP)
                     mine[1] += 1
                     waited += seconds
