@@ -22,7 +22,7 @@ from .._limits.nesting import (
     check_not_refused,
     new_thread,
 )
-from .._limits.observers import LOOK, SWAPPED, Tell
+from .._limits.observers import LOOK, SWAPPED, Observer
 from .._meaning.descents import After
 from .._running.logs import WARNING, default_logger, log_wait
 from .._running.sleeping import LONGEST_SLEEP, SWITCHES, awaitable, blocking
@@ -74,8 +74,8 @@ def caller_sync(called: Called) -> Any:
             outer = check_alone(waits, once=True)
             if outer is not None:
                 return tried_once(called, args, kwargs, outer)
-        if swapped and (way := another_way(swapped, called, watched, by_program)) is not None:
-            return way(called, args, kwargs)
+        if swapped and (way := another_way(swapped, called, last, watched, by_program)) is not None:
+            return way(called, last, args, kwargs)
         mine: Mark = [None, 0]
         run_in(mine)
         again: Again | None = None
@@ -138,8 +138,8 @@ def caller_async(called: Called) -> Any:
             outer = check_alone(waits, once=True)
             if outer is not None:
                 return await tried_once_async(called, args, kwargs, outer)
-        if swapped and (way := another_way(swapped, called, watched_async, by_program_async)):
-            return await way(called, args, kwargs)
+        if swapped and (way := another_way(swapped, called, last, watched_async, by_program_async)):
+            return await way(called, last, args, kwargs)
         mine: Mark = [None, 0]
         run_in(mine)
         again: Again | None = None
@@ -184,25 +184,28 @@ def caller_async(called: Called) -> Any:
 
 
 def another_way(
-    swapped: list[Tell | None], called: Called, watched: Any, by_program: Any
+    swapped: list[Observer | None], called: Called, last: list[Any], watched: Any, by_program: Any
 ) -> Callable[..., Any] | None:
     """Return what calls while somebody observes or something else answers, `None` if neither is."""
-    for tell in swapped:  # another thread may have emptied it meanwhile
-        if tell is not None:
-            return partial(watched, tell)
-        if called.backoff._generic or others() is not None:
-            way: Callable[..., Any] = by_program
-            return way
-    return None
+    way: Callable[..., Any] | None = None
+    for observer in swapped:  # another thread may have emptied it meanwhile
+        if observer is not None and not last[2]:
+            way = partial(watched, observer)
+        elif called.backoff._generic or others() is not None:
+            way = by_program
+            break
+    return way
 
 
-def by_program(called: Called, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def by_program(called: Called, _: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run the program of a call."""
     command = call(called.function, *args, **kwargs)
     return called.backoff._program(command).run(interpreter())
 
 
-def by_program_async(called: Called, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def by_program_async(
+    called: Called, _: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """As `by_program`, for a coroutine function."""
     command = call_async(called.function, *args, **kwargs)
     return called.backoff._program(command).run_async(interpreter_async())

@@ -207,6 +207,9 @@ def answered(stream: Stream, handlers: Handlers) -> Any:
         run.send(None)
     except StopIteration as end:
         return end.value
+    except BaseException:  # Ctrl-C may have come while the stream was not answered
+        stream.close()
+        raise
     raise AssertionError("a handler is awaited in a sync run")
 
 
@@ -249,6 +252,10 @@ async def answered_async(stream: Stream, handlers: Handlers) -> Any:
                 failure = error
     except StopIteration as end:
         return end.value
+    except BaseException:  # Ctrl-C may have come while the stream was not answered
+        run.close()
+        stream.close()
+        raise
     finally:
         failure = command = None
 
