@@ -113,7 +113,7 @@ def watched(
                     failure = stopped(error) if isinstance(error, StopIteration) else error
                     mine[0] = None  # so that no instruction is outside of a `try` with it
                 else:
-                    over = end(run, observer, issued, tried, begun, None, 0.0)
+                    over = well(run, observer, issued, tried, begun)
                     last[2] = True
                     try:
                         _, _ = over
@@ -180,7 +180,7 @@ async def watched_async(
                     failure = error
                     mine[0] = None  # so that no instruction is outside of a `try` with it
                 else:
-                    over = end(run, observer, issued, tried, begun, None, 0.0)
+                    over = well(run, observer, issued, tried, begun)
                     last[2] = True
                     try:
                         _, _ = over
@@ -272,6 +272,15 @@ def end(
     finally:
         last = None
         del failure
+
+
+def well(
+    run: Watched, observer: Observer, issued: Issued | None, tried: float, begun: float
+) -> Telling:
+    """Begin to tell that a call has ended well."""
+    now = clock()
+    answered = made(Answered, (run, issued, now - tried, None))
+    return map(observer, (answered, made(Ended, (run, "well", now - begun, None))))
 
 
 def finish(
