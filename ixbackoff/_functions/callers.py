@@ -143,6 +143,7 @@ def caller_async(called: Called) -> Any:
         mine: Mark = [None, 0]
         run_in(mine)
         again: Again | None = None
+        k = 0
         waited = 0.0
         seconds: float | None = 0.0
         try:  # twice, since Ctrl-C may come at the beginning of a `finally`
@@ -165,14 +166,15 @@ def caller_async(called: Called) -> Any:
                         if seconds is None:
                             raise
                         if (logger.level or logger.parent.level) <= WARNING:
-                            log_wait(called.name, mine[1] + 1, called.tries, failure, seconds)
+                            log_wait(called.name, k + 1, called.tries, failure, seconds)
                         mine[0] = None  # so that no instruction is outside of a `try` with it
                     sleep = awaitable() if SWITCHES else sleep
                     await sleep(seconds if seconds < LONGEST_SLEEP else LONGEST_SLEEP)
-                    mine[1] += 1
+                    k += 1
+                    mine[1] = k
                     waited += seconds
             except Exception as failure:
-                ended(failure, called, mine[1], waited, seconds is None)
+                ended(failure, called, k, waited, seconds is None)
                 raise
             finally:
                 mine[0] = None

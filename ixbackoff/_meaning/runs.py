@@ -196,7 +196,8 @@ class Run(observers.Run):
 
     def end_wait(self) -> None:
         """The wait is over."""
-        if self.wait is not None and self.wait.failure is not None:
+        wait = self.wait
+        if wait is not None and wait._failure is not None:
             self.retries += 1
             if self.mark is not None:
                 self.mark[1] = self.retries

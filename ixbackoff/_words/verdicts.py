@@ -133,7 +133,9 @@ def may_pass(failure: Exception) -> bool:
     (True, True, False)
     """
     judge = FOUND.get(failure.__class__)
-    return judge is passing or (judge is not unknown and verdict(failure).passes)
+    if judge is passing or judge is transient:  # what most failures are that are tried again
+        return True
+    return judge is not unknown and verdict(failure).passes
 
 
 def retry_after(failure: Exception) -> float | None:
