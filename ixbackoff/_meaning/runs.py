@@ -198,9 +198,10 @@ class Run(observers.Run):
         """The wait is over."""
         wait = self.wait
         if wait is not None and wait._failure is not None:
-            self.retries += 1
-            if self.mark is not None:
-                self.mark[1] = self.retries
+            self.retries = again = self.retries + 1
+            mark = self.mark
+            if mark is not None:
+                mark[1] = again
         self.wait = None
         self.waits += 1
         self.waited += self.shortest
