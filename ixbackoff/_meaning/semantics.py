@@ -509,7 +509,7 @@ class Again:
         self.log = log
 
     def __iter__(self) -> Stream:
-        return replay(unroll(self.chain), self.log)
+        return replay(unrolled(self.chain, USUAL.schedule), self.log)
 
 
 def limited(task: Task, seconds: float, place: Place) -> Task:
