@@ -59,11 +59,15 @@ def caller(backoff: Any, function: Any) -> Any:
     return retried
 
 
+def at_hand(called: Called) -> tuple[Any, Called | None, Any, Callable[[], After]]:
+    """Return what each call looks at: who else calls, its mark, the function, the retries."""
+    swapped = LOOK if called.backoff._generic else SWAPPED
+    return swapped, called if called.top else None, called.attempt, called.descent
+
+
 def caller_sync(called: Called) -> Any:
     """As `caller`, for a plain function."""
-    swapped = LOOK if called.backoff._generic else SWAPPED
-    waits = called if called.top else None
-    attempt, descent = called.attempt, called.descent
+    swapped, waits, attempt, descent = at_hand(called)
 
     def retried(*args: Any, **kwargs: Any) -> Any:
         try:
@@ -79,6 +83,7 @@ def caller_sync(called: Called) -> Any:
         mine: Mark = [None, 0]
         run_in(mine)
         again: Again | None = None
+        k = 0
         waited = 0.0
         seconds: float | None = 0.0
         try:  # twice, since Ctrl-C may come at the beginning of a `finally`
@@ -103,16 +108,17 @@ def caller_sync(called: Called) -> Any:
                         if seconds is None:
                             raise
                         if (logger.level or logger.parent.level) <= WARNING:
-                            log_wait(called.name, mine[1] + 1, called.tries, failure, seconds)
+                            log_wait(called.name, k + 1, called.tries, failure, seconds)
                         mine[0] = None  # so that no instruction is outside of a `try` with it
                     sleep = blocking() if SWITCHES else sleep
                     sleep(seconds if seconds < LONGEST_SLEEP else LONGEST_SLEEP)
-                    mine[1] += 1
+                    k += 1
+                    mine[1] = k
                     waited += seconds
             except StopIteration as failure:  # as if a handler had raised it
-                raise stop_noted(failure, called, mine[1], waited, seconds is None) from failure
+                raise stop_noted(failure, called, k, waited, seconds is None) from failure
             except Exception as failure:
-                ended(failure, called, mine[1], waited, seconds is None)
+                ended(failure, called, k, waited, seconds is None)
                 raise
             finally:
                 mine[0] = None
@@ -125,9 +131,7 @@ def caller_sync(called: Called) -> Any:
 
 def caller_async(called: Called) -> Any:
     """As `caller`, for a coroutine function."""
-    swapped = LOOK if called.backoff._generic else SWAPPED
-    waits = called if called.top else None
-    attempt, descent = called.attempt, called.descent
+    swapped, waits, attempt, descent = at_hand(called)
 
     async def retried(*args: Any, **kwargs: Any) -> Any:
         try:
