@@ -34,7 +34,7 @@ class InAttempt:
         breakers: those that the present try goes through.
         limits: the time limits of the whole run, the innermost last.
         breaker: nothing, since a breaker guards whole tries of the run that the attempt is in.
-    expired: nothing, since a time limit ends the run that the attempt is in.
+        expired: nothing, since a time limit ends the run that the attempt is in.
         tries: nobody asks for it: the commands of an attempt are one try.
     """
 

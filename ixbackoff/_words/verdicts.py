@@ -12,7 +12,7 @@ from .failures import Transient
 
 
 class Verdict(NamedTuple):
-    """What is known of a failure.
+    """The judgement of a failure, by what is known of its library.
 
     Attributes:
         passes: true if it may pass by itself, so that another try is worth it.
