@@ -58,10 +58,13 @@ def check(worlds: Worlds) -> None:
     """Fail the test, if it has left scripted answers unasked."""
     from ixbackoff.testing import Unscripted
 
+    said = None
     try:
         worlds.check()
     except (AssertionError, Unscripted) as error:
-        pytest.fail(str(error), pytrace=False)
+        said = f"The script of this test was not followed.\n{error}"
+    if said is not None:  # outside of the `except`, or pytest would print it twice
+        pytest.fail(said, pytrace=False)
 
 
 @pytest.hookimpl(wrapper=True)

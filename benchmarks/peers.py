@@ -1,12 +1,15 @@
 """The same job for each retry library: at most 11 tries, on `ConnectionError`, no log, a decorator.
 
-Sleeps take no time here. The libraries are imported by name at run time: type checkers and tests do
-without them, and they must not be imported before the sleeps are replaced.
+Sleeps take no time here. Ours logs each wait as a warning unless it is told not to, and the others
+on request only: its logger is switched off while sleeps are replaced. The libraries are imported by
+name at run time: type checkers and tests do without them, and they must not be imported before the
+sleeps are replaced.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 import time
 from collections.abc import Callable, Generator
@@ -42,13 +45,16 @@ async def no_sleep_async(seconds: float) -> None:
 
 @contextmanager
 def sleeping_with(sync: Any, awaited: Any) -> Generator[None]:
-    """Replace `time.sleep` and `asyncio.sleep` in this block."""
-    before = time.sleep, asyncio.sleep
+    """Replace `time.sleep` and `asyncio.sleep` in this block, and log no waits."""
+    before, logger = (time.sleep, asyncio.sleep), logging.getLogger(OURS)
+    level = logger.level
     time.sleep, asyncio.sleep = sync, awaited
+    logger.setLevel(logging.ERROR)
     try:
         yield
     finally:
         time.sleep, asyncio.sleep = before
+        logger.setLevel(level)
 
 
 def bare(kind: str) -> Decorator:

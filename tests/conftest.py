@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import signal
 from collections.abc import Iterator
@@ -53,10 +54,11 @@ def aws(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 
 
 @pytest.fixture(autouse=True)
-def nothing_is_left_in_the_context() -> Iterator[None]:
-    """Check that no test leaves a time limit or the mark of a run in the context."""
+def nothing_is_left() -> Iterator[None]:
+    """Check that no test leaves a limit, the mark of a run, a switch or a level of the log."""
     yield
     assert time_limit() is None
     assert RUNNING.get()[0] is None
     assert STOPS.get() == ()
     assert SWITCHES == ONE_TRY == []
+    assert logging.getLogger("ixbackoff").level == logging.NOTSET

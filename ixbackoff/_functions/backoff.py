@@ -37,7 +37,7 @@ from .blocks import Block, Tries, TriesAsync, Try
 from .called import Called
 from .callers import caller
 from .functions import check_sync, checked_function, undecorated
-from .nested import outer_of
+from .nested import guarded_once, noting_once, outer_of
 from .settings import KEPT, Nested, Settings, Wanted
 from .words import in_our_words
 
@@ -88,9 +88,8 @@ class Backoff(Generic[I]):
         """
         if isinstance(function, type):
             raise TypeError(f"backoff on the class {function.__name__}: put it on its methods.")
-        made = caller(self, function)
-        setattr(made, PROGRAM, lambda: self._program(called(function)))
-        retried: Callable[P, R] = wraps(function)(made)
+        retried: Callable[P, R] = wraps(function)(caller(self, function))
+        setattr(retried, PROGRAM, lambda: self._program(called(function)))  # not that of `function`
         return retried
 
     def call(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -247,11 +246,15 @@ class Backoff(Generic[I]):
         if self.settings.until is not None:
             raise Misuse("until= is for functions, which have an answer: raise NotReady instead.")
         inner = Called(self, None, frame.f_code.co_qualname.rpartition("<locals>.")[2])
-        once = self._top == 0 or outer_of(inner) is not None
-        tried: Ladder = self._once(Block()) if once else self._program(Block())
+        outer = outer_of(inner) if self._top else None
+        once = self._top == 0 or outer is not None
+        used: Backoff[Any] = guarded_once(self, outer)
+        tried: Ladder = used._once(Block()) if once else used._program(Block())
         program = renamed(Ladder, tried, inner.name)
         run = Run(program, self.settings.schedule)
-        stream = begun(program, NO_HANDLERS, self.settings.defaults, run)
+        stream = begun(program, NO_HANDLERS, used.settings.defaults, run)
+        if outer is not None:
+            stream = noting_once(stream, inner, outer)
         return None if once else inner, stream, run
 
     def _program(self, effect: CommandOrAttempt[E, A]) -> Program[I, Z, A, E | Delay]:

@@ -65,11 +65,21 @@ class Try:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> bool:
-        self.leave()
-        LEFT.set(self._before)
-        self._done = True
-        if REFUSED:
-            check_not_refused(self._mark, error)
+        try:
+            self.leave()
+            LEFT.set(self._before)
+            self._done = True
+            if REFUSED:
+                check_not_refused(self._mark, error)
+            return self._ended(error)
+        except BaseException:  # such as Ctrl-C
+            self.leave()
+            LEFT.set(self._before)
+            self._stream.close()
+            raise
+
+    def _ended(self, error: BaseException | None) -> bool:
+        """Take the failure of the block, or end the run; return whether it was taken."""
         # If the loop raised these when it is asked for the next try, it would seem to end.
         if isinstance(error, Exception) and not isinstance(
             error, StopIteration | StopAsyncIteration
@@ -122,6 +132,9 @@ class Loop:
         last: Try | None = getattr(self, "_last", None)  # Ctrl-C may have come before there was one
         if last is not None:  # or between the block and its end
             last.leave()
+        stream: Stream | None = getattr(self, "_stream", None)
+        if stream is not None:
+            stream.close()
 
     def _next(self) -> Try:
         self._number += 1
@@ -141,15 +154,21 @@ class Loop:
                 if self._inner is not None:
                     begin(mine, self._inner)
                 yield
+                self._left = LEFT.get()
+                LEFT.set(before)
+                end(mine)  # here too: an instruction at the end of a `try` is in no `try`
             except Exception as failure:
                 log_ended(self._run, failure, self._handlers)
                 raise
             finally:
                 end(mine)
-                self._left = LEFT.get()
                 LEFT.set(before)
+        except BaseException:  # a run that Ctrl-C has ended is over now, not when it is collected
+            self._stream.close()
+            raise
         finally:
             end(mine)
+            LEFT.set(before)
 
     def _between(self) -> Stream:
         """Issue the commands of `stream` before the next try; return `False` if there is none."""

@@ -22,7 +22,7 @@ from .._limits.nesting import (
     check_not_refused,
     new_thread,
 )
-from .._limits.observers import LOOK, SWAPPED, Tell
+from .._limits.observers import LOOK, SWAPPED, Observer
 from .._meaning.descents import After
 from .._running.logs import WARNING, default_logger, log_wait
 from .._running.sleeping import LONGEST_SLEEP, SWITCHES, awaitable, blocking
@@ -59,11 +59,15 @@ def caller(backoff: Any, function: Any) -> Any:
     return retried
 
 
+def at_hand(called: Called) -> tuple[Any, Called | None, Any, Callable[[], After]]:
+    """Return what each call looks at: who else calls, its mark, the function, the retries."""
+    swapped = LOOK if called.backoff._generic else SWAPPED
+    return swapped, called if called.top else None, called.attempt, called.descent
+
+
 def caller_sync(called: Called) -> Any:
     """As `caller`, for a plain function."""
-    swapped = LOOK if called.backoff._generic else SWAPPED
-    waits = called if called.top else None
-    attempt, descent = called.attempt, called.descent
+    swapped, waits, attempt, descent = at_hand(called)
 
     def retried(*args: Any, **kwargs: Any) -> Any:
         try:
@@ -74,11 +78,12 @@ def caller_sync(called: Called) -> Any:
             outer = check_alone(waits, once=True)
             if outer is not None:
                 return tried_once(called, args, kwargs, outer)
-        if swapped and (way := another_way(swapped, called, watched, by_program)) is not None:
-            return way(called, args, kwargs)
+        if swapped and (way := another_way(swapped, called, last, watched, by_program)) is not None:
+            return way(called, last, args, kwargs)
         mine: Mark = [None, 0]
         run_in(mine)
         again: Again | None = None
+        k = 0
         waited = 0.0
         seconds: float | None = 0.0
         try:  # twice, since Ctrl-C may come at the beginning of a `finally`
@@ -103,16 +108,17 @@ def caller_sync(called: Called) -> Any:
                         if seconds is None:
                             raise
                         if (logger.level or logger.parent.level) <= WARNING:
-                            log_wait(called.name, mine[1] + 1, called.tries, failure, seconds)
+                            log_wait(called.name, k + 1, called.tries, failure, seconds)
                         mine[0] = None  # so that no instruction is outside of a `try` with it
                     sleep = blocking() if SWITCHES else sleep
                     sleep(seconds if seconds < LONGEST_SLEEP else LONGEST_SLEEP)
-                    mine[1] += 1
+                    k += 1
+                    mine[1] = k
                     waited += seconds
             except StopIteration as failure:  # as if a handler had raised it
-                raise stop_noted(failure, called, mine[1], waited, seconds is None) from failure
+                raise stop_noted(failure, called, k, waited, seconds is None) from failure
             except Exception as failure:
-                ended(failure, called, mine[1], waited, seconds is None)
+                ended(failure, called, k, waited, seconds is None)
                 raise
             finally:
                 mine[0] = None
@@ -125,9 +131,7 @@ def caller_sync(called: Called) -> Any:
 
 def caller_async(called: Called) -> Any:
     """As `caller`, for a coroutine function."""
-    swapped = LOOK if called.backoff._generic else SWAPPED
-    waits = called if called.top else None
-    attempt, descent = called.attempt, called.descent
+    swapped, waits, attempt, descent = at_hand(called)
 
     async def retried(*args: Any, **kwargs: Any) -> Any:
         try:
@@ -138,11 +142,12 @@ def caller_async(called: Called) -> Any:
             outer = check_alone(waits, once=True)
             if outer is not None:
                 return await tried_once_async(called, args, kwargs, outer)
-        if swapped and (way := another_way(swapped, called, watched_async, by_program_async)):
-            return await way(called, args, kwargs)
+        if swapped and (way := another_way(swapped, called, last, watched_async, by_program_async)):
+            return await way(called, last, args, kwargs)
         mine: Mark = [None, 0]
         run_in(mine)
         again: Again | None = None
+        k = 0
         waited = 0.0
         seconds: float | None = 0.0
         try:  # twice, since Ctrl-C may come at the beginning of a `finally`
@@ -165,14 +170,15 @@ def caller_async(called: Called) -> Any:
                         if seconds is None:
                             raise
                         if (logger.level or logger.parent.level) <= WARNING:
-                            log_wait(called.name, mine[1] + 1, called.tries, failure, seconds)
+                            log_wait(called.name, k + 1, called.tries, failure, seconds)
                         mine[0] = None  # so that no instruction is outside of a `try` with it
                     sleep = awaitable() if SWITCHES else sleep
                     await sleep(seconds if seconds < LONGEST_SLEEP else LONGEST_SLEEP)
-                    mine[1] += 1
+                    k += 1
+                    mine[1] = k
                     waited += seconds
             except Exception as failure:
-                ended(failure, called, mine[1], waited, seconds is None)
+                ended(failure, called, k, waited, seconds is None)
                 raise
             finally:
                 mine[0] = None
@@ -184,25 +190,28 @@ def caller_async(called: Called) -> Any:
 
 
 def another_way(
-    swapped: list[Tell | None], called: Called, watched: Any, by_program: Any
+    swapped: list[Observer | None], called: Called, last: list[Any], watched: Any, by_program: Any
 ) -> Callable[..., Any] | None:
     """Return what calls while somebody observes or something else answers, `None` if neither is."""
-    for tell in swapped:  # another thread may have emptied it meanwhile
-        if tell is not None:
-            return partial(watched, tell)
-        if called.backoff._generic or others() is not None:
-            way: Callable[..., Any] = by_program
-            return way
-    return None
+    way: Callable[..., Any] | None = None
+    for observer in swapped:  # another thread may have emptied it meanwhile
+        if observer is not None and not last[2]:
+            way = partial(watched, observer)
+        elif called.backoff._generic or others() is not None:
+            way = by_program
+            break
+    return way
 
 
-def by_program(called: Called, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def by_program(called: Called, _: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run the program of a call."""
     command = call(called.function, *args, **kwargs)
     return called.backoff._program(command).run(interpreter())
 
 
-def by_program_async(called: Called, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def by_program_async(
+    called: Called, _: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """As `by_program`, for a coroutine function."""
     command = call_async(called.function, *args, **kwargs)
     return called.backoff._program(command).run_async(interpreter_async())

@@ -35,8 +35,7 @@ def guarded(function: Any, breaker: Breaker, descent: Callable[[], After]) -> Gu
                 raise no_coroutine_function(function, answer)
             settled = breaker.succeed
         except Exception as failure:
-            outcome = stopped(failure) if isinstance(failure, StopIteration) else failure
-            settled = outcome_of(breaker, probe, outcome, time.monotonic)
+            settled = outcome_of(breaker, probe, failure, time.monotonic)
             raise
         else:
             return answer
@@ -83,7 +82,8 @@ def outcome_of(
 
     Once the breaker is closed, the failure is heard in the loop, as that of any other try.
     """
-    blamed = breaker.blames(failure)
+    # Nothing but the `except` of a caller holds the failure, or the failure would hold itself.
+    blamed = breaker.blames(stopped(failure) if isinstance(failure, StopIteration) else failure)
     if blamed and not breaker.closed:
         breaker.fail(probe, clock())
     return breaker.succeed if blamed is False else breaker.release

@@ -7,6 +7,7 @@ from typing import Any
 
 from .._limits.nesting import RUNNING, check_alone, this_thread
 from .._words.calls import call, call_async
+from .._words.commands import Stream
 from .answering import interpreter, interpreter_async
 from .called import Called
 
@@ -26,7 +27,8 @@ def outer_of(inner: Called) -> object:
 def tried_once(inner: Called, args: tuple[Any, ...], kwargs: dict[str, Any], outer: object) -> Any:
     """Try a call once, since it is inside another one that tries again."""
     try:
-        return inner.backoff._once(call(inner.function, *args, **kwargs)).run(interpreter())
+        backoff = guarded_once(inner.backoff, outer)
+        return backoff._once(call(inner.function, *args, **kwargs)).run(interpreter())
     except Exception as failure:
         note_once(failure, inner, outer)
         raise
@@ -38,10 +40,31 @@ async def tried_once_async(
     """As `tried_once`, for a coroutine function."""
     command = call_async(inner.function, *args, **kwargs)
     try:
-        return await inner.backoff._once(command).run_async(interpreter_async())
+        backoff = guarded_once(inner.backoff, outer)
+        return await backoff._once(command).run_async(interpreter_async())
     except Exception as failure:
         note_once(failure, inner, outer)
         raise
+
+
+def noting_once(stream: Stream, inner: Called, outer: object) -> Stream:
+    """Pass on the commands of a block that is tried once, since it is inside something else."""
+    try:
+        return (yield from stream)
+    except Exception as failure:
+        note_once(failure, inner, outer)
+        raise
+
+
+def guarded_once(backoff: Any, outer: object) -> Any:
+    """Return `backoff` without its breaker, if the try around it has gone through the same one.
+
+    Else the inner try would be refused by the probe around it, and the breaker never close again.
+    """
+    around = outer.backoff.settings.breaker if isinstance(outer, Called) else None
+    if around is None or around is not backoff.settings.breaker:
+        return backoff
+    return backoff.but(breaker=None)
 
 
 def note_once(failure: Exception, inner: Called, outer: object) -> None:

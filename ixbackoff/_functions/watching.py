@@ -6,34 +6,36 @@ A law says that observers are told the same as of the program of such a call.
 from __future__ import annotations
 
 from types import CoroutineType
-from typing import Any
+from typing import Any, TypeAlias
 
 from .._limits.nesting import (
-    HERE,
     REFUSED,
     RUNNING,
     Mark,
     begins,
     check_not_refused,
-    new_thread,
 )
 from .._limits.observers import (
     Answered,
     Began,
     Ended,
     Issued,
+    Observer,
     Run,
-    Tell,
+    Telling,
     Waits,
     clock,
     made,
     reason_of,
+    tell,
+    tell_on,
+    tell_rest,
 )
 from .._meaning.descents import After
 from .._meaning.runs import number_after
 from .._running.logs import log_wait
 from .._running.sleeping import LONGEST_SLEEP, awaitable, blocking
-from .._words.calls import Call, CallAsync
+from .._words.calls import Call, CallAsync, Calling
 from .._words.commands import stopped
 from .called import Called
 from .ends import ended
@@ -52,134 +54,163 @@ class Watched(Run):
         return self.called.name
 
 
+Beginning: TypeAlias = tuple[Watched, Any, Issued | None, Telling]
+"""A call that begins: its run, its command, the event that it is issued, and the first events."""
+
 new: Any = object.__new__
-run_in, here = RUNNING.set, HERE
+run_in = RUNNING.set
 
 
-def watched(tell: Tell, called: Called, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call a function, and again while it fails, and tell observers of it."""
-    run, command, attempt = Watched(), new(Call), called.attempt
+def beginning(
+    observer: Observer,
+    called: Called,
+    kind: type[Calling[Any]],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Beginning:
+    """Begin a call that an observer is told of."""
+    run, command = Watched(), new(kind)
     run.called = called
     command.function, command.arguments = called.function, args
     command.keywords = tuple(kwargs.items()) if kwargs else ()
-    issued: Issued | None = made(Issued, (run, command))
+    issued = made(Issued, (run, command))
+    return run, command, issued, map(observer, (made(Began, (run,)), issued))
+
+
+def watched(
+    observer: Observer,
+    called: Called,
+    last: list[Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:
+    """Call a function, and again while it fails, and tell observers of it."""
+    run, command, issued, began = beginning(observer, called, Call, args, kwargs)
+    over: Telling | None = None
+    left = last[2] = True  # until all of that is told
     mine: Mark = [None, 0]
     seconds: float | None = 0.0
     failure: BaseException | None = None
-    left = False  # true while the end has to be told
     begun = tried = clock()
     try:  # twice, since Ctrl-C may come at the beginning of a `finally`
         try:
-            try:
-                last = here.last
-            except AttributeError:
-                last = new_thread()
             run_in(mine)
             last[0] = mine
-            left = True
-            tell(made(Began, (run,)), issued)
+            try:
+                _, _ = began
+            except Exception as error:
+                tell_on(observer, began, error)
+            last[2] = False
             while True:
                 try:
                     mine[0] = called if called.top else None
-                    answer = attempt(*args, **kwargs) if kwargs else attempt(*args)
+                    answer = called.attempt(*args, **kwargs) if kwargs else called.attempt(*args)
                     if answer.__class__ is CoroutineType:
                         raise no_coroutine_function(called.function, answer)
                     if REFUSED:
                         check_not_refused(mine)
-                    now = clock()
-                    left = False
-                    tell(
-                        made(Answered, (run, issued, now - tried, None)),
-                        made(Ended, (run, "well", now - begun, None)),
-                    )
-                    return answer  # noqa: TRY300  in one line, it would be told of too early
                 except Exception as error:
                     failure = stopped(error) if isinstance(error, StopIteration) else error
                     mine[0] = None  # so that no instruction is outside of a `try` with it
+                else:
+                    over = well(run, observer, issued, tried, begun)
+                    last[2] = True
+                    try:
+                        _, _ = over
+                    except Exception as error:
+                        tell_on(observer, over, error)
+                    left = last[2] = False
+                    return answer
                 asked, issued = issued, None
-                seconds = failed_try(run, tell, asked, tried, failure)
+                seconds = failed_try(run, observer, asked, tried, failure)
                 if seconds is None:
                     raise failure
                 failure = None
                 blocking()(min(seconds, LONGEST_SLEEP))
                 issued, tried = next_try(run, command, seconds, mine), clock()
-                tell(issued)
+                tell(observer, issued)
         except BaseException as error:
             failure = error
             raise
         finally:
             mine[0] = None
+            last[2] = False
             if left:
+                over = finish(run, observer, began, over, issued, tried, begun, failure, seconds)
                 left = False
-                end(run, tell, issued, tried, begun, failure, seconds is None)
     finally:
         mine[0] = None
+        last[2] = False
         if left:
-            end(run, tell, issued, tried, begun, failure, seconds is None)
-        failure = None
+            finish(run, observer, began, over, issued, tried, begun, failure, seconds)
+        failure = over = None
 
 
 async def watched_async(
-    tell: Tell, called: Called, args: tuple[Any, ...], kwargs: dict[str, Any]
+    observer: Observer,
+    called: Called,
+    last: list[Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
 ) -> Any:
     """As `watched`, for a coroutine function."""
-    run, command, attempt = Watched(), new(CallAsync), called.attempt
-    run.called = called
-    command.function, command.arguments = called.function, args
-    command.keywords = tuple(kwargs.items()) if kwargs else ()
-    issued: Issued | None = made(Issued, (run, command))
+    run, command, issued, began = beginning(observer, called, CallAsync, args, kwargs)
+    over: Telling | None = None
+    left = last[2] = True  # until all of that is told
     mine: Mark = [None, 0]
     seconds: float | None = 0.0
     failure: BaseException | None = None
-    left = False  # true while the end has to be told
     begun = tried = clock()
     try:  # twice, since Ctrl-C may come at the beginning of a `finally`
         try:
-            try:
-                last = here.last
-            except AttributeError:
-                last = new_thread()
             run_in(mine)
             last[1] = True
-            left = True
-            tell(made(Began, (run,)), issued)
+            try:
+                _, _ = began
+            except Exception as error:
+                tell_on(observer, began, error)
+            last[2] = False
             while True:
                 try:
                     mine[0] = called if called.top else None
-                    answer = await (attempt(*args, **kwargs) if kwargs else attempt(*args))
+                    answer = await called.attempt(*args, **kwargs)
                     if REFUSED:
                         check_not_refused(mine)
-                    now = clock()
-                    left = False
-                    tell(
-                        made(Answered, (run, issued, now - tried, None)),
-                        made(Ended, (run, "well", now - begun, None)),
-                    )
-                    return answer  # noqa: TRY300  in one line, it would be told of too early
                 except Exception as error:
                     failure = error
                     mine[0] = None  # so that no instruction is outside of a `try` with it
+                else:
+                    over = well(run, observer, issued, tried, begun)
+                    last[2] = True
+                    try:
+                        _, _ = over
+                    except Exception as error:
+                        tell_on(observer, over, error)
+                    left = last[2] = False
+                    return answer
                 asked, issued = issued, None
-                seconds = failed_try(run, tell, asked, tried, failure)
+                seconds = failed_try(run, observer, asked, tried, failure)
                 if seconds is None:
                     raise failure
                 failure = None
                 await awaitable()(min(seconds, LONGEST_SLEEP))
                 issued, tried = next_try(run, command, seconds, mine), clock()
-                tell(issued)
+                tell(observer, issued)
         except BaseException as error:
             failure = error
             raise
         finally:
             mine[0] = None
+            last[2] = False
             if left:
+                over = finish(run, observer, began, over, issued, tried, begun, failure, seconds)
                 left = False
-                end(run, tell, issued, tried, begun, failure, seconds is None)
     finally:
         mine[0] = None
+        last[2] = False
         if left:
-            end(run, tell, issued, tried, begun, failure, seconds is None)
-        failure = None
+            finish(run, observer, began, over, issued, tried, begun, failure, seconds)
+        failure = over = None
 
 
 begins(watched.__code__)
@@ -187,7 +218,7 @@ begins(watched_async.__code__)
 
 
 def failed_try(
-    run: Watched, tell: Tell, issued: Issued | None, tried: float, failure: Exception
+    run: Watched, observer: Observer, issued: Issued | None, tried: float, failure: Exception
 ) -> float | None:
     """Tell of a try that has failed, and tell and log the wait after it, if there is one.
 
@@ -195,14 +226,16 @@ def failed_try(
     """
     called = run.called
     try:
-        tell(made(Answered, (run, issued, clock() - tried, failure)))
+        tell(observer, made(Answered, (run, issued, clock() - tried, failure)))
         if REFUSED:
             check_not_refused(RUNNING.get(), failure)
         after: After = run.after or called.descent()
         run.after = after
         seconds = after(failure)
         if seconds is not None:
-            tell(made(Waits, (run, seconds, number_after(called.top, run.waits), failure)))
+            tell(
+                observer, made(Waits, (run, seconds, number_after(called.top, run.waits), failure))
+            )
             log_wait(called.name, run.waits + 1, called.tries, failure, seconds)
         return seconds
     finally:  # an exception must not be kept alive by a frame in its own traceback
@@ -220,23 +253,52 @@ def next_try(run: Watched, command: Any, seconds: float, mine: Mark) -> Issued:
 
 def end(
     run: Watched,
-    tell: Tell,
+    observer: Observer,
     issued: Issued | None,
     tried: float,
     begun: float,
     failure: BaseException | None,
-    no_wait: bool,
-) -> None:
-    """Note, log and tell that a call has ended, and first that its try has, if it was not told."""
+    seconds: float | None,
+) -> Telling:
+    """Note and log that a call has ended, and begin to tell it; its try too, if it was not told."""
     now = clock()
     try:
         if isinstance(failure, Exception):
-            run.reason = ended(failure, run.called, run.waits, run.waited, no_wait)
+            run.reason = ended(failure, run.called, run.waits, run.waited, seconds is None)
         last = made(Ended, (run, reason_of(run, failure), now - begun, failure))
         if issued is None:
-            tell(last)
-        else:
-            tell(made(Answered, (run, issued, now - tried, failure)), last)
+            return map(observer, (last,))
+        return map(observer, (made(Answered, (run, issued, now - tried, failure)), last))
     finally:
         last = None
+        del failure
+
+
+def well(
+    run: Watched, observer: Observer, issued: Issued | None, tried: float, begun: float
+) -> Telling:
+    """Begin to tell that a call has ended well."""
+    now = clock()
+    answered = made(Answered, (run, issued, now - tried, None))
+    return map(observer, (answered, made(Ended, (run, "well", now - begun, None))))
+
+
+def finish(
+    run: Watched,
+    observer: Observer,
+    began: Telling,
+    over: Telling | None,
+    issued: Issued | None,
+    tried: float,
+    begun: float,
+    failure: BaseException | None,
+    seconds: float | None,
+) -> Telling:
+    """Tell what is left of a call that did not end well, whenever it was interrupted."""
+    try:
+        tell_rest(observer, began)
+        over = over or end(run, observer, issued, tried, begun, failure, seconds)
+        tell_rest(observer, over)
+        return over
+    finally:
         del failure

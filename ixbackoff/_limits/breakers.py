@@ -6,13 +6,16 @@ from _thread import RLock  # threading's own; threading itself costs 5 ms to imp
 from collections import deque
 from collections.abc import Callable
 from math import inf
-from typing import Any, TypeAlias, final
+from typing import TYPE_CHECKING, Any, TypeAlias, final
 
-from .._words.checks import between, finite
+from .._words.checks import between
 from .._words.commands import Misuse
-from .._words.failures import CircuitOpen, On, Predicate, predicate
+from .._words.failures import CircuitOpen, NotReady, On, Predicate, predicate
 from .._words.verdicts import may_pass
 from .deadlines import Expired
+
+if TYPE_CHECKING:
+    from datetime import timedelta
 
 MOST = 1_000_000  # failures that are remembered
 EARLY = 1e-6  # seconds that a clock may be early: a wait of the whole rest must be enough
@@ -74,7 +77,7 @@ class Breaker:
 
     Args:
         failures: the failures that open it, 1 or more.
-        within: the seconds in which there have to be so many.
+        within: the seconds in which there have to be so many, or a `timedelta`; so is `rest`.
         rest: the seconds for which the service is left alone, and that a probe may take.
         on: the failures that count, as `on` of a retry chooses them.
 
@@ -100,14 +103,22 @@ class Breaker:
     _probe: int
     _told: int
 
-    def __init__(self, *, failures: int, within: float, rest: float, on: On = may_pass) -> None:
+    def __init__(
+        self,
+        *,
+        failures: int,
+        within: float | timedelta,
+        rest: float | timedelta,
+        on: On = may_pass,
+    ) -> None:
         number: object = failures
-        if not isinstance(number, int) or not 1 <= finite(number) <= MOST:
+        whole = isinstance(number, int) and not isinstance(number, bool)
+        if not (whole and 1 <= failures <= MOST):
             raise ValueError(f"failures={failures!r}: give a whole number, 1 to {MOST}.")
         self._failures = failures
         self._within = between("within", within, LEAST, LONGEST, "seconds")
         self._rest = between("rest", rest, LEAST, LONGEST, "seconds")
-        self._chosen: Predicate = predicate(on)
+        self._chosen = of_the_service(predicate(on))
         self._failed: deque[float] = deque(maxlen=failures)
         self._until = None
         self._probing = False
@@ -231,6 +242,15 @@ class Breaker:
         self._until = now + self._rest
         self._probing = False
         self._failed = deque(maxlen=self._failures)  # not cleared: another thread may be reading
+
+
+def of_the_service(chosen: Predicate) -> Predicate:
+    """Leave out what is a failure to the program only: an answer that is not what it wants."""
+
+    def counts(failure: Exception) -> bool:
+        return not (isinstance(failure, NotReady) and failure.answered) and chosen(failure)
+
+    return counts
 
 
 def guarded_twice() -> Misuse:

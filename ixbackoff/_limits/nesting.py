@@ -29,8 +29,9 @@ OVER: Mark = [None, 0]
 
 RUNNING: ContextVar[Mark] = ContextVar("ixbackoff_running", default=OVER)
 HERE = _local()
-"""Its `last` is the last sync run of this thread, by its mark, and whether an async one may be
-going on; in a new thread it is missing until `new_thread`, since a subclass would be slower.
+"""Its `last` is the last sync run of this thread, by its mark, whether an async one may be going
+on, and whether an observer is told of something, so that nobody is told of what it runs itself.
+In a new thread it is missing until `new_thread`, since a subclass would be slower.
 """
 
 
@@ -45,7 +46,7 @@ def this_thread() -> list[Any]:
 
 def new_thread() -> list[Any]:
     """Begin the `last` of a thread, where there is no run yet."""
-    last: list[Any] = [OVER, False]
+    last: list[Any] = [OVER, False, False]
     HERE.last = last
     return last
 
@@ -159,7 +160,7 @@ def check_not_refused(mine: Mark, failure: BaseException | None = None) -> None:
         Misuse: it did.
     """
     if len(mine) > 2 and not isinstance(failure, Misuse):
-        raise Misuse(mine.pop()) from failure
+        raise Misuse(mine[2]) from failure
 
 
 def tries_so_far() -> int:

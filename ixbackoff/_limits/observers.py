@@ -9,15 +9,17 @@ from __future__ import annotations
 import time
 import warnings
 from _thread import allocate_lock
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import count
+from types import BuiltinMethodType, MethodType
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from .._words.commands import Command, Misuse, Stream
 from .._words.reasons import Reason
 from .._words.vocabulary import CLOCK, Delay, Together
+from .nesting import this_thread
 
 IDS = count(1)
 
@@ -131,19 +133,16 @@ class Observer(Protocol):
 
 Observers: TypeAlias = tuple[Observer, ...]
 
-Tell: TypeAlias = Callable[..., None]
-"""A function that tells some observers of one event, or of two."""
+PRESENT: list[Observer] = []
+"""Not empty while anybody observes: those who are there now, as one observer."""
 
-PRESENT: list[Tell] = []
-"""Not empty while anybody observes: it holds what tells those who are there now."""
-
-SWAPPED: list[Tell | None] = []
+SWAPPED: list[Observer | None] = []
 """What a decorated function has to look at before a call, if it is not empty: the cheapest look.
 
-`None` if another interpreter may answer; then what tells those who observe.
+`None` if another interpreter may answer; then those who observe.
 """
 
-LOOK: list[Tell | None] = [None]
+LOOK: list[Observer | None] = [None]
 
 clock = time.perf_counter
 untyped: Any = tuple
@@ -168,7 +167,7 @@ class Register:
     def remove(self, observers: Observers) -> None:
         with self._lock:
             self._added = [one for one in self._added if one is not observers]
-            self._warned = [one for one in self._warned if one not in observers]
+            self._warned = [one for one in self._warned if not among(one, observers)]
             self._publish()
 
     def swap(self) -> None:
@@ -180,18 +179,18 @@ class Register:
     def _publish(self) -> None:
         several: list[Observer] = []
         for observer in [one for added in self._added for one in added]:
-            if observer not in several:
+            if not among(observer, several):
                 several.append(observer)
-        PRESENT[:] = [teller(tuple(several))] if several else []
+        PRESENT[:] = [as_one(tuple(several))] if several else []
         SWAPPED[:] = [*LOOK, *PRESENT] if self.swapped else PRESENT
 
     def warn(self, observer: Observer, error: Exception) -> None:
         """Warn of an observer that failed, once, also where warnings are errors."""
         with self._lock:
-            if observer in self._warned:
+            if among(observer, self._warned):
                 return
             self._warned.append(observer)
-        said = f"the observer {observer!r} failed, and programs went on: {error!r}"
+        said = f"the observer {shown(observer)} failed, and programs went on: {shown(error)}"
         try:
             warnings.warn(said, RuntimeWarning, stacklevel=4)
         except RuntimeWarning as warning:
@@ -200,12 +199,35 @@ class Register:
 
 REGISTER: Final = Register()
 
+BOUND = MethodType | BuiltinMethodType
+
+
+def among(observer: Observer, others: Iterable[Observer]) -> bool:
+    """Return whether an observer is one of these; equal ones are not the same, unless methods.
+
+    A method is another object each time that it is looked up.
+    """
+    method = isinstance(observer, BOUND)
+    return any(
+        observer is other or (method and isinstance(other, BOUND) and observer == other)
+        for other in others
+    )
+
+
+def shown(value: object) -> str:
+    """Return the representation of an observer or its failure, which may itself fail."""
+    try:
+        return repr(value)
+    except Exception:
+        return object.__repr__(value)
+
 
 def observe(*observers: Observer) -> None:
     """Tell `observers` of every run that begins from now on, in the whole process.
 
     An observer is called in the thread or task of the run, so it must be quick, and it must not run
-    programs that wait. If it raises an exception, there is one warning and the program goes on.
+    programs that wait. Nobody is told of the runs that it begins itself. If it raises an exception,
+    there is one warning and the program goes on.
 
     >>> from ixbackoff.observing import observe
     >>> observe()
@@ -252,72 +274,73 @@ def checked(observers: Observers) -> Observers:
     return observers
 
 
-def teller(observers: Observers) -> Tell:
-    """Return the function that tells these observers, whatever they make of it."""
-    if len(observers) > 1:
-        several = [teller((one,)) for one in observers]
-        return lambda *events: all_told(several, events)
-    observer = next(iter(observers))
+def as_one(observers: Observers) -> Observer:
+    """Make one observer of several: each is told, whatever the others make of it."""
+    if len(observers) == 1:
+        return observers[0]
 
-    def tell(event: Event, following: Event | None = None) -> None:
-        try:
-            observer(event)
-        except Exception as error:
-            REGISTER.warn(observer, error)
-        except BaseException:  # such as Ctrl-C
-            if following is not None:
-                tell(following)
-            raise
-        if following is not None:
+    def all_told(event: Event) -> None:
+        left, interrupt, going = iter(observers), None, True
+        while going:
             try:
-                observer(following)
-            except Exception as error:
-                REGISTER.warn(observer, error)
-
-    return tell
-
-
-def all_told(several: list[Tell], events: tuple[Event, ...]) -> None:
-    """Tell several observers; an exception such as Ctrl-C is raised when all have been told."""
-    interrupt: BaseException | None = None
-    for event in events:
-        for tell in several:
-            try:
-                tell(event)
-            except BaseException as error:
+                for observer in left:
+                    tell(observer, event)
+                going = False
+            except BaseException as error:  # such as Ctrl-C: it is raised when all have been told
                 interrupt = error
+        try:
+            if interrupt is not None:
+                raise interrupt
+        finally:
+            interrupt = None
+
+    return all_told
+
+
+def tell(observer: Observer, event: Event) -> None:
+    """Tell one event, whatever the observer makes of it."""
+    last = this_thread()
+    before, last[2] = last[2], True
     try:
-        if interrupt is not None:
-            raise interrupt
+        observer(event)
+    except Exception as error:
+        REGISTER.warn(observer, error)
     finally:
-        interrupt = None
+        last[2] = before
 
 
-class Telling:
-    """The observers of one run, who are told of its beginning, and once of its end."""
+Telling: TypeAlias = Iterator[object]
+"""`map(observer, events)`: each step of it takes an event and tells it, in one instruction.
 
-    __slots__ = ("_begun", "_left", "_run", "_tell")
+Ctrl-C comes before that or after it, and what is left can still be told.
+"""
 
-    def __init__(self, run: Run, tell: Tell) -> None:
-        self._run = run
-        self._tell = tell
-        self._left = False
-        self._begun = clock()
 
-    def began(self) -> None:
-        """Tell that the run begins."""
-        self._left = True
-        self._tell(made(Began, (self._run,)))
+def tell_rest(observer: Observer, telling: Telling) -> None:
+    """Tell what is left of one event or two, whatever the observer makes of it."""
+    last = this_thread()
+    before, last[2] = last[2], True
+    try:
+        for _ in EACH:  # an observer that raises `StopIteration` ends one round
+            left = True
+            while left:
+                try:
+                    for _ in telling:
+                        pass
+                    left = False
+                except Exception as error:
+                    REGISTER.warn(observer, error)
+    finally:
+        last[2] = before
 
-    def ended(self, failure: BaseException | None) -> None:
-        """Tell that the run has ended, with this failure if there is one."""
-        left, self._left = self._left, False
-        if left:
-            reason = reason_of(self._run, failure)
-            try:
-                self._tell(made(Ended, (self._run, reason, clock() - self._begun, failure)))
-            finally:
-                del failure
+
+EACH = range(2)
+
+
+def tell_on(observer: Observer, telling: Telling, error: Exception) -> None:
+    """Warn of an observer that failed, and tell the rest."""
+    REGISTER.warn(observer, error)
+    tell_rest(observer, telling)
 
 
 def reason_of(run: Run, failure: BaseException | None) -> Reason:
@@ -334,34 +357,48 @@ def watched(stream: Stream, run: Run) -> Stream:
 
     It stands outside of deadlines and budgets, so a wait that they refuse is not told of.
     """
-    for tell in PRESENT:  # which another thread may have emptied meanwhile
-        return run_told(stream, run, tell)
+    for observer in PRESENT:  # which another thread may have emptied meanwhile
+        if not this_thread()[2]:
+            return run_told(stream, run, observer)
     return stream
 
 
-def run_told(stream: Stream, run: Run, tell: Tell) -> Stream:
+def run_told(stream: Stream, run: Run, observer: Observer) -> Stream:
     """Pass the stream of a run on, and tell of the run from its beginning to its end."""
-    telling = Telling(run, tell)
+    began: Telling = map(observer, (made(Began, (run,)),))
+    ended: Telling | None = None
     failure: BaseException | None = None
-    try:
+    begun = clock()
+    try:  # twice, since Ctrl-C may come at the beginning of a `finally`
         try:
-            telling.began()
-            return (yield from told(stream, run, tell))
+            tell_rest(observer, began)
+            answer = yield from told(stream, run, observer)
+            ended = ending(observer, run, begun, None)
+            return answer  # noqa: TRY300  Ctrl-C may come before it
         except BaseException as error:
             failure = error
             raise
         finally:
-            telling.ended(failure)
-    finally:  # a second time, since Ctrl-C may come at the beginning of the first
-        telling.ended(failure)
-        failure = None
+            tell_rest(observer, began)
+            ended = ended or ending(observer, run, begun, failure)
+            tell_rest(observer, ended)
+    finally:
+        tell_rest(observer, began)
+        tell_rest(observer, ended or ending(observer, run, begun, failure))
+        failure = ended = None
 
 
-WATCHING: ContextVar[tuple[Run, Tell] | None] = ContextVar("ixbackoff_watching", default=None)
+def ending(observer: Observer, run: Run, begun: float, failure: BaseException | None) -> Telling:
+    """Begin to tell that a run has ended, with this failure if there is one."""
+    ended = made(Ended, (run, reason_of(run, failure), clock() - begun, failure))
+    return map(observer, (ended,))
+
+
+WATCHING: ContextVar[tuple[Run, Observer] | None] = ContextVar("ixbackoff_watching", default=None)
 """The run that effects at the same time are parts of, while they are performed."""
 
 
-def told(stream: Stream, run: Run, tell: Tell) -> Stream:
+def told(stream: Stream, run: Run, observer: Observer) -> Stream:
     """Pass a stream on, and tell of its commands and waits."""
     answer: Any = None
     failure: BaseException | None = None
@@ -372,21 +409,26 @@ def told(stream: Stream, run: Run, tell: Tell) -> Stream:
             answer = failure = None
             try:
                 if command.__class__ is Delay:
-                    tell(made(Waits, (run, command.seconds, command.rung, command.failure)))
+                    tell(
+                        observer, made(Waits, (run, command.seconds, command.rung, command.failure))
+                    )
                     answer = yield command
                 elif command is CLOCK:
                     answer = yield command
                 else:
-                    answer = yield from answered(command, run, tell)
+                    answer = yield from answered(command, run, observer)
             except BaseException as error:
                 failure = error
     except StopIteration as end:
         return end.value
+    except BaseException:  # Ctrl-C may have come while the stream was not answered
+        stream.close()
+        raise
     finally:  # an exception must not be kept alive by a frame in its own traceback
         failure = command = None
 
 
-def answered(command: Command[Any], run: Run, tell: Tell) -> Stream:
+def answered(command: Command[Any], run: Run, observer: Observer) -> Stream:
     """Issue one command, and tell of it and of what came of it."""
     issued = made(Issued, (run, command))
     failure: BaseException | None = None
@@ -394,10 +436,10 @@ def answered(command: Command[Any], run: Run, tell: Tell) -> Stream:
     begun = clock()
     try:
         try:
-            tell(issued)
+            tell(observer, issued)
             if together:
                 before = WATCHING.get()
-                WATCHING.set((run, tell))
+                WATCHING.set((run, observer))
             return (yield command)
         except BaseException as error:
             failure = error
@@ -405,7 +447,7 @@ def answered(command: Command[Any], run: Run, tell: Tell) -> Stream:
         finally:
             if together:
                 WATCHING.set(before)
-            tell(made(Answered, (run, issued, clock() - begun, failure)))
+            tell(observer, made(Answered, (run, issued, clock() - begun, failure)))
     finally:
         failure = None
 
@@ -415,5 +457,5 @@ def parts_told() -> Callable[[Stream], Stream]:
     watching = WATCHING.get()
     if watching is None:
         return lambda stream: stream
-    run, tell = watching
-    return lambda stream: told(stream, run, tell)
+    run, observer = watching
+    return lambda stream: told(stream, run, observer)

@@ -102,7 +102,7 @@ def leave(mine: Stops, before: Stops) -> None:
 def stopped(wait: Any) -> Exception:
     """Return what a program ends with that is stopped in this wait: the only place that says so.
 
-    It is the failure that the wait follows, with a note in place of those of earlier runs.
+    It is the failure that the wait follows, with a note.
     """
     failure: Exception | None = wait.failure
     wait.refuse("stopped")

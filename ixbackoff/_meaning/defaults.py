@@ -13,9 +13,6 @@ if TYPE_CHECKING:
     from threading import Event
 
 
-NOTHING = (None,) * 5
-
-
 class Defaults(NamedTuple):
     """The arguments of a run that a program brings along; those of `backoff` are in its programs.
 
@@ -49,8 +46,8 @@ class Defaults(NamedTuple):
         >>> Defaults(within=2).but(Exponential(base=0.1)).within
         2
         """
-        given = (schedule, within, budget, breaker, stop)
-        if given == NOTHING:
+        few = schedule is None and within is None and budget is None
+        if few and breaker is None and stop is None:
             return self
         return Defaults(
             self.schedule if schedule is None else schedule,

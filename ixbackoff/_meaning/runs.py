@@ -34,7 +34,7 @@ class InAttempt:
         breakers: those that the present try goes through.
         limits: the time limits of the whole run, the innermost last.
         breaker: nothing, since a breaker guards whole tries of the run that the attempt is in.
-    expired: nothing, since a time limit ends the run that the attempt is in.
+        expired: nothing, since a time limit ends the run that the attempt is in.
         tries: nobody asks for it: the commands of an attempt are one try.
     """
 
@@ -180,8 +180,8 @@ class Run(observers.Run):
     def begin_wait(self, rung: int, after: After, failure: Any) -> Delay | None:
         """The wait on `rung` after this failure, which begins now, if there is one."""
         try:
-            if REFUSED:
-                check_not_refused(RUNNING.get(), failure)
+            if REFUSED and (around := RUNNING.get())[0] is not None:
+                check_not_refused(around, failure)
             seconds = after(failure)
             if seconds is None:
                 return None
@@ -196,10 +196,12 @@ class Run(observers.Run):
 
     def end_wait(self) -> None:
         """The wait is over."""
-        if self.wait is not None and self.wait.failure is not None:
-            self.retries += 1
-            if self.mark is not None:
-                self.mark[1] = self.retries
+        wait = self.wait
+        if wait is not None and wait._failure is not None:
+            self.retries = again = self.retries + 1
+            mark = self.mark
+            if mark is not None:
+                mark[1] = again
         self.wait = None
         self.waits += 1
         self.waited += self.shortest
@@ -294,7 +296,7 @@ def noted(
     with suppress(Exception):  # there are exceptions that take no note
         notes = getattr(failure, "__notes__", [])
         stale = TRIES if refused else NOTE
-        notes[:] = [kept for kept in notes if not kept.startswith(stale)]
+        notes[:] = [kept for kept in notes if not str(kept).startswith(stale)]
         if note:
             failure.add_note(note)
         failure.add_note(

@@ -463,7 +463,8 @@ def retried(effect_on: Callable[[int], Any], chosen: Predicate, run: Run) -> Tas
             try:
                 return (yield performed(effect_on(number), run))
             except Exception as error:
-                if not run.recoverable(error):
+                # As `recoverable` says, in place: it is asked after each try that fails.
+                if error is run.not_waited or run.expired is not None or isinstance(error, Misuse):
                     raise
                 if run.rung and not chosen(error):
                     run.pass_on(error, chosen)
@@ -508,7 +509,7 @@ class Again:
         self.log = log
 
     def __iter__(self) -> Stream:
-        return replay(unroll(self.chain), self.log)
+        return replay(unrolled(self.chain, USUAL.schedule), self.log)
 
 
 def limited(task: Task, seconds: float, place: Place) -> Task:

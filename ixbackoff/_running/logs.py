@@ -99,13 +99,33 @@ def log_end(name: str, story: Story, failure: Exception, logger: Logger | None =
 
 
 def described(failure: BaseException) -> str:
-    """Describe a failure, with the first note that a handler has added to it.
+    """Describe a failure in one line, with the first note that a handler has added to it.
 
     >>> described(ConnectionResetError("reset by peer"))
     'ConnectionResetError: reset by peer'
+    >>> described(ConnectionResetError("reset\\nby peer"))
+    'ConnectionResetError: reset by peer'
     """
-    said = str(failure)
+    said = one_line(failure)
     message = f": {said}" if said else ""
-    notes: Any = getattr(failure, "__notes__", ())
-    note = next((note for note in notes if not str(note).startswith(NOTE)), None)
+    note = first_note(failure)
     return f"{failure.__class__.__name__}{message}{f' ({note})' if note else ''}"
+
+
+def first_note(failure: BaseException) -> str:
+    """Return the first note that is not of this library, empty if there is none."""
+    with suppress(Exception):  # notes can be anything
+        notes = map(one_line, getattr(failure, "__notes__", ()))
+        return next((note for note in notes if not note.startswith(NOTE)), "")
+    return ""
+
+
+def one_line(value: object) -> str:
+    """Return the text of a failure or a note, with a space for what would begin another line."""
+    try:
+        said = str(value)
+    except Exception:
+        return "<str() failed>"
+    if said.isprintable():
+        return said
+    return "".join(letter if letter.isprintable() else " " for letter in said)

@@ -13,7 +13,7 @@ from .._limits.nesting import REFUSED, begin, begins, check_not_refused
 from .._limits.observers import PRESENT, watched
 from .._limits.stopping import checked_stop, stoppable
 from .._meaning.chains import Ladder
-from .._meaning.defaults import Defaults
+from .._meaning.defaults import USUAL, Defaults
 from .._meaning.runs import Run
 from .._meaning.semantics import NO_HANDLERS, unrolled
 from .._words.commands import (
@@ -65,11 +65,15 @@ async def run_async(program: Ladder, interpreter: AnyInterpreter, how: Defaults)
 
 def begun(program: Ladder, in_place: Handlers, how: Defaults, one: Run) -> Stream:
     """Begin the stream of a program; unless somebody observes, it answers in place what it can."""
+    handlers = NO_HANDLERS if PRESENT else in_place
+    if how is USUAL:
+        stream = unrolled(program, how.schedule, handlers, run=one)
+        return watched(stream, one) if PRESENT else stream
     schedule, within, budget, breaker, stop, _ = how
     stream = unrolled(
         program,
         schedule,
-        NO_HANDLERS if PRESENT else in_place,
+        handlers,
         within=within,
         budget=budget,
         breaker=breaker,
@@ -149,9 +153,20 @@ def check_run(
         elif callable(interpreter):
             hint = "call it first, or if it is a handler, pass it to SomeCommand.handled_by(...)"
         raise Misuse(f"{interpreter!r} is not an Interpreter: {hint}.")
-    check_schedule(how.schedule)
     if program._waits and Delay not in interpreter._handlers:
         inherited(interpreter._handlers, Delay)
+    if how is not USUAL:
+        check_how(how, interpreter._handlers)
+
+
+def check_how(how: Defaults, handlers: Handlers) -> None:
+    """Check the arguments of a run that are not as usual.
+
+    Raises:
+        Misuse: one has the wrong type, or the handler of `Now` is missing.
+        ValueError: `within` is not a finite number or a timedelta.
+    """
+    check_schedule(how.schedule)
     budget: object = how.budget
     if budget is not None and not isinstance(budget, Budget):
         raise Misuse(
@@ -161,7 +176,7 @@ def check_run(
         checked_breaker("breaker", how.breaker)
     timed = how.within is not None and checked_seconds("within", how.within) is not None
     if timed or how.breaker is not None or (budget is not None and budget.timed):
-        inherited(interpreter._handlers, Now)
+        inherited(handlers, Now)
 
 
 def answering(
@@ -207,6 +222,9 @@ def answered(stream: Stream, handlers: Handlers) -> Any:
         run.send(None)
     except StopIteration as end:
         return end.value
+    except BaseException:  # Ctrl-C may have come while the stream was not answered
+        stream.close()
+        raise
     raise AssertionError("a handler is awaited in a sync run")
 
 
@@ -249,6 +267,10 @@ async def answered_async(stream: Stream, handlers: Handlers) -> Any:
                 failure = error
     except StopIteration as end:
         return end.value
+    except BaseException:  # Ctrl-C may have come while the stream was not answered
+        run.close()
+        stream.close()
+        raise
     finally:
         failure = command = None
 

@@ -66,7 +66,7 @@ def above_zero(name: str, seconds: float) -> float:
     return exact
 
 
-def between(name: str, number: float, least: float, most: float, what: str) -> float:
+def between(name: str, number: float | timedelta, least: float, most: float, what: str) -> float:
     """`number` as a float, if it is within these bounds.
 
     >>> between("ttl", 10, 1, 60, "seconds")
@@ -75,7 +75,7 @@ def between(name: str, number: float, least: float, most: float, what: str) -> f
     Raises:
         ValueError: it is not, or it is not a number.
     """
-    exact = finite(number)
+    exact = finite(in_seconds(number))
     if not least <= exact <= most:
         raise ValueError(
             f"{name}={number!r}: give a number of {what}, {least:.13g} to {most:.13g}."

@@ -39,7 +39,13 @@ class NotReady(Transient):
 
     >>> NotReady("still copying", retry_after=2).retry_after
     2
+
+    Attributes:
+        answered: true if it stands for an answer that is not what was wanted (`until=`, `.expect`);
+            to a circuit breaker the service is then well.
     """
+
+    answered: bool = False
 
 
 class Throttled(Transient):
@@ -100,6 +106,10 @@ class CircuitOpen(Transient):
     def __init__(self, retry_after: float | None = None) -> None:
         super().__init__(retry_after, retry_after=retry_after)
         self._refused_by: int | None = None
+
+    def __setstate__(self, state: dict[str, Any] | None) -> None:
+        super().__setstate__(state)
+        self._refused_by = None  # it may come from another process, with another breaker there
 
     def __str__(self) -> str:
         if self.retry_after is None:

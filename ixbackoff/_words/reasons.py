@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 Reason: TypeAlias = Literal[
     "well",
@@ -91,8 +91,10 @@ def story(failure: BaseException) -> Story | None:
 
     A failure that was pickled, or whose class takes no notes, has none.
     """
-    notes = getattr(failure, "__notes__", ())
-    return next((note.story for note in reversed(notes) if note.__class__ is Told), None)
+    notes: Any = getattr(failure, "__notes__", ())
+    with suppress(Exception):  # notes can be anything
+        return next((note.story for note in reversed(notes) if note.__class__ is Told), None)
+    return None
 
 
 def add_note(failure: BaseException, note: str, stale: str | None = NOTE) -> None:
@@ -100,5 +102,5 @@ def add_note(failure: BaseException, note: str, stale: str | None = NOTE) -> Non
     with suppress(Exception):  # some exceptions take no note
         if stale is not None:
             notes = getattr(failure, "__notes__", [])
-            notes[:] = [note for note in notes if not note.startswith(stale)]
+            notes[:] = [note for note in notes if not str(note).startswith(stale)]
         failure.add_note(note)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any, NamedTuple, TypeAlias
 
@@ -12,7 +12,7 @@ from .failures import Transient
 
 
 class Verdict(NamedTuple):
-    """What is known of a failure.
+    """The judgement of a failure, by what is known of its library.
 
     Attributes:
         passes: true if it may pass by itself, so that another try is worth it.
@@ -88,11 +88,14 @@ def add(kind: type[Exception], judge: Judge) -> None:
         judge: gives the verdict on one of them.
 
     Raises:
-        Misuse: `kind` is not a class of exceptions, or `judge` is not a function.
+        Misuse: `kind` is not a class of exceptions, or one of misuses; or `judge` is not a
+            function.
     """
     given: Any = kind
     if not (isinstance(given, type) and issubclass(given, Exception)):
         raise Misuse(f"known.add({kind!r}, ...): give a class of exceptions.")
+    if issubclass(given, Misuse):
+        raise Misuse(f"known.add({kind.__name__}, ...): a mistake in a program never passes.")
     if not callable(judge):
         raise Misuse(
             f"known.add({kind.__name__}, {judge!r}): give a function from the failure to a Verdict."
@@ -130,7 +133,9 @@ def may_pass(failure: Exception) -> bool:
     (True, True, False)
     """
     judge = FOUND.get(failure.__class__)
-    return judge is passing or (judge is not unknown and verdict(failure).passes)
+    if judge is passing or judge is transient:  # what most failures are that are tried again
+        return True
+    return judge is not unknown and verdict(failure).passes
 
 
 def retry_after(failure: Exception) -> float | None:
@@ -143,7 +148,11 @@ def retry_after(failure: Exception) -> float | None:
     Raises:
         ValueError: a kind of one's own says something else than a number of seconds.
     """
-    asked = verdict(failure).retry_after
+    return seconds_asked(verdict(failure))
+
+
+def seconds_asked(told: Verdict) -> float | None:
+    asked = told.retry_after
     if asked is None:
         return None
     seconds = finite(asked)
@@ -183,7 +192,7 @@ def judge_of_base(base: Any) -> Judge | None:
         return ADDED[base]
     if base in OWN:
         return OWN[base]
-    names = base.__module__.split(".")  # `google` is a namespace that many packages share
+    names = str(base.__module__).split(".")  # `google` is a namespace that many packages share
     module = LIBRARIES.get(names[0]) or LIBRARIES.get(".".join(names[:2]))
     if module is None:
         return None
@@ -201,10 +210,25 @@ def passing(_: Exception) -> Verdict:
 
 def all_pass(failure: ExceptionGroup[Exception]) -> Verdict:
     """A group passes if all of its failures may; the longest of their waits is asked for."""
-    verdicts = [verdict(one) for one in failure.exceptions]
-    asked = [seconds for one in failure.exceptions if (seconds := retry_after(one)) is not None]
+    verdicts = [verdict(one) for one in members(failure)]
+    asked = [seconds for one in verdicts if (seconds := seconds_asked(one)) is not None]
     refused = next((one for one in verdicts if not one.passes), None)
     return refused or Verdict(True, max(asked, default=None))
+
+
+def members(failure: Exception) -> Iterator[Exception]:
+    """Yield the failures of a group and of the groups in it, each once, however deep they are."""
+    waiting: list[Any] = [failure]
+    seen: set[int] = set()
+    while waiting:
+        one = waiting.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        if (FOUND.get(one.__class__) or judge_of(one.__class__)) is all_pass:
+            waiting += reversed(one.exceptions)
+        else:
+            yield one
 
 
 def unknown(failure: Exception) -> Verdict:
@@ -212,6 +236,7 @@ def unknown(failure: Exception) -> Verdict:
 
 
 OWN: dict[type[Exception], Judge] = {
+    Misuse: unknown,  # whatever is said of TypeError, or of all exceptions
     Transient: transient,
     ConnectionError: passing,
     TimeoutError: passing,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable
 from functools import wraps
+from types import CoroutineType
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -234,8 +235,17 @@ def do(effect: CommandOrAttempt[E, A]) -> Attempt[E, A]:
 
 def expected(predicate: Callable[[A], bool]) -> Callable[[A], A]:
     def checked(answer: A) -> A:
-        if not predicate(answer):
-            raise NotReady(f"not what was expected: {answer!r}")
+        told: object = predicate(answer)
+        if not told:
+            unwanted = NotReady(f"not what was expected: {answer!r}")
+            unwanted.answered = True
+            raise unwanted
+        if isinstance(told, CoroutineType):
+            told.close()
+            raise Misuse(
+                f"{predicate!r} returned a coroutine, which is always true: give a function that "
+                "returns a bool."
+            )
         return answer
 
     return checked

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +16,7 @@ from ixbackoff import (
     FOREVER,
     N0,
     N1,
+    N2,
     N3,
     Backoff,
     Breaker,
@@ -155,3 +158,43 @@ def test_forever_is_refused_until_the_service_is_well() -> None:
 def test_it_is_shown() -> None:
     breaker = Breaker(failures=2, within=100, rest=10)
     assert repr(backoff(N3, breaker=breaker)) == f"backoff(N3, breaker={breaker!r})"
+
+
+class Bug(Exception):
+    """It is not `on`, so it counts as an answer."""
+
+
+@pytest.mark.parametrize("kind", [NotReady, Bug])
+@pytest.mark.parametrize("run", ["called", "awaited"])
+def test_the_failure_of_a_probe_is_not_kept(run: str, kind: type[Exception]) -> None:
+    def fail() -> int:
+        raise kind
+
+    async def fail_async() -> int:
+        return fail()
+
+    async def outcome(how: Backoff[Any]) -> weakref.ref[Exception]:
+        try:
+            await how(fail_async)() if run == "awaited" else how(fail)()
+        except kind as failure:
+            return weakref.ref(failure)
+        raise AssertionError
+
+    breaker = Breaker(failures=1, within=1, rest=1)
+    breaker.fail(0, -2.0)
+    gc.collect()
+    gc.disable()
+    try:
+        assert asyncio.run(outcome(backoff(N0, breaker=breaker)))() is None
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize("way", [one for one in (as_program, *WAYS) if one is not in_a_block])
+def test_an_answer_that_is_not_wanted_does_not_open_the_breaker(way: Way) -> None:
+    breaker = Breaker(failures=1, within=10, rest=10)
+    how = backoff(N2, breaker=breaker, until=lambda answer: answer == 3)
+    with clock() as now:
+        assert way(how, Script([1, 2, 3])) == 3
+        assert now.waits == [1.0, 2.0]
+    assert breaker.closed

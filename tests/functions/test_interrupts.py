@@ -1,4 +1,4 @@
-"""Ctrl-C, at whatever instruction of a run it comes, leaves a thread that can go on."""
+"""Ctrl-C, at whatever instruction it comes, leaves a thread that can go on, and no run open."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
+STEP = "13"  # 1 takes a minute
 
 
 def test_a_thread_goes_on_after_an_interrupt_at_any_instruction() -> None:
-    words = [sys.executable, "-W", "ignore", "-m", "tests.support.interrupted", "3000"]
+    words = [sys.executable, "-W", "ignore", "-m", "tests.support.interrupted", STEP]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)  # noqa: S603
     assert done.returncode == 0, done.stderr
-    assert done.stdout == "3000 runs were interrupted, and each thread went on\n"
+    assert done.stdout.endswith("and each thread went on\n")

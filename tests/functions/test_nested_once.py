@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
-from ixbackoff import N2, N3, Misuse, NotReady, at, backoff, call
+from ixbackoff import N0, N2, N3, Breaker, Delay, Misuse, NotReady, at, backoff, call, unroll
 from ixbackoff._functions.answering import PLAIN
 from ixbackoff.schedules import Constant
 
@@ -47,6 +49,23 @@ def test_both_are_named() -> None:
         "multiply: let only the outer one try again, or give the backoff of either "
         'nested="once".'
     )
+
+
+@pytest.mark.parametrize("limits", [{"within": 60}, {"within": 60, "until": bool}], ids=str)
+def test_both_are_named_with_a_deadline_too(limits: dict[str, Any]) -> None:
+    def price() -> int:
+        raise NotReady
+
+    inner = backoff(N3, **limits)(price)
+
+    @backoff(N2, **limits)
+    def book() -> int:
+        return inner()
+
+    with pytest.raises(
+        Misuse, match=r"price \(backoff N3\) was called inside .*book \(backoff N2\)"
+    ):
+        book()
 
 
 def test_a_block_around_is_named() -> None:
@@ -132,6 +151,45 @@ def test_a_run_after_one_that_was_refused_is_well() -> None:
     assert twice(lambda: 7)() == 7
 
 
+def test_what_runs_inside_afterwards_does_not_hide_the_error() -> None:
+    service = Service()
+    last = at(N0).retry(call(service.price))
+
+    @twice
+    def book() -> int:
+        for inside in (twice(service.price), once(service.price), lambda: last.run(PLAIN)):
+            with suppress(Exception):
+                inside()
+        return 7
+
+    with pytest.raises(Misuse, match=r"price \(backoff N2\) was called inside .*book"):
+        book()
+
+
+def block(function: Callable[[], Any]) -> None:
+    for one_try in backoff(N0):
+        with one_try:
+            function()
+
+
+def test_a_run_that_was_refused_says_nothing_of_later_ones() -> None:
+    service = Service()
+    refused = twice(twice(service.price))
+    with pytest.raises(Misuse):
+        refused()
+    with pytest.raises(NotReady):
+        at(N0).retry(call(service.price)).run(PLAIN)
+    with pytest.raises(Misuse):
+        refused()
+    with pytest.raises(NotReady):
+        block(service.price)
+    with pytest.raises(Misuse):
+        refused()
+    stream = unroll(at(N3).retry(call(service.price)))
+    next(stream)
+    assert isinstance(stream.throw(NotReady()), Delay)
+
+
 @pytest.mark.parametrize(
     ("outer", "inner"), [(twice, once), (once, twice), (once, once)], ids=["inner", "outer", "both"]
 )
@@ -163,9 +221,10 @@ def test_a_block_inside_is_tried_once_too() -> None:
             with one_try:
                 service.price()
 
-    with pytest.raises(NotReady):
+    with pytest.raises(NotReady) as caught:
         twice(blocks)()
     assert service.calls == 3
+    assert caught.value.__notes__[0].startswith("blocks was tried once, since it was")
 
 
 @pytest.mark.parametrize("inner", [once, once.but(within=60)], ids=["plain", "in time"])
@@ -193,3 +252,41 @@ def test_a_program_inside_is_refused_as_ever() -> None:
     inside = at(N3).retry(call(Service().price))
     with pytest.raises(Misuse, match="let only the outer one try again"):
         once(lambda: inside.run(PLAIN))()
+
+
+@pytest.mark.parametrize("way", ["function", "coroutine function", "block"])
+def test_one_breaker_around_both_closes_when_the_service_is_back(way: str) -> None:
+    breaker = Breaker(failures=1, within=10, rest=0.001)
+    through = backoff(N0, breaker=breaker)
+    guarded = backoff(N2, schedule=Constant(0.002), breaker=breaker, nested="once")
+    outcomes: list[Exception] = [NotReady("down")] * 3
+
+    def ask() -> int:
+        if outcomes:
+            raise outcomes.pop()
+        return 12
+
+    async def ask_async() -> int:
+        return ask()
+
+    def ask_in_a_block() -> int:
+        for one_try in guarded:
+            with one_try:
+                return ask()
+        raise AssertionError
+
+    async def outer_async() -> int:
+        return await guarded(ask_async)()
+
+    def asked() -> int:
+        if way == "coroutine function":
+            return asyncio.run(guarded(outer_async)())
+        inner = ask_in_a_block if way == "block" else guarded(ask)
+        return guarded.call(lambda: inner())
+
+    with pytest.raises(NotReady):
+        asked()
+    time.sleep(0.002)
+    assert asked() == 12
+    assert breaker.state == "closed"
+    assert through.call(ask) == 12

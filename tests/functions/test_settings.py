@@ -93,6 +93,16 @@ def test_a_deadline_holds_for_answers_that_are_not_wanted() -> None:
     assert world.waits == [1.0]
 
 
+def test_a_predicate_that_turns_out_to_be_awaited_is_refused() -> None:
+    async def is_done(answer: str) -> bool:
+        return answer == "done"
+
+    awaited: Any = lambda answer: is_done(answer)  # noqa: E731  no coroutine function itself
+    for how in (backoff(N3, until=awaited), backoff(N3, until=awaited, within=60)):
+        with pytest.raises(Misuse, match="returned a coroutine, which is always true"):
+            how.call(str, "copying")
+
+
 def test_a_block_has_no_answer_to_judge() -> None:
     with pytest.raises(Misuse, match="until= is for functions"):
         iter(done)
@@ -157,6 +167,11 @@ def test_a_decorated_coroutine_function_and_a_method_have_a_plan() -> None:
 
     assert plan(Client.get).tries == plan(Client().get).tries == 3
     assert plan(Client.get_async).tries == 4
+
+
+def test_what_is_decorated_twice_has_the_plan_of_the_outer_one() -> None:
+    once, thrice = backoff(N0), backoff(N2)
+    assert plan(thrice(once(print))) == plan(thrice(print))
 
 
 def test_what_is_not_decorated_has_no_plan() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import subprocess
 import sys
@@ -34,7 +35,17 @@ def blocks(page: Path = README) -> Iterator[Block]:
         yield Block(language, words.strip(), text)
 
 
+@pytest.fixture
+def level_of_the_log() -> Iterator[None]:
+    """Take back what a page does to the log."""
+    logger = logging.getLogger("ixbackoff")
+    before = logger.level
+    yield
+    logger.setLevel(before)
+
+
 @each_page
+@pytest.mark.usefixtures("level_of_the_log")
 def test_its_programs_run_and_print_what_it_says(page: Path) -> None:
     names: dict[str, Any] = {"__name__": "page"}
     printed = ""

@@ -19,7 +19,7 @@ from ixbackoff import known
 from ..support.cutting import AFTER, BEFORE, cutting
 from ..support.postgresql import PASSWORD, Server
 from ..support.rivals import ADD_ONE, TROUBLES, Trouble, counted, full, make_table, rival
-from ..support.tried import tried_async
+from ..support.tries import run_tried
 
 
 @pytest.fixture
@@ -48,8 +48,8 @@ def test_what_others_did_to_a_transaction_is_tried_again(url: str, trouble: Trou
                 plays(trouble)
                 await connection.execute(trouble.last)
 
-    result = tried_async(work)
-    assert (result.times, result.why) == (4, "")
+    result = run_tried(work)
+    assert (result.tries, result.why) == (4, "")
     sqlstate = None if trouble.sqlstate == "57P01" else trouble.sqlstate
     assert getattr(result.failure, "sqlstate", None) == sqlstate
 
@@ -69,8 +69,8 @@ def test_what_would_fail_again_is_tried_once(url: str, statement: str) -> None:
         async with connected(url) as connection:
             await connection.execute(statement)
 
-    result = tried_async(work)
-    assert (result.times, result.why) == (1, STAYING[statement])
+    result = run_tried(work)
+    assert (result.tries, result.why) == (1, STAYING[statement])
 
 
 @pytest.mark.parametrize(
@@ -85,8 +85,8 @@ def test_what_would_fail_again_is_tried_once(url: str, statement: str) -> None:
 def test_a_server_that_refuses_is_asked_once(
     url: str, right: str, wrong: str, sqlstate: str
 ) -> None:
-    result = tried_async(lambda: asyncpg.connect(url.replace(right, wrong)))
-    assert result.times == 1
+    result = run_tried(lambda: asyncpg.connect(url.replace(right, wrong)))
+    assert result.tries == 1
     assert result.why.endswith(f" (SQLSTATE {sqlstate})")
     assert "whisper" not in result.why
 
@@ -96,7 +96,7 @@ def test_nobody_at_the_port_and_a_server_that_stops_are_tried_again(
 ) -> None:
     postgresql.stop()
     try:
-        assert tried_async(lambda: asyncpg.connect(url)).times == 4
+        assert run_tried(lambda: asyncpg.connect(url)).tries == 4
     finally:
         postgresql.start()
 
@@ -106,13 +106,13 @@ def test_a_server_that_does_not_answer_is_tried_again(url: str, postgresql: Serv
         silent.bind(("127.0.0.1", 0))
         silent.listen()
         silent_url = url.replace(str(postgresql.port), str(silent.getsockname()[1]))
-        assert tried_async(lambda: asyncpg.connect(silent_url, timeout=0.02)).times == 4
+        assert run_tried(lambda: asyncpg.connect(silent_url, timeout=0.02)).tries == 4
 
 
 def test_a_full_server_is_tried_again(url: str) -> None:
     with full(url):
-        result = tried_async(lambda: asyncpg.connect(url))
-    assert (result.times, type(result.failure)) == (4, asyncpg.TooManyConnectionsError)
+        result = run_tried(lambda: asyncpg.connect(url))
+    assert (result.tries, type(result.failure)) == (4, asyncpg.TooManyConnectionsError)
 
 
 @pytest.mark.parametrize(
@@ -134,8 +134,8 @@ def test_a_connection_that_is_cut_off_is_tried_again_unless_it_was_committing(
             async with connected(target) as connection, connection.transaction():
                 await connection.execute(ADD_ONE)
 
-        result = tried_async(work)
-        assert (result.times, proxy.cuts) == (times, times)
+        result = run_tried(work)
+        assert (result.tries, proxy.cuts) == (times, times)
     assert counted(url) == number
 
 
@@ -147,8 +147,8 @@ def test_a_statement_outside_of_a_transaction_is_tried_once(url: str, postgresql
             async with connected(target) as connection:
                 await connection.execute(ADD_ONE)
 
-        result = tried_async(work)
-    assert (result.times, counted(url)) == (1, 1)
+        result = run_tried(work)
+    assert (result.tries, counted(url)) == (1, 1)
     assert result.why == (
         "asyncpg.exceptions.ConnectionDoesNotExistError in a statement, "
         "which may have been carried out"
@@ -166,8 +166,8 @@ def test_a_closed_connection_is_tried_again_and_a_closed_pool_is_not(url: str) -
             pass
         await pool.execute(ADD_ONE)
 
-    assert tried_async(use_a_closed_connection).times == 4
-    assert tried_async(use_a_closed_pool).times == 1
+    assert run_tried(use_a_closed_connection).tries == 4
+    assert run_tried(use_a_closed_pool).tries == 1
 
 
 def test_a_connection_that_is_busy_is_not_tried_again(url: str) -> None:
@@ -175,8 +175,8 @@ def test_a_connection_that_is_busy_is_not_tried_again(url: str) -> None:
         async with connected(url) as connection:
             await asyncio.gather(connection.execute("SELECT 1"), connection.execute("SELECT 1"))
 
-    result = tried_async(work)
-    assert result.times == 1
+    result = run_tried(work)
+    assert result.tries == 1
     assert result.why == "asyncpg.exceptions.InterfaceError is not known to pass by itself"
 
 

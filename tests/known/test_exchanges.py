@@ -36,6 +36,7 @@ from ..support.clients import (
     raising_clients,
 )
 from ..support.origins import full
+from ..support.tries import why_noted
 
 Faults: TypeAlias = dict[str, tuple[type[Fault], ...]]
 
@@ -74,7 +75,7 @@ def test_a_get_whose_answer_is_lost_is_tried_again(client: Client, fault: Fault)
     with Origin({"/a": b"acorn"}, {"/a": repeat(fault)}) as origin:
         failure = client.fails("GET", f"{origin.url}/a")
     if is_one(fault, AS_STATUS, client):
-        assert known.verdict(failure).why.endswith(" 400")
+        assert why_noted(failure).endswith(" 400")
         return
     asked = 8 if fault in ONCE_MORE.get(client.library, ()) else 4
     assert len(origin.requests) == asked
@@ -91,7 +92,7 @@ def test_a_post_whose_answer_is_lost_is_not_tried_again(client: Client, fault: F
         assert len(origin.requests) == 4
         return
     assert len(origin.requests) == 1
-    why = known.verdict(failure).why
+    why = why_noted(failure)
     assert why.startswith((client.library, "http.client")), why
     assert failure.__class__.__name__ in why
     assert "hush" not in why
@@ -134,7 +135,7 @@ def test_no_other_status_may(client: Client, status: int) -> None:
     with Origin({"/a": b"acorn"}, {"/a": repeat(Status(status, retry_after=0))}) as origin:
         failure = client.fails("GET", f"{origin.url}/a?token=hush")
     assert len(origin.requests) == 1
-    assert known.verdict(failure).why.endswith(f".{failure.__class__.__name__} {status}")
+    assert why_noted(failure).endswith(f".{failure.__class__.__name__} {status}")
 
 
 @raising_clients
@@ -154,7 +155,7 @@ def test_a_post_that_broke_down_is_tried_again_only_with_a_key(client: Client, s
         client.fails("POST", f"{origin.url}/a", idempotency_key="5")
         assert len(origin.requests) == 5
     why = f" {status} after a POST, which may have been carried out"
-    assert known.verdict(failure).why.endswith(why)
+    assert why_noted(failure).endswith(why)
 
 
 @raising_clients
@@ -189,7 +190,7 @@ def test_a_post_that_was_carried_out_before_a_redirect_is_not_tried_again(
     if is_one(fault, PLAIN, client):
         return
     assert origin.counts["POST /a"] == 1
-    assert known.verdict(failure).why.endswith(" after a POST, which may have been carried out")
+    assert why_noted(failure).endswith(" after a POST, which may have been carried out")
 
 
 @raising_clients

@@ -19,7 +19,7 @@ from ixbackoff import known
 from ..support.cutting import AFTER, BEFORE, cutting
 from ..support.postgresql import PASSWORD, Server
 from ..support.rivals import ADD_ONE, TROUBLES, Trouble, counted, full, make_table, rival
-from ..support.tried import tried, tried_async
+from ..support.tries import run_tried, tried
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def test_what_others_did_to_a_transaction_is_tried_again(url: str, trouble: Trou
             connection.execute(trouble.last)
 
     result = tried(work)
-    assert (result.times, result.why) == (4, "")
+    assert (result.tries, result.why) == (4, "")
     assert isinstance(result.failure, psycopg.Error)
     assert result.failure.sqlstate == trouble.sqlstate
 
@@ -49,12 +49,12 @@ def test_an_async_connection_is_judged_alike(url: str) -> None:
         async with await AsyncConnection.connect(url) as connection:
             await connection.execute(text)
 
-    killed = tried_async(lambda: work("SELECT pg_terminate_backend(pg_backend_pid())"))
-    assert killed.times == 4
-    wrong = tried_async(lambda: work("SELEC"))
-    assert (wrong.times, wrong.why) == (1, "psycopg.errors.SyntaxError (SQLSTATE 42601)")
-    refused = tried_async(lambda: AsyncConnection.connect(url.replace(PASSWORD, "whisper")))
-    assert refused.times == 1
+    killed = run_tried(lambda: work("SELECT pg_terminate_backend(pg_backend_pid())"))
+    assert killed.tries == 4
+    wrong = run_tried(lambda: work("SELEC"))
+    assert (wrong.tries, wrong.why) == (1, "psycopg.errors.SyntaxError (SQLSTATE 42601)")
+    refused = run_tried(lambda: AsyncConnection.connect(url.replace(PASSWORD, "whisper")))
+    assert refused.tries == 1
 
 
 STAYING: dict[LiteralString, str] = {
@@ -75,7 +75,7 @@ def test_what_would_fail_again_is_tried_once(url: str, statement: LiteralString)
             connection.execute(statement)
 
     result = tried(work)
-    assert (result.times, result.why) == (1, STAYING[statement])
+    assert (result.tries, result.why) == (1, STAYING[statement])
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_what_would_fail_again_is_tried_once(url: str, statement: LiteralString)
 )
 def test_a_server_that_refuses_is_asked_once(url: str, right: str, wrong: str) -> None:
     result = tried(lambda: connect(url.replace(right, wrong)))
-    assert result.times == 1
+    assert result.tries == 1
     assert result.why == "psycopg.OperationalError: the server refused the connection"
 
 
@@ -92,20 +92,20 @@ def test_a_server_that_refuses_is_asked_once(url: str, right: str, wrong: str) -
 )
 def test_a_wrong_url_is_tried_once(url: str, end: str) -> None:
     result = tried(lambda: connect(url + end))
-    assert result.times == 1
+    assert result.tries == 1
     assert "whisper" not in result.why
 
 
 def test_a_host_that_is_not_known_is_tried_once(url: str) -> None:
     result = tried(lambda: connect(url.replace("127.0.0.1", "nobody.invalid")))
-    assert (result.times, type(result.failure)) == (1, psycopg.OperationalError)
+    assert (result.tries, type(result.failure)) == (1, psycopg.OperationalError)
 
 
 def test_nobody_at_the_port_is_tried_again(url: str, postgresql: Server) -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         port = closed.getsockname()[1]
-        assert tried(lambda: connect(url.replace(str(postgresql.port), str(port)))).times == 4
+        assert tried(lambda: connect(url.replace(str(postgresql.port), str(port)))).tries == 4
 
 
 def test_a_server_that_does_not_answer_is_tried_again(url: str, postgresql: Server) -> None:
@@ -122,14 +122,14 @@ def test_a_server_that_does_not_answer_is_tried_again(url: str, postgresql: Serv
 def test_a_full_server_is_tried_again(url: str) -> None:
     with full(url):
         result = tried(lambda: connect(url))
-    assert result.times == 4
+    assert result.tries == 4
     assert "too many clients" in str(result.failure)
 
 
 def test_a_server_that_stops_is_tried_again(url: str, postgresql: Server) -> None:
     postgresql.stop()
     try:
-        assert tried(lambda: connect(url)).times == 4
+        assert tried(lambda: connect(url)).tries == 4
     finally:
         postgresql.start()
 
@@ -153,7 +153,7 @@ def test_a_connection_that_is_cut_off_is_tried_again_unless_it_was_committing(
                 connection.execute(ADD_ONE)
 
         result = tried(work)
-        assert (result.times, proxy.cuts) == (times, times)
+        assert (result.tries, proxy.cuts) == (times, times)
     assert counted(url) == number
     in_a_commit = "psycopg.OperationalError in a COMMIT, which may have been carried out"
     assert result.why == (in_a_commit if times == 1 else "")
@@ -175,7 +175,7 @@ def test_a_commit_is_known_in_a_block_and_by_itself(
                     connection.execute(ADD_ONE)
                     connection.commit()
 
-        assert tried(work).times == 1
+        assert tried(work).tries == 1
     assert counted(url) == 1
 
 
@@ -184,9 +184,9 @@ def test_a_pool_without_a_connection_is_tried_again_and_a_closed_one_is_not(url:
         pool.wait()
         with pool.connection(timeout=5):
             result = tried(pool.getconn)
-        assert (result.times, type(result.failure)) == (4, PoolTimeout)
+        assert (result.tries, type(result.failure)) == (4, PoolTimeout)
     result = tried(pool.getconn)
-    assert (result.times, type(result.failure)) == (1, PoolClosed)
+    assert (result.tries, type(result.failure)) == (1, PoolClosed)
 
 
 def test_each_class_has_a_verdict_by_its_sqlstate() -> None:

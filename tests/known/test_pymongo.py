@@ -17,7 +17,7 @@ from ixbackoff import known
 
 from ..support.mongodb import Answer, Drop, Hang, MongoServer, error, mongo_server
 from ..support.ports import free_port
-from ..support.tried import Tried, tried, tried_async
+from ..support.tries import Tried, run_tried, tried
 
 Client: TypeAlias = "MongoClient[dict[str, Any]]"
 Work: TypeAlias = Callable[[Client], object]
@@ -131,13 +131,13 @@ def test_an_answer_is_tried_again_if_nothing_was_written(
 ) -> None:
     server.answers.update(dict.fromkeys(["find", "aggregate", "insert"], answer))
     result = trying(server, work, maxAdaptiveRetries=0)
-    assert (result.times, result.why) == (times, why and f"pymongo.errors.{why}")
+    assert (result.tries, result.why) == (times, why and f"pymongo.errors.{why}")
     assert server.heard["find"] + server.heard["aggregate"] + server.heard["insert"] >= times
 
 
 def test_each_try_of_a_read_reaches_the_server(server: MongoServer) -> None:
     server.answers["find"] = Drop()
-    assert trying(server, find).times == server.heard["find"] == 4
+    assert trying(server, find).tries == server.heard["find"] == 4
 
 
 @pytest.mark.parametrize(
@@ -155,32 +155,32 @@ def test_a_commit_is_tried_again_if_it_was_not_carried_out(
 ) -> None:
     server.answers["commitTransaction"] = answer
     result = trying(server, transact)
-    assert (result.times, result.why) == (times, why and f"pymongo.errors.{why}")
+    assert (result.tries, result.why) == (times, why and f"pymongo.errors.{why}")
 
 
 def test_nobody_at_the_port_is_tried_again() -> None:
     with connected(free_port(), serverSelectionTimeoutMS=20) as client:
         result = tried(lambda: insert(client))
-    assert (result.times, type(result.failure)) == (4, pymongo.errors.ServerSelectionTimeoutError)
+    assert (result.tries, type(result.failure)) == (4, pymongo.errors.ServerSelectionTimeoutError)
 
 
 def test_a_host_that_is_not_known_is_tried_once() -> None:
     client: Client = MongoClient("nobody.invalid", serverSelectionTimeoutMS=200)
     with client:
         result = tried(lambda: find(client))
-    assert result.times == 1
+    assert result.tries == 1
     assert result.why.endswith(": its host is not known or its certificate does not verify")
 
 
 def test_a_wrong_password_is_tried_once(server: MongoServer) -> None:
     server.answers["saslStart"] = error(18)
     result = trying(server, find, username="sesame", password="whisper")  # noqa: S106
-    assert (result.times, result.why) == (1, "pymongo.errors.OperationFailure (code 18)")
+    assert (result.tries, result.why) == (1, "pymongo.errors.OperationFailure (code 18)")
 
 
 @pytest.mark.parametrize("url", ["mongodb://park/?nonsense", "nonsense://park", "mongodb://a:b:c"])
 def test_a_wrong_url_is_tried_once(url: str) -> None:
-    assert tried(lambda: MongoClient(url)).times == 1
+    assert tried(lambda: MongoClient(url)).tries == 1
 
 
 def test_a_full_pool_is_tried_again(server: MongoServer) -> None:
@@ -200,7 +200,7 @@ def test_a_full_pool_is_tried_again(server: MongoServer) -> None:
             asked.wait(0.001)
         result = tried(lambda: insert(client))
         holding.join()
-    assert (result.times, type(result.failure)) == (4, pymongo.errors.WaitQueueTimeoutError)
+    assert (result.tries, type(result.failure)) == (4, pymongo.errors.WaitQueueTimeoutError)
 
 
 def test_async_clients_are_judged_alike(server: MongoServer) -> None:
@@ -213,10 +213,10 @@ def test_async_clients_are_judged_alike(server: MongoServer) -> None:
                 await client.park.nuts.insert_one({})
 
     server.answers.update(find=Drop(), insert=Drop())
-    assert tried_async(lambda: work("find")).times == 4
-    assert tried_async(lambda: work("insert")).times == 1
+    assert run_tried(lambda: work("find")).tries == 4
+    assert run_tried(lambda: work("insert")).tries == 1
     server.answers["insert"] = error(10107)
-    assert tried_async(lambda: work("insert")).times == 4
+    assert run_tried(lambda: work("insert")).tries == 4
 
 
 def test_each_class_has_a_verdict() -> None:

@@ -19,7 +19,7 @@ from ixbackoff import known
 from ..support.cutting import AFTER, BEFORE, cutting
 from ..support.ports import free_port, silence
 from ..support.redis import always_answering, redis_server
-from ..support.tried import tried, tried_async
+from ..support.tries import run_tried, tried
 
 Client: TypeAlias = Any
 """A client of redis-py, whose methods are only partly typed."""
@@ -54,23 +54,23 @@ def pinging(port: int, **options: Any) -> Callable[[], None]:
 
 
 def test_nobody_at_the_port_is_tried_again() -> None:
-    assert tried(pinging(free_port())).times == 4
+    assert tried(pinging(free_port())).tries == 4
 
 
 def test_a_server_that_does_not_answer_is_tried_again() -> None:
     with silence() as port:
         result = tried(pinging(port, socket_timeout=0.01))
-    assert (result.times, type(result.failure)) == (4, redis.TimeoutError)
+    assert (result.tries, type(result.failure)) == (4, redis.TimeoutError)
 
 
 def test_a_host_that_is_not_known_is_tried_once() -> None:
     result = tried(pinging(6379, host="nobody.invalid"))
-    assert result.times == 1
+    assert result.tries == 1
     assert result.why == "redis.exceptions.ConnectionError to a host that is not known"
 
 
 def test_a_wrong_url_is_tried_once() -> None:
-    assert tried(lambda: redis.Redis.from_url("nonsense://nowhere")).times == 1
+    assert tried(lambda: redis.Redis.from_url("nonsense://nowhere")).tries == 1
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_a_connection_that_is_cut_off_is_tried_again_as_redis_py_does(
             with connected(proxy.port) as cut_off:
                 cut_off.incr("nuts")
 
-        assert (tried(work).times, proxy.cuts) == (4, 4)
+        assert (tried(work).tries, proxy.cuts) == (4, 4)
     assert client.incr("nuts") == number + 1
 
 
@@ -93,7 +93,7 @@ def test_a_wrong_password_is_tried_once(port: int, client: Client) -> None:
     client.config_set("requirepass", "opensaysme")
     for options in ({}, {"password": "whisper"}):
         result = tried(pinging(port, **options))
-        assert (result.times, type(result.failure)) == (1, redis.AuthenticationError)
+        assert (result.tries, type(result.failure)) == (1, redis.AuthenticationError)
         assert "whisper" not in result.why
 
 
@@ -110,7 +110,7 @@ def test_a_wrong_password_is_tried_once(port: int, client: Client) -> None:
 def test_what_would_fail_again_is_tried_once(client: Client, command: list[Any], kind: str) -> None:
     client.set("text", "acorn")
     result = tried(lambda: client.execute_command(*command))
-    assert result.times == 1
+    assert result.tries == 1
     assert result.why == f"redis.exceptions.{kind} is not known to pass by itself"
 
 
@@ -118,7 +118,7 @@ def test_what_a_user_may_not_do_is_tried_once(port: int, client: Client) -> None
     client.acl_setuser("sesame", enabled=True, nopass=True, commands=["+ping"])
     with connected(port, username="sesame", password="any") as sesame:  # noqa: S106
         result = tried(lambda: sesame.get("nuts"))
-    assert (result.times, type(result.failure)) == (1, redis.exceptions.NoPermissionError)
+    assert (result.tries, type(result.failure)) == (1, redis.exceptions.NoPermissionError)
 
 
 @pytest.mark.parametrize(
@@ -129,22 +129,22 @@ def test_a_server_without_replicas_is_tried_again_and_one_without_memory_is_not(
     client: Client, setting: str, value: int, times: int
 ) -> None:
     client.config_set(setting, value)
-    assert tried(lambda: client.set("nuts", 1)).times == times
+    assert tried(lambda: client.set("nuts", 1)).tries == times
 
 
 def test_a_replica_and_one_that_lost_its_master_are_tried_again(client: Client) -> None:
     client.replicaof("127.0.0.1", str(free_port()))
     result = tried(lambda: client.set("nuts", 1))
-    assert (result.times, type(result.failure)) == (4, redis.ReadOnlyError)
+    assert (result.tries, type(result.failure)) == (4, redis.ReadOnlyError)
     client.config_set("replica-serve-stale-data", "no")
     result = tried(lambda: client.get("nuts"))
-    assert (result.times, type(result.failure)) == (4, redis.exceptions.MasterDownError)
+    assert (result.tries, type(result.failure)) == (4, redis.exceptions.MasterDownError)
 
 
 def test_a_full_server_is_tried_again(port: int, client: Client) -> None:
     client.config_set("maxclients", 1)
     result = tried(pinging(port))
-    assert (result.times, str(result.failure)) == (4, "max number of clients reached")
+    assert (result.tries, str(result.failure)) == (4, "max number of clients reached")
 
 
 @pytest.mark.parametrize("kind", [redis.ConnectionPool, redis.BlockingConnectionPool])
@@ -152,7 +152,7 @@ def test_a_full_pool_is_tried_again(port: int, kind: type[redis.ConnectionPool])
     waits: dict[str, Any] = {"timeout": 0.01} if kind is redis.BlockingConnectionPool else {}
     pool = kind(host="127.0.0.1", port=port, max_connections=1, **waits)
     taken = pool.get_connection()
-    assert tried(pool.get_connection).times == 4
+    assert tried(pool.get_connection).tries == 4
     pool.release(taken)
     pool.disconnect()
 
@@ -168,7 +168,7 @@ def test_a_server_that_runs_a_script_is_tried_again(port: int, client: Client) -
     running.start()
     while known_answer(client).partition(" ")[0] != "BUSY":
         time.sleep(0.001)
-    assert tried(lambda: client.set("nuts", 1)).times == 4
+    assert tried(lambda: client.set("nuts", 1)).tries == 4
     client.script_kill()
     running.join()
 
@@ -192,7 +192,7 @@ def test_a_transaction_whose_key_was_changed_is_tried_again(client: Client) -> N
             pipeline.execute()
 
     result = tried(work)
-    assert (result.times, type(result.failure)) == (4, redis.WatchError)
+    assert (result.tries, type(result.failure)) == (4, redis.WatchError)
     assert client.get("nuts") == b"4"
 
 
@@ -202,7 +202,7 @@ def test_a_failure_in_a_pipeline_is_judged_as_the_command_that_failed(client: Cl
             pipeline.execute_command("NONSENSE")
             pipeline.execute()
 
-    assert tried(work).times == 1
+    assert tried(work).tries == 1
 
 
 def test_a_lock_that_another_holds_is_tried_again_and_one_that_none_holds_is_not(
@@ -213,15 +213,15 @@ def test_a_lock_that_another_holds_is_tried_again_and_one_that_none_holds_is_not
             pass
 
     with client.lock("squirrel"):
-        assert tried(acquire).times == 4
-    assert tried(client.lock("squirrel").release).times == 1
+        assert tried(acquire).tries == 4
+    assert tried(client.lock("squirrel").release).tries == 1
 
 
 def test_a_cluster_that_is_down_is_tried_again() -> None:
     with redis_server("--cluster-enabled", "yes") as port, connected(port) as client:
         result = tried(lambda: client.get("nuts"))
-        assert (result.times, type(result.failure)) == (4, redis.exceptions.ClusterDownError)
-        assert tried(lambda: redis.RedisCluster("127.0.0.1", port)).times == 4
+        assert (result.tries, type(result.failure)) == (4, redis.exceptions.ClusterDownError)
+        assert tried(lambda: redis.RedisCluster("127.0.0.1", port)).tries == 4
 
 
 ANSWERS = {
@@ -250,7 +250,7 @@ def test_what_takes_a_real_server_too_long_is_answered_in_its_words(answer: str)
 
         result = tried(work)
     times, kind = ANSWERS[answer]
-    assert (result.times, type(result.failure), server.asked) == (times, kind, times)
+    assert (result.tries, type(result.failure), server.asked) == (times, kind, times)
 
 
 def test_a_cluster_is_judged_as_what_its_nodes_say(port: int, client: Client) -> None:
@@ -258,10 +258,10 @@ def test_a_cluster_is_judged_as_what_its_nodes_say(port: int, client: Client) ->
         return lambda: redis.RedisCluster("127.0.0.1", port, **options)
 
     result = tried(reach(free_port()))
-    assert (result.times, type(result.failure)) == (4, RedisClusterException)
-    assert tried(reach(port)).times == 1  # cluster mode is off
+    assert (result.tries, type(result.failure)) == (4, RedisClusterException)
+    assert tried(reach(port)).tries == 1  # cluster mode is off
     client.config_set("requirepass", "opensaysme")
-    assert tried(reach(port, password="whisper")).times == 1  # noqa: S106
+    assert tried(reach(port, password="whisper")).tries == 1  # noqa: S106
 
 
 def test_async_clients_are_judged_alike(port: int) -> None:
@@ -271,14 +271,14 @@ def test_async_clients_are_judged_alike(port: int) -> None:
         async with redis.asyncio.Redis(host="127.0.0.1", port=port, **settings) as client:
             await client.execute_command(*command)
 
-    assert tried_async(lambda: work(free_port(), "PING")).times == 4
+    assert run_tried(lambda: work(free_port(), "PING")).tries == 4
     with silence() as silent:
-        assert tried_async(lambda: work(silent, "PING", socket_timeout=0.01)).times == 4
+        assert run_tried(lambda: work(silent, "PING", socket_timeout=0.01)).tries == 4
     with cutting(port, b"INCR", AFTER) as proxy:
-        assert tried_async(lambda: work(proxy.port, "INCR", "nuts")).times == 4
-    assert tried_async(lambda: work(port, "NONSENSE")).times == 1
+        assert run_tried(lambda: work(proxy.port, "INCR", "nuts")).tries == 4
+    assert run_tried(lambda: work(port, "NONSENSE")).tries == 1
     with redis_server("--requirepass", "opensaysme") as locked:
-        assert tried_async(lambda: work(locked, "PING", password="whisper")).times == 1  # noqa: S106
+        assert run_tried(lambda: work(locked, "PING", password="whisper")).tries == 1  # noqa: S106
 
 
 def test_each_class_has_a_verdict() -> None:

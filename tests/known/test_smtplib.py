@@ -63,7 +63,8 @@ def test_a_lost_connection_passes(word: str, fault: str) -> None:
 
 
 def test_one_recipient_that_may_pass_is_enough() -> None:
-    replies = {"RCPT": "450 later", "rcpt TO:<jay@oak.example>": "550 never"}
+    never = dict.fromkeys(("rcpt TO:<jay@oak.example>", "rcpt to:<jay@oak.example>"), "550 never")
+    replies = {"RCPT": "450 later", **never}  # versions of Python differ in how they write it
     both = ("jay@oak.example", "crow@oak.example")
     with talking(replies) as talker:
         told = tried(lambda: send(talker.port, *both))

@@ -21,7 +21,7 @@ from ixbackoff import known
 from ..support.cutting import AFTER, BEFORE, cutting
 from ..support.postgresql import PASSWORD, Server
 from ..support.rivals import ADD_ONE, TROUBLES, Trouble, counted, full, make_table, rival
-from ..support.tried import Tried, tried, tried_async
+from ..support.tries import Tried, run_tried, tried
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def with_asyncpg(url: str, first: list[str], around: Around, last: str) -> Tried
                 before()
                 await connection.exec_driver_sql(last)
 
-    return tried_async(work)
+    return run_tried(work)
 
 
 def with_psycopg_async(url: str, first: list[str], around: Around, last: str) -> Tried:
@@ -98,7 +98,7 @@ def with_psycopg_async(url: str, first: list[str], around: Around, last: str) ->
                 before()
                 await connection.exec_driver_sql(last)
 
-    return tried_async(work)
+    return run_tried(work)
 
 
 Way = Callable[[str, list[str], Around, str], Tried]
@@ -116,7 +116,7 @@ def test_what_others_did_to_a_transaction_is_tried_again(
             yield lambda: plays(trouble)
 
     result = way(url, [*trouble.first], around, trouble.last)
-    assert (result.times, result.why) == (4, "")
+    assert (result.tries, result.why) == (4, "")
     assert isinstance(result.failure, DBAPIError)
     assert result.failure.connection_invalidated == (trouble.sqlstate == "57P01")
 
@@ -127,7 +127,7 @@ def test_what_others_did_to_a_transaction_is_tried_again(
 )
 def test_what_would_fail_again_is_tried_once(url: str, way: Way, statement: str) -> None:
     result = way(url, [], alone, statement)
-    assert result.times == 1
+    assert result.tries == 1
     assert result.why.startswith(f"sqlalchemy.exc.{type(result.failure).__name__}: ")
     assert "(SQLSTATE " in result.why
 
@@ -138,7 +138,7 @@ def test_what_would_fail_again_is_tried_once(url: str, way: Way, statement: str)
 )
 def test_a_server_that_refuses_is_asked_once(url: str, way: Way, right: str, wrong: str) -> None:
     result = way(url.replace(right, wrong), [], alone, "SELECT 1")
-    assert result.times == 1
+    assert result.tries == 1
     assert "whisper" not in result.why
 
 
@@ -147,13 +147,13 @@ def test_nobody_at_the_port_is_tried_again(url: str, way: Way, postgresql: Serve
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         refused = url.replace(str(postgresql.port), str(closed.getsockname()[1]))
-        assert way(refused, [], alone, "SELECT 1").times == 4
+        assert way(refused, [], alone, "SELECT 1").tries == 4
 
 
 @each_driver
 def test_a_full_server_is_tried_again(url: str, way: Way) -> None:
     with full(url):
-        assert way(url, [], alone, "SELECT 1").times == 4
+        assert way(url, [], alone, "SELECT 1").tries == 4
 
 
 @each_driver
@@ -172,7 +172,7 @@ def test_a_connection_that_is_cut_off_is_tried_again_unless_it_was_committing(
     with cutting(postgresql.port, word, when) as proxy:
         target = url.replace(str(postgresql.port), str(proxy.port))
         result = way(target, [], alone, ADD_ONE)
-        assert (result.times, proxy.cuts) == (times, times)
+        assert (result.tries, proxy.cuts) == (times, times)
     assert counted(url) == number
     assert result.why.endswith(" in a COMMIT, which may have been carried out" if number else "")
 
@@ -199,10 +199,10 @@ def test_a_locked_sqlite_database_is_tried_again(engine: Engine) -> None:
 
     with engine.connect() as holder:
         holder.exec_driver_sql("INSERT INTO nuts VALUES ('walnut')")
-        assert tried(work).times == 4
+        assert tried(work).tries == 4
     work()
     result = tried(work)
-    assert (result.times, type(result.failure)) == (1, IntegrityError)
+    assert (result.tries, type(result.failure)) == (1, IntegrityError)
     assert result.why == (
         "sqlalchemy.exc.IntegrityError: sqlite3.IntegrityError is not known to pass by itself"
     )
@@ -211,7 +211,7 @@ def test_a_locked_sqlite_database_is_tried_again(engine: Engine) -> None:
 def test_a_full_pool_is_tried_again(engine: Engine) -> None:
     with engine.connect(), engine.connect():
         result = tried(engine.connect)
-    assert (result.times, type(result.failure)) == (4, PoolIsFull)
+    assert (result.tries, type(result.failure)) == (4, PoolIsFull)
 
 
 def test_a_parameter_that_is_missing_is_tried_once_and_none_is_told(engine: Engine) -> None:
@@ -220,13 +220,13 @@ def test_a_parameter_that_is_missing_is_tried_once_and_none_is_told(engine: Engi
             connection.execute(select(bindparam("whisper")), {"other": "secret"})
 
     result = tried(work)
-    assert (result.times, type(result.failure)) == (1, StatementError)
+    assert (result.tries, type(result.failure)) == (1, StatementError)
     assert "secret" not in result.why
 
 
 def test_a_wrong_url_is_tried_once() -> None:
-    assert tried(lambda: create_engine("nonsense://whisper@nowhere")).times == 1
-    assert tried(lambda: create_engine("whisper")).times == 1
+    assert tried(lambda: create_engine("nonsense://whisper@nowhere")).tries == 1
+    assert tried(lambda: create_engine("whisper")).tries == 1
 
 
 def test_sqlalchemy_alone_does_not_pass() -> None:

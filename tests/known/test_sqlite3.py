@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ..support.tried import tried
+from ..support.tries import tried
 
 
 @pytest.fixture
@@ -43,14 +43,14 @@ def test_a_locked_database_is_tried_again(
     path: str, holder: sqlite3.Connection, statement: str
 ) -> None:
     result = tried(executing(path, statement))
-    assert (result.times, str(result.failure)) == (4, "database is locked")
+    assert (result.tries, str(result.failure)) == (4, "database is locked")
 
 
 def test_a_commit_that_finds_a_reader_is_tried_again(path: str) -> None:
     with closing(sqlite3.connect(path, isolation_level=None)) as reader:
         reader.execute("BEGIN")
         reader.execute("SELECT * FROM nuts").fetchall()
-        assert tried(executing(path, "INSERT INTO nuts VALUES ('walnut')")).times == 4
+        assert tried(executing(path, "INSERT INTO nuts VALUES ('walnut')")).tries == 4
         assert reader.execute("SELECT count(*) FROM nuts").fetchone() == (1,)
 
 
@@ -66,7 +66,7 @@ def test_an_outdated_snapshot_is_tried_again(path: str) -> None:
                 connection.execute("INSERT INTO nuts VALUES ('walnut')")
 
         result = tried(work)
-    assert result.times == 4
+    assert result.tries == 4
     assert isinstance(result.failure, sqlite3.OperationalError)
     assert result.failure.sqlite_errorname == "SQLITE_BUSY_SNAPSHOT"
 
@@ -83,7 +83,7 @@ def test_a_locked_table_is_tried_again() -> None:
                 connection.execute("SELECT * FROM nuts").fetchall()
 
         result = tried(work)
-    assert (result.times, str(result.failure)) == (4, "database table is locked: nuts")
+    assert (result.tries, str(result.failure)) == (4, "database table is locked: nuts")
 
 
 @pytest.mark.parametrize(
@@ -97,18 +97,18 @@ def test_a_locked_table_is_tried_again() -> None:
 )
 def test_what_would_fail_again_is_tried_once(path: str, statement: str, kind: str) -> None:
     result = tried(executing(path, statement))
-    assert (result.times, result.why) == (1, f"sqlite3.{kind} is not known to pass by itself")
+    assert (result.tries, result.why) == (1, f"sqlite3.{kind} is not known to pass by itself")
 
 
 def test_a_database_that_cannot_be_opened_or_written_or_is_none_is_tried_once(
     path: str, tmp_path: Path
 ) -> None:
     (tmp_path / "text").write_text("not a database, though it is long enough to be one" * 20)
-    assert tried(lambda: sqlite3.connect(tmp_path)).times == 1
-    assert tried(executing(str(tmp_path / "text"), "SELECT * FROM nuts")).times == 1
+    assert tried(lambda: sqlite3.connect(tmp_path)).tries == 1
+    assert tried(executing(str(tmp_path / "text"), "SELECT * FROM nuts")).tries == 1
 
     def write_to_a_read_only_one() -> None:
         with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
             connection.execute("INSERT INTO nuts VALUES ('walnut')")
 
-    assert tried(write_to_a_read_only_one).times == 1
+    assert tried(write_to_a_read_only_one).tries == 1

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from ixbackoff import N3, Misuse, NotReady, ServerError, at, backoff
+from ixbackoff import (
+    N3,
+    Constant,
+    Misuse,
+    NotReady,
+    ServerError,
+    at,
+    backoff,
+    known,
+    may_pass,
+)
+from ixbackoff._words.verdicts import ADDED, forget
 from ixbackoff.testing import Virtual, answers
 
 from ..support.observing import Ask
@@ -85,3 +96,33 @@ def test_anything_else_is_refused(on: Any) -> None:
         at(N3).retry(Ask("a"), on=on)
     with pytest.raises(TypeError, match="chooses no failures"):
         backoff(N3, on=on)
+
+
+@pytest.fixture
+def all_pass() -> Iterator[None]:
+    """Let all exceptions pass by themselves, as far as anybody can say so."""
+    known.add(Exception, lambda _: known.Verdict(True))
+    yield
+    del ADDED[Exception]
+    forget()
+
+
+@pytest.mark.usefixtures("all_pass")
+def test_a_misuse_does_not_pass_whatever_is_known_of_its_bases() -> None:
+    calls: list[type] = []
+
+    def fail(kind: type[Exception]) -> None:
+        calls.append(kind)
+        raise kind
+
+    for kind, tries in ((Misuse, 1), (TypeError, 4)):
+        with pytest.raises(kind):
+            backoff(N3, schedule=Constant(0)).call(fail, kind)
+        assert calls.count(kind) == tries
+    with pytest.raises(Misuse, match="a mistake in a program never passes"):
+        known.add(Misuse, lambda _: known.Verdict(True))
+
+
+def test_an_exception_of_no_module_is_unknown() -> None:
+    homeless = type("Homeless", (Exception,), {"__module__": None})
+    assert not may_pass(homeless())

@@ -236,3 +236,33 @@ def test_a_failing_log_ends_it_with_what_was_done(way: Way) -> None:
         logger.removeFilter(full)
     assert outcome.which == "OSError('the disk is full')"
     assert outcome.notes == ["ixbackoff: attempts made: 1, waits: 0, 0 s in all"]
+
+
+class Silent(NotReady):
+    """A failure that has no text."""
+
+    def __str__(self) -> str:
+        raise ValueError("no text")
+
+
+class Scribbled(NotReady):
+    """A failure whose notes are not a list."""
+
+    __notes__: Any = 7
+
+
+@every_way
+@pytest.mark.parametrize(
+    ("strange", "described"),
+    [
+        (lambda: Silent(), "Silent: <str() failed>"),
+        (lambda: Scribbled("busy"), "Scribbled: busy"),
+        (lambda: NotReady("busy\nfetch: well\x1b[2J"), "NotReady: busy fetch: well [2J"),
+    ],
+    ids=["no text", "strange notes", "several lines"],
+)  # fmt: skip
+def test_a_strange_failure_is_tried_again_and_is_one_line(
+    way: Way, strange: Outcome, described: str, caplog: Caplog
+) -> None:
+    [told] = logged(caplog, way, backoff(N1, name="fetch"), [strange, 1])
+    assert told == f"fetch: try 1 of 2 failed ({described}); waiting 1 s"

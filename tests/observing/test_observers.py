@@ -45,7 +45,6 @@ from ixbackoff.observing import (
     Waits,
     observe,
     observed,
-    tries_so_far,
 )
 from ixbackoff.testing import Virtual, answers
 
@@ -274,6 +273,44 @@ def test_an_observer_that_is_added_twice_is_told_once() -> None:
     assert recorder.check() == {"well": 1}
 
 
+class Equal(Recorder):
+    """An observer that equals all others."""
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    def __hash__(self) -> int:
+        return 0
+
+
+def test_observers_that_are_equal_are_not_the_same() -> None:
+    recorders = Equal(), Equal()
+    with observed(*recorders):
+        backoff(N1).call(int)
+    assert [recorder.check() for recorder in recorders] == [{"well": 1}] * 2
+
+
+def test_a_method_is_the_same_each_time_that_it_is_looked_up() -> None:
+    events: list[Event] = []
+    with observed(events.append), observed(events.append):
+        backoff(N1).call(int)
+    assert len(events) == 4
+
+
+@every_way
+def test_nobody_is_told_of_what_an_observer_runs_itself(way: Way) -> None:
+    def sends(_: Event) -> None:
+        sent.append(backoff(N0).call(int))
+        at(N0).do(call(int)).run(live())
+
+    sent: list[int] = []
+    recorder, other = Recorder(), Recorder()
+    with observed(recorder, sends, other):
+        assert seen(way, backoff(N2), [NotReady, 3]).value == 3
+    assert recorder.check() == other.check() == {"well": 1}
+    assert len(sent) == len(recorder.events)
+
+
 def test_a_run_is_told_to_its_end_to_those_who_were_there_when_it_began() -> None:
     early, late = Recorder(), Recorder()
     block = observed(early)
@@ -307,6 +344,18 @@ def test_an_observer_that_fails_warns_once_and_breaks_nothing(way: Way) -> None:
         "failed, and programs went on: ZeroDivisionError('Began')"
     )
     assert recorder.check() == {"well": 1}
+
+
+def test_an_observer_that_cannot_even_be_shown_breaks_nothing() -> None:
+    class Unspeakable(Recorder, Exception):
+        def __repr__(self) -> str:
+            raise ZeroDivisionError
+
+        def __call__(self, event: Event, /) -> None:  # noqa: ARG002
+            raise self
+
+    with observed(Unspeakable()), pytest.warns(RuntimeWarning, match="Unspeakable object at"):
+        assert backoff(N0).call(int) == 0
 
 
 def test_it_breaks_nothing_where_warnings_are_errors(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -391,61 +440,3 @@ backoff(N1).call(int)
         [sys.executable, "-c", code], check=True, capture_output=True, text=True
     )
     assert done.stdout.split() == ["Began", "Issued", "Answered", "Ended"]
-
-
-class TestTriesSoFar:
-    @every_way
-    @pytest.mark.parametrize("watched", [False, True])
-    @given(st.integers(0, 3), st.sampled_from([{}, {"within": 1e15}, {"budget": Budget(10**9)}]))
-    def test_it_counts_the_tries_that_have_failed(
-        self, way: Way, watched: bool, times: int, limits: dict[str, Any]
-    ) -> None:
-        counted: list[int] = []
-
-        def outcome(well: bool) -> Outcome:
-            def failure() -> BaseException:
-                counted.append(tries_so_far())
-                return KeyError() if well else NotReady()
-
-            return failure
-
-        script = [*[outcome(False)] * times, outcome(True)]
-        with observed(*[lambda event: None] * watched):
-            seen(way, backoff(N3, **limits), script)
-        assert counted == list(range(times + 1))
-        assert tries_so_far() == 0
-
-    def test_it_reaches_threads_and_tasks_of_the_run(self) -> None:
-        counted: list[int] = []
-
-        def ask() -> int:
-            counted.append(tries_so_far())
-            if tries_so_far() == 0:
-                raise NotReady
-            return 1
-
-        with sleeps():
-            at(N1).retry(all_of(call(ask), call(ask))).run(live())
-            asyncio.run(at(N1).retry(all_of(call(ask), call(ask))).run_async(live()))
-        assert counted.count(1) == 4
-
-    def test_another_step_of_the_program_goes_on_counting(self) -> None:
-        counted: list[int] = []
-
-        def ask() -> None:
-            counted.append(tries_so_far())
-            raise NotReady
-
-        with sleeps(), pytest.raises(NotReady):
-            at(N2).do(call(ask)).backoff().or_else(call(ask)).backoff().or_else(call(ask)).run(
-                live()
-            )
-        assert counted == [0, 1, 2]
-
-    def test_a_wait_while_well_is_not_a_try(self) -> None:
-        counted: list[int] = []
-        with sleeps():
-            at(N2).do(Log("begin")).wait().retry(call(lambda: counted.append(tries_so_far()))).run(
-                live()
-            )
-        assert counted == [0]

@@ -163,3 +163,20 @@ def test_an_exception_that_takes_no_note_is_raised_all_the_same() -> None:
     with pytest.raises(Bare) as caught:
         at(N0).do(do(call(Script([Bare]).ask))).run(live())
     assert story(caught.value) is None
+
+
+@pytest.mark.parametrize("notes", [7, None, ("a tuple",)])
+def test_a_failure_whose_notes_are_not_a_list_has_no_story(notes: object) -> None:
+    failure = NotReady()
+    vars(failure)["__notes__"] = notes
+    with pytest.raises(NotReady):
+        at(N0).do(do(call(Script([lambda: failure]).ask))).run(live())
+    assert story(failure) is None
+
+
+def test_a_note_that_is_not_a_text_does_not_hide_the_story() -> None:
+    failure = NotReady()
+    vars(failure)["__notes__"] = [7]
+    with pytest.raises(NotReady):
+        at(N0).do(do(call(Script([lambda: failure]).ask))).run(live())
+    assert story(failure) == Story(1, 0, 0.0, "gave up")

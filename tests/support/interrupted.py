@@ -1,20 +1,28 @@
-"""Ctrl-C at every instruction of a run: `python -m tests.support.interrupted TIMES`.
+"""Ctrl-C at every instruction of a run: `python -m tests.support.interrupted STEP`.
 
-Each way to run something that waits is interrupted at its first instruction, its second, and so on;
-after each interrupt the same thread has to be able to run again.
+Each way to run something that waits is interrupted at its first instruction, at the one STEP later,
+and so on to its end, without an observer and with one. After each interrupt the same thread has to
+be able to run again, and each run that began has ended; but for one that was interrupted at a NOP
+which stands for a `try:`: the compiler puts it in no `try`, and real signals do not come there.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import sys
+from collections import Counter
 from collections.abc import Callable
+from dis import opname
+from itertools import product
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from ixbackoff import N2, NotReady, at, backoff, call, time_limit
 from ixbackoff._functions.answering import PLAIN, PLAIN_ASYNC
+from ixbackoff._limits.nesting import RUNNING
+from ixbackoff.observing import Began, Ended, Event, Run, observed
 from ixbackoff.schedules import Constant
 
 PACKAGE = str(Path(sys.modules["ixbackoff"].__file__ or "").parent)
@@ -78,16 +86,29 @@ def stepped(coroutine: Any) -> object:
         coroutine.close()
 
 
+def awaited_block(failing: Failing) -> object:
+    async def tried() -> None:
+        async for one_try in patiently:
+            with one_try:
+                failing()
+
+    return stepped(tried())
+
+
 SYNC: tuple[Callable[[Failing], object], ...] = (decorated, a_program, in_time, a_block)
-IN_A_LOOP = (*SYNC, awaited, awaited_program)
+IN_A_LOOP = (*SYNC, awaited, awaited_program, awaited_block)
 
 
 class Interrupt:
-    """A tracer that raises KeyboardInterrupt at the n-th instruction inside the package."""
+    """A tracer that raises KeyboardInterrupt at the n-th instruction inside the package.
+
+    Attributes:
+        struck: the name of that instruction, empty until it came.
+    """
 
     def __init__(self, at: int) -> None:
         self.left = at
-        self.struck = False
+        self.struck = ""
 
     def __call__(self, frame: FrameType, event: str, _: object) -> Any:
         if event == "call":
@@ -97,13 +118,26 @@ class Interrupt:
         elif event == "opcode":
             self.left -= 1
             if self.left <= 0 and not self.struck:
-                self.struck = True
+                self.struck = opname[frame.f_code.co_code[frame.f_lasti]]
                 raise KeyboardInterrupt
         return self
 
 
-def interrupted(way: Callable[[Failing], object], place: int) -> bool:
-    """Interrupt a run at this instruction; return whether the run was that long."""
+class Open:
+    """An observer that knows the runs that began and have not ended."""
+
+    def __init__(self) -> None:
+        self.runs: list[Run] = []
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, Began):
+            self.runs.append(event.run)  # its id would be an instruction of the package
+        elif isinstance(event, Ended):
+            self.runs.remove(event.run)
+
+
+def interrupted(way: Callable[[Failing], object], place: int) -> str:
+    """Interrupt a run at this instruction; return its name, nothing if the run was shorter."""
     interrupt = Interrupt(place)
     sys.settrace(interrupt)
     try:
@@ -115,29 +149,44 @@ def interrupted(way: Callable[[Failing], object], place: int) -> bool:
     return interrupt.struck
 
 
-def interrupt_all(ways: tuple[Callable[[Failing], object], ...], times: int) -> None:
-    """Interrupt so many runs, and check that this thread can run everything after each."""
-    done, place = 0, dict.fromkeys(ways, 1)
-    while done < times:
-        for way in ways:
-            struck = interrupted(way, place[way])
-            try:
-                assert time_limit() is None
-                for other in ways:
-                    other(Failing())
-            except Exception as error:
-                error.add_note(f"after {way.__name__}, interrupted at {place[way]}")
-                raise
-            place[way] = place[way] + 1 if struck else 1
-            done += 1
+def interrupt_all(ways: tuple[Callable[[Failing], object], ...], step: int) -> Counter[str]:
+    """Interrupt each way at such steps, and check that this thread can run everything after it."""
+    counted: Counter[str] = Counter()
+    for way, observers in product(ways, ((), (Open(),))):
+        place = 1
+        with observed(*observers):
+            while struck := interrupted(way, place):
+                try:
+                    check_over(ways)
+                    for observer in observers:
+                        counted["open"] += len(observer.runs)
+                        assert not observer.runs or struck == "NOP"
+                        observer.runs.clear()
+                except Exception as error:
+                    error.add_note(f"after {way.__name__}, interrupted at {place}, {struck}")
+                    raise
+                counted["runs"] += 1
+                place += step
+    return counted
 
 
-async def in_a_loop(times: int) -> None:
-    interrupt_all(IN_A_LOOP, times)
+def check_over(ways: tuple[Callable[[Failing], object], ...]) -> None:
+    """Check that nothing is left of a run, so that any other can be made."""
+    assert time_limit() is None
+    assert RUNNING.get()[0] is None
+    for way in ways:
+        way(Failing())
+
+
+async def in_a_loop(step: int) -> Counter[str]:
+    return interrupt_all(IN_A_LOOP, step)
 
 
 if __name__ == "__main__":
-    half = int(sys.argv[1]) // 2
-    interrupt_all(SYNC, half)
-    asyncio.run(in_a_loop(half))
-    print(f"{2 * half} runs were interrupted, and each thread went on")
+    logging.getLogger("ixbackoff").setLevel(logging.CRITICAL)
+    step = int(sys.argv[1])
+    total = interrupt_all(SYNC, step) + asyncio.run(in_a_loop(step))
+    print(
+        f"{total['runs']} runs were interrupted, {total['open']} of them are not told to have "
+        "ended, and each thread went on"
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -25,11 +27,23 @@ class Tried(NamedTuple):
 
     @property
     def why(self) -> str:
-        return known.verdict(self.failure).why
+        """The reason in the note on the failure, if it was not tried again; it is the verdict's."""
+        return why_noted(self.failure)
 
     @property
     def retry_after(self) -> float | None:
         return known.retry_after(self.failure)
+
+
+NOTE = re.compile(r"ixbackoff: not tried again: (.*); on=\.\.\. says otherwise")
+
+
+def why_noted(failure: Exception) -> str:
+    """Return why a failure was not tried again, as a note on it says; "" if it was."""
+    notes = [NOTE.fullmatch(note) for note in getattr(failure, "__notes__", ())]
+    noted = [match[1] for match in notes if match]
+    assert noted == ([] if known.verdict(failure).passes else [known.verdict(failure).why])
+    return "".join(noted)
 
 
 def tried(function: Callable[[], object]) -> Tried:
@@ -44,6 +58,11 @@ def tried(function: Callable[[], object]) -> Tried:
 
     failure = failure_of(counted)
     return Tried(tries, failure)
+
+
+def run_tried(function: Callable[[], Any]) -> Tried:
+    """Do what `tried_async` does, in an event loop of its own."""
+    return asyncio.run(tried_async(function))
 
 
 async def tried_async(function: Callable[[], Any]) -> Tried:

@@ -7,6 +7,7 @@ import copy
 import gc
 import pickle
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -472,3 +473,24 @@ def test_what_may_pass_opens_it(failure: Exception) -> None:
     with pytest.raises(type(failure)):
         at(N0).do(ASK).run(world_of(failure).interpreter, breaker=breaker)
     assert breaker.state == "open"
+
+
+def test_a_refusal_in_another_process_is_not_taken_for_ones_own() -> None:
+    breaker = Breaker(failures=1, within=1, rest=30)
+    breaker.fail(0, 0.0)
+    with pytest.raises(CircuitOpen) as caught:
+        breaker.admit(1.0)
+    from_a_fork = pickle.loads(pickle.dumps(caught.value))  # noqa: S301  its own
+    assert from_a_fork.retry_after == 29
+    assert breaker.blames(from_a_fork) is None
+    with pytest.raises(Misuse, match="goes through one circuit breaker twice"):
+        breaker.blames(caught.value)
+
+
+def test_lengths_of_time_may_be_timedeltas() -> None:
+    untyped: Any = True
+    assert repr(Breaker(failures=1, within=timedelta(minutes=1), rest=timedelta(seconds=2))) == (
+        repr(Breaker(failures=1, within=60, rest=2))
+    )
+    with pytest.raises(ValueError, match="failures=True: give a whole number"):
+        Breaker(failures=untyped, within=1, rest=1)

@@ -93,6 +93,17 @@ def test_no_wait_is_begun_that_leaves_no_time_for_another_try(world_of: Any, run
     ]
 
 
+def test_a_failure_that_is_raised_again_and_again_has_the_note_once() -> None:
+    failure = NotReady("kept")
+    for _ in range(3):
+        with pytest.raises(NotReady):
+            virtual(at(N7).retry(work), plain_world(always(failure)), 0.5)
+    assert failure.__notes__ == [
+        "ixbackoff: not tried again: a wait of 1 s would end after the deadline, 0.5 s in all",
+        "ixbackoff: attempts made: 1, waits: 0, 0 s in all",
+    ]
+
+
 @each_way
 def test_what_is_running_at_the_deadline_is_ended_there(world_of: Any, run: Run) -> None:
     world = world_of(answers(takes(2, NotReady()), takes(60, 1)))

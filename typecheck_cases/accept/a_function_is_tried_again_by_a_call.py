@@ -8,6 +8,7 @@ from ixbackoff import (
     Backoff,
     Call,
     CallAsync,
+    Constant,
     Delay,
     Interpreter,
     Program,
@@ -43,7 +44,7 @@ def use(interpreter: Interpreter[Call[Any] | CallAsync[Any] | Delay]) -> bytes:
         for one_try in polite:
             with one_try:
                 assert_type(one_try.number, int)
-    return program.run(interpreter, schedule=polite.schedule)
+    return program.run(interpreter, schedule=Constant(2))
 
 
 def use_of_functions(interpreter: Interpreter[Call[Any] | Delay]) -> None:
