@@ -15,7 +15,7 @@ from .._running.sleeping import blocking
 from .._words.commands import Misuse
 from .engine import DATABASE
 from .looking import Look, clock, commands, look
-from .store import Store, checked_database
+from .store import Store, checked_database, file_of
 
 VARIABLE = "IXBACKOFF_DATABASE"
 MOST = 10_000
@@ -153,8 +153,9 @@ def opened(database: str) -> Store:
     Raises:
         Misuse: the URL is wrong, or its file does not exist.
     """
-    path = checked_database(database).partition("///")[2]
-    if database.startswith("sqlite") and not Path(path).exists():
+    sqlite = checked_database(database).startswith("sqlite")
+    path = file_of(database)
+    if sqlite and not Path(path).exists():
         raise Misuse(f"There is no file {path}: give --database, or begin a run there.")
     return Store(database)
 

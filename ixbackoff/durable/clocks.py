@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from threading import Lock
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 AGE = 60.0  # seconds after which the database is asked again
 
@@ -33,6 +33,22 @@ def since_boot() -> Boot:
         return Boot(BOOT_ID.read_text().strip(), time.clock_gettime(time.CLOCK_BOOTTIME))
     except (OSError, AttributeError):
         return Boot("", 0.0)
+
+
+def left(wait: Mapping[str, Any], now: float) -> float:
+    """Return the rest of a wait in a journal, in seconds.
+
+    Nobody sets the clock that counts since the machine was started. After another start, or on
+    another machine, a wait takes no longer than it would take from the beginning.
+
+    Args:
+        wait: its entry.
+        now: the seconds since the epoch, on the clock that all workers share.
+    """
+    boot = since_boot()
+    if boot.id and boot.id == wait["boot"]:
+        return float(wait["boot_due"]) - boot.seconds
+    return min(float(wait["due"]) - now, float(wait["seconds"]))
 
 
 class DatabaseClock:

@@ -141,6 +141,21 @@ class Store:
         stretches = self.stretches(run)
         return stretches[-1] if stretches else None
 
+    def may_go_on(self, run: str) -> bool:
+        """Return whether a run goes on, or does once it is resumed."""
+        last = self.last(run)
+        if last is None:
+            return False
+        paused = last.status == "CANCELLED" and not is_cancelled(last)
+        return paused or last.status in ACTIVE or has_diverged(last)
+
+    def rests(self, run: str) -> bool:
+        """Return whether nobody performs a run now: it is parked, or paused."""
+        last = self.last(run)
+        return last is not None and (
+            last.status == "DELAYED" or (last.status == "CANCELLED" and not is_cancelled(last))
+        )
+
     def steps(self, stretch: str) -> list[tuple[int, Entry | None]]:
         """Return the steps of a stretch: their numbers, and the entries that are in them."""
         found = self._client.list_workflow_steps(stretch)
@@ -251,6 +266,15 @@ def failure_of(status: WorkflowStatus) -> BaseException:
 def is_cancelled(status: WorkflowStatus) -> bool:
     """Return true if a run was cancelled, and not only paused."""
     return CANCELLED in (status.attributes or {})
+
+
+def file_of(database: str) -> str:
+    """Return the path of the file that the URL of a SQLite database names.
+
+    >>> file_of("sqlite:////tmp/100%25/runs.sqlite")
+    '/tmp/100%/runs.sqlite'
+    """
+    return sqlalchemy.make_url(database).database or ""
 
 
 def queue_of(recipe: str) -> str:

@@ -19,7 +19,7 @@ from .._meaning.replay import Diverged
 from .._running.loops import AnyInterpreter
 from .._running.sleeping import LONGEST_SLEEP, awaitable
 from .._words.commands import Misuse
-from .clocks import since_boot
+from .clocks import left
 from .codec import JSON, Unrecordable, decode, encode, encode_failure
 from .journal import Cancelled, Entry, InThread, Lost, Make, Parked, after
 from .performing import run_durably
@@ -32,6 +32,7 @@ from .store import (
     RunFailed,
     Start,
     Store,
+    file_of,
     is_cancelled,
     queue_of,
     stretch_of,
@@ -107,7 +108,7 @@ class Working:
         """Begin to show that this process is alive."""
         if not self.store.sqlite:
             return OnServer(self.store)
-        path = self.store.database.partition("///")[2]
+        path = file_of(self.store.database)
         worker = OnFile(path, time.time)
         with closing(sqlite3.connect(path)) as connection:  # quicker, and readers stop nobody
             connection.execute("pragma journal_mode=wal")
@@ -327,15 +328,8 @@ class Stretch:
         await self.keep(after(place), "waited", waited)
 
     def left(self, entry: Entry) -> float:
-        """Return the rest of a wait, in seconds.
-
-        Nobody sets the clock that counts since the machine was started. After another start, or on
-        another machine, a wait takes no longer than it would take from the beginning.
-        """
-        boot = since_boot()
-        if boot.id and boot.id == entry["boot"]:
-            return float(entry["boot_due"]) - boot.seconds
-        return min(float(entry["due"]) - self.now(), float(entry["seconds"]))
+        """Return the rest of a wait, in seconds."""
+        return left(entry, self.now())
 
 
 class Once:

@@ -11,6 +11,8 @@ from .._commandline import INTERRUPTED, WRONG, Parser
 
 PACKAGES = ("httpx2", "obstore", "rich", "sqlalchemy")
 LONGEST = 86_400.0
+INTERRUPTED_PLAINLY = "Interrupted; what was kept until now is in the index."
+INTERRUPTED_DURABLY = "Interrupted; give the same command again to go on where it was."
 
 
 def seconds(text: str) -> float:
@@ -69,10 +71,24 @@ def parsed(arguments: list[str] | None) -> Namespace:
         action="store_true",
         help="copy five resources, twice, from an origin on loopback that fails as real ones do",
     )
+    parser.add_argument(
+        "--durable",
+        action="store_true",
+        help="go on where a killed squirrel was, when the same command is given again: nothing "
+        "that was answered is asked again, and no wait is shortened",
+    )
+    parser.add_argument(
+        "--database",
+        metavar="URL",
+        help="with --durable, where runs are kept until they end: sqlite:///file, "
+        "postgresql://user@host/database (default: the file runs.sqlite in --folder)",
+    )
     parser.add_argument("--verbose", action="store_true", help="show what the program logs")
     words = parser.parse_args(arguments)
     if words.demo == bool(words.urls):
         parser.error("give the URLs of the resources, or --demo without any")
+    if words.database is not None and not words.durable:
+        parser.error("--database is for --durable")
     return words
 
 
@@ -82,20 +98,27 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         return run(words)
     except KeyboardInterrupt:
-        print("Interrupted; what was kept until now is in the index.", file=sys.stderr)
+        print(INTERRUPTED_DURABLY if words.durable else INTERRUPTED_PLAINLY, file=sys.stderr)
         return INTERRUPTED
 
 
 def run(words: Namespace) -> int:
     """Do what `main` does, and let an interruption through."""
-    if missing := [package for package in PACKAGES if find_spec(package) is None]:
+    packages, extras = [*PACKAGES], "squirrel"
+    if words.durable:
+        packages, extras = [*PACKAGES, "dbos"], "squirrel,durable"
+    if missing := [package for package in packages if find_spec(package) is None]:
         names = ", ".join(missing)
-        print(f"Not installed: {names}; pip install 'ixbackoff[squirrel]'.", file=sys.stderr)
+        print(f"Not installed: {names}; pip install 'ixbackoff[{extras}]'.", file=sys.stderr)
         return WRONG
     from .index import IndexBroken, IndexUnavailable
     from .running import demonstrated, kept
 
     try:
+        if words.durable:
+            from .durably import kept_durably
+
+            return kept_durably(words)
         return demonstrated(words) if words.demo else kept(words)
     except OSError as error:
         where = f"{error.filename} cannot be used ({error.strerror}): give a folder to write to."

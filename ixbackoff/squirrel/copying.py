@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ from ..live import response_headers
 from .commands import GenerateUUID, GetETag, Resource
 from .display import COPIED, HIT, Display, Line, described
 from .index import Index
-from .pipeline import Row, squirrel
+from .pipeline import Kept, Row, squirrel
 
 NO_HEADERS_ALONE = frozenset({403, 405, 501})
 
@@ -46,15 +47,22 @@ def copied(resource: Resource, parts: Parts) -> Line:
         return handler(command)
 
     program = squirrel(resource, parts.store, str(parts.folder))
+    answering = parts.interpreter.around(shown)
     try:
-        kept = program.run(parts.interpreter.around(shown), schedule=parts.schedule)
-        result, key = (HIT if kept.hit else COPIED), kept.copy.key
-    except Exception as failure:
-        # The row of the table names the resource already.
-        result, key = described(failure).replace(f" {resource}:", ":"), ""
+        result, key = outcome(resource, lambda: program.run(answering, schedule=parts.schedule))
     finally:
         parts.display.over()
     return Line(str(resource), result, len(waits) + 1, sum(waits), key)
+
+
+def outcome(resource: Resource, keep: Callable[[], Kept]) -> tuple[str, str]:
+    """Keep a resource; return the result for the table, and the key of the object."""
+    try:
+        kept = keep()
+    except Exception as failure:
+        # The row of the table names the resource already.
+        return described(failure).replace(f" {resource}:", ":"), ""
+    return (HIT if kept.hit else COPIED), kept.copy.key
 
 
 def answering(standard: Interpreter[Standard], index: Index) -> Interpreter[Row | Delay]:

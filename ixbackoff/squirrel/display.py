@@ -16,6 +16,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from .._limits.observers import Waits
 from .._words.vocabulary import Delay, Download, without_secrets
 
 HIT = "hit"
@@ -75,14 +76,23 @@ class Display:
         self._bars: dict[Download, TaskID] = {}
         self.verbose = verbose
 
-    def wait(self, what: object, delay: Delay) -> None:
-        """Show a wait: the failure before it, its rung, and its length."""
+    def wait(self, what: object, delay: Delay | Waits, rest: float | None = None) -> None:
+        """Show a wait: the failure before it, its rung, and its length.
+
+        Args:
+            what: what waits.
+            delay: the wait.
+            rest: the rest of a wait that was begun by another process.
+        """
         self.over()
         failed = described(delay.failure).rstrip(".")
         if str(what) not in failed:
             failed = f"{what}: {failed}"
         left = "1 wait" if delay.rung == 1 else f"{delay.rung} waits"
-        self.say(f"{failed}; on N{delay.rung} ({left} left), waiting {delay.seconds:g} s")
+        time = f"{delay.seconds:g} s"
+        if rest is not None:
+            time = f"the rest of {time}, {rest:.3g} s"
+        self.say(f"{failed}; on N{delay.rung} ({left} left), waiting {time}")
 
     def progress(self, download: Download, done: int, total: int | None) -> None:
         """Show the progress of a download that takes long, as a bar."""

@@ -138,8 +138,7 @@ class Index:
         try:
             yield
         except DBAPIError as error:
-            state = _state(error)
-            words = next((WORDS[code] for code in WORDS if state.startswith(code)), state)
+            state, words = _state(error), cause_of(error)
             if error.connection_invalidated or state.startswith(PASSING):
                 raise IndexUnavailable(
                     f"The index {self.place} is not available: {words}."
@@ -171,8 +170,14 @@ def _opened(url: str | URL) -> tuple[Engine, str]:
         raise wrong from None
 
 
+def cause_of(error: DBAPIError) -> str:
+    """Say why a database failed, without its sentences, which may quote user names."""
+    state = _state(error)
+    return next((WORDS[code] for code in WORDS if state.startswith(code)), state)
+
+
 def _state(error: DBAPIError) -> str:
-    """Return the code of a database's error; its sentences may quote user names."""
+    """Return the code of a database's error."""
     cause = error.orig
     code = getattr(cause, "sqlite_errorname", None) or getattr(cause, "sqlstate", None)
     return str(code or type(error).__name__)

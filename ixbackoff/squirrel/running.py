@@ -41,12 +41,14 @@ class Places:
         stores: stores that are open already, by their URLs.
         index: the URL of the index.
         folder: the folder for temporary files.
+        endpoint: the URL of the S3 service, if it is named.
     """
 
     store: str
     stores: dict[str, ObjectStore]
     index: str | URL
     folder: Path
+    endpoint: str | None = None
 
 
 def kept(words: Namespace) -> int:
@@ -109,6 +111,7 @@ def places_of(words: Namespace) -> Places:
     if scheme == "s3":
         bucket = rest.partition("/")[0]
         places.stores[f"s3://{bucket}"] = s3_store(bucket, endpoint=words.endpoint)
+        places = replace(places, endpoint=words.endpoint)
     elif words.endpoint:
         raise ValueError("--endpoint needs a store in S3: give --store s3://bucket/prefix.")
     return places
