@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from argparse import ArgumentTypeError, Namespace
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Never
 
 from .._commandline import INTERRUPTED, WRONG, Parser
 
 PACKAGES = ("httpx2", "obstore", "rich", "sqlalchemy")
 LONGEST = 86_400.0
-INTERRUPTED_PLAINLY = "Interrupted; what was kept until now is in the index."
-INTERRUPTED_DURABLY = "Interrupted; give the same command again to go on where it was."
 
 
 def seconds(text: str) -> float:
@@ -87,6 +87,8 @@ def parsed(arguments: list[str] | None) -> Namespace:
     words = parser.parse_args(arguments)
     if words.demo == bool(words.urls):
         parser.error("give the URLs of the resources, or --demo without any")
+    if words.demo and words.durable:
+        parser.error("--durable goes on with URLs of your own, and the origin of --demo ends")
     if words.database is not None and not words.durable:
         parser.error("--database is for --durable")
     return words
@@ -98,8 +100,21 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         return run(words)
     except KeyboardInterrupt:
-        print(INTERRUPTED_DURABLY if words.durable else INTERRUPTED_PLAINLY, file=sys.stderr)
+        if words.durable:
+            leave()
+        print("Interrupted; what was kept until now is in the index.", file=sys.stderr)
         return INTERRUPTED
+
+
+def leave() -> Never:
+    """End the process at once: a download in another thread would hold it up for long.
+
+    A durable run may be killed at any moment.
+    """
+    print("Interrupted; give the same command again to go on where it was.", file=sys.stderr)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(INTERRUPTED)
 
 
 def run(words: Namespace) -> int:

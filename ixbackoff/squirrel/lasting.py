@@ -23,6 +23,7 @@ from ..durable.clocks import left
 from ..durable.codec import decode
 from ..durable.journal import Entry, after
 from ..durable.looking import entries_of, look
+from ..durable.store import CANCELLED
 from .commands import Copy, RecordCopy, Resource
 from .copying import outcome
 from .display import Display, Line
@@ -199,15 +200,21 @@ class Runs:
         return Line(str(given.resource), told, len(waits) + 1, sum(waits), key)
 
     def _greet(self, run: str, resource: Resource) -> None:
-        """Say that a run was begun before, if it goes on."""
+        """Say that a run was begun before, if it goes on; forget one that was cancelled."""
         store = self.engine.store
         found = look(store, run)
+        if found is not None and found.state == CANCELLED:
+            store.forget(run)
         if found is None or not store.may_go_on(run):
+            return
+        if found.state == "paused":
+            self.display.say(
+                f"{resource}: paused, until python -m ixbackoff.durable resume {run} (--database "
+                f"as here)"
+            )
             return
         state = f"; it {found.state}" if store.rests(run) else ""
         self.display.say(f"{resource}: going on where it was{state}")
-        if found.state == "paused":
-            self.display.say(f"python -m ixbackoff.durable resume {run}")
 
     def _entries(self, run: str) -> dict[str, Entry]:
         return entries_of(self.engine.store, self.engine.store.stretches(run))

@@ -1,0 +1,359 @@
+"""The squirrel with `--durable`: killed and started again, it goes on where it was."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Generator
+from contextlib import closing, contextmanager
+from itertools import repeat
+from pathlib import Path
+
+import boto3  # type: ignore[import-untyped]
+import pytest
+from moto.server import ThreadedMotoServer
+
+from ixbackoff.durable import __main__ as commandline
+from ixbackoff.squirrel.commands import Resource
+from ixbackoff.squirrel.passing import PREFIX
+from ixbackoff.testing.web import Fault, Hang, Origin, Status
+
+from ..support.killed_squirrels import RECORDED, RESOURCES, Killing
+from ..support.origins import SECRETS, with_secrets
+from ..support.squirrels import Squirrel, files_below, tidy
+
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
+ROOT = Path(__file__).parent.parent.parent
+ACORN = b"acorn" * 10_000
+WALNUT = b"walnut" * 10_000
+RUNS = ["runs.sqlite", "runs.sqlite.worker"]
+
+# A process that a shell began in the background ignores SIGINT, and so do those that it begins.
+INTERRUPTIBLE = """
+import runpy, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+runpy.run_module("ixbackoff.squirrel", run_name="__main__", alter_sys=True)
+"""
+
+AWAY = """
+from ixbackoff import Upload
+from ixbackoff.squirrel import durably
+
+theirs = durably.answering
+
+def around(command, handler):
+    if isinstance(command, Upload):
+        raise ConnectionError("the store is away")
+    return handler(command)
+
+durably.answering = lambda *parts: theirs(*parts).around(around)
+"""
+
+KILLED = AWAY.replace(
+    'raise ConnectionError("the store is away")',
+    """
+        handler(command)
+        import os
+        os.kill(os.getpid(), 9)
+""",
+)
+
+
+@pytest.fixture
+def squirrel(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Squirrel:
+    return Squirrel(tmp_path / "squirrel", capsys)
+
+
+def begun(
+    squirrel: Squirrel, *words: str, base: str = "600", before: str = ""
+) -> subprocess.Popen[str]:
+    """A durable squirrel in a process of its own, which runs other code before."""
+    mine = ["-c", before + INTERRUPTIBLE, "--durable", *words, "--folder", str(squirrel.folder)]
+    return subprocess.Popen(  # noqa: S603
+        [sys.executable, *mine, "--base", base],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def killed_in_a_wait(squirrel: Squirrel, *words: str, base: str = "600", before: str = "") -> None:
+    """Kill a durable squirrel in its first wait."""
+    with begun(squirrel, *words, base=base, before=before) as process:
+        assert process.stderr is not None
+        line = process.stderr.readline()
+        time.sleep(RECORDED)
+        process.kill()
+    assert "; on N" in line
+
+
+def look(squirrel: Squirrel, *words: str) -> str:
+    squirrel.capture.readouterr()
+    database = f"sqlite:///{squirrel.folder}/runs.sqlite"
+    assert commandline.main(["--database", database, *words]) == 0
+    return squirrel.capture.readouterr().out
+
+
+def run_of(squirrel: Squirrel) -> str:
+    """The id of the only run."""
+    (line,) = look(squirrel, "runs").splitlines()[1:]
+    return line.split()[0]
+
+
+@contextmanager
+def moto() -> Generator[str]:
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    server = ThreadedMotoServer("127.0.0.1", 0)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+def test_it_keeps_resources_as_without(squirrel: Squirrel) -> None:
+    faults: dict[str, list[Fault | None]] = {"GET /walnuts": [Status(503), Status(500)]}
+    with Origin({"/nuts": ACORN, "/walnuts": WALNUT}, faults) as origin:
+        urls = [origin.url + path for path in ("/nuts", "/walnuts", "/none", "/nuts")]
+        ran = squirrel.run("--durable", *urls)
+        assert ran.status == 1
+        assert ran.results == [
+            "copied",
+            "copied",
+            "client error 404: the same request will fail again",
+            "hit",
+        ]
+        assert ran.attempts == [1, 3, 1, 1]
+        assert squirrel.run("--durable", urls[0]).results == ["hit"]  # a new run, which has asked
+        assert origin.counts["HEAD /nuts"] == 3
+        names = [tidy(url) for url in urls[:2]]
+        assert files_below(squirrel.folder) == sorted({*RUNS, *names[0], *names[1]})
+        assert look(squirrel, "runs").splitlines()[1:] == []
+    assert (squirrel.folder / "runs.sqlite").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.slow
+def test_killed_at_random_moments(tmp_path: Path) -> None:
+    report = Killing(tmp_path, seed=1).until(kills=6)
+    assert report.broken == [], str(report)
+    assert report.waits > 0
+
+
+@pytest.mark.slow
+def test_killed_at_random_moments_with_a_bucket(tmp_path: Path, aws: pytest.MonkeyPatch) -> None:
+    with moto() as url, closing(boto3.client("s3", endpoint_url=url)) as client:
+        client.create_bucket(Bucket="bucket")
+
+        def objects(number: int) -> dict[str, bytes]:
+            found = client.list_objects_v2(Bucket="bucket", Prefix=f"{number}/")
+            keys = [each["Key"] for each in found["Contents"]]
+            bodies = {key: client.get_object(Bucket="bucket", Key=key)["Body"] for key in keys}
+            return {key.partition("/")[2]: body.read() for key, body in bodies.items()}
+
+        def words(number: int) -> list[str]:
+            return ["--store", f"s3://bucket/{number}", "--endpoint", url]
+
+        report = Killing(tmp_path, 2, words, objects).until(kills=4)
+        assert report.broken == [], str(report)
+        assert len(objects(1)) == len(RESOURCES)
+
+
+def test_interrupted_in_a_wait_it_says_how_to_go_on(squirrel: Squirrel) -> None:
+    with Origin({"/nuts": ACORN, "/later": WALNUT}, {"GET /later": [Status(503)]}) as origin:
+        urls = [origin.url + path for path in ("/nuts", "/later")]
+        with begun(squirrel, *urls, base="3") as process:
+            assert process.stderr is not None
+            assert "on N3 (3 waits left), waiting 3 s" in process.stderr.readline()
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=20)
+        assert process.returncode == 130
+        assert err == "Interrupted; give the same command again to go on where it was.\n"
+        assert "copied" in out
+        assert "/later" not in out
+        ran = squirrel.run("--durable", *urls)
+        assert (ran.status, ran.results, ran.attempts) == (0, ["copied", "copied"], [1, 2])
+        assert f"{urls[1]}: going on where it was" in ran.err
+        requests = [one for one in origin.requests if one.path == "/later"]
+        assert [one.method for one in requests] == ["HEAD", "GET", "GET"]
+        assert requests[2].at - requests[1].at >= 3
+        assert origin.counts["HEAD /nuts"] == 1
+
+
+def test_interrupted_in_a_download_it_ends_at_once(squirrel: Squirrel) -> None:
+    with Origin({"/nuts": ACORN}, {"GET /nuts": [Hang()]}) as origin:
+        with begun(squirrel, origin.url + "/nuts") as process:
+            while not origin.counts["GET /nuts"]:
+                assert process.poll() is None
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=10)
+        assert process.returncode == 130
+        assert squirrel.run("--durable", origin.url + "/nuts").results == ["copied"]
+        assert files_below(squirrel.folder) == sorted([*RUNS, *tidy(origin.url + "/nuts")])
+
+
+def test_killed_before_its_upload_it_fetches_nothing_again(squirrel: Squirrel) -> None:
+    with Origin({"/nuts": ACORN, "/walnuts": WALNUT}) as origin:
+        url = origin.url + "/nuts"
+        killed_in_a_wait(squirrel, url, base="2", before=AWAY)
+        begin = origin.requests[-1].at
+        assert squirrel.run(origin.url + "/walnuts").results == ["copied"]  # and sweeps nothing
+        ran = squirrel.run("--durable", url)
+        assert (ran.status, ran.results, ran.attempts) == (0, ["copied"], [2])
+        assert squirrel.run("--durable", url).results == ["hit"]
+        assert origin.requests[-1].at - begin >= 2
+        assert (origin.counts["HEAD /nuts"], origin.counts["GET /nuts"]) == (2, 1)
+        assert squirrel.objects[Resource(url).name] == ACORN
+    assert list(squirrel.folder.glob(f"{PREFIX}*")) == []
+
+
+@pytest.mark.parametrize("change", ["gone", "changed", "no folder"])
+def test_without_its_file_it_begins_anew(change: str, squirrel: Squirrel) -> None:
+    with Origin({"/nuts": ACORN}) as origin:
+        url = origin.url + "/nuts"
+        killed_in_a_wait(squirrel, url, base="0.5", before=AWAY)
+        (file,) = squirrel.folder.glob(f"{PREFIX}*/*/{Resource(url).name}")
+        if change == "gone":
+            file.unlink()
+        elif change == "changed":
+            file.write_bytes(ACORN[:-1])
+        else:
+            shutil.rmtree(file.parent.parent)
+        origin.resources["/nuts"] = WALNUT
+        ran = squirrel.run("--durable", url)
+        assert (ran.status, ran.results, ran.attempts) == (0, ["copied"], [1])
+        assert f"{url}: The file that was downloaded is gone" in ran.err
+        assert ran.err.endswith("It begins anew.\n")
+        assert squirrel.objects == {Resource(url).name: WALNUT}
+    assert files_below(squirrel.folder) == sorted([*RUNS, *tidy(url)])
+
+
+def test_what_another_squirrel_has_recorded_meanwhile_is_no_hit(squirrel: Squirrel) -> None:
+    """An old file is put in the place of a newer one: until that is recorded, nobody hits."""
+    with Origin({"/nuts": ACORN}) as origin:
+        url = origin.url + "/nuts"
+        killed_in_a_wait(squirrel, url, base="0.5", before=AWAY)
+        origin.resources["/nuts"] = WALNUT
+        assert squirrel.run(url).results == ["copied"]
+        with begun(squirrel, url, before=KILLED) as process:
+            process.communicate(timeout=20)
+        assert process.returncode == -signal.SIGKILL
+        assert squirrel.objects == {Resource(url).name: ACORN}
+        assert squirrel.run(url).results == ["copied"]
+        assert squirrel.objects == {Resource(url).name: WALNUT}
+
+
+def test_what_an_earlier_command_has_left_is_brought_to_its_end(squirrel: Squirrel) -> None:
+    with Origin({"/nuts": ACORN, "/walnuts": WALNUT}, {"GET /nuts": [Status(503)]}) as origin:
+        urls = [origin.url + path for path in ("/nuts", "/walnuts")]
+        killed_in_a_wait(squirrel, urls[0], base="2")
+        ran = squirrel.run("--durable", urls[1])
+        assert (ran.results, ran.attempts) == (["copied", "copied"], [1, 2])
+        assert f"{urls[0]}: server error 503; on N3 (3 waits left), waiting the rest of 2 s" in (
+            ran.err
+        )
+        assert squirrel.objects == {Resource(urls[0]).name: ACORN, Resource(urls[1]).name: WALNUT}
+    assert list(squirrel.folder.glob(f"{PREFIX}*")) == []
+
+
+def test_a_run_that_was_cancelled_begins_anew_and_its_files_are_removed(
+    squirrel: Squirrel,
+) -> None:
+    with Origin({"/nuts": ACORN, "/walnuts": WALNUT}) as origin:
+        urls = [origin.url + path for path in ("/nuts", "/walnuts")]
+        killed_in_a_wait(squirrel, urls[0], before=AWAY)
+        look(squirrel, "cancel", run_of(squirrel))
+        assert len(list(squirrel.folder.glob(f"{PREFIX}*/*"))) == 1
+        assert squirrel.run("--durable", urls[1]).results == ["copied"]
+        assert list(squirrel.folder.glob(f"{PREFIX}*")) == []
+        assert squirrel.run("--durable", urls[0]).results == ["copied"]
+        assert origin.counts["GET /nuts"] == 2
+
+
+def test_secrets_are_not_shown(squirrel: Squirrel) -> None:
+    with Origin({"/nuts": ACORN}, {"GET /nuts": repeat(Status(503))}) as origin:
+        url = with_secrets(origin.url, "/nuts")
+        killed_in_a_wait(squirrel, url)
+        run = run_of(squirrel)
+        shown = look(squirrel, "runs") + look(squirrel, "show", run)
+        origin.script("GET /nuts", [])
+        look(squirrel, "pause", run)
+        look(squirrel, "cancel", run)
+        ran = squirrel.run("--durable", url, "--verbose")
+    assert ran.status == 0
+    assert "Download(url='http://127.0.0.1" in shown
+    assert [secret for secret in SECRETS if secret in shown + ran.out + ran.err] == []
+
+
+def test_runs_in_postgresql(squirrel: Squirrel, postgresql: str) -> None:
+    database = ["--database", postgresql, "--index", postgresql]
+    with Origin({"/nuts": ACORN}, {"GET /nuts": [Status(503)]}) as origin:
+        url = origin.url + "/nuts"
+        killed_in_a_wait(squirrel, url, *database, base="3")
+        ran = squirrel.run("--durable", url, *database)
+        assert (ran.status, ran.results, ran.attempts) == (0, ["copied"], [2])
+        requests = origin.requests
+        assert [one.method for one in requests] == ["HEAD", "GET", "GET"]
+        assert requests[2].at - requests[1].at >= 3
+        assert squirrel.run("--durable", url, *database).results == ["hit"]
+    assert files_below(squirrel.folder) == ["objects", f"objects/{Resource(url).name}"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--store", "memory://"], "the store is in memory: give another --store."),
+        (["--index", "sqlite://"], "the index is in memory: give another --index."),
+        (["--database", "mysql://sesame@localhost/runs"], "sqlite:///runs.sqlite or postgresql:"),
+        (["--database", "sqlite:////nowhere/runs.sqlite"], "/nowhere/runs.sqlite"),
+        (["--database", "postgresql://sesame:hush@127.0.0.1:1/runs"], "127.0.0.1:1/runs"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_places_that_cannot_be_used(words: list[str], told: str, squirrel: Squirrel) -> None:
+    ran = squirrel.run("--durable", "http://127.0.0.1:1/nuts", *words)
+    assert (ran.status, ran.out) == (2, "")
+    assert told in ran.err
+    assert ran.err.count("\n") == 1
+    assert ran.err.endswith(".\n")
+    assert "sesame" not in ran.err
+    assert not list(squirrel.folder.glob("runs*"))
+
+
+def test_two_at_a_time_on_one_file(squirrel: Squirrel) -> None:
+    with Origin({"/nuts": ACORN}, {"GET /nuts": repeat(Status(503))}) as origin:
+        with begun(squirrel, origin.url + "/nuts") as process:
+            assert process.stderr is not None
+            process.stderr.readline()
+            ran = squirrel.run("--durable", origin.url + "/nuts")
+            process.kill()
+    assert (ran.status, ran.out) == (2, "")
+    assert f"Another program performs the runs in {squirrel.folder}/runs.sqlite" in ran.err
+
+
+@pytest.mark.parametrize("name", ["100%", "a?b", "a#b", "two words"])
+def test_folders_of_any_name(name: str, squirrel: Squirrel) -> None:
+    there = Squirrel(squirrel.folder / name, squirrel.capture)
+    with Origin({"/nuts": ACORN}) as origin:
+        assert there.run("--durable", origin.url + "/nuts").results == ["copied"]
+    assert files_below(there.folder) == sorted([*RUNS, *tidy(origin.url + "/nuts")])
+
+
+def test_a_missing_package(squirrel: Squirrel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "dbos", None)
+    ran = squirrel.run("--durable", "http://127.0.0.1:1/nuts")
+    assert (ran.status, ran.out) == (2, "")
+    assert ran.err == "Not installed: dbos; pip install 'ixbackoff[squirrel,durable]'.\n"
+
+
+@pytest.mark.parametrize(
+    "words", [["--database", "sqlite:///a", "http://localhost/nuts"], ["--demo", "--durable"]]
+)
+def test_words_that_do_not_go_together(words: list[str], squirrel: Squirrel) -> None:
+    ran = squirrel.run(*words)
+    assert ran.status == 2
+    assert "--durable" in ran.err

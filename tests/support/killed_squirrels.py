@@ -1,0 +1,191 @@
+"""Killing durable squirrels at random moments, and checking what the origin and the store saw.
+
+`python -m tests.support.killed_squirrels` does it for long, and `make kill` does that.
+"""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+
+from ixbackoff.squirrel.commands import Resource
+from ixbackoff.testing.web import Fault, Origin, Request, Reset, Slow, Status, Truncated
+
+from .squirrels import Ran, files_below, objects_of, rows_of
+
+ROOT = Path(__file__).parents[2]
+BASE = 0.8  # seconds
+RECORDED = 0.4  # seconds in which a failure that the origin caused is in the journal
+LONGEST = 3.0  # seconds from the start of a process to its end
+LONG = 100
+
+RESOURCES = {
+    "/acorns": b"acorn" * 2_000,
+    "/beechnuts": b"beechnut" * 40_000,
+    "/hazelnuts": b"hazelnut" * 1_000,
+    "/walnuts": b"walnut" * 50_000,
+}
+FAULTS: dict[str, list[Fault | None]] = {
+    "GET /acorns": [Status(503)],
+    "GET /beechnuts": [Reset(after=10_000), Truncated(after=30_000)],
+    "HEAD /hazelnuts": [Status(503, retry_after=1), Status(500)],
+    "GET /walnuts": [None, Slow(seconds=0.02, piece=32 * 1024)],
+}
+FAILING = {
+    asked: sum(fault is not None and not isinstance(fault, Slow) for fault in faults)
+    for asked, faults in FAULTS.items()
+}
+
+
+@dataclass
+class Report:
+    """Counts of what happened, and each broken promise as a sentence."""
+
+    kills: int = 0
+    squirrels: int = 0
+    requests: int = 0
+    repeats: int = 0
+    waits: int = 0
+    killed_waits: int = 0
+    broken: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        counts = (
+            f"{self.kills} kills, {self.squirrels} commands with {len(RESOURCES)} resources each, "
+            f"{self.requests} requests, {self.repeats} of them again, {self.waits} waits, "
+            f"{self.killed_waits} with a kill in them"
+        )
+        return "\n".join([counts, *self.broken, "as promised" if not self.broken else "BROKEN"])
+
+
+@dataclass
+class Killing:
+    """Kills squirrels, each with a folder of its own, until there were enough kills.
+
+    Args:
+        folder: where the folders are.
+        seed: the kills come at the moments that it decides.
+        words: what the command line has besides, for a squirrel of this number.
+        objects: the store's contents, for a squirrel of this number.
+    """
+
+    folder: Path
+    seed: int
+    words: Callable[[int], list[str]] = lambda number: []
+    objects: Callable[[int], dict[str, bytes]] | None = None
+    report: Report = field(default_factory=Report)
+
+    def until(self, kills: int) -> Report:
+        chance = random.Random(self.seed)  # noqa: S311
+        while self.report.kills < kills:
+            self.report.squirrels += 1
+            self.squirrel(self.report.squirrels, kills, chance)
+        return self.report
+
+    def squirrel(self, number: int, kills: int, chance: random.Random) -> None:
+        """Kill one squirrel again and again, until it came to its end; check it."""
+        home = self.folder / str(number)
+        with Origin(RESOURCES, FAULTS) as origin:
+            begin = time.monotonic()
+            urls = [origin.url + path for path in RESOURCES]
+            words = [*urls, "--folder", str(home), "--base", str(BASE), *self.words(number)]
+            killed: list[float] = []
+            while (ran := self.ran(words, kills, chance)) is None:
+                killed.append(time.monotonic() - begin)
+                self.report.kills += 1
+            for path in RESOURCES:
+                asked = [one for one in origin.requests if one.path == path]
+                self.report.requests += len(asked)
+                self.check_repeats(path, asked, killed)
+                self.check_waits(path, asked, killed)
+        self.check_kept(number, home, ran, urls)
+
+    def ran(self, words: list[str], kills: int, chance: random.Random) -> Ran | None:
+        """Run a squirrel; return nothing if it was killed before its end."""
+        command = [sys.executable, "-m", "ixbackoff.squirrel", "--durable", *words]
+        with subprocess.Popen(  # noqa: S603
+            command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as process:
+            if self.report.kills < kills:
+                try:
+                    out, err = process.communicate(timeout=chance.uniform(0.5, LONGEST))
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    process.communicate()
+                    return None
+            else:
+                out, err = process.communicate(timeout=60)
+        return Ran(process.returncode, out, err)
+
+    def check_repeats(self, path: str, asked: list[Request], killed: list[float]) -> None:
+        """What was answered is asked again only if a kill came before that was in the journal."""
+        for method in ("HEAD", "GET"):
+            mine = [one for one in asked if one.method == method]
+            answered = mine[FAILING.get(f"{method} {path}", 0) :]
+            self.report.repeats += len(answered) - 1
+            for one, again in pairwise(answered):
+                if not any(one.at <= moment <= again.at for moment in killed):
+                    self.broke(f"{method} {path} was asked again, without a kill between")
+            if not answered:
+                self.broke(f"{method} {path} was never answered")
+
+    def check_waits(self, path: str, asked: list[Request], killed: list[float]) -> None:
+        """After the k-th failure there are at least so many seconds as the ladder has there."""
+        wait = BASE
+        for method in ("HEAD", "GET"):
+            mine = [one for one in asked if one.method == method]
+            for failed in mine[: FAILING.get(f"{method} {path}", 0)]:
+                if any(failed.at <= moment <= failed.at + RECORDED for moment in killed):
+                    continue  # nobody but the origin may know of it
+                following = [one for one in asked if one.at > failed.at]
+                if not following:
+                    self.broke(f"{method} {path} was not tried again")
+                    continue
+                waited = following[0].at - failed.at
+                self.report.waits += 1
+                self.report.killed_waits += any(
+                    failed.at < moment < following[0].at for moment in killed
+                )
+                if waited < wait:
+                    self.broke(f"{method} {path}: {waited:.3f} s of {wait} s")
+                wait *= 2
+
+    def check_kept(self, number: int, home: Path, ran: Ran, urls: list[str]) -> None:
+        """Each resource is one object with the right bytes, and nothing else is left."""
+        if (ran.status, ran.results) != (0, ["copied"] * len(urls)):
+            self.broke(f"squirrel {number} ended with {ran.status}, {ran.results}: {ran.err}")
+        names = {
+            Resource(url).name: body for url, body in zip(urls, RESOURCES.values(), strict=True)
+        }
+        kept = objects_of(home) if self.objects is None else self.objects(number)
+        if kept != names:
+            self.broke(f"squirrel {number} kept {sorted(kept)} in place of {sorted(names)}")
+        rows = {row.key: row.etag for row in rows_of(home / "index.sqlite")}
+        if rows.keys() != names.keys() or None in rows.values():
+            self.broke(f"squirrel {number} has the index {rows}")
+        objects = [] if self.objects else ["objects", *(f"objects/{name}" for name in names)]
+        if files_below(home) != sorted(
+            ["index.sqlite", "runs.sqlite", "runs.sqlite.worker", *objects]
+        ):
+            self.broke(f"squirrel {number} has left {files_below(home)}")
+
+    def broke(self, sentence: str) -> None:
+        self.report.broken.append(sentence)
+
+
+def main() -> int:
+    with tempfile.TemporaryDirectory() as folder:
+        report = Killing(Path(folder), seed=1).until(LONG)
+    print(f"durable squirrels: {report}")
+    return min(len(report.broken), 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
