@@ -24,6 +24,7 @@ from ixbackoff.testing.web import Fault, Hang, Origin, Status
 
 from ..support.killed_squirrels import RECORDED, RESOURCES, Killing
 from ..support.origins import SECRETS, with_secrets
+from ..support.postgresql import Server
 from ..support.squirrels import Squirrel, files_below, tidy
 
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -158,7 +159,7 @@ def test_killed_at_random_moments_with_a_bucket(tmp_path: Path, aws: pytest.Monk
         def words(number: int) -> list[str]:
             return ["--store", f"s3://bucket/{number}", "--endpoint", url]
 
-        report = Killing(tmp_path, 2, words, objects).until(kills=4)
+        report = Killing(tmp_path, 2, words, objects).until(kills=3)
         assert report.broken == [], str(report)
         assert len(objects(1)) == len(RESOURCES)
 
@@ -289,8 +290,9 @@ def test_secrets_are_not_shown(squirrel: Squirrel) -> None:
     assert [secret for secret in SECRETS if secret in shown + ran.out + ran.err] == []
 
 
-def test_runs_in_postgresql(squirrel: Squirrel, postgresql: str) -> None:
-    database = ["--database", postgresql, "--index", postgresql]
+def test_runs_in_postgresql(squirrel: Squirrel, roomy_postgresql: Server) -> None:
+    url = roomy_postgresql.url
+    database = ["--index", url, "--database", url.replace("/postgres", "/squirrel")]
     with Origin({"/nuts": ACORN}, {"GET /nuts": [Status(503)]}) as origin:
         url = origin.url + "/nuts"
         killed_in_a_wait(squirrel, url, *database, base="3")
@@ -325,12 +327,14 @@ def test_places_that_cannot_be_used(words: list[str], told: str, squirrel: Squir
 
 
 def test_two_at_a_time_on_one_file(squirrel: Squirrel) -> None:
-    with Origin({"/nuts": ACORN}, {"GET /nuts": repeat(Status(503))}) as origin:
-        with begun(squirrel, origin.url + "/nuts") as process:
-            assert process.stderr is not None
-            process.stderr.readline()
-            ran = squirrel.run("--durable", origin.url + "/nuts")
-            process.kill()
+    with (
+        Origin({"/nuts": ACORN}, {"GET /nuts": repeat(Status(503))}) as origin,
+        begun(squirrel, origin.url + "/nuts") as process,
+    ):
+        assert process.stderr is not None
+        process.stderr.readline()
+        ran = squirrel.run("--durable", origin.url + "/nuts")
+        process.kill()
     assert (ran.status, ran.out) == (2, "")
     assert f"Another program performs the runs in {squirrel.folder}/runs.sqlite" in ran.err
 

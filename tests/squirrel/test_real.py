@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from ixbackoff import Delay
+from ixbackoff._limits.observers import Waits
 from ixbackoff.squirrel import index
 from ixbackoff.squirrel.__main__ import main
 from ixbackoff.squirrel.commands import Copy, FindCopy, RecordCopy
@@ -206,8 +207,10 @@ def test_a_locked_index_is_waited_for_and_nothing_is_asked_again(
         for how, failing in [("IMMEDIATE", "http"), ("EXCLUSIVE", "The index")]:
             with locking(squirrel.index, how) as other:
 
-                def released(display: Display, what: object, delay: Delay) -> None:
-                    Display.wait(display, what, delay)
+                def released(
+                    display: Display, what: object, delay: Delay | Waits, rest: float | None = None
+                ) -> None:
+                    Display.wait(display, what, delay, rest)
                     other.rollback()
 
                 class Releasing(Display):

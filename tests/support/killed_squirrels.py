@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import random
+import select
 import subprocess
 import sys
 import tempfile
@@ -14,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
+from signal import SIGKILL
 
 from ixbackoff.squirrel.commands import Resource
 from ixbackoff.testing.web import Fault, Origin, Request, Reset, Slow, Status, Truncated
@@ -23,7 +25,8 @@ from .squirrels import Ran, files_below, objects_of, rows_of
 ROOT = Path(__file__).parents[2]
 BASE = 0.8  # seconds
 RECORDED = 0.4  # seconds in which a failure that the origin caused is in the journal
-LONGEST = 3.0  # seconds from the start of a process to its end
+EARLY = 0.1  # the part of all kills that may come while the process starts
+LONGEST = 1.5  # seconds from the first sign of a process to a kill
 LONG = 100
 
 RESOURCES = {
@@ -82,14 +85,16 @@ class Killing:
     objects: Callable[[int], dict[str, bytes]] | None = None
     report: Report = field(default_factory=Report)
 
+    def __post_init__(self) -> None:
+        self.chance = random.Random(self.seed)  # noqa: S311
+
     def until(self, kills: int) -> Report:
-        chance = random.Random(self.seed)  # noqa: S311
         while self.report.kills < kills:
             self.report.squirrels += 1
-            self.squirrel(self.report.squirrels, kills, chance)
+            self.squirrel(self.report.squirrels, kills)
         return self.report
 
-    def squirrel(self, number: int, kills: int, chance: random.Random) -> None:
+    def squirrel(self, number: int, kills: int) -> None:
         """Kill one squirrel again and again, until it came to its end; check it."""
         home = self.folder / str(number)
         with Origin(RESOURCES, FAULTS) as origin:
@@ -97,7 +102,7 @@ class Killing:
             urls = [origin.url + path for path in RESOURCES]
             words = [*urls, "--folder", str(home), "--base", str(BASE), *self.words(number)]
             killed: list[float] = []
-            while (ran := self.ran(words, kills, chance)) is None:
+            while (ran := self.ran(words, origin, self.report.kills < kills)) is None:
                 killed.append(time.monotonic() - begin)
                 self.report.kills += 1
             for path in RESOURCES:
@@ -107,22 +112,21 @@ class Killing:
                 self.check_waits(path, asked, killed)
         self.check_kept(number, home, ran, urls)
 
-    def ran(self, words: list[str], kills: int, chance: random.Random) -> Ran | None:
-        """Run a squirrel; return nothing if it was killed before its end."""
+    def ran(self, words: list[str], origin: Origin, kill: bool) -> Ran | None:
+        """Run a squirrel; return nothing if it was killed before it had printed its table."""
         command = [sys.executable, "-m", "ixbackoff.squirrel", "--durable", *words]
         with subprocess.Popen(  # noqa: S603
             command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         ) as process:
-            if self.report.kills < kills:
-                try:
-                    out, err = process.communicate(timeout=chance.uniform(0.5, LONGEST))
-                except subprocess.TimeoutExpired:
-                    process.kill()
-                    process.communicate()
-                    return None
-            else:
-                out, err = process.communicate(timeout=60)
-        return Ran(process.returncode, out, err)
+            if kill:
+                if self.chance.random() >= EARLY:
+                    wait_for_a_sign(process, origin)
+                time.sleep(self.chance.uniform(0, LONGEST))
+                process.kill()
+            out, err = process.communicate(timeout=60)
+        if kill and "└" not in out and process.returncode == -SIGKILL:
+            return None
+        return Ran(max(process.returncode, 0), out, err)
 
     def check_repeats(self, path: str, asked: list[Request], killed: list[float]) -> None:
         """What was answered is asked again only if a kill came before that was in the journal."""
@@ -178,6 +182,15 @@ class Killing:
 
     def broke(self, sentence: str) -> None:
         self.report.broken.append(sentence)
+
+
+def wait_for_a_sign(process: subprocess.Popen[str], origin: Origin) -> None:
+    """Wait until a squirrel asks its origin for something, or says something."""
+    assert process.stderr is not None
+    asked = len(origin.requests)
+    while process.poll() is None and len(origin.requests) == asked:
+        if select.select([process.stderr], [], [], 0.02)[0]:
+            return
 
 
 def main() -> int:
