@@ -171,7 +171,7 @@ def test_interrupted_in_a_wait_it_says_how_to_go_on(squirrel: Squirrel) -> None:
             assert process.stderr is not None
             assert "on N3 (3 waits left), waiting 3 s" in process.stderr.readline()
             process.send_signal(signal.SIGINT)
-            out, err = process.communicate(timeout=20)
+            out, err = process.communicate(timeout=60)
         assert process.returncode == 130
         assert err == "Interrupted; give the same command again to go on where it was.\n"
         assert "copied" in out
@@ -191,7 +191,7 @@ def test_interrupted_in_a_download_it_ends_at_once(squirrel: Squirrel) -> None:
             while not origin.counts["GET /nuts"]:
                 assert process.poll() is None
             process.send_signal(signal.SIGINT)
-            process.communicate(timeout=10)
+            process.communicate(timeout=25)
         assert process.returncode == 130
         assert squirrel.run("--durable", origin.url + "/nuts").results == ["copied"]
         assert files_below(squirrel.folder) == sorted([*RUNS, *tidy(origin.url + "/nuts")])
@@ -241,7 +241,7 @@ def test_what_another_squirrel_has_recorded_meanwhile_is_no_hit(squirrel: Squirr
         origin.resources["/nuts"] = WALNUT
         assert squirrel.run(url).results == ["copied"]
         with begun(squirrel, url, before=KILLED) as process:
-            process.communicate(timeout=20)
+            process.communicate(timeout=60)
         assert process.returncode == -signal.SIGKILL
         assert squirrel.objects == {Resource(url).name: ACORN}
         assert squirrel.run(url).results == ["copied"]
@@ -251,10 +251,10 @@ def test_what_another_squirrel_has_recorded_meanwhile_is_no_hit(squirrel: Squirr
 def test_what_an_earlier_command_has_left_is_brought_to_its_end(squirrel: Squirrel) -> None:
     with Origin({"/nuts": ACORN, "/walnuts": WALNUT}, {"GET /nuts": [Status(503)]}) as origin:
         urls = [origin.url + path for path in ("/nuts", "/walnuts")]
-        killed_in_a_wait(squirrel, urls[0], base="2")
+        killed_in_a_wait(squirrel, urls[0], base="6")
         ran = squirrel.run("--durable", urls[1])
         assert (ran.results, ran.attempts) == (["copied", "copied"], [1, 2])
-        assert f"{urls[0]}: server error 503; on N3 (3 waits left), waiting the rest of 2 s" in (
+        assert f"{urls[0]}: server error 503; on N3 (3 waits left), waiting the rest of 6 s" in (
             ran.err
         )
         assert squirrel.objects == {Resource(urls[0]).name: ACORN, Resource(urls[1]).name: WALNUT}
