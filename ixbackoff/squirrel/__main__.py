@@ -71,6 +71,20 @@ def parsed(arguments: list[str] | None) -> Namespace:
         action="store_true",
         help="copy five resources, twice, from an origin on loopback that fails as real ones do",
     )
+    add_durable(parser)
+    parser.add_argument("--verbose", action="store_true", help="show what the program logs")
+    words = parser.parse_args(arguments)
+    if words.demo == bool(words.urls):
+        parser.error("give the URLs of the resources, or --demo without any")
+    if words.demo and words.durable:
+        parser.error("--durable goes on with URLs of your own, and the origin of --demo ends")
+    if words.database is not None and not words.durable:
+        parser.error("--database is for --durable")
+    return words
+
+
+def add_durable(parser: Parser) -> None:
+    """Add what goes on after a crash."""
     parser.add_argument(
         "--durable",
         action="store_true",
@@ -83,15 +97,6 @@ def parsed(arguments: list[str] | None) -> Namespace:
         help="with --durable, where runs are kept until they end: sqlite:///file, "
         "postgresql://user@host/database (default: the file runs.sqlite in --folder)",
     )
-    parser.add_argument("--verbose", action="store_true", help="show what the program logs")
-    words = parser.parse_args(arguments)
-    if words.demo == bool(words.urls):
-        parser.error("give the URLs of the resources, or --demo without any")
-    if words.demo and words.durable:
-        parser.error("--durable goes on with URLs of your own, and the origin of --demo ends")
-    if words.database is not None and not words.durable:
-        parser.error("--database is for --durable")
-    return words
 
 
 def main(arguments: list[str] | None = None) -> int:
