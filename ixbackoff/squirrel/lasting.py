@@ -58,7 +58,7 @@ def recipe_for(destination: str) -> Keeping:
     """Make the recipe for one store and one index, so that no other squirrel takes its runs.
 
     >>> recipe_for("file:///objects, /index.sqlite")
-    <Recipe squirrel-d1b1ad5e2e48>
+    <Recipe squirrel-2066f4bc7d69>
     """
 
     @durable(name=f"squirrel-{digest(destination)}")
@@ -80,7 +80,7 @@ def id_of(resource: Resource, recipe: str, number: int) -> str:
     """Return the id of the run that keeps a resource, the first or a later one of a command.
 
     >>> id_of(Resource("https://me:secret@localhost/nuts"), "squirrel-1", 1)
-    'localhost-1f0bd6ea4bb5'
+    'localhost-c19340761085'
     """
     host = re.sub("[^a-z0-9.]+", "-", urlsplit(resource.url).hostname or "")[:NAME]
     return f"{host}-{digest(recipe, resource.name, str(number))}"
