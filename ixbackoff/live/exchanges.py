@@ -58,12 +58,9 @@ class Exchange:
             raise ValueError(f"{method}: the URL cannot be read; give {ADDRESS}.") from None
         self.check_scheme(self.url)
 
-    def first(
-        self, client: httpx2.Client | httpx2.AsyncClient, trace: object = None
-    ) -> httpx2.Request:
-        """Return the first request; the HTTP library reports to `trace` what happens to it."""
-        extensions = {} if trace is None else {"trace": trace}
-        return hidden(client.build_request(self.method, self.url, extensions=extensions))
+    def first(self, client: httpx2.Client | httpx2.AsyncClient) -> httpx2.Request:
+        """Return the first request."""
+        return hidden(client.build_request(self.method, self.url))
 
     def following(self, response: httpx2.Response) -> httpx2.Request | None:
         """Return the next request if the answer is a redirect, and `None` if it is a success.
