@@ -33,9 +33,8 @@ class Origin:
 
     `GET`, `HEAD` and `POST` are answered with the resource, `PUT` puts the body of the request in
     its place, and `DELETE` removes it. A `GET` or `HEAD` whose `If-None-Match` names the ETag of
-    the resource is answered with 304. A connection is kept after an
-    answer without a fault. All requests are kept for
-    the test to look at.
+    the resource is answered with 304, and a `GET` of one range of bytes with 206. A connection is
+    kept open unless a fault answers. All requests are kept for the test to look at.
 
     It listens inside its block, at a port that the system chooses, in threads of its own, so the
     client may be sync, or run under asyncio or trio. At most 64 connections are served at once, and
