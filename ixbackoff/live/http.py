@@ -5,19 +5,22 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping
 from contextlib import aclosing, asynccontextmanager, closing, contextmanager, suppress
+from types import MappingProxyType
 
 import anyio
 import httpx2
 
 from .._words.vocabulary import Download
+from .arrivals import Arrival, Fetched
 from .connections import Connections
-from .exchanges import Body, Exchange, Progress
+from .exchanges import Exchange, Progress
 from .files import PartFile
 from .limits import Limits
 from .sockets import used
 from .threads import in_thread
 from .times import Deadline
 
+NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 SHORTLY = Limits(total_timeout=0.1)
 SHORT_DIGITS = 6  # of the length of a short body
 
@@ -27,31 +30,47 @@ if WIRE.level == logging.NOTSET:
     WIRE.setLevel(logging.INFO)
 
 
-def download(
+def fetch(
     command: Download, connections: Connections, deadline: Deadline, progress: Progress | None
-) -> None:
+) -> Fetched:
+    """Carry out a download."""
     exchange = Exchange("GET", command.url, connections.limits, deadline)
     with PartFile(command.path) as part:
-        with answer(exchange, connections) as response:
-            body = Body(command, exchange, response, progress)
-            for chunk in response.iter_raw():
-                part.write(body.checked(chunk))
-            body.check_whole()
+        arrival = Arrival(command, exchange, part, progress)
+        while not arrival.whole:
+            try:
+                with answer(exchange, connections, arrival.headers()) as response:
+                    if arrival.begins(response):
+                        for chunk in response.iter_raw():
+                            arrival.take(chunk)
+                        arrival.check_whole()
+            except Exception as failure:
+                if not arrival.goes_on(failure):
+                    raise
         part.commit()
+    return arrival.fetched
 
 
-async def download_async(
+async def fetch_async(
     command: Download, connections: Connections, deadline: Deadline, progress: Progress | None
-) -> None:
+) -> Fetched:
+    """Do what `fetch` does, with `await`."""
     exchange = Exchange("GET", command.url, connections.limits, deadline)
     with PartFile(command.path) as part:
-        async with answer_async(exchange, connections) as response:
-            body = Body(command, exchange, response, progress)
-            async with chunks_of(response) as chunks:
-                async for chunk in chunks:
-                    part.write(body.checked(chunk))
-            body.check_whole()
+        arrival = Arrival(command, exchange, part, progress)
+        while not arrival.whole:
+            try:
+                async with answer_async(exchange, connections, arrival.headers()) as response:
+                    if arrival.begins(response):
+                        async with chunks_of(response) as chunks:
+                            async for chunk in chunks:
+                                arrival.take(chunk)
+                        arrival.check_whole()
+            except Exception as failure:
+                if not arrival.goes_on(failure):
+                    raise
         await in_thread(part.commit)
+    return arrival.fetched
 
 
 def head(url: str, connections: Connections, deadline: Deadline) -> Mapping[str, str]:
@@ -68,13 +87,15 @@ async def head_async(url: str, connections: Connections, deadline: Deadline) -> 
 
 
 @contextmanager
-def answer(exchange: Exchange, connections: Connections) -> Generator[httpx2.Response]:
+def answer(
+    exchange: Exchange, connections: Connections, headers: Mapping[str, str] = NO_HEADERS
+) -> Generator[httpx2.Response]:
     """Send a request, follow its redirects, and give the answer with its body still to be read."""
     with exchange.translated(), used(exchange.deadline):
         client = httpx2.Client(
             transport=connections.opened(), timeout=exchange.timeout, headers=exchange.headers
         )
-        request: httpx2.Request | None = exchange.first(client)
+        request: httpx2.Request | None = exchange.first(client, headers)
         while request is not None:
             with closing(client.send(request, stream=True)) as response:
                 try:
@@ -90,7 +111,7 @@ def answer(exchange: Exchange, connections: Connections) -> Generator[httpx2.Res
 
 @asynccontextmanager
 async def answer_async(
-    exchange: Exchange, connections: Connections
+    exchange: Exchange, connections: Connections, headers: Mapping[str, str] = NO_HEADERS
 ) -> AsyncGenerator[httpx2.Response]:
     """Do what `answer` does, with `await`."""
     with exchange.translated(), exchange.deadline.kept():
@@ -98,7 +119,7 @@ async def answer_async(
             client = httpx2.AsyncClient(
                 transport=transport, timeout=exchange.timeout, headers=exchange.headers
             )
-            request: httpx2.Request | None = exchange.first(client)
+            request: httpx2.Request | None = exchange.first(client, headers)
             while request is not None:
                 async with aclosing(await client.send(request, stream=True)) as response:
                     try:

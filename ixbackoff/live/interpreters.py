@@ -41,8 +41,10 @@ def live(
 ) -> Interpreter[Standard | Call[Any] | Now | Pick]:
     """Make an interpreter that carries out the standard commands for real.
 
-    - `Download` gets a file over HTTP. The file appears at its path when it is complete; a failure
-      leaves nothing behind. No encoding is asked for, and an encoded answer is kept as it came.
+    - `Download` gets a file over HTTP. The file appears at its path when it is complete and on the
+      disk. A large part of one with a strong ETag stays beside it as `.{name}.part` when the
+      download breaks off, and the next try or run goes on with it. No encoding is asked for, and an
+      encoded answer is kept as it came.
     - `Upload` puts a file into an object store. In a folder it removes the parts (`{key}#1` and so
       on) that a killed upload of the same key has left.
     - `Delay` sleeps, and logs the wait: after a failure a WARNING, else at the level INFO.
@@ -90,7 +92,7 @@ def live(
         deadline = Deadline(shared.limits)
         with needed("Download"):
             from . import http
-        http.download(command, shared, deadline, progress)
+        http.fetch(command, shared, deadline, progress)
 
     return (
         Download.handled_by(download)
@@ -128,7 +130,7 @@ def live_async(
         deadline = Deadline(shared.limits)
         with needed("Download"):
             from . import http
-        await http.download_async(command, shared, deadline, progress)
+        await http.fetch_async(command, shared, deadline, progress)
 
     calls: type[CallAsync[Any]] = CallAsync
 
