@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from .connections import Connections, connections_of
 from .extras import needed
 from .interpreters import live, live_async
-from .limits import DEFAULT_LIMITS, Limits
+from .limits import Limits
 from .refusals import RedirectError, StoreError, TooLarge
 from .stores import s3_store, store_of
 from .times import Deadline
 
 __all__ = [
+    "Connections",
     "Limits",
     "RedirectError",
     "StoreError",
@@ -25,7 +27,9 @@ __all__ = [
 ]
 
 
-def response_headers(url: str, *, limits: Limits = DEFAULT_LIMITS) -> Mapping[str, str]:
+def response_headers(
+    url: str, *, limits: Limits | None = None, connections: Connections | None = None
+) -> Mapping[str, str]:
     """Send a `HEAD` request and return the headers of the answer, for commands of your own.
 
     >>> from ixbackoff.testing.web import Origin
@@ -36,6 +40,8 @@ def response_headers(url: str, *, limits: Limits = DEFAULT_LIMITS) -> Mapping[st
     Args:
         url: an `http://` or `https://` URL; redirects are followed.
         limits: the time-outs, in seconds, and the number of redirects that are followed.
+        connections: connections that are shared with others; by default it opens one, and closes
+            it.
 
     Returns:
         The value of each header by its name, in upper or lower case.
@@ -43,13 +49,20 @@ def response_headers(url: str, *, limits: Limits = DEFAULT_LIMITS) -> Mapping[st
     Raises:
         Exception: the same failures as `Download`, in the same cases.
     """
-    deadline = Deadline(limits)
+    shared = connections_of(limits, connections)
+    deadline = Deadline(shared.limits)
     with needed("response_headers"):
         from . import http
-    return http.head(url, limits, deadline)
+    try:
+        return http.head(url, shared, deadline)
+    finally:
+        if shared is not connections:
+            shared.close()
 
 
-async def response_headers_async(url: str, *, limits: Limits = DEFAULT_LIMITS) -> Mapping[str, str]:
+async def response_headers_async(
+    url: str, *, limits: Limits | None = None, connections: Connections | None = None
+) -> Mapping[str, str]:
     """Do what `response_headers` does, under asyncio or trio.
 
     >>> import asyncio
@@ -58,7 +71,8 @@ async def response_headers_async(url: str, *, limits: Limits = DEFAULT_LIMITS) -
     ...     asyncio.run(response_headers_async(f"{origin.url}/page"))["content-length"]
     '5'
     """
-    deadline = Deadline(limits)
+    shared = connections_of(limits, connections)
+    deadline = Deadline(shared.limits)
     with needed("response_headers_async"):
         from . import http
-    return await http.head_async(url, limits, deadline)
+    return await http.head_async(url, shared, deadline)

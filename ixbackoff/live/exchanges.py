@@ -6,7 +6,7 @@ import os
 import socket
 import ssl
 import sys
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TypeAlias
 
@@ -15,12 +15,15 @@ import httpx2
 from .._words.vocabulary import Download, without_secrets
 from .answers import failure_of_status
 from .limits import Limits
-from .refusals import RedirectError, TooLarge
+from .refusals import RedirectError
 from .times import Deadline
 
 Progress: TypeAlias = Callable[[Download, int, int | None], None]
 """A function that is called during a download: with the command, the bytes received so far, and the
 bytes expected in all, `None` if the server did not say."""
+
+IN_PARTS = (206, 416)
+"""The statuses of answers with a part, or without the one that was asked for."""
 
 ADDRESS = "http://host/path or https://host/path"
 CONNECTION_ERRORS = (
@@ -33,6 +36,9 @@ CONNECTION_ERRORS = (
 
 class Exchange:
     """A request, with the redirects that it follows and the failures that it may end in.
+
+    Attributes:
+        in_parts: true if a part is asked for.
 
     Raises:
         ValueError: `url` does not begin with `http://` or `https://`.
@@ -47,6 +53,7 @@ class Exchange:
         self.asked = f"{method} {without_secrets(url)}"
         self.limits = limits
         self.redirects = 0
+        self.in_parts = False
         self.before = sys.exception()
         self.deadline = deadline
         deadline.what = self.asked
@@ -59,11 +66,11 @@ class Exchange:
         self.check_scheme(self.url)
 
     def first(
-        self, client: httpx2.Client | httpx2.AsyncClient, trace: object = None
+        self, client: httpx2.Client | httpx2.AsyncClient, headers: Mapping[str, str]
     ) -> httpx2.Request:
-        """Return the first request; the HTTP library reports to `trace` what happens to it."""
-        extensions = {} if trace is None else {"trace": trace}
-        return hidden(client.build_request(self.method, self.url, extensions=extensions))
+        """Return the first request, with these headers as well."""
+        self.redirects = 0
+        return hidden(client.build_request(self.method, self.url, headers=headers))
 
     def following(self, response: httpx2.Response) -> httpx2.Request | None:
         """Return the next request if the answer is a redirect, and `None` if it is a success.
@@ -74,6 +81,8 @@ class Exchange:
         self.deadline.check()
         following = response.next_request
         if following is None:
+            if self.in_parts and response.status_code in IN_PARTS:
+                return None
             failure = failure_of_status(response.status_code, response.headers, self.asked)
             if failure is not None:
                 raise failure
@@ -119,61 +128,6 @@ class Exchange:
                 if isinstance(cause, kind):
                     return kind(f"{self.asked}: {told(cause) or WORDS[kind]}")
         return ConnectionError(f"{self.asked}: {words(error, causes)}")
-
-
-class Body:
-    """The body of a download, whose length is checked and whose progress is reported.
-
-    Raises:
-        TooLarge: the server announces more than `Limits.max_size`.
-    """
-
-    def __init__(
-        self,
-        command: Download,
-        exchange: Exchange,
-        response: httpx2.Response,
-        progress: Progress | None,
-    ) -> None:
-        length = response.headers.get("Content-Length", "")
-        self.command = command
-        self.exchange = exchange
-        self.progress = progress
-        self.expected = int(length) if length.isdecimal() else None
-        self.received = 0
-        self.check_size(self.expected or 0)
-        self.tell()
-
-    def checked(self, chunk: bytes) -> bytes:
-        """Check and return a piece of the body.
-
-        Raises:
-            TooLarge: the body is larger than `Limits.max_size`.
-            TimeoutError: the deadline has passed.
-        """
-        self.received += len(chunk)
-        self.check_size(self.received)
-        self.exchange.deadline.check()
-        self.tell()
-        return chunk
-
-    def check_whole(self) -> None:
-        """Raise `ConnectionError` if a part of the body is missing."""
-        if self.expected not in (None, self.received):
-            raise ConnectionError(
-                f"{self.exchange.asked}: only {self.received} of {self.expected} bytes came"
-            )
-
-    def check_size(self, size: int) -> None:
-        if size > self.exchange.limits.max_size:
-            raise TooLarge(
-                f"{self.exchange.asked}: it has {size} bytes or more, and the limit is "
-                f"{self.exchange.limits.max_size}"
-            )
-
-    def tell(self) -> None:
-        if self.progress is not None:
-            self.progress(self.command, self.received, self.expected)
 
 
 class ShownURL(httpx2.URL):

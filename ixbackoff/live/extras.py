@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 
 from .._words import extras
 
-EXTRA = frozenset({"anyio", "httpx2", "obstore"})
+EXTRA = frozenset({"anyio", "httpx2", "obstore", "portalocker"})
 
 
 def needed(by: str) -> AbstractContextManager[None]:

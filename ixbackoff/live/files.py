@@ -1,33 +1,62 @@
-"""Files that are written whole or not at all."""
+"""Files that are written whole or not at all, and go on where an earlier try has stopped."""
 
 from __future__ import annotations
 
 import errno
-import fcntl
+import json
 import os
 import stat
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
+from hashlib import sha256
 from types import TracebackType
-from typing import Self
+from typing import NamedTuple, Self
 
+import portalocker
+
+from .._running.boots import boot_id
 from .._words.failures import NotReady
 
-CREATED = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+READ = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+MADE = READ | os.O_CREAT | os.O_EXCL
+NOTED = MADE & ~os.O_RDWR | os.O_WRONLY
+LONGEST_NAME = 240  # bytes, so that there is room for ".", ".part" and ".json"
+WORTH_KEEPING = 64 * 1024  # bytes
+
+
+class Origin(NamedTuple):
+    """The place where the bytes of a part come from.
+
+    Attributes:
+        source: what stands for the URL.
+        validator: an ETag or a date that changes with the bytes.
+        size: the bytes of the whole, if that is known.
+    """
+
+    source: str
+    validator: str
+    size: int | None
 
 
 class PartFile:
     """A file that is written beside its target, and replaces the target when it is complete.
 
-    Its name is that of the target, as `.{name}.part`, so the next download overwrites what a killed
-    process has left. It is locked, so two downloads never write into one file; the lock ends with
-    its process, however that ends.
+    Its name is that of the target, as `.{name}.part`. Beside it is a note of where its bytes come
+    from, if they can be asked for in parts: then the part stays after a failure or a kill, and the
+    next download goes on with it. It does not after a restart of the machine, since what was
+    written last may not be on the disk. The part is locked, so two downloads never write into one
+    file; the lock ends with its process, however that ends.
 
         with PartFile("a") as part:
+            part.begin(None)
             part.write(b"...")
             part.commit()
 
-    Without `commit` the part is removed and the target stays as it was.
+    Without `commit` the target stays as it was.
+
+    Attributes:
+        size: the bytes of the part.
+        origin: where they come from, if they can be asked for in parts.
 
     Raises:
         NotReady: another download into the same target is running.
@@ -36,29 +65,69 @@ class PartFile:
 
     def __init__(self, path: str) -> None:
         folder, name = os.path.split(path)
+        if len(os.fsencode(name)) > LONGEST_NAME:
+            name = sha256(os.fsencode(name)).hexdigest()
         self.path = path
+        self.folder = folder or os.curdir
         self.part = os.path.join(folder, f".{name}.part")
+        self.note = f"{self.part}.json"
+        self.size = 0
+        self.origin: Origin | None = None
         self.committed = False
 
     def __enter__(self) -> Self:
         with naming(self.path):
             check_replaceable(self.path)
             self.descriptor = self._opened()
+            try:
+                self.size = os.fstat(self.descriptor).st_size
+                self.origin = self._noted() if self.size else None
+            except BaseException:
+                os.close(self.descriptor)
+                raise
         return self
+
+    def last_byte(self) -> bytes:
+        """Return the last byte of the part."""
+        with naming(self.path):
+            os.lseek(self.descriptor, self.size - 1, os.SEEK_SET)
+            return os.read(self.descriptor, 1)
+
+    def begin(self, origin: Origin | None) -> None:
+        """Begin anew, with bytes from `origin`; with `None` the part does not stay."""
+        self.cut(0)
+        self.origin = origin
+        with naming(self.path):
+            removed(self.note)
+            if origin is not None:
+                descriptor = os.open(self.note, NOTED, 0o600)
+                with open(descriptor, "w") as note:
+                    json.dump([*origin, boot_id()], note)
+
+    def cut(self, size: int) -> None:
+        """Go on after the first `size` bytes."""
+        with naming(self.path):
+            os.ftruncate(self.descriptor, size)
+            os.lseek(self.descriptor, size, os.SEEK_SET)
+        self.size = size
 
     def write(self, chunk: bytes) -> None:
         """Append to the part."""
         rest = memoryview(chunk)
         with naming(self.path):
             while rest:
-                rest = rest[os.write(self.descriptor, rest) :]
+                written = os.write(self.descriptor, rest)
+                self.size += written
+                rest = rest[written:]
 
     def commit(self) -> None:
-        """Put the part, which is complete now, in the place of the target."""
+        """Put the part, which is complete now, in the place of the target, also on the disk."""
         with naming(self.path):
             os.fsync(self.descriptor)
+            removed(self.note)
             os.replace(self.part, self.path)
-        self.committed = True
+            self.committed = True
+            synced(self.folder)
 
     def __exit__(
         self,
@@ -66,21 +135,43 @@ class PartFile:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if not self.committed:
+        if not self.committed and (self.origin is None or self.size < WORTH_KEEPING):
             with suppress(OSError):
+                removed(self.note)
                 os.unlink(self.part)
         os.close(self.descriptor)
 
+    def _noted(self) -> Origin | None:
+        """Return where the bytes of a part come from that somebody has left."""
+        with suppress(OSError, ValueError, TypeError):
+            if is_mine(os.lstat(self.note)):
+                with open(self.note) as note:
+                    source, validator, size, boot = json.load(note)
+                if boot == boot_id() != "":
+                    return Origin(str(source), str(validator), None if size is None else int(size))
+        return None
+
     def _opened(self) -> int:
         while True:
-            descriptor = os.open(self.part, CREATED, 0o666)
             try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                descriptor = os.open(self.part, MADE, 0o666)
+            except FileExistsError:
+                with suppress(FileNotFoundError):
+                    if not is_mine(os.lstat(self.part)):
+                        os.unlink(self.part)  # nobody else may read or change what is written
+                        continue
+                try:
+                    descriptor = os.open(self.part, READ)
+                except FileNotFoundError:
+                    continue
+            try:
+                portalocker.lock(
+                    descriptor, portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING
+                )
                 # The process that held the lock before may have renamed or removed the file.
-                if stands(descriptor, self.part):
-                    os.ftruncate(descriptor, 0)
+                if stands(descriptor, self.part) and is_mine(os.fstat(descriptor)):
                     return descriptor
-            except BlockingIOError:
+            except portalocker.LockException:
                 os.close(descriptor)
                 raise NotReady(f"{self.path}: another download into it is running") from None
             except BaseException:
@@ -101,12 +192,34 @@ def check_replaceable(path: str) -> None:
             raise OSError(errno.EINVAL, "Not a regular file", path)
 
 
+def is_mine(status: os.stat_result) -> bool:
+    """Return `True` for a regular file of this user that has one name."""
+    user = os.geteuid() if hasattr(os, "geteuid") else status.st_uid
+    return stat.S_ISREG(status.st_mode) and status.st_nlink == 1 and status.st_uid == user
+
+
 def stands(descriptor: int, path: str) -> bool:
     """Return `True` if `path` still names the open file."""
     try:
         return os.path.samestat(os.fstat(descriptor), os.stat(path, follow_symlinks=False))
     except FileNotFoundError:
         return False
+
+
+def removed(path: str) -> None:
+    """Remove a file, if it is there."""
+    with suppress(FileNotFoundError):
+        os.unlink(path)
+
+
+def synced(folder: str) -> None:
+    """Have the names in a folder on the disk, where the system knows how."""
+    if hasattr(os, "O_DIRECTORY"):
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 @contextmanager

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import logging
-import os
-import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping
 from contextlib import aclosing, asynccontextmanager, closing, contextmanager, suppress
-from functools import lru_cache
+from types import MappingProxyType
 
+import anyio
 import httpx2
 
 from .._words.vocabulary import Download
-from .exchanges import Body, Exchange, Progress
+from .arrivals import Arrival, Fetched
+from .connections import Connections
+from .exchanges import Exchange, Progress
 from .files import PartFile
 from .limits import Limits
+from .sockets import used
 from .threads import in_thread
 from .times import Deadline
-from .transports import Opened, TimedTransport
+
+NO_HEADERS: Mapping[str, str] = MappingProxyType({})
+SHORTLY = Limits(total_timeout=0.1)
+SHORT_DIGITS = 6  # of the length of a short body
 
 # Below INFO it logs headers as they are, and the URL of a redirect may hold secrets.
 WIRE = logging.getLogger("httpcore2")
@@ -25,78 +30,130 @@ if WIRE.level == logging.NOTSET:
     WIRE.setLevel(logging.INFO)
 
 
-def download(
-    command: Download, limits: Limits, deadline: Deadline, progress: Progress | None
-) -> None:
-    exchange = Exchange("GET", command.url, limits, deadline)
+def fetch(
+    command: Download, connections: Connections, deadline: Deadline, progress: Progress | None
+) -> Fetched:
+    """Carry out a download."""
+    exchange = Exchange("GET", command.url, connections.limits, deadline)
     with PartFile(command.path) as part:
-        with answer(exchange) as response:
-            body = Body(command, exchange, response, progress)
-            for chunk in response.iter_raw():
-                part.write(body.checked(chunk))
-            body.check_whole()
+        arrival = Arrival(command, exchange, part, progress)
+        while not arrival.whole:
+            try:
+                with answer(exchange, connections, arrival.headers()) as response:
+                    if arrival.begins(response):
+                        for chunk in response.iter_raw():
+                            arrival.take(chunk)
+                        arrival.check_whole()
+            except Exception as failure:
+                if not arrival.goes_on(failure):
+                    raise
         part.commit()
+    return arrival.fetched
 
 
-async def download_async(
-    command: Download, limits: Limits, deadline: Deadline, progress: Progress | None
-) -> None:
-    exchange = Exchange("GET", command.url, limits, deadline)
+async def fetch_async(
+    command: Download, connections: Connections, deadline: Deadline, progress: Progress | None
+) -> Fetched:
+    """Do what `fetch` does, with `await`."""
+    exchange = Exchange("GET", command.url, connections.limits, deadline)
     with PartFile(command.path) as part:
-        async with answer_async(exchange) as response:
-            body = Body(command, exchange, response, progress)
-            async with chunks_of(response) as chunks:
-                async for chunk in chunks:
-                    part.write(body.checked(chunk))
-            body.check_whole()
+        arrival = Arrival(command, exchange, part, progress)
+        while not arrival.whole:
+            try:
+                async with answer_async(exchange, connections, arrival.headers()) as response:
+                    if arrival.begins(response):
+                        async with chunks_of(response) as chunks:
+                            async for chunk in chunks:
+                                arrival.take(chunk)
+                        arrival.check_whole()
+            except Exception as failure:
+                if not arrival.goes_on(failure):
+                    raise
         await in_thread(part.commit)
+    return arrival.fetched
 
 
-def head(url: str, limits: Limits, deadline: Deadline) -> Mapping[str, str]:
-    with answer(Exchange("HEAD", url, limits, deadline)) as response:
+def head(url: str, connections: Connections, deadline: Deadline) -> Mapping[str, str]:
+    with answer(Exchange("HEAD", url, connections.limits, deadline), connections) as response:
+        drain(response)
         return response.headers
 
 
-async def head_async(url: str, limits: Limits, deadline: Deadline) -> Mapping[str, str]:
-    async with answer_async(Exchange("HEAD", url, limits, deadline)) as response:
+async def head_async(url: str, connections: Connections, deadline: Deadline) -> Mapping[str, str]:
+    exchange = Exchange("HEAD", url, connections.limits, deadline)
+    async with answer_async(exchange, connections) as response:
+        await drain_async(response)
         return response.headers
 
 
 @contextmanager
-def answer(exchange: Exchange) -> Generator[httpx2.Response]:
+def answer(
+    exchange: Exchange, connections: Connections, headers: Mapping[str, str] = NO_HEADERS
+) -> Generator[httpx2.Response]:
     """Send a request, follow its redirects, and give the answer with its body still to be read."""
-    with (
-        exchange.translated(),
-        httpx2.Client(
-            transport=TimedTransport(trusted(), exchange.deadline),
-            timeout=exchange.timeout,
-            headers=exchange.headers,
-        ) as client,
-    ):
-        request: httpx2.Request | None = exchange.first(client)
+    with exchange.translated(), used(exchange.deadline):
+        client = httpx2.Client(
+            transport=connections.opened(), timeout=exchange.timeout, headers=exchange.headers
+        )
+        request: httpx2.Request | None = exchange.first(client, headers)
         while request is not None:
             with closing(client.send(request, stream=True)) as response:
-                request = exchange.following(response)
+                try:
+                    request = exchange.following(response)
+                except BaseException:
+                    drain(response)
+                    raise
                 if request is None:
                     yield response
+                else:
+                    drain(response)
 
 
 @asynccontextmanager
-async def answer_async(exchange: Exchange) -> AsyncGenerator[httpx2.Response]:
+async def answer_async(
+    exchange: Exchange, connections: Connections, headers: Mapping[str, str] = NO_HEADERS
+) -> AsyncGenerator[httpx2.Response]:
     """Do what `answer` does, with `await`."""
     with exchange.translated(), exchange.deadline.kept():
-        async with (
-            aclosing(Opened()) as opened,
-            httpx2.AsyncClient(
-                verify=trusted(), timeout=exchange.timeout, headers=exchange.headers
-            ) as client,
-        ):
-            request: httpx2.Request | None = exchange.first(client, opened)
+        async with connections.opened_async() as transport:
+            client = httpx2.AsyncClient(
+                transport=transport, timeout=exchange.timeout, headers=exchange.headers
+            )
+            request: httpx2.Request | None = exchange.first(client, headers)
             while request is not None:
                 async with aclosing(await client.send(request, stream=True)) as response:
-                    request = exchange.following(response)
+                    try:
+                        request = exchange.following(response)
+                    except BaseException:
+                        await drain_async(response)
+                        raise
                     if request is None:
                         yield response
+                    else:
+                        await drain_async(response)
+
+
+def drain(response: httpx2.Response) -> None:
+    """Read a body that nobody wants if it is short and there: so its connection can be kept."""
+    if is_short(response):
+        with suppress(httpx2.HTTPError), used(Deadline(SHORTLY)):
+            for _ in response.iter_raw():
+                pass
+
+
+async def drain_async(response: httpx2.Response) -> None:
+    """Do what `drain` does, with `await`."""
+    if is_short(response):
+        with suppress(httpx2.HTTPError), anyio.move_on_after(SHORTLY.total_timeout):
+            async for _ in response.aiter_raw():
+                pass
+
+
+def is_short(response: httpx2.Response) -> bool:
+    length = response.headers.get("Content-Length", "")
+    if response.request.method == "HEAD" or response.status_code in (204, 304):
+        return True
+    return length.isdecimal() and len(length) < SHORT_DIGITS
 
 
 @asynccontextmanager
@@ -110,14 +167,3 @@ async def chunks_of(response: httpx2.Response) -> AsyncGenerator[AsyncIterator[b
         with suppress(httpx2.HTTPError, httpx2.StreamError):
             async for _ in chunks:
                 pass
-
-
-def trusted() -> ssl.SSLContext:
-    """Return the trusted certificates: the system's, or those that `SSL_CERT_FILE` names."""
-    return certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
-
-
-@lru_cache(maxsize=1)
-def certificates(*_places: str | None) -> ssl.SSLContext:
-    # Reading the certificates takes longer than a small download, so all clients share them.
-    return httpx2.create_ssl_context()

@@ -14,8 +14,9 @@ from .._running.sleeping import sleep, sleep_async, sleep_until
 from .._words.calls import Call, CallAsync
 from .._words.commands import AsyncInterpreter, Interpreter
 from .._words.vocabulary import Delay, Download, Log, Now, Pick, Standard, Throw, Upload
+from .connections import Connections, connections_of
 from .extras import needed
-from .limits import DEFAULT_LIMITS, Limits
+from .limits import Limits
 from .times import Deadline
 from .uploads import upload, upload_async
 
@@ -31,7 +32,8 @@ LOGGER = logging.getLogger("ixbackoff")
 
 def live(
     *,
-    limits: Limits = DEFAULT_LIMITS,
+    limits: Limits | None = None,
+    connections: Connections | None = None,
     stores: Mapping[str, ObjectStore] | None = None,
     progress: Progress | None = None,
     logger: logging.Logger | None = None,
@@ -39,8 +41,10 @@ def live(
 ) -> Interpreter[Standard | Call[Any] | Now | Pick]:
     """Make an interpreter that carries out the standard commands for real.
 
-    - `Download` gets a file over HTTP. The file appears at its path when it is complete; a failure
-      leaves nothing behind. No encoding is asked for, and an encoded answer is kept as it came.
+    - `Download` gets a file over HTTP. The file appears at its path when it is complete and on the
+      disk. A large part of one with a strong ETag stays beside it as `.{name}.part` when the
+      download breaks off, and the next try or run goes on with it. No encoding is asked for, and an
+      encoded answer is kept as it came.
     - `Upload` puts a file into an object store. In a folder it removes the parts (`{key}#1` and so
       on) that a killed upload of the same key has left.
     - `Delay` sleeps, and logs the wait: after a failure a WARNING, else at the level INFO.
@@ -65,7 +69,10 @@ def live(
     >>> at(N0).do(Log("ready")).run(live())
 
     Args:
-        limits: the time-outs, in seconds, and the bounds of downloads.
+        limits: the time-outs, in seconds, and the bounds of downloads; by default those of
+            `connections`.
+        connections: connections to web servers that are shared with others; by default the
+            interpreter has its own, and closes them when nobody uses it any more.
         stores: object stores by the beginnings of the URLs that they are used for, such as
             `{"memory://": store}`; the longest beginning wins.
         progress: called at the start of a download and after each piece, with the command, the
@@ -74,6 +81,7 @@ def live(
         stop: an event that ends the waits of each program, and the program with its last failure;
             `run(..., stop=...)` is the same for one program.
     """
+    shared = connections_of(limits, connections)
     kept = dict(stores or {})
     log = logger or LOGGER
     waits = partial(sleep, logger=log)
@@ -81,14 +89,14 @@ def live(
         waits = partial(sleep_until, stop=checked_stop(stop), logger=log)
 
     def download(command: Download) -> None:
-        deadline = Deadline(limits)
+        deadline = Deadline(shared.limits)
         with needed("Download"):
             from . import http
-        http.download(command, limits, deadline, progress)
+        http.fetch(command, shared, deadline, progress)
 
     return (
         Download.handled_by(download)
-        | Upload.handled_by(lambda command: upload(command, kept, limits))
+        | Upload.handled_by(lambda command: upload(command, kept, shared.limits))
         | Delay.handled_by(waits)
         | at_once(log)
     )
@@ -96,7 +104,8 @@ def live(
 
 def live_async(
     *,
-    limits: Limits = DEFAULT_LIMITS,
+    limits: Limits | None = None,
+    connections: Connections | None = None,
     stores: Mapping[str, ObjectStore] | None = None,
     progress: Progress | None = None,
     logger: logging.Logger | None = None,
@@ -113,20 +122,21 @@ def live_async(
 
     The arguments are those of `live`, but for `stop`: cancel the task instead.
     """
+    shared = connections_of(limits, connections)
     kept = dict(stores or {})
     log = logger or LOGGER
 
     async def download(command: Download) -> None:
-        deadline = Deadline(limits)
+        deadline = Deadline(shared.limits)
         with needed("Download"):
             from . import http
-        await http.download_async(command, limits, deadline, progress)
+        await http.fetch_async(command, shared, deadline, progress)
 
     calls: type[CallAsync[Any]] = CallAsync
 
     return (
         Download.awaited_by(download)
-        | Upload.awaited_by(lambda command: upload_async(command, kept, limits))
+        | Upload.awaited_by(lambda command: upload_async(command, kept, shared.limits))
         | Delay.awaited_by(partial(sleep_async, logger=log))
         | calls.awaited_by(lambda command: command())
         | at_once(log)

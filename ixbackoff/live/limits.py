@@ -21,6 +21,7 @@ class Limits:
             program has less time left (`within`, `.limit`), that counts.
         max_size: bytes of a download.
         max_redirects: redirects that one request follows.
+        connections: exchanges with one host at the same time, over the same `Connections`.
 
     Raises:
         ValueError: a time-out is not a finite number above 0, or another limit is negative.
@@ -32,6 +33,7 @@ class Limits:
     total_timeout: float = 3600.0
     max_size: int = 8 * 2**30
     max_redirects: int = 10
+    connections: int = 16
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -39,6 +41,8 @@ class Limits:
             if field.name.endswith("_timeout"):
                 if not (isfinite(value) and value > 0):
                     raise ValueError(f"{field.name}={value!r}: give seconds, above 0.")
+            elif field.name == "connections" and not value >= 1:
+                raise ValueError(f"connections={value!r}: give a number, 1 or more.")
             elif not value >= 0:
                 raise ValueError(f"{field.name}={value!r}: give a number, 0 or more.")
 

@@ -1,16 +1,19 @@
-"""Connections that end at a deadline, even if the other side sends a byte now and then.
+"""Connections that end at the deadline of whoever uses them, even if a byte comes now and then.
 
 A time-out of the HTTP library holds for each read or write alone. Here each of them gets the time
-that is left.
+that is left. A connection is used by one exchange after another, so it is looked up who uses it.
 """
 
 from __future__ import annotations
 
 import socket
 import ssl
-from collections.abc import Iterable
-from functools import partial
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from threading import Lock
 
+import anyio
 import httpcore2
 
 from .._running.aborting import ABORT
@@ -19,11 +22,74 @@ from .times import Deadline
 PIECE = 16 * 1024  # bytes; one call to the system sends all of them or none
 
 
-class TimedBackend(httpcore2.NetworkBackend):
-    """A network backend of the HTTP library whose connections end at a deadline."""
+class Use:
+    """The use of connections by one exchange of a thread.
+
+    Args:
+        deadline: the time by which it has to be done.
+
+    Attributes:
+        fresh: true if a connection was opened since it was last set to false.
+        shut: true once the effect of the exchange was aborted.
+    """
 
     def __init__(self, deadline: Deadline) -> None:
         self.deadline = deadline
+        self.fresh = False
+        self.shut = False
+        self._lock = Lock()
+        self._sockets: list[socket.socket] = []
+        abort = ABORT.get()
+        if abort is not None:
+            abort.on_request(self.abort)
+
+    def of(self, opened: object, timeout: float | None) -> float:
+        """Begin a read or a write; return the seconds that it has."""
+        if isinstance(opened, socket.socket) and opened not in self._sockets:
+            with self._lock:
+                self._sockets.append(opened)
+                if self.shut:
+                    shut(opened)
+        return self.deadline.of(timeout)
+
+    def abort(self) -> None:
+        """End what is being read or written, from another thread."""
+        with self._lock:
+            self.shut = True
+            for opened in self._sockets:
+                shut(opened)
+
+    def end(self) -> None:
+        """Leave the connections to others."""
+        with self._lock:
+            self._sockets.clear()
+
+
+USE: ContextVar[Use] = ContextVar("ixbackoff_use_of_connections")
+
+
+@contextmanager
+def used(deadline: Deadline) -> Generator[Use]:
+    """Use connections in this block, until a deadline."""
+    use = Use(deadline)
+    token = USE.set(use)
+    try:
+        yield use
+    finally:
+        USE.reset(token)
+        use.end()
+
+
+def shut(opened: socket.socket) -> None:
+    with suppress(OSError):
+        # The method of a TLS socket would drop its state while another thread reads.
+        socket.socket.shutdown(opened, socket.SHUT_RDWR)
+
+
+class TimedBackend(httpcore2.NetworkBackend):
+    """A network backend of the HTTP library whose connections end at a deadline."""
+
+    def __init__(self) -> None:
         self.sockets = httpcore2.SyncBackend()
 
     def connect_tcp(
@@ -34,11 +100,13 @@ class TimedBackend(httpcore2.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.NetworkStream:
+        use = USE.get()
+        use.fresh = True
         addresses = resolved(host, port)
         while True:
             address = addresses.pop(0)
             # If the first address never answers, there has to be time left for the next one.
-            share = self.deadline.left / (1 + len(addresses))
+            share = use.deadline.left / (1 + len(addresses))
             seconds = share if timeout is None else min(timeout, share)
             try:
                 if not seconds:
@@ -50,7 +118,7 @@ class TimedBackend(httpcore2.NetworkBackend):
                 if not addresses:
                     raise
             else:
-                return TimedStream(stream, self.deadline)
+                return TimedStream(stream)
 
 
 def resolved(host: str, port: int) -> list[str]:
@@ -63,25 +131,21 @@ def resolved(host: str, port: int) -> list[str]:
 
 
 class TimedStream(httpcore2.NetworkStream):
-    """A connection whose reads, writes and handshakes end at the deadline or when it is shut."""
+    """A connection whose reads, writes and handshakes end when the use of it has to end."""
 
-    def __init__(self, stream: httpcore2.NetworkStream, deadline: Deadline) -> None:
+    def __init__(self, stream: httpcore2.NetworkStream) -> None:
         self.stream = stream
-        self.deadline = deadline
-        opened, abort = stream.get_extra_info("socket"), ABORT.get()
-        if abort is not None and isinstance(opened, socket.socket):
-            # The method of a TLS socket would drop its state while another thread reads.
-            abort.on_request(partial(socket.socket.shutdown, opened, socket.SHUT_RDWR))
+        self.socket = stream.get_extra_info("socket")
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        seconds = self.deadline.of(timeout)
+        seconds = USE.get().of(self.socket, timeout)
         if not seconds:
             raise httpcore2.ReadTimeout
         return self.stream.read(max_bytes, seconds)
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         for start in range(0, len(buffer), PIECE):
-            seconds = self.deadline.of(timeout)
+            seconds = USE.get().of(self.socket, timeout)
             if not seconds:
                 raise httpcore2.WriteTimeout
             self.stream.write(buffer[start : start + PIECE], seconds)
@@ -92,15 +156,66 @@ class TimedStream(httpcore2.NetworkStream):
         server_hostname: str | None = None,
         timeout: float | None = None,
     ) -> httpcore2.NetworkStream:
-        seconds = self.deadline.of(timeout)
+        seconds = USE.get().of(self.socket, timeout)
         if not seconds:
             self.close()
             raise httpcore2.ConnectTimeout
-        secured = self.stream.start_tls(ssl_context, server_hostname, seconds)
-        return TimedStream(secured, self.deadline)
+        return TimedStream(self.stream.start_tls(ssl_context, server_hostname, seconds))
 
     def close(self) -> None:
         self.stream.close()
+
+    def get_extra_info(self, info: str) -> object:
+        return self.stream.get_extra_info(info)
+
+
+class AsyncBackend(httpcore2.AsyncNetworkBackend):
+    """A network backend of the HTTP library that leaves no connection open when it is cancelled."""
+
+    def __init__(self) -> None:
+        made: object = httpcore2.AnyIOBackend()
+        assert isinstance(made, httpcore2.AsyncNetworkBackend)
+        self.sockets = made
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+    ) -> httpcore2.AsyncNetworkStream:
+        stream = await self.sockets.connect_tcp(host, port, timeout, local_address, socket_options)
+        return ClosingStream(stream)
+
+
+class ClosingStream(httpcore2.AsyncNetworkStream):
+    """A connection that is closed if its handshake is cancelled."""
+
+    def __init__(self, stream: httpcore2.AsyncNetworkStream) -> None:
+        self.stream = stream
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        return await self.stream.read(max_bytes, timeout)
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        await self.stream.write(buffer, timeout)
+
+    async def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,
+    ) -> httpcore2.AsyncNetworkStream:
+        try:
+            return await self.stream.start_tls(ssl_context, server_hostname, timeout)
+        except BaseException:
+            with anyio.CancelScope(shield=True):
+                await self.stream.aclose()
+            raise
+
+    async def aclose(self) -> None:
+        await self.stream.aclose()
 
     def get_extra_info(self, info: str) -> object:
         return self.stream.get_extra_info(info)

@@ -1,20 +1,26 @@
-"""Connections for the HTTP library: sync ones end at a deadline, async ones are always closed."""
+"""Transports of the HTTP library: over connections that are kept, by way of the usual proxies."""
 
 from __future__ import annotations
 
+import os
 import ssl
-from collections.abc import Generator, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
-from types import TracebackType
-from typing import Self
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from threading import Lock
 from urllib.request import getproxies, proxy_bypass
 
 import anyio
 import httpcore2
 import httpx2
 
-from .sockets import TimedBackend
-from .times import Deadline
+from .gates import AsyncGate, Gate
+from .limits import Limits
+from .pools import AsyncPool, Pool
+from .sockets import USE, AsyncBackend, TimedBackend, Use
+
+IDLE = 30.0  # seconds for which a connection that nobody uses is kept
+IDLE_MOST = 32  # connections that nobody uses
 
 ERRORS: dict[type[Exception], type[httpx2.TransportError]] = {
     httpcore2.ConnectTimeout: httpx2.ConnectTimeout,
@@ -29,97 +35,186 @@ ERRORS: dict[type[Exception], type[httpx2.TransportError]] = {
     httpcore2.LocalProtocolError: httpx2.LocalProtocolError,
     httpcore2.RemoteProtocolError: httpx2.RemoteProtocolError,
 }
+STALE = (httpcore2.ReadError, httpcore2.WriteError, httpcore2.RemoteProtocolError)
+"""The errors of a connection that the other side has closed while nobody used it."""
 
 
-class TimedTransport(httpx2.BaseTransport):
-    """A transport that sends requests until a deadline, by way of the usual proxy variables.
+class Transport(httpx2.BaseTransport):
+    """A transport for threads, each of whose exchanges says in `USE` until when it may last.
 
-    The HTTP library's own transport does not take a network backend, which knows the deadline.
+    Args:
+        limits: the number of connections to one host.
     """
 
-    def __init__(self, verify: ssl.SSLContext, deadline: Deadline) -> None:
-        self.verify = verify
-        self.deadline = deadline
-        self.pools: dict[str, httpcore2.ConnectionPool] = {}
-        self.opened = ExitStack()
+    def __init__(self, limits: Limits) -> None:
+        self._pools: dict[str, Pool] = {}
+        self._lock = Lock()
+        self._gate = Gate(limits.connections)
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        asked = httpcore2.Request(
-            method=request.method,
-            url=httpcore2.URL(
-                scheme=request.url.raw_scheme,
-                host=request.url.raw_host,
-                port=request.url.port,
-                target=request.url.raw_path,
-            ),
-            headers=request.headers.raw,
-            content=request.stream,
-            extensions=request.extensions,
-        )
-        with renamed():
-            answer = self.pool(proxy_of(request.url)).handle_request(asked)
-        return httpx2.Response(answer.status, headers=answer.headers, stream=TimedBody(answer))
+        use, host, pool = USE.get(), request.url.host, self._pool(proxy_of(request.url))
+        self._gate.enter(host, use.deadline)
+        try:
+            with renamed():
+                answer = answered(pool, lower(request), use)
+        except BaseException:
+            self._gate.leave(host)
+            raise
+        body = Body(answer, lambda: self._gate.leave(host))
+        return httpx2.Response(answer.status, headers=answer.headers, stream=body)
 
-    def pool(self, proxy: str) -> httpcore2.ConnectionPool:
-        if proxy not in self.pools:
-            made = httpcore2.ConnectionPool(
-                ssl_context=self.verify,
-                proxy=opened_proxy(proxy) if proxy else None,
-                network_backend=TimedBackend(self.deadline),
-            )
-            self.pools[proxy] = self.opened.enter_context(made)
-        return self.pools[proxy]
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None = None,
-        exc_value: BaseException | None = None,
-        traceback: TracebackType | None = None,
-    ) -> None:
-        self.close()
+    def _pool(self, proxy: str) -> Pool:
+        with self._lock:
+            if proxy not in self._pools:
+                self._pools[proxy] = Pool(
+                    ssl_context=trusted(),
+                    proxy=opened_proxy(proxy) if proxy else None,
+                    network_backend=TimedBackend(),
+                    max_connections=None,
+                    max_keepalive_connections=IDLE_MOST,
+                    keepalive_expiry=IDLE,
+                    http2=True,
+                )
+            return self._pools[proxy]
 
     def close(self) -> None:
-        self.opened.close()
+        for pool in self._pools.values():
+            pool.close()
 
 
-class TimedBody(httpx2.SyncByteStream):
-    """The body of an answer, whose errors are those of the HTTP library."""
+def answered(pool: Pool, request: httpcore2.Request, use: Use) -> httpcore2.Response:
+    """Send a request until it went over a connection that was not closed long ago."""
+    while True:
+        use.fresh = False
+        try:
+            return pool.handle_request(request)
+        except STALE:
+            if use.fresh or use.shut or not use.deadline.left:
+                raise
 
-    def __init__(self, answer: httpcore2.Response) -> None:
-        self.answer = answer
+
+class Body(httpx2.SyncByteStream):
+    """The body of an answer, whose errors are those of the HTTP library.
+
+    Args:
+        answer: the answer.
+        over: called once when it is closed.
+    """
+
+    def __init__(self, answer: httpcore2.Response, over: Callable[[], None]) -> None:
+        self._answer = answer
+        self._over: Callable[[], None] | None = over
 
     def __iter__(self) -> Iterator[bytes]:
         with renamed():
-            yield from self.answer.iter_stream()
+            yield from self._answer.iter_stream()
 
     def close(self) -> None:
-        self.answer.close()
+        over, self._over = self._over, None
+        if over is not None:
+            try:
+                self._answer.close()
+            finally:
+                over()
+
+
+class AsyncTransport(httpx2.AsyncBaseTransport):
+    """A transport for the tasks of one event loop.
+
+    Args:
+        limits: the number of connections to one host.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self._pools: dict[str, AsyncPool] = {}
+        self._gate = AsyncGate(limits.connections)
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        host, pool = request.url.host, self._pool(proxy_of(request.url))
+        await self._gate.enter(host)
+        try:
+            with renamed():
+                answer = await answered_async(pool, request)
+        except BaseException:
+            self._gate.leave(host)
+            raise
+        body = AsyncBody(answer, lambda: self._gate.leave(host))
+        return httpx2.Response(answer.status, headers=answer.headers, stream=body)
+
+    def _pool(self, proxy: str) -> AsyncPool:
+        if proxy not in self._pools:
+            self._pools[proxy] = AsyncPool(
+                ssl_context=trusted(),
+                proxy=opened_proxy(proxy) if proxy else None,
+                network_backend=AsyncBackend(),
+                max_connections=None,
+                max_keepalive_connections=IDLE_MOST,
+                keepalive_expiry=IDLE,
+                http2=True,
+            )
+        return self._pools[proxy]
+
+    async def aclose(self) -> None:
+        with anyio.CancelScope(shield=True):
+            for pool in self._pools.values():
+                await pool.aclose()
+
+
+async def answered_async(pool: AsyncPool, request: httpx2.Request) -> httpcore2.Response:
+    """Do what `answered` does, with `await`."""
+    while True:
+        opened = Opened()
+        try:
+            return await pool.handle_async_request(lower(request, opened))
+        except STALE:
+            if opened.fresh:
+                raise
+
+
+class AsyncBody(httpx2.AsyncByteStream):
+    """As `Body`, awaited."""
+
+    def __init__(self, answer: httpcore2.Response, over: Callable[[], None]) -> None:
+        self._answer = answer
+        self._over: Callable[[], None] | None = over
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        with renamed():
+            async for chunk in self._answer.aiter_stream():
+                yield chunk
+
+    async def aclose(self) -> None:
+        over, self._over = self._over, None
+        if over is not None:
+            try:
+                await self._answer.aclose()
+            finally:
+                over()
 
 
 class Opened:
-    """The connections that an async request opens, so that all of them can be closed.
+    """Hears from the HTTP library whether a request has opened a connection."""
 
-    The HTTP library leaves a connection open that is cancelled during the handshake. It reports
-    each connection to the extension `trace` of a request.
-    """
+    fresh = False
 
-    def __init__(self) -> None:
-        self.streams: list[httpcore2.AsyncNetworkStream] = []
+    async def __call__(self, event: str, _: object) -> None:
+        self.fresh = self.fresh or event.endswith(".connect_tcp.started")
 
-    async def __call__(self, event: str, info: Mapping[str, object]) -> None:
-        stream = info.get("return_value")
-        opened = event.endswith(".connect_tcp.complete")
-        if opened and isinstance(stream, httpcore2.AsyncNetworkStream):
-            self.streams.append(stream)
 
-    async def aclose(self) -> None:
-        """Close the connections that are still open."""
-        with anyio.CancelScope(shield=True):
-            for stream in self.streams:
-                await stream.aclose()
+def lower(request: httpx2.Request, trace: Opened | None = None) -> httpcore2.Request:
+    """Return a request for the lower library."""
+    return httpcore2.Request(
+        method=request.method,
+        url=httpcore2.URL(
+            scheme=request.url.raw_scheme,
+            host=request.url.raw_host,
+            port=request.url.port,
+            target=request.url.raw_path,
+        ),
+        headers=request.headers.raw,
+        content=request.stream,
+        extensions=request.extensions | ({} if trace is None else {"trace": trace}),
+    )
 
 
 def proxy_of(url: httpx2.URL) -> str:
@@ -140,6 +235,17 @@ def opened_proxy(url: str) -> httpcore2.Proxy:
         target=proxy.url.raw_path,
     )
     return httpcore2.Proxy(address, proxy.raw_auth, proxy.headers.raw, proxy.ssl_context)
+
+
+def trusted() -> ssl.SSLContext:
+    """Return the trusted certificates: the system's, or those that `SSL_CERT_FILE` names."""
+    return certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+
+
+@lru_cache(maxsize=1)
+def certificates(*_places: str | None) -> ssl.SSLContext:
+    # Reading the certificates takes longer than a small download, so all clients share them.
+    return httpx2.create_ssl_context()
 
 
 @contextmanager

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import repeat
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import portalocker
 import pytest
 
 from ixbackoff import N3, Download, Exponential, NotReady, at, may_pass
 from ixbackoff.live import live
 from ixbackoff.live.files import PartFile
-from ixbackoff.testing.web import Origin, Slow
+from ixbackoff.testing.web import Origin, Slow, Truncated
 
 from ..support.origins import SYNC, Way, each_way
 
@@ -43,8 +44,8 @@ def test_a_killed_download_leaves_nothing_after_the_next(tmp_path: Path) -> None
                 assert killed.poll() is None
                 time.sleep(0.01)
             killed.send_signal(signal.SIGKILL)
-        assert list(tmp_path.iterdir()) == [part]
-        part.write_bytes(b"longer than the resource" * 10_000)
+        assert sorted(tmp_path.iterdir()) == [part, tmp_path / ".a.part.json"]
+        part.write_bytes(b"longer than the resource" * 10_000)  # which does not fit, so it goes
         SYNC.perform(Download(f"{origin.url}/a", str(target)))
     assert list(tmp_path.iterdir()) == [target]
     assert target.read_bytes() == ACORN
@@ -82,7 +83,7 @@ def test_a_target_that_cannot_be_written_costs_no_request(way: Way, tmp_path: Pa
         tmp_path / "file" / "a": NotADirectoryError,
         tmp_path / "folder": IsADirectoryError,
         f"{tmp_path / 'folder'}/": IsADirectoryError,
-        tmp_path / ("a" * 255): OSError,
+        tmp_path / ("a" * 256): OSError,
         "/dev/full": OSError,
         "/proc/a": OSError,
     }
@@ -123,14 +124,55 @@ for way in (SYNC, *ASYNC):
     assert said.splitlines() == [f"PermissionError [Errno 13] Permission denied: '{folder}/a'"] * 3
 
 
+def planted_link(part: Path, precious: Path) -> None:
+    part.symlink_to(precious)
+
+
+def planted_hard_link(part: Path, precious: Path) -> None:
+    part.hardlink_to(precious)
+
+
+def planted_queue(part: Path, _: Path) -> None:
+    os.mkfifo(part)
+
+
 @each_way
-def test_a_link_in_the_way_is_not_followed(way: Way, tmp_path: Path) -> None:
+@pytest.mark.parametrize("planted", [planted_link, planted_hard_link, planted_queue])
+@pytest.mark.parametrize("name", [".a.part", ".a.part.json"])
+def test_what_somebody_has_planted_is_removed_and_not_written_to(
+    way: Way, planted: Callable[[Path, Path], None], name: str, tmp_path: Path
+) -> None:
     precious = tmp_path / "precious"
     precious.write_bytes(b"gold")
-    (tmp_path / ".a.part").symlink_to(precious)
-    with Origin({"/a": ACORN}) as origin, pytest.raises(OSError, match="symbolic links"):
+    planted(tmp_path / name, precious)
+    with Origin({"/a": ACORN}) as origin:
         way.perform(Download(f"{origin.url}/a", str(tmp_path / "a")))
     assert precious.read_bytes() == b"gold"
+    assert (tmp_path / "a").read_bytes() == ACORN
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "precious"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to another user")
+def test_a_part_of_another_user_is_removed(tmp_path: Path) -> None:
+    theirs = tmp_path / ".a.part"
+    theirs.write_bytes(b"theirs")
+    os.chown(theirs, 65534, 65534)
+    with Origin({"/a": ACORN}) as origin:
+        SYNC.perform(Download(f"{origin.url}/a", str(tmp_path / "a")))
+    assert (tmp_path / "a").stat().st_uid == os.geteuid()
+
+
+@each_way
+@pytest.mark.parametrize("length", range(235, 256, 5))
+def test_a_name_may_be_as_long_as_the_system_allows(way: Way, length: int, tmp_path: Path) -> None:
+    target = tmp_path / ("a" * length)
+    with Origin({"/a": ACORN}, {"GET /a": [Truncated(len(ACORN) - 1)]}) as origin:
+        with pytest.raises(ConnectionError):
+            way.perform(Download(f"{origin.url}/a", str(target)))
+        assert len(list(tmp_path.iterdir())) == 2
+        way.perform(Download(f"{origin.url}/a", str(target)))
+    assert list(tmp_path.iterdir()) == [target]
+    assert target.read_bytes() == ACORN
 
 
 @each_way
@@ -153,15 +195,15 @@ def test_a_file_that_was_renamed_while_waiting_for_its_lock_is_not_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target = tmp_path / "a"
-    lock = fcntl.flock
+    lock = portalocker.lock
 
-    def renamed_before(descriptor: int, operation: int) -> None:
+    def renamed_before(descriptor: int, flags: portalocker.LockFlags) -> None:
         if not target.exists():
             (tmp_path / ".a.part").write_bytes(b"another's")
             (tmp_path / ".a.part").rename(target)
-        lock(descriptor, operation)
+        lock(descriptor, flags)
 
-    monkeypatch.setattr("fcntl.flock", renamed_before)
+    monkeypatch.setattr("portalocker.lock", renamed_before)
     with PartFile(str(target)) as part:
         part.write(ACORN)
         assert target.read_bytes() == b"another's"

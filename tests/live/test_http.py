@@ -87,7 +87,7 @@ def test_a_fault_comes_out_as_its_failure(
     way: Way, fault: Fault, failure: type[Exception], words: str, tmp_path: Path
 ) -> None:
     with (
-        Origin({"/a": ACORN}, {"GET /a": repeat(fault)}) as origin,
+        Origin({"/a": Resource(ACORN, etag=None)}, {"GET /a": repeat(fault)}) as origin,
         pytest.raises(failure, match=words) as caught,
     ):
         way.perform(Download(with_secrets(origin.url, "/a"), str(tmp_path / "a")))
@@ -342,7 +342,7 @@ def test_a_cancelled_download_leaves_nothing(way: Way, fault: Fault, tmp_path: P
             and (isinstance(fault, Hang) or part.stat().st_size > 0)
         )
 
-    with Origin({"/a": ACORN}, {"GET /a": [fault]}) as origin:
+    with Origin({"/a": Resource(ACORN, etag=None)}, {"GET /a": [fault]}) as origin:
         way.cancelled(Download(f"{origin.url}/a", str(tmp_path / "a")), under_way)
         assert list(tmp_path.iterdir()) == []
 
@@ -356,7 +356,7 @@ def test_what_interrupts_a_download_leaves_nothing(
         if received > 5000:
             raise error
 
-    with Origin({"/a": ACORN}) as origin, pytest.raises(error):
+    with Origin({"/a": Resource(ACORN, etag=None)}) as origin, pytest.raises(error):
         way.perform(Download(f"{origin.url}/a", str(tmp_path / "a")), progress=progress)
     assert list(tmp_path.iterdir()) == []
 

@@ -79,11 +79,11 @@ def said(
 
 def test_a_script_is_for_one_method_and_path_in_order() -> None:
     with Origin({"/a": b"acorn"}, {"HEAD /a": [Status(503), None, Status(429)]}) as origin:
-        answers = [asked(origin, b"HEAD /a?b HTTP/1.1\r\n\r\n").split()[1] for _ in range(4)]
+        answers = [asked(origin, b"HEAD /a?b HTTP/1.0\r\n\r\n").split()[1] for _ in range(4)]
         assert answers == [b"503", b"200", b"429", b"200"]
-        assert asked(origin, b"GET /a HTTP/1.1\r\n\r\n").endswith(b"\r\n\r\nacorn")
-        assert asked(origin, b"GET /b HTTP/1.1\r\n\r\n").split()[1] == b"404"
-        patch = b"PATCH /a HTTP/1.1\r\nContent-Length: 3\r\n\r\nnut"
+        assert asked(origin, b"GET /a HTTP/1.0\r\n\r\n").endswith(b"\r\n\r\nacorn")
+        assert asked(origin, b"GET /b HTTP/1.0\r\n\r\n").split()[1] == b"404"
+        patch = b"PATCH /a HTTP/1.0\r\nContent-Length: 3\r\n\r\nnut"
         assert asked(origin, patch).split()[1] == b"405"
     assert origin.counts == {
         "HEAD /a": 4,
@@ -283,7 +283,8 @@ def test_it_ends_at_once_whatever_its_clients_do(
     with Origin({"/a": b"acorn"}, {"GET /a": repeat(fault)}) as origin:
         clients = [connected(origin) for _ in range(4)]
         for client in clients[:2]:
-            client.sendall(b"GET /a HTTP/1.1\r\n\r\n")
+            with suppress(ConnectionError):  # the first one may have brought the server down
+                client.sendall(b"GET /a HTTP/1.1\r\n\r\n")
         clients.pop(0).close()  # one that has gone
         while not origin.requests:
             time.sleep(0.01)

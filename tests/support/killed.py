@@ -20,7 +20,7 @@ import obstore.store  # noqa: F401
 
 from ixbackoff import Command, Delay, Interpreter, Standard
 from ixbackoff._words.commands import Handler
-from ixbackoff.live import http, uploads
+from ixbackoff.live import transports, uploads
 from ixbackoff.squirrel import copying
 from ixbackoff.squirrel.__main__ import main
 from ixbackoff.squirrel.index import Index
@@ -92,7 +92,7 @@ def killed(folder: Path, moment: str, words: list[str]) -> bool:
 
 if __name__ == "__main__":
     _, where, moments, *all_words = sys.argv
-    http.trusted()  # what takes long, as imports do, is done once, before the processes part
+    transports.trusted()  # what takes long, as imports do, is done once, before the processes part
     for each in moments.split(","):
         if not killed(Path(where), each, all_words):
             sys.exit(f"The squirrel was not killed at {each}.")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, MutableMapping
 from typing import NamedTuple
 
 from .requests import Request
 from .resources import Resource
 
+ONE_RANGE = re.compile("bytes=(?=.*[0-9])([0-9]*)-([0-9]*)")
 METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE")
 
 
@@ -28,7 +30,9 @@ def carried_out(request: Request, resources: MutableMapping[str, bytes | Resourc
 
     `GET`, `HEAD` and `POST` are answered with the resource, `PUT` puts the body in its place, and
     `DELETE` removes it. A `GET` or `HEAD` whose `If-None-Match` names the resource's ETag is
-    answered with 304, what is missing with 404, and another method with 405.
+    answered with 304, what is missing with 404, and another method with 405. A `GET` of one range
+    of bytes is answered with 206, or with 416 if there are none, unless its `If-Range` names
+    another validator than the resource has.
 
     >>> resources: dict[str, bytes | Resource] = {}
     >>> carried_out(Request("PUT", "/a", body=b"acorn"), resources).status
@@ -51,7 +55,39 @@ def carried_out(request: Request, resources: MutableMapping[str, bytes | Resourc
     headers = resource.all_headers
     if request.method != "POST" and is_known(request, headers.get("ETag")):
         return Answer(304, headers)
-    return Answer(200, headers, resource.content)
+    well = Answer(200, headers, resource.content)
+    return ranged(request, well) if request.method == "GET" else well
+
+
+def ranged(request: Request, well: Answer) -> Answer:
+    """Return the part of an answer that a request asks for; the whole of it if it asks for none.
+
+    >>> ranged(Request("GET", "/a", {"range": "bytes=2-3"}), Answer(200, body=b"acorn"))
+    Answer(status=206, headers={'Content-Range': 'bytes 2-3/5'}, body=b'or')
+    """
+    asked = ONE_RANGE.fullmatch(request.headers.get("range", ""))
+    condition = request.headers.get("if-range")
+    if asked is None or not may_be_ranged(condition, well.headers):
+        return well
+    size = len(well.body)
+    first, last = asked.groups()
+    if first:
+        start, end = int(first), min(int(last or size), size - 1)
+    else:
+        start, end = max(0, size - int(last)), size - 1
+    if not start <= end:
+        return Answer(416, {"Content-Range": f"bytes */{size}"})
+    headers = {**well.headers, "Content-Range": f"bytes {start}-{end}/{size}"}
+    return Answer(206, headers, well.body[start : end + 1])
+
+
+def may_be_ranged(condition: str | None, headers: Mapping[str, str]) -> bool:
+    """Return whether `If-Range` allows for a part; ETags are compared strongly."""
+    if condition is None:
+        return True
+    if condition.startswith('"'):
+        return condition == headers.get("ETag")
+    return condition == headers.get("Last-Modified")
 
 
 def is_known(request: Request, etag: str | None) -> bool:

@@ -1,4 +1,4 @@
-"""Connections: one client with its one request, through which a fault answers."""
+"""Connections: a client and its request, through which a fault answers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ class Host(Protocol):
 class Connection:
     """A client and its request: what a fault of your own answers through.
 
-    The connection is closed when the fault returns.
+    The connection is closed when the fault returns. After an answer without a fault it is kept, if
+    the client wants that.
 
     >>> from dataclasses import dataclass
     >>> from urllib.request import urlopen
@@ -52,8 +53,11 @@ class Connection:
 
     request: Request
 
-    def __init__(self, client: socket.socket, request: Request, host: Host) -> None:
+    def __init__(
+        self, client: socket.socket, request: Request, host: Host, kept: bool = False
+    ) -> None:
         self.request = request
+        self._kept = kept
         self._client = client
         self._host = host
         self._answer: Answer | None = None
@@ -78,8 +82,9 @@ class Connection:
             self.send(answer.body[:size])
 
     def send_head(self, status: int, headers: Mapping[str, str]) -> None:
-        """Send the status line and the headers, with `Date` and `Connection: close`."""
-        all_headers = {"Date": formatdate(usegmt=True), "Connection": "close", **headers}
+        """Send the status line and the headers, with `Date` and, mostly, `Connection: close`."""
+        end: Mapping[str, str] = {} if self._kept else {"Connection": "close"}
+        all_headers = {"Date": formatdate(usegmt=True), **end, **headers}
         lines = [f"HTTP/1.1 {status} {responses.get(status, '')}"]
         lines += [f"{name}: {value}" for name, value in all_headers.items()]
         self.send("".join(f"{line}\r\n" for line in [*lines, ""]).encode("latin-1"))

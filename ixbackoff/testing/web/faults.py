@@ -20,7 +20,7 @@ class Fault(Protocol):
     """
 
     def answer(self, connection: Connection) -> None:
-        """Answer the one request of a connection, which is closed afterwards."""
+        """Answer the present request of a connection, which is closed afterwards."""
         ...
 
 

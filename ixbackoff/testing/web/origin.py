@@ -33,8 +33,8 @@ class Origin:
 
     `GET`, `HEAD` and `POST` are answered with the resource, `PUT` puts the body of the request in
     its place, and `DELETE` removes it. A `GET` or `HEAD` whose `If-None-Match` names the ETag of
-    the resource is answered with 304. A connection serves one request. All requests are kept for
-    the test to look at.
+    the resource is answered with 304, and a `GET` of one range of bytes with 206. A connection is
+    kept open unless a fault answers. All requests are kept for the test to look at.
 
     It listens inside its block, at a port that the system chooses, in threads of its own, so the
     client may be sync, or run under asyncio or trio. At most 64 connections are served at once, and
@@ -83,6 +83,7 @@ class Origin:
         self._scripts: dict[str, Iterator[Fault | None]] = {}
         self._lock = Lock()
         self._clients: dict[Thread, socket.socket] = {}
+        self._idle: set[socket.socket] = set()
         self._downs: SimpleQueue[tuple[float, Event]] = SimpleQueue()
         self._errors: list[BaseException] = []
         self._port = 0
@@ -210,6 +211,7 @@ class Origin:
                 self._accept(listener)
             if not self.stopped.is_set():
                 seconds, down = self._downs.get()
+                self._end_idle()
                 down.set()
                 if not self.stopped.wait(seconds):
                     listener = listening(self._port)
@@ -219,6 +221,12 @@ class Origin:
             with suppress(OSError):
                 client.shutdown(socket.SHUT_RDWR)
             thread.join()
+
+    def _end_idle(self) -> None:
+        with self._lock:
+            for client in self._idle:
+                with suppress(OSError):
+                    client.shutdown(socket.SHUT_RDWR)
 
     def _accept(self, listener: socket.socket) -> None:
         """Begin to serve each client that comes, until this thread is woken."""
@@ -246,7 +254,9 @@ class Origin:
         try:
             with client:
                 client.settimeout(CLIENT_TIMEOUT)
-                self._answer(client)
+                client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                while self._answer(client) and self._stays(client):
+                    pass
         except OSError:
             pass  # the client has gone, or is too slow
         except BaseException as error:
@@ -255,23 +265,37 @@ class Origin:
             with self._lock:
                 del self._clients[current_thread()]
 
-    def _answer(self, client: socket.socket) -> None:
+    def _stays(self, client: socket.socket) -> bool:
+        """Wait for the next request of a client; return false if there is none."""
+        with self._lock:
+            if self.stopped.is_set() or not self._downs.empty():
+                return False
+            self._idle.add(client)
+        try:
+            return client.recv(1, socket.MSG_PEEK) != b""
+        finally:
+            with self._lock:
+                self._idle.discard(client)
+
+    def _answer(self, client: socket.socket) -> bool:
+        """Answer a request; return whether another one may follow."""
         try:
             request = received(client)
         except ValueError:
-            return
+            return False
         except TooLarge:
             Connection(client, Request("", ""), self).send_answer(Answer(413))
-            return
+            return False
         with self._lock:
             request = replace(request, at=time.monotonic() - self._begin)
             self.requests.append(request)
             fault = self._next_fault(request)
-        connection = Connection(client, request, self)
+        connection = Connection(client, request, self, fault is None and request.keeps)
         if fault is None:
             connection.send_answer(connection.carry_out())
         else:
             fault.answer(connection)
+        return fault is None and request.keeps
 
     def _next_fault(self, request: Request) -> Fault | None:
         for asked in (f"{request.method} {request.path}", request.path):

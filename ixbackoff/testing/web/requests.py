@@ -31,6 +31,7 @@ class Request:
         body: the body; empty if there was none.
         at: seconds from the beginning of the origin's block to the end of the request. Two
             requests are compared without it.
+        version: the version of HTTP. Two requests are compared without it, too.
     """
 
     method: str
@@ -38,11 +39,18 @@ class Request:
     headers: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
     body: bytes = b""
     at: float = field(default=0.0, compare=False)
+    version: str = field(default="HTTP/1.1", compare=False)
 
     @property
     def path(self) -> str:
         """The target without the query."""
         return self.target.partition("?")[0]
+
+    @property
+    def keeps(self) -> bool:
+        """True if the client may send another request over the same connection."""
+        asked = self.headers.get("connection", "").lower()
+        return self.version != "HTTP/1.0" and "close" not in asked
 
 
 class TooLarge(Exception):
@@ -61,7 +69,7 @@ def received(client: socket.socket) -> Request:
         if not stream.peek(1)[:1].isalpha():  # a TLS client, which would wait for an answer
             raise ValueError("The client speaks another protocol.")
         first, *lines = head_of(stream)
-        method, target, _ = first.split(" ")
+        method, target, version = first.split(" ")
         headers: dict[str, str] = {}
         for line in lines:
             name, _, value = line.partition(":")
@@ -69,7 +77,7 @@ def received(client: socket.socket) -> Request:
             headers[name] = f"{headers[name]}, {value}" if name in headers else value
         if headers.get("expect", "").lower() == "100-continue":
             client.sendall(CONTINUE)
-        return Request(method, target, headers, body_of(stream, headers))
+        return Request(method, target, headers, body_of(stream, headers), version=version)
 
 
 def head_of(stream: BufferedReader) -> list[str]:

@@ -1,0 +1,131 @@
+"""Connections to web servers, which are kept open from one command to the next."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from threading import Lock
+from typing import TYPE_CHECKING, Self
+
+from .._words.commands import Misuse
+from .limits import DEFAULT_LIMITS, Limits
+
+if TYPE_CHECKING:
+    from anyio.lowlevel import RunVar
+
+    from .transports import AsyncTransport, Transport
+
+
+class Connections:
+    """Connections to web servers that commands share, so that not each has to open its own.
+
+    `live()` has connections of its own. Give it these to share them with other commands, and to
+    close them at a time of your choice:
+
+    >>> from ixbackoff import Download, N0, at
+    >>> from ixbackoff.live import Connections, live, response_headers
+    >>> from ixbackoff.testing.web import Origin
+    >>> with Origin({"/a": b"acorn"}) as origin, Connections() as connections:
+    ...     length = response_headers(f"{origin.url}/a", connections=connections)["content-length"]
+    ...     at(N0).do(Download(f"{origin.url}/a", "a")).run(live(connections=connections))
+    >>> length
+    '5'
+
+    One that nobody closes is closed when it is not used any more. On an event loop connections are
+    kept open only inside `async with Connections() as connections`, since a loop must not end
+    before they are closed; otherwise each command opens its own.
+
+    Args:
+        limits: the time-outs, in seconds, and the other bounds of what is sent over them.
+    """
+
+    def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
+        self.limits = limits
+        self._lock = Lock()
+        self._closed = False
+        self._opened: tuple[int, Transport] | None = None
+        self._awaited: RunVar[AsyncTransport | None] | None = None
+
+    def opened(self) -> Transport:
+        """Return the connections of this process for threads.
+
+        Raises:
+            Misuse: they are closed.
+        """
+        process = os.getpid()
+        with self._lock:
+            if self._closed:
+                raise Misuse("These Connections are closed: use them inside of their `with` block.")
+            if self._opened is None or self._opened[0] != process:
+                from .transports import Transport
+
+                transport = Transport(self.limits)
+                self._opened = process, transport
+                weakref.finalize(self, closed_in, process, transport)
+            return self._opened[1]
+
+    @asynccontextmanager
+    async def opened_async(self) -> AsyncGenerator[AsyncTransport]:
+        """Give the connections of this event loop; those of this block alone if none are kept."""
+        from .transports import AsyncTransport
+
+        kept = None if self._awaited is None else self._awaited.get()
+        if kept is not None:
+            yield kept
+        else:
+            async with AsyncTransport(self.limits) as transport:
+                yield transport
+
+    def close(self) -> None:
+        """Close the connections of threads."""
+        with self._lock:
+            self._closed = True
+            opened, self._opened = self._opened, None
+        if opened is not None:
+            closed_in(*opened)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        from anyio.lowlevel import RunVar
+
+        from .transports import AsyncTransport
+
+        if self._awaited is None:
+            self._awaited = RunVar("ixbackoff_connections", None)
+        self._awaited.set(AsyncTransport(self.limits))
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        transport = None if self._awaited is None else self._awaited.get()
+        if self._awaited is not None and transport is not None:
+            self._awaited.set(None)
+            await transport.aclose()
+
+
+def closed_in(process: int, transport: Transport) -> None:
+    """Close connections in the process that opened them; a child of it only has copies of them."""
+    if os.getpid() == process:
+        transport.close()
+
+
+def connections_of(limits: Limits | None, connections: Connections | None) -> Connections:
+    """Return the connections that somebody gave, or new ones with these limits.
+
+    Raises:
+        Misuse: both were given, and the connections have other limits; or they are none.
+    """
+    given: object = connections
+    if given is None:
+        return Connections(DEFAULT_LIMITS if limits is None else limits)
+    if not isinstance(given, Connections):
+        raise Misuse(f"connections={given!r}: give Connections(), or leave it out.")
+    if limits not in (None, given.limits):
+        raise Misuse("These Connections have other limits: give Connections(limits) alone.")
+    return given

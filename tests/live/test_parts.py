@@ -1,0 +1,313 @@
+"""Downloads that go on where they stopped: across breaks, tries, kills and runs; never wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import repeat
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ixbackoff import N0, N2, ClientError, Download, Exponential, ServerError, at
+from ixbackoff.live import Limits, TooLarge, live
+from ixbackoff.live.arrivals import GAIN, validator_of
+from ixbackoff.testing.web import Answer, Connection, Fault, Origin, Resource, Status, Truncated
+
+from ..support.origins import SYNC, Way, each_way
+
+OLD = bytes(range(256)) * 4000
+NEW = bytes(reversed(range(256))) * 4100
+HALF = len(OLD) // 2
+
+
+def asked_for(origin: Origin) -> list[str | None]:
+    """Return the ranges of the requests."""
+    return [request.headers.get("range") for request in origin.requests]
+
+
+@dataclass(frozen=True)
+class Breaks(Fault):
+    """Breaks off after so many bytes of each answer, whichever part it is."""
+
+    after: int
+
+    def answer(self, connection: Connection) -> None:
+        connection.send_answer(connection.carry_out(), self.after)
+
+
+@dataclass(frozen=True)
+class Says(Fault):
+    """Answers with another status, other headers or another body than it should."""
+
+    status: int | None = None
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    without: tuple[str, ...] = ()
+    body: Callable[[bytes], bytes] = lambda body: body
+
+    def answer(self, connection: Connection) -> None:
+        well = connection.carry_out()
+        headers = {name: value for name, value in well.headers.items() if name not in self.without}
+        status = well.status if self.status is None else self.status
+        connection.send_answer(Answer(status, headers | dict(self.headers), self.body(well.body)))
+
+
+@dataclass(frozen=True)
+class Whole(Fault):
+    """Answers a request for a part with the whole, as servers do that know no parts."""
+
+    def answer(self, connection: Connection) -> None:
+        connection.request = replace(connection.request, headers={})
+        connection.send_answer(connection.carry_out())
+
+
+@each_way
+def test_a_link_that_breaks_again_and_again_loses_nothing(way: Way, tmp_path: Path) -> None:
+    large = os.urandom(1024) * 4000
+    with Origin({"/a": large}, {"GET /a": repeat(Breaks(GAIN + 1))}) as origin:
+        way.perform(Download(f"{origin.url}/a", str(tmp_path / "a")))
+    assert (tmp_path / "a").read_bytes() == large
+    assert list(tmp_path.iterdir()) == [tmp_path / "a"]
+    assert len(origin.requests) == -(-(len(large) - 1) // GAIN)
+
+
+@each_way
+def test_connections_that_bring_little_are_tries_of_their_own(way: Way, tmp_path: Path) -> None:
+    with Origin({"/a": OLD}, {"GET /a": repeat(Breaks(GAIN - 1))}) as origin:
+        for _ in range(3):
+            with pytest.raises(ConnectionError):
+                way.perform(Download(f"{origin.url}/a", str(tmp_path / "a")))
+        way.perform(Download(f"{origin.url}/a", str(tmp_path / "a")))
+    assert (tmp_path / "a").read_bytes() == OLD
+    assert len(origin.requests) == 4
+
+
+def test_the_next_try_of_a_program_goes_on(tmp_path: Path) -> None:
+    script = [Truncated(HALF), Status(503), Status(503)]
+    with Origin({"/a": OLD}, {"GET /a": script}) as origin:
+        copy = at(N2).retry(Download(f"{origin.url}/a", str(tmp_path / "a")))
+        copy.run(live(), schedule=Exponential(base=0.01))
+    assert (tmp_path / "a").read_bytes() == OLD
+    assert asked_for(origin) == [None, *[f"bytes={HALF - 1}-"] * 3]
+
+
+@pytest.mark.parametrize("moment", [1, 100_000, len(OLD) - 1, len(OLD)])
+def test_the_next_process_goes_on_after_a_kill(moment: int, tmp_path: Path) -> None:
+    program = """
+import os, signal, sys
+from ixbackoff import Download, N0, at
+from ixbackoff.live import live
+
+def progress(command, received, expected):
+    if received >= int(sys.argv[3]):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+at(N0).do(Download(*sys.argv[1:3])).run(live(progress=progress))
+"""
+    with Origin({"/a": OLD}) as origin:
+        command = Download(f"{origin.url}/a", str(tmp_path / "a"))
+        arguments = (command.url, command.path, str(moment))
+        killed = subprocess.run([sys.executable, "-c", program, *arguments], check=False)  # noqa: S603
+        assert killed.returncode == -signal.SIGKILL
+        there = (tmp_path / ".a.part").stat().st_size
+        assert there >= moment
+        SYNC.perform(command)
+    assert (tmp_path / "a").read_bytes() == OLD
+    assert list(tmp_path.iterdir()) == [tmp_path / "a"]
+    assert asked_for(origin) == [None, f"bytes={there - 1}-"]
+
+
+def half_of(old: bytes, origin: Origin, way: Way, target: Path) -> Download:
+    """Download the first half, and leave it."""
+    command = Download(f"{origin.url}/a", str(target))
+    origin.resources["/a"] = old
+    origin.script("GET /a", [Truncated(HALF), Status(503)])
+    with pytest.raises(ServerError):
+        way.perform(command)
+    assert target.with_name(".a.part").stat().st_size == HALF
+    return command
+
+
+PLACE = f"bytes {HALF - 1}-{len(OLD) - 1}/{len(OLD)}"
+ODD: dict[str, Fault] = {
+    "the whole": Whole(),
+    "no such part": Status(416),
+    "a part without its place": Says(without=("Content-Range",)),
+    "a part from elsewhere": Says(headers={"Content-Range": f"bytes 0-{HALF}/{len(OLD)}"}),
+    "a part that ends before it begins": Says(
+        headers={"Content-Range": f"bytes {HALF - 1}-{HALF - 2}/{len(OLD)}"}
+    ),
+    "a part beyond the end": Says(headers={"Content-Range": f"bytes {HALF - 1}-{len(OLD)}/9"}),
+    "a part of another length": Says(headers={"Content-Range": PLACE.replace("/", "0/")}),
+    "a part of another whole": Says(headers={"Content-Range": f"{PLACE}0"}),
+    "a part in other units": Says(headers={"Content-Range": PLACE.replace("bytes", "lines")}),
+    "a place that is not a number": Says(headers={"Content-Range": "bytes x-y/z"}),
+    "several parts": Says(
+        headers={"Content-Type": "multipart/byteranges; boundary=b"}, without=("Content-Range",)
+    ),
+    "a part of another version": Says(headers={"ETag": '"another"'}),
+    "a part of a weak version": Says(headers={"ETag": 'W/"another"'}),
+    "an encoded part": Says(headers={"Content-Encoding": "gzip"}),
+    "other bytes than were there": Says(body=lambda body: b"?" + body[1:]),
+    "too few bytes": Says(headers={"Content-Range": PLACE}, body=lambda body: body[:-1]),
+}
+
+
+@each_way
+@pytest.mark.parametrize("fault", ODD.values(), ids=ODD)
+def test_an_odd_answer_for_a_part_makes_it_begin_anew(
+    way: Way, fault: Fault, tmp_path: Path
+) -> None:
+    with Origin() as origin:
+        command = half_of(OLD, origin, way, tmp_path / "a")
+        origin.script("GET /a", [fault])
+        way.perform(command)
+        assert (tmp_path / "a").read_bytes() == OLD
+        assert list(tmp_path.iterdir()) == [tmp_path / "a"]
+        ranges = asked_for(origin)[2:]
+        assert ranges == [f"bytes={HALF - 1}-", None][: len(ranges)]
+
+
+@each_way
+def test_a_resource_that_changed_begins_anew(way: Way, tmp_path: Path) -> None:
+    with Origin() as origin:
+        command = half_of(OLD, origin, way, tmp_path / "a")
+        origin.resources["/a"] = NEW
+        way.perform(command)
+    assert (tmp_path / "a").read_bytes() == NEW
+
+
+@each_way
+def test_another_url_does_not_go_on_with_the_part(way: Way, tmp_path: Path) -> None:
+    with Origin({"/b": Resource(NEW, etag='"same"')}) as origin:
+        half_of(OLD, origin, way, tmp_path / "a")
+        way.perform(Download(f"{origin.url}/b", str(tmp_path / "a")))
+    assert (tmp_path / "a").read_bytes() == NEW
+    assert asked_for(origin)[-1] is None
+
+
+WITHOUT_A_VALIDATOR: dict[str, Resource] = {
+    "none": Resource(OLD, etag=None),
+    "a weak one": Resource(OLD, etag='W/"v1"'),
+    "one that is not quoted": Resource(OLD, etag="v1"),
+    "a date that may be too young": Resource(
+        OLD, etag=None, headers={"Last-Modified": "Fri, 01 Jan 2038 00:00:00 GMT"}
+    ),
+    "an encoding": Resource(OLD, headers={"Content-Encoding": "gzip"}),
+    "a server that refuses parts": Resource(OLD, headers={"Accept-Ranges": "none"}),
+}
+
+
+@each_way
+@pytest.mark.parametrize("resource", WITHOUT_A_VALIDATOR.values(), ids=WITHOUT_A_VALIDATOR)
+def test_without_a_strong_validator_nothing_stays(
+    way: Way, resource: Resource, tmp_path: Path
+) -> None:
+    with Origin({"/a": resource}, {"GET /a": [Truncated(HALF)]}) as origin:
+        with pytest.raises(ConnectionError):
+            way.perform(Download(f"{origin.url}/a", str(tmp_path / "a")))
+    assert list(tmp_path.iterdir()) == []
+
+
+@each_way
+def test_a_date_that_is_old_enough_is_a_validator(way: Way, tmp_path: Path) -> None:
+    dated = Resource(OLD, etag=None, headers={"Last-Modified": "Fri, 01 Jan 2010 00:00:00 GMT"})
+    with Origin({"/a": dated}, {"GET /a": [Truncated(HALF)]}) as origin:
+        way.perform(Download(f"{origin.url}/a", str(tmp_path / "a")))
+    assert (tmp_path / "a").read_bytes() == OLD
+    assert origin.requests[1].headers["if-range"] == "Fri, 01 Jan 2010 00:00:00 GMT"
+
+
+@each_way
+def test_nothing_stays_of_what_another_try_would_not_help(way: Way, tmp_path: Path) -> None:
+    with Origin() as origin:
+        command = half_of(OLD, origin, way, tmp_path / "a")
+        origin.script("GET /a", [Status(410)])
+        with pytest.raises(ClientError):
+            way.perform(command)
+        assert list(tmp_path.iterdir()) == []
+        command = half_of(OLD, origin, way, tmp_path / "a")
+        with pytest.raises(TooLarge):
+            way.perform(command, limits=Limits(max_size=HALF))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "note",
+    ["", "{}", "[]", "[1, 2, 3, 4]", '["a", "b", -1, "c"]', "null", '"' * 1000, "[[]]"],
+    ids=repr,
+)
+def test_a_note_that_says_something_else_is_not_believed(note: str, tmp_path: Path) -> None:
+    with Origin() as origin:
+        command = half_of(OLD, origin, SYNC, tmp_path / "a")
+        (tmp_path / ".a.part.json").write_text(note)
+        SYNC.perform(command)
+    assert (tmp_path / "a").read_bytes() == OLD
+    assert asked_for(origin)[-1] is None
+
+
+def test_a_part_does_not_outlive_a_restart_of_the_machine(tmp_path: Path) -> None:
+    with Origin() as origin:
+        command = half_of(OLD, origin, SYNC, tmp_path / "a")
+        note = tmp_path / ".a.part.json"
+        note.write_text(json.dumps([*json.loads(note.read_text())[:3], "another start"]))
+        SYNC.perform(command)
+    assert asked_for(origin)[-1] is None
+
+
+def test_a_note_shows_no_secret_of_the_url_and_is_read_by_its_user_only(tmp_path: Path) -> None:
+    with Origin({"/a": OLD}, {"GET /a": [Truncated(HALF), Status(503)]}) as origin:
+        url = origin.url.replace("//", "//me:sesame@") + "/a?token=sesame"
+        with pytest.raises(ServerError):
+            SYNC.perform(Download(url, str(tmp_path / "a")))
+    note = tmp_path / ".a.part.json"
+    assert "sesame" not in note.read_text()
+    assert note.stat().st_mode & 0o777 == 0o600
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.lists(st.tuples(st.sampled_from(["break", "change", "fail"]), st.integers(1, len(NEW)))),
+)
+def test_law_whatever_breaks_and_changes_the_bytes_are_those_of_one_version(
+    events: list[tuple[str, int]],
+) -> None:
+    versions = [OLD, NEW]
+
+    def script(origin: Origin) -> Iterator[Fault]:
+        for kind, number in events:
+            if kind == "change":
+                versions.reverse()
+                origin.resources["/a"] = versions[0]
+            yield Status(503) if kind == "fail" else Breaks(number)
+
+    with tempfile.TemporaryDirectory() as folder, Origin({"/a": OLD}) as origin:
+        origin.script("GET /a", script(origin))
+        command = Download(f"{origin.url}/a", f"{folder}/a")
+        world = live()
+        for _ in range(len(events) + 1):
+            try:
+                at(N0).do(command).run(world)
+                break
+            except (ConnectionError, ServerError):
+                pass
+        assert Path(command.path).read_bytes() in versions
+        assert os.listdir(folder) == ["a"]
+
+
+def test_validators_are_those_that_change_with_the_bytes() -> None:
+    now, before = "Fri, 01 Jan 2038 00:01:00 GMT", "Fri, 01 Jan 2038 00:00:00 GMT"
+    assert validator_of({"ETag": '"v"', "Last-Modified": before, "Date": now}) == '"v"'
+    assert validator_of({"Last-Modified": before, "Date": now}) == before
+    assert validator_of({"Last-Modified": before, "Date": before}) is None
+    assert validator_of({"Last-Modified": "yesterday", "Date": now}) is None
+    assert validator_of({"Last-Modified": before}) is None
+    assert validator_of({"ETag": '"'}) is None
