@@ -148,16 +148,16 @@ def test_killed_at_random_moments(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_killed_at_random_moments_with_a_bucket(tmp_path: Path, aws: pytest.MonkeyPatch) -> None:
     with moto() as url, closing(boto3.client("s3", endpoint_url=url)) as client:
-        client.create_bucket(Bucket="bucket")
+        client.create_bucket(Bucket="durable")
 
         def objects(number: int) -> dict[str, bytes]:
-            found = client.list_objects_v2(Bucket="bucket", Prefix=f"{number}/")
+            found = client.list_objects_v2(Bucket="durable", Prefix=f"{number}/")
             keys = [each["Key"] for each in found["Contents"]]
-            bodies = {key: client.get_object(Bucket="bucket", Key=key)["Body"] for key in keys}
+            bodies = {key: client.get_object(Bucket="durable", Key=key)["Body"] for key in keys}
             return {key.partition("/")[2]: body.read() for key, body in bodies.items()}
 
         def words(number: int) -> list[str]:
-            return ["--store", f"s3://bucket/{number}", "--endpoint", url]
+            return ["--store", f"s3://durable/{number}", "--endpoint", url]
 
         report = Killing(tmp_path, 2, words, objects).until(kills=3)
         assert report.broken == [], str(report)
