@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
-from contextvars import Context
+from contextvars import Context, copy_context
 from logging import getLogger
 from threading import Condition, Event, Lock, Thread
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
-from dbos import DBOS, StepOptions, WorkflowSerializationFormat
+from dbos import DBOS, StepOptions, StepReservation, WorkflowSerializationFormat
 from dbos._error import DBOSWorkflowCancelledError, DBOSWorkflowConflictIDError
 
 from .._meaning.replay import Diverged
@@ -21,7 +21,7 @@ from .._running.sleeping import LONGEST_SLEEP, awaitable
 from .._words.commands import Misuse
 from .clocks import since_boot
 from .codec import JSON, Unrecordable, decode, encode, encode_failure
-from .journal import Cancelled, Entry, InThread, Lost, Make, Parked, after
+from .journal import Cancelled, Entry, Lost, Make, MakeAsync, Parked, after
 from .performing import run_durably
 from .recipes import Recipe, fingerprint
 from .store import (
@@ -38,6 +38,7 @@ from .store import (
 )
 from .workers import OnFile, OnServer, Worker
 
+A = TypeVar("A")
 AnyRecipe: TypeAlias = Recipe[Any, Any, Any]
 
 LOGGER = getLogger("ixbackoff")
@@ -251,6 +252,7 @@ class Stretch:
         self.before = before
         self.resumed = BEGIN in entries
         self.began = 0.0
+        self.numbering = Lock()
 
     @classmethod
     async def loaded(cls, working: Working, start: Start, number: int) -> Stretch:
@@ -268,7 +270,7 @@ class Stretch:
         made = cls(working, start, number, entries, before)
         if not made.resumed:
             now = working.now()
-            await made.keep(BEGIN, "run", InThread(lambda: {"at": BEGIN, "now": now}))
+            await made.in_thread(lambda: made.keep(BEGIN, "run", lambda: {"at": BEGIN, "now": now}))
         made.began = made.entries[BEGIN]["now"]
         return made
 
@@ -285,33 +287,69 @@ class Stretch:
     def parks(self, seconds: float) -> bool:
         return seconds > self.working.hold
 
-    async def keep(self, place: str, kind: str, make: Make) -> Entry:
-        made = Once(make)
-        name = f"{place} {kind}"
+    @property
+    def crowded(self) -> bool:
+        return self.working.threads.locked()
+
+    async def in_thread(self, function: Callable[[], A]) -> A:
+        context = copy_context()
+        async with self.working.threads:
+            value = await asyncio.to_thread(context.run, function)
+        for variable in context:  # what the program has set there
+            if variable.get(None) is not context[variable]:
+                variable.set(context[variable])
+        return value
+
+    def keep(self, place: str, kind: str, make: Make) -> Entry:
+        made = Once()
         tried = 0
         while True:
             try:
-                if isinstance(make, InThread):
-                    async with self.working.threads:
-                        entry = await DBOS.run_step_async({"name": name}, made.make)
-                else:
-                    preemptible: StepOptions = {"name": name, "preemptible": True}
-                    entry = await DBOS.run_step_async(preemptible, made.make_async)
+                entry = self.step().run({"name": f"{place} {kind}"}, made.make, make)
             except (DBOSWorkflowCancelledError, DBOSWorkflowConflictIDError):
-                raise await self.taken_away() from None
+                raise self.taken_away() from None
             except Exception as error:
                 if made.error is error:
                     raise
-                LOGGER.warning("run %s: the database fails, trying again: %r", self.run, error)
-                await awaitable()(TROUBLE[min(tried, len(TROUBLE) - 1)])
+                time.sleep(self.trouble(error, tried))
+                if self.closing:
+                    raise Lost from None
                 tried += 1
             else:
                 self.entries[place] = entry
                 return entry
 
-    async def taken_away(self) -> Lost | Cancelled:
+    async def keep_async(self, place: str, kind: str, make: MakeAsync) -> Entry:
+        made = Once()
+        options: StepOptions = {"name": f"{place} {kind}", "preemptible": True}
+        tried = 0
+        while True:
+            try:
+                entry = await self.step().run_async(options, made.make_async, make)
+            except (DBOSWorkflowCancelledError, DBOSWorkflowConflictIDError):
+                raise await asyncio.to_thread(self.taken_away) from None
+            except Exception as error:
+                if made.error is error:
+                    raise
+                await awaitable()(self.trouble(error, tried))
+                tried += 1
+            else:
+                self.entries[place] = entry
+                return entry
+
+    def step(self) -> StepReservation:
+        """Take the next number of a step; threads and the event loop do so at the same time."""
+        with self.numbering:
+            return DBOS.reserve_step()
+
+    def trouble(self, error: Exception, tried: int) -> float:
+        """Tell of a database that fails; return the seconds before it is tried again."""
+        LOGGER.warning("run %s: the database fails, trying again: %r", self.run, error)
+        return TROUBLE[min(tried, len(TROUBLE) - 1)]
+
+    def taken_away(self) -> Lost | Cancelled:
         """Return what ends the run here: it was cancelled, or it was paused or is another's."""
-        found = await asyncio.to_thread(Context().run, self.working.store.stretches, self.run)
+        found = Context().run(self.working.store.stretches, self.run)
         return Cancelled() if any(is_cancelled(one) for one in found) else Lost()
 
     async def wait(self, place: str, entry: Entry) -> None:
@@ -324,7 +362,7 @@ class Stretch:
                 await awaitable()(min(left, LONGEST_SLEEP))
             return {"at": after(place)}
 
-        await self.keep(after(place), "waited", waited)
+        await self.keep_async(after(place), "waited", waited)
 
     def left(self, entry: Entry) -> float:
         """Return the rest of a wait, in seconds.
@@ -339,32 +377,33 @@ class Stretch:
 
 
 class Once:
-    """Makes an entry once, however often the database fails to keep it."""
+    """Makes an entry once, however often the database fails to keep it.
 
-    def __init__(self, make: Make) -> None:
-        self._make = make
+    Attributes:
+        error: the error with which making it has failed, if it has.
+    """
+
+    def __init__(self) -> None:
         self._entry: Entry | None = None
         self.error: Exception | None = None
 
-    def make(self) -> Entry:
-        """Make it in this thread."""
-        if self._entry is None and isinstance(self._make, InThread):
+    def make(self, make: Make) -> Entry:
+        if self._entry is None:
             try:
-                self._entry = self._make.make()
+                self._entry = make()
             except Exception as error:
                 self.error = error
                 raise
-        return self._entry or {}
+        return self._entry
 
-    async def make_async(self) -> Entry:
-        """Make it on the event loop."""
-        if self._entry is None and not isinstance(self._make, InThread):
+    async def make_async(self, make: MakeAsync) -> Entry:
+        if self._entry is None:
             try:
-                self._entry = await self._make()
+                self._entry = await make()
             except Exception as error:
                 self.error = error
                 raise
-        return self._entry or {}
+        return self._entry
 
 
 def outside_of_event_loops(function: Any) -> None:
