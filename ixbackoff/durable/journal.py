@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Coroutine
 from contextvars import ContextVar
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
@@ -85,6 +86,11 @@ class Parked(Left):
     def __init__(self, seconds: float) -> None:
         super().__init__(seconds)
         self.seconds = seconds
+        self._until = time.monotonic() + seconds
+
+    def left(self) -> float:
+        """Return the seconds that are left now: it may take a while until somebody asks."""
+        return max(self._until - time.monotonic(), 0.0)
 
 
 class Cancelled(BaseException):

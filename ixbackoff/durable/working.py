@@ -45,6 +45,7 @@ LOGGER = getLogger("ixbackoff")
 ENGINE_LOGGER = getLogger("dbos")
 POLL = 0.1  # seconds between two looks at a queue, or at a run whose result somebody waits for
 THREADS = 64  # handlers at the same time
+HEAD_START = 2.0  # seconds to read journals: DBOS looks once a second for runs that are due
 TROUBLE = (1.0, 2.0, 5.0, 10.0)  # seconds before the database is tried again; the last ones go on
 BEGIN = "begin"
 """The place of the first entry, so that who comes next knows that a run was begun."""
@@ -68,6 +69,7 @@ class Working:
         closing: true once nothing more is to be performed.
         generation: how often the lock was lost.
         changing: held while performing begins or ends.
+        threads: how many handlers may run at the same time.
 
     Raises:
         Misuse: another engine works in this process, or on this file.
@@ -209,7 +211,7 @@ class Working:
             return {"value": encode(value)}
         except Parked as parked:
             following = stretch + 1
-            await asyncio.to_thread(self.store.enqueue, start, following, parked.seconds)
+            await asyncio.to_thread(self.park, start, following, parked)
             return {"next": stretch_of(start.run, following)}
         except Lost:
             if self.closing or generation != self.generation:
@@ -224,6 +226,14 @@ class Working:
             with self.moment:
                 self.moment.notify_all()
 
+    def park(self, start: Start, stretch: int, parked: Parked) -> None:
+        """Have the next stretch of a run begin when its wait is nearly over; that waits the rest.
+
+        Where a limit may be full of runs that wait, it begins when the wait is over.
+        """
+        early = HEAD_START if self.concurrency is None else 0.0
+        self.store.enqueue(start, stretch, max(parked.left() - early, 0.0))
+
 
 class Stretch:
     """The journal of a run, in one stretch of it: a workflow of DBOS, each entry a step of it.
@@ -232,47 +242,44 @@ class Stretch:
         working: who performs the run.
         start: what the run began with.
         number: the number of the stretch.
+
+    Attributes:
         entries: the entries by their places.
         before: the places of those that earlier stretches kept.
     """
 
-    def __init__(
-        self,
-        working: Working,
-        start: Start,
-        number: int,
-        entries: dict[str, Entry],
-        before: frozenset[str],
-    ) -> None:
+    def __init__(self, working: Working, start: Start, number: int) -> None:
         self.working = working
         self.generation = working.generation
         self.run = start.run
         self.number = number
-        self.entries = entries
-        self.before = before
-        self.resumed = BEGIN in entries
+        self.entries: dict[str, Entry] = {}
+        self.before: frozenset[str] = frozenset()
+        self.resumed = False
         self.began = 0.0
         self.numbering = Lock()
 
     @classmethod
     async def loaded(cls, working: Working, start: Start, number: int) -> Stretch:
         """Read the journal, and begin the stretch."""
-        entries: dict[str, Entry] = {}
-        before: frozenset[str] = frozenset()
+        made = cls(working, start, number)
+        await made.in_thread(made.load)
+        return made
+
+    def load(self) -> None:
+        """Read the journal; if there is nothing in it, keep when the run began."""
         taken = 0
-        for stretch in range(number + 1):
-            before = frozenset(entries)
-            steps = await asyncio.to_thread(working.store.steps, stretch_of(start.run, stretch))
+        for stretch in range(self.number + 1):
+            self.before = frozenset(self.entries)
+            steps = self.working.store.steps(stretch_of(self.run, stretch))
             taken = max((step for step, _ in steps), default=0)
-            entries |= {entry["at"]: entry for _, entry in steps if entry is not None}
+            self.entries |= {entry["at"]: entry for _, entry in steps if entry is not None}
         for _ in range(taken):
             DBOS.reserve_step()
-        made = cls(working, start, number, entries, before)
-        if not made.resumed:
-            now = working.now()
-            await made.in_thread(lambda: made.keep(BEGIN, "run", lambda: {"at": BEGIN, "now": now}))
-        made.began = made.entries[BEGIN]["now"]
-        return made
+        self.resumed = BEGIN in self.entries
+        if not self.resumed:
+            self.keep(BEGIN, "run", lambda: {"at": BEGIN, "now": self.now()})
+        self.began = self.entries[BEGIN]["now"]
 
     @property
     def closing(self) -> bool:
@@ -302,10 +309,11 @@ class Stretch:
 
     def keep(self, place: str, kind: str, make: Make) -> Entry:
         made = Once()
+        options: StepOptions = {"name": f"{place} {kind}"}
         tried = 0
         while True:
             try:
-                entry = self.step().run({"name": f"{place} {kind}"}, made.make, make)
+                entry = self.step().run(options, made.make, make)
             except (DBOSWorkflowCancelledError, DBOSWorkflowConflictIDError):
                 raise self.taken_away() from None
             except Exception as error:
@@ -356,13 +364,18 @@ class Stretch:
         if entry["parks"] and place not in self.before:
             raise Parked(max(self.left(entry), 0.0))
 
+        over = {"at": after(place)}
+
         async def waited() -> Entry:
             left = self.left(entry)
             if left > 0:
                 await awaitable()(min(left, LONGEST_SLEEP))
-            return {"at": after(place)}
+            return over
 
-        await self.keep_async(after(place), "waited", waited)
+        if self.left(entry) > 0:
+            await self.keep_async(after(place), "waited", waited)
+        else:
+            await self.in_thread(lambda: self.keep(after(place), "waited", lambda: over))
 
     def left(self, entry: Entry) -> float:
         """Return the rest of a wait, in seconds.
