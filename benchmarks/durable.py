@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
@@ -295,7 +295,7 @@ def waiting(name: str, fresh: Callable[[], str]) -> Iterator[Target]:
 
 
 @contextmanager
-def databases(name: str) -> Iterator[Callable[[], str]]:
+def databases(name: str) -> Generator[Callable[[], str]]:
     """Make new databases, while the block lasts."""
     if name == "SQLite":
         with TemporaryDirectory() as folder:

@@ -45,7 +45,7 @@ LOGGER = getLogger("ixbackoff")
 ENGINE_LOGGER = getLogger("dbos")
 POLL = 0.1  # seconds between two looks at a queue, or at a run whose result somebody waits for
 THREADS = 64  # handlers at the same time
-HEAD_START = 2.0  # seconds to read journals: DBOS looks once a second for runs that are due
+HEAD_START = 2.0  # seconds: DBOS looks once a second for runs that are due, and hands them out
 TROUBLE = (1.0, 2.0, 5.0, 10.0)  # seconds before the database is tried again; the last ones go on
 BEGIN = "begin"
 """The place of the first entry, so that who comes next knows that a run was begun."""
@@ -231,8 +231,9 @@ class Working:
 
         Where a limit may be full of runs that wait, it begins when the wait is over.
         """
-        early = HEAD_START if self.concurrency is None else 0.0
-        self.store.enqueue(start, stretch, max(parked.left() - early, 0.0))
+        left = parked.left()
+        early = min(HEAD_START, left / 10) if self.concurrency is None else 0.0
+        self.store.enqueue(start, stretch, left - early)
 
 
 class Stretch:
