@@ -45,6 +45,8 @@ LOGGER = getLogger("ixbackoff")
 ENGINE_LOGGER = getLogger("dbos")
 POLL = 0.1  # seconds between two looks at a queue, or at a run whose result somebody waits for
 THREADS = 64  # handlers at the same time
+CONNECTIONS = 20
+CONNECTIONS_TO_FILE = 3  # SQLite makes those who collide sleep, so most wait for one of these
 HEAD_START = 2.0  # seconds: DBOS looks once a second for runs that are due, and hands them out
 TROUBLE = (1.0, 2.0, 5.0, 10.0)  # seconds before the database is tried again; the last ones go on
 BEGIN = "begin"
@@ -126,6 +128,7 @@ class Working:
                 "application_version": VERSION,
                 "executor_id": self.worker.id,
                 "serializer": SERIALIZER(),
+                "sys_db_pool_size": CONNECTIONS_TO_FILE if self.store.sqlite else CONNECTIONS,
                 "notification_listener_polling_interval_sec": POLL,
                 "log_level": "CRITICAL",  # or there is a traceback for each run that fails
             }
