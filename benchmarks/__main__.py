@@ -6,7 +6,7 @@ import platform
 import sys
 from functools import partial
 
-from . import breaking, depth, fleet, importing, retrying, speed, typechecking
+from . import breaking, depth, durable, fleet, importing, retrying, speed, typechecking
 
 
 def main() -> int:
@@ -17,8 +17,8 @@ def main() -> int:
     retries = partial(retrying.targets, results)
     guarded = breaking.measured_breakers()
     breakers = partial(breaking.targets, guarded)
-    parts = speed.targets, importing.targets, typechecking.targets, depth.targets, fleet.targets
-    for targets in (*parts, retries, breakers):
+    modules = speed, importing, typechecking, depth, fleet, durable
+    for targets in (*(module.targets for module in modules), retries, breakers):
         for target in targets():
             print(target, flush=True)
             missed += not target.met

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Coroutine
 from contextvars import ContextVar
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from .._meaning.replay import Diverged
 from .._words.reasons import Reason
 from .digests import Told
 
 __tracebackhide__ = True
+
+A = TypeVar("A")
 
 Entry: TypeAlias = dict[str, Any]
 """What is kept of one command, as JSON.
@@ -26,14 +29,8 @@ Entry: TypeAlias = dict[str, Any]
 """
 
 
-class InThread(NamedTuple):
-    """A function that makes an entry in a thread, since it may block."""
-
-    make: Callable[[], Entry]
-
-
-Make: TypeAlias = Callable[[], Coroutine[Any, Any, Entry]] | InThread
-"""Makes an entry: a coroutine function on the event loop, or a function in a thread."""
+Make: TypeAlias = Callable[[], Entry]
+MakeAsync: TypeAlias = Callable[[], Coroutine[Any, Any, Entry]]
 
 
 class Asked(NamedTuple):
@@ -89,6 +86,11 @@ class Parked(Left):
     def __init__(self, seconds: float) -> None:
         super().__init__(seconds)
         self.seconds = seconds
+        self._until = time.monotonic() + seconds
+
+    def left(self) -> float:
+        """Return the seconds that are left now: it may take a while until somebody asks."""
+        return max(self._until - time.monotonic(), 0.0)
 
 
 class Cancelled(BaseException):
@@ -125,13 +127,26 @@ class Journal(Protocol):
         """Return whether nobody holds a run that waits so long."""
         raise NotImplementedError
 
-    async def keep(self, place: str, kind: str, make: Make) -> Entry:
-        """Make an entry and keep it; return what was kept.
+    @property
+    def crowded(self) -> bool:
+        """True while other runs wait for a thread."""
+        raise NotImplementedError
+
+    async def in_thread(self, function: Callable[[], A]) -> A:
+        """Call a function in a thread, and return its value; its context is that of the caller."""
+        raise NotImplementedError
+
+    def keep(self, place: str, kind: str, make: Make) -> Entry:
+        """Make an entry and keep it, both in this thread; return what was kept.
 
         Raises:
             Lost: it is not known whether it was kept.
             Cancelled: the run was.
         """
+        raise NotImplementedError
+
+    async def keep_async(self, place: str, kind: str, make: MakeAsync) -> Entry:
+        """As `keep`, on the event loop."""
         raise NotImplementedError
 
     async def wait(self, place: str, entry: Entry) -> None:

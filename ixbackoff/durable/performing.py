@@ -7,6 +7,7 @@ import time
 from collections.abc import Generator
 from functools import partial
 from random import Random
+from threading import Lock
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -43,12 +44,12 @@ from .journal import (
     Asked,
     Cancelled,
     Entry,
-    InThread,
     Journal,
     Left,
     Line,
     Lost,
     Make,
+    MakeAsync,
     after,
 )
 
@@ -92,8 +93,7 @@ async def alone(stream: Stream, line: Line, performer: Performer, one: Run) -> A
     one.mark = mine = [None, 0]
     try:
         begin(mine, one, awaits=True)
-        beginning = Beginning.of(stream)
-        answer = await performer.finished(beginning, stream, line)
+        answer = await performer.finished(Reached.by(stream), stream, line)
         if NESTED:
             check_not_refused(mine)
         return answer  # noqa: TRY300
@@ -207,24 +207,56 @@ class Performer:
         finally:
             del wait
 
-    async def finished(self, beginning: Beginning, stream: Stream, line: Line) -> Any:
-        """Perform what a stream passes on, from its beginning; return its value."""
-        command, value, failure = beginning
+    async def finished(self, reached: Reached, stream: Stream, line: Line) -> Any:
+        """Perform what a stream passes on, from where it is; return its value."""
+        failure: BaseException | None = None
         try:
-            if failure is not None:
-                raise failure
-            if command is None:
-                return value
-            while True:
+            while reached.command is not None:
+                if self.blocks(reached.command) and not line.path:
+                    reached = await self.in_a_row(reached.command, stream, line)
+                    continue
+                value = failure = None
                 try:
-                    value, failure = await self.performed(command, line), None
+                    value = await self.performed(reached.command, line)
                 except BaseException as error:
                     failure = error
-                command = stream.send(value) if failure is None else stream.throw(failure)
-        except StopIteration as end:
-            return end.value
+                reached = Reached.by(stream, value, failure)
+            if reached.failure is not None:
+                raise reached.failure
+            return reached.value
         finally:
-            failure = command = None
+            del reached, failure
+
+    def blocks(self, command: Any) -> bool:
+        """Return whether a handler answers a command that may block its thread."""
+        kind: type = command.__class__
+        if kind is Delay or (kind is Together and Together not in self.handlers):
+            return False
+        return kind is Now or self.threads
+
+    async def in_a_row(self, command: Any, stream: Stream, line: Line) -> Reached:
+        """Perform this command and those after it in one thread, as far as none is awaited."""
+        row = Row(self, stream, line)
+        try:
+            return await self.journal.in_thread(partial(row.perform, command))
+        except asyncio.CancelledError:
+            row.leave()
+            return Reached.by(stream, None, Lost())
+        finally:
+            del command
+
+    def performed_here(self, command: Any, line: Line) -> Any:
+        """As `performed`, in this thread."""
+        if self.over is not None or self.journal.closing:
+            raise Lost
+        try:
+            make = self.outcome(command, line, line.first_again())
+            return opened(self.keep_here(line, make), line)
+        except Cancelled:
+            self.cancelled = True
+            raise
+        finally:
+            del command
 
     async def performed(self, command: Any, line: Line) -> Any:
         """Perform a command that the journal does not know; return its answer as it was kept."""
@@ -247,7 +279,7 @@ class Performer:
         if self.over is not None or self.journal.closing or not line.path:
             raise Lost
         line.aborting, line.aborted = False, True
-        await self.keep(line, InThread(lambda: line.entry(x=True)))
+        await self.keep_in_thread(line, lambda: line.entry(x=True))
         raise asyncio.CancelledError
 
     async def recorded(self, command: Any, line: Line) -> Any:
@@ -257,20 +289,31 @@ class Performer:
             return await self.waited(command, line)
         if command.__class__ is Together and Together not in self.handlers:
             return await self.together(command, line, again)
-        return opened(await self.keep(line, self.outcome(command, line, again)), line)
-
-    async def keep(self, line: Line, make: Make) -> Entry:
-        """Keep an entry; once a run is cancelled, only make it.
-
-        In a branch, what runs in a thread goes on to its end, whatever fails beside it.
-        """
-        if not self.cancelled:
-            keeping = self.journal.keep(line.place, line.told.kind, make)
-        elif isinstance(make, InThread):
-            keeping = asyncio.to_thread(make.make)
+        if self.blocks(command):
+            entry = await self.keep_in_thread(line, self.outcome(command, line, again))
         else:
-            keeping = make()
-        if not (line.path and isinstance(make, InThread)):
+            entry = await self.keep_async(line, self.outcome_async(command, line, again))
+        return opened(entry, line)
+
+    async def keep_async(self, line: Line, make: MakeAsync) -> Entry:
+        """Make an entry on the event loop, and keep it unless the run is cancelled."""
+        if self.cancelled:
+            return await make()
+        return await self.journal.keep_async(line.place, line.told.kind, make)
+
+    def keep_here(self, line: Line, make: Make) -> Entry:
+        """Make an entry in this thread, and keep it unless the run is cancelled."""
+        if self.cancelled:
+            return make()
+        return self.journal.keep(line.place, line.told.kind, make)
+
+    async def keep_in_thread(self, line: Line, make: Make) -> Entry:
+        """Make an entry in a thread, and keep it unless the run is cancelled.
+
+        In a branch it goes on to its end, whatever fails beside it.
+        """
+        keeping = self.journal.in_thread(partial(self.keep_here, line, make))
+        if not line.path:
             return await keeping
         task = asyncio.ensure_future(keeping)
         while not task.done():
@@ -289,7 +332,7 @@ class Performer:
         try:
             entry = self.journal.known(line.place)
             if entry is None:
-                entry = await self.keep(line, InThread(partial(self.due, wait, line)))
+                entry = await self.keep_in_thread(line, partial(self.due, wait, line))
                 if self.logger is not None:
                     log(wait, self.logger)
             if self.account is not None:
@@ -311,32 +354,39 @@ class Performer:
             boot_due=boot.seconds + seconds,
         )
 
+    def handler(self, command: Any) -> Any:
+        kind: type = command.__class__
+        return self.handlers.get(kind) or inherited(self.handlers, kind)
+
     def outcome(self, command: Any, line: Line, again: bool) -> Make:
         """Return the function that asks the handler of a command, and makes the entry of it."""
-        kind: type = command.__class__
+        if command.__class__ is Now:
+            return lambda: line.entry(a=self.journal.now())
         asked = Asked(f"{self.journal.run}:{line.place}", again)
-        if kind is Now:
-            return InThread(lambda: line.entry(a=self.journal.now()))
-        handler: Any = self.handlers.get(kind) or inherited(self.handlers, kind)
-        awaits = handler.__class__ is Awaited
-
-        def answer_of(answer: Any) -> Any:
-            if answer.__class__ is CoroutineType:
-                raise unawaited(answer, command)
-            return answer
+        handler = self.handler(command)
 
         def make() -> Entry:
             token = ASKED.set(asked)
             try:
-                return line.entry(a=encode(answer_of(handler(command))))
+                answer = handler(command)
+                if answer.__class__ is CoroutineType:
+                    raise unawaited(answer, command)
+                return line.entry(a=encode(answer))
             except Exception as error:
                 return failed(line, error)
             finally:
                 ASKED.reset(token)
 
-        async def make_async() -> Entry:
-            if not awaits:
-                return make()
+        return make
+
+    def outcome_async(self, command: Any, line: Line, again: bool) -> MakeAsync:
+        """As `outcome`, for a handler that may be awaited."""
+        asked = Asked(f"{self.journal.run}:{line.place}", again)
+        handler = self.handler(command)
+
+        async def make() -> Entry:
+            if handler.__class__ is not Awaited:
+                return self.outcome(command, line, again)()
             token = ASKED.set(asked)
             try:
                 limit, answer = time_limit(), handler.handler(command)
@@ -347,7 +397,7 @@ class Performer:
             finally:
                 ASKED.reset(token)
 
-        return InThread(make) if self.threads and not awaits else make_async
+        return make
 
     async def together(self, command: Together, line: Line, again: bool) -> Any:
         """Perform effects at the same time, each with entries of its own."""
@@ -362,24 +412,24 @@ class Performer:
             if error is self.over:
                 raise
             entry = failed(line, error)
-        return opened(await self.keep(line, InThread(lambda: entry)), line)
+        return opened(await self.keep_in_thread(line, lambda: entry), line)
 
     async def all_answered(self, effects: list[tuple[Stream, Line]]) -> list[JSON]:
         """Answer streams at the same time; return their values as JSON.
 
         All are replayed before any is performed: if one had failed, the others have to be told.
         """
-        begun = [Beginning.of(stream) for stream, _ in effects]
+        begun = [Reached.by(stream) for stream, _ in effects]
         answers: list[JSON] = [None] * len(effects)
         failures: list[BaseException] = []
 
         async def work(number: int, effect: tuple[Stream, Line]) -> None:
             stream, line = effect
-            beginning, begun[number] = begun[number], Beginning(None, None, None)
+            reached, begun[number] = begun[number], Reached(None, None, None)
             try:
-                if beginning.failure is not None:
+                if reached.failure is not None:
                     await Turn()  # or the others would be cancelled before they have begun
-                answers[number] = encode(await self.finished(beginning, stream, line))
+                answers[number] = encode(await self.finished(reached, stream, line))
             except asyncio.CancelledError:
                 if not line.aborted:
                     raise
@@ -394,22 +444,76 @@ class Performer:
         return answers
 
 
-class Beginning(NamedTuple):
-    """How far a stream came by itself: to a command, to its value, or to its failure."""
+class Reached(NamedTuple):
+    """How far a stream came: to a command, to its value, or to its failure."""
 
     command: Any
     value: Any
     failure: BaseException | None
 
     @classmethod
-    def of(cls, stream: Stream) -> Beginning:
-        """Run a stream to the first command that it passes on."""
+    def by(
+        cls, stream: Stream, answer: Any = None, failure: BaseException | None = None
+    ) -> Reached:
+        """Answer a stream, or throw a failure into it; run it to the next command."""
         try:
-            return cls(next(stream), None, None)
+            command = stream.send(answer) if failure is None else stream.throw(failure)
+            return cls(command, None, None)
         except StopIteration as end:
             return cls(None, end.value, None)
         except BaseException as error:
             return cls(None, None, error)
+        finally:
+            del failure
+
+
+class Row:
+    """Commands of one line that a thread performs, one after another.
+
+    To give each of them to a thread would cost a third of a step of the database.
+
+    Args:
+        performer: it performs the run.
+        stream: what issues them; the thread alone runs it, until it was left.
+        line: the line.
+    """
+
+    def __init__(self, performer: Performer, stream: Stream, line: Line) -> None:
+        self.performer = performer
+        self.stream = stream
+        self.line = line
+        self.lock = Lock()
+        self.left = False
+
+    def perform(self, command: Any) -> Reached:
+        """Perform commands, until the next one has to be awaited, or others wait for a thread."""
+        performer = self.performer
+        reached = Reached(command, None, None)
+        failure: BaseException | None = None
+        try:
+            while True:
+                value = failure = None
+                try:
+                    value = performer.performed_here(reached.command, self.line)
+                except BaseException as error:
+                    failure = error
+                with self.lock:
+                    if self.left:
+                        raise Lost
+                    reached = Reached.by(self.stream, value, failure)
+                if (
+                    reached.command is None
+                    or performer.journal.crowded
+                    or not performer.blocks(reached.command)
+                ):
+                    return reached
+        finally:
+            del command, failure, reached
+
+    def leave(self) -> None:
+        """Have the thread end after its command: it does not run the stream any more."""
+        with self.lock:
+            self.left = True
 
 
 class Turn:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
-from contextvars import Context
+from contextvars import Context, copy_context
 from logging import getLogger
 from threading import Condition, Event, Lock, Thread
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
-from dbos import DBOS, StepOptions, WorkflowSerializationFormat
+from dbos import DBOS, StepOptions, StepReservation, WorkflowSerializationFormat
 from dbos._error import DBOSWorkflowCancelledError, DBOSWorkflowConflictIDError
 
 from .._meaning.replay import Diverged
@@ -21,7 +21,7 @@ from .._running.sleeping import LONGEST_SLEEP, awaitable
 from .._words.commands import Misuse
 from .clocks import left
 from .codec import JSON, Unrecordable, decode, encode, encode_failure
-from .journal import Cancelled, Entry, InThread, Lost, Make, Parked, after
+from .journal import Cancelled, Entry, Lost, Make, MakeAsync, Parked, after
 from .performing import run_durably
 from .recipes import Recipe, fingerprint
 from .store import (
@@ -39,12 +39,16 @@ from .store import (
 )
 from .workers import OnFile, OnServer, Worker
 
+A = TypeVar("A")
 AnyRecipe: TypeAlias = Recipe[Any, Any, Any]
 
 LOGGER = getLogger("ixbackoff")
 ENGINE_LOGGER = getLogger("dbos")
 POLL = 0.1  # seconds between two looks at a queue, or at a run whose result somebody waits for
 THREADS = 64  # handlers at the same time
+CONNECTIONS = 20
+CONNECTIONS_TO_FILE = 3  # SQLite makes those who collide sleep, so most wait for one of these
+HEAD_START = 2.0  # seconds: DBOS looks once a second for runs that are due, and hands them out
 TROUBLE = (1.0, 2.0, 5.0, 10.0)  # seconds before the database is tried again; the last ones go on
 BEGIN = "begin"
 """The place of the first entry, so that who comes next knows that a run was begun."""
@@ -68,6 +72,7 @@ class Working:
         closing: true once nothing more is to be performed.
         generation: how often the lock was lost.
         changing: held while performing begins or ends.
+        threads: how many handlers may run at the same time.
 
     Raises:
         Misuse: another engine works in this process, or on this file.
@@ -124,6 +129,7 @@ class Working:
                 "application_version": VERSION,
                 "executor_id": self.worker.id,
                 "serializer": SERIALIZER(),
+                "sys_db_pool_size": CONNECTIONS_TO_FILE if self.store.sqlite else CONNECTIONS,
                 "notification_listener_polling_interval_sec": POLL,
                 "log_level": "CRITICAL",  # or there is a traceback for each run that fails
             }
@@ -209,7 +215,7 @@ class Working:
             return {"value": encode(value)}
         except Parked as parked:
             following = stretch + 1
-            await asyncio.to_thread(self.store.enqueue, start, following, parked.seconds)
+            await asyncio.to_thread(self.park, start, following, parked)
             return {"next": stretch_of(start.run, following)}
         except Lost:
             if self.closing or generation != self.generation:
@@ -224,6 +230,15 @@ class Working:
             with self.moment:
                 self.moment.notify_all()
 
+    def park(self, start: Start, stretch: int, parked: Parked) -> None:
+        """Have the next stretch of a run begin when its wait is nearly over; that waits the rest.
+
+        Where a limit may be full of runs that wait, it begins when the wait is over.
+        """
+        left = parked.left()
+        early = min(HEAD_START, left / 10) if self.concurrency is None else 0.0
+        self.store.enqueue(start, stretch, left - early)
+
 
 class Stretch:
     """The journal of a run, in one stretch of it: a workflow of DBOS, each entry a step of it.
@@ -232,46 +247,44 @@ class Stretch:
         working: who performs the run.
         start: what the run began with.
         number: the number of the stretch.
+
+    Attributes:
         entries: the entries by their places.
         before: the places of those that earlier stretches kept.
     """
 
-    def __init__(
-        self,
-        working: Working,
-        start: Start,
-        number: int,
-        entries: dict[str, Entry],
-        before: frozenset[str],
-    ) -> None:
+    def __init__(self, working: Working, start: Start, number: int) -> None:
         self.working = working
         self.generation = working.generation
         self.run = start.run
         self.number = number
-        self.entries = entries
-        self.before = before
-        self.resumed = BEGIN in entries
+        self.entries: dict[str, Entry] = {}
+        self.before: frozenset[str] = frozenset()
+        self.resumed = False
         self.began = 0.0
+        self.numbering = Lock()
 
     @classmethod
     async def loaded(cls, working: Working, start: Start, number: int) -> Stretch:
         """Read the journal, and begin the stretch."""
-        entries: dict[str, Entry] = {}
-        before: frozenset[str] = frozenset()
+        made = cls(working, start, number)
+        await made.in_thread(made.load)
+        return made
+
+    def load(self) -> None:
+        """Read the journal; if there is nothing in it, keep when the run began."""
         taken = 0
-        for stretch in range(number + 1):
-            before = frozenset(entries)
-            steps = await asyncio.to_thread(working.store.steps, stretch_of(start.run, stretch))
+        for stretch in range(self.number + 1):
+            self.before = frozenset(self.entries)
+            steps = self.working.store.steps(stretch_of(self.run, stretch))
             taken = max((step for step, _ in steps), default=0)
-            entries |= {entry["at"]: entry for _, entry in steps if entry is not None}
+            self.entries |= {entry["at"]: entry for _, entry in steps if entry is not None}
         for _ in range(taken):
             DBOS.reserve_step()
-        made = cls(working, start, number, entries, before)
-        if not made.resumed:
-            now = working.now()
-            await made.keep(BEGIN, "run", InThread(lambda: {"at": BEGIN, "now": now}))
-        made.began = made.entries[BEGIN]["now"]
-        return made
+        self.resumed = BEGIN in self.entries
+        if not self.resumed:
+            self.keep(BEGIN, "run", lambda: {"at": BEGIN, "now": self.now()})
+        self.began = self.entries[BEGIN]["now"]
 
     @property
     def closing(self) -> bool:
@@ -286,46 +299,88 @@ class Stretch:
     def parks(self, seconds: float) -> bool:
         return seconds > self.working.hold
 
-    async def keep(self, place: str, kind: str, make: Make) -> Entry:
-        made = Once(make)
-        name = f"{place} {kind}"
+    @property
+    def crowded(self) -> bool:
+        return self.working.threads.locked()
+
+    async def in_thread(self, function: Callable[[], A]) -> A:
+        context = copy_context()
+        async with self.working.threads:
+            value = await asyncio.to_thread(context.run, function)
+        for variable in context:  # what the program has set there
+            if variable.get(None) is not context[variable]:
+                variable.set(context[variable])
+        return value
+
+    def keep(self, place: str, kind: str, make: Make) -> Entry:
+        made = Once()
+        options: StepOptions = {"name": f"{place} {kind}"}
         tried = 0
         while True:
             try:
-                if isinstance(make, InThread):
-                    async with self.working.threads:
-                        entry = await DBOS.run_step_async({"name": name}, made.make)
-                else:
-                    preemptible: StepOptions = {"name": name, "preemptible": True}
-                    entry = await DBOS.run_step_async(preemptible, made.make_async)
+                entry = self.step().run(options, made.make, make)
             except (DBOSWorkflowCancelledError, DBOSWorkflowConflictIDError):
-                raise await self.taken_away() from None
+                raise self.taken_away() from None
             except Exception as error:
                 if made.error is error:
                     raise
-                LOGGER.warning("run %s: the database fails, trying again: %r", self.run, error)
-                await awaitable()(TROUBLE[min(tried, len(TROUBLE) - 1)])
+                time.sleep(self.trouble(error, tried))
+                if self.closing:
+                    raise Lost from None
                 tried += 1
             else:
                 self.entries[place] = entry
                 return entry
 
-    async def taken_away(self) -> Lost | Cancelled:
+    async def keep_async(self, place: str, kind: str, make: MakeAsync) -> Entry:
+        made = Once()
+        options: StepOptions = {"name": f"{place} {kind}", "preemptible": True}
+        tried = 0
+        while True:
+            try:
+                entry = await self.step().run_async(options, made.make_async, make)
+            except (DBOSWorkflowCancelledError, DBOSWorkflowConflictIDError):
+                raise await asyncio.to_thread(self.taken_away) from None
+            except Exception as error:
+                if made.error is error:
+                    raise
+                await awaitable()(self.trouble(error, tried))
+                tried += 1
+            else:
+                self.entries[place] = entry
+                return entry
+
+    def step(self) -> StepReservation:
+        """Take the next number of a step; threads and the event loop do so at the same time."""
+        with self.numbering:
+            return DBOS.reserve_step()
+
+    def trouble(self, error: Exception, tried: int) -> float:
+        """Tell of a database that fails; return the seconds before it is tried again."""
+        LOGGER.warning("run %s: the database fails, trying again: %r", self.run, error)
+        return TROUBLE[min(tried, len(TROUBLE) - 1)]
+
+    def taken_away(self) -> Lost | Cancelled:
         """Return what ends the run here: it was cancelled, or it was paused or is another's."""
-        found = await asyncio.to_thread(Context().run, self.working.store.stretches, self.run)
+        found = Context().run(self.working.store.stretches, self.run)
         return Cancelled() if any(is_cancelled(one) for one in found) else Lost()
 
     async def wait(self, place: str, entry: Entry) -> None:
         if entry["parks"] and place not in self.before:
             raise Parked(max(self.left(entry), 0.0))
 
+        over = {"at": after(place)}
+
         async def waited() -> Entry:
             left = self.left(entry)
             if left > 0:
                 await awaitable()(min(left, LONGEST_SLEEP))
-            return {"at": after(place)}
+            return over
 
-        await self.keep(after(place), "waited", waited)
+        if self.left(entry) > 0:
+            await self.keep_async(after(place), "waited", waited)
+        else:
+            await self.in_thread(lambda: self.keep(after(place), "waited", lambda: over))
 
     def left(self, entry: Entry) -> float:
         """Return the rest of a wait, in seconds."""
@@ -333,32 +388,33 @@ class Stretch:
 
 
 class Once:
-    """Makes an entry once, however often the database fails to keep it."""
+    """Makes an entry once, however often the database fails to keep it.
 
-    def __init__(self, make: Make) -> None:
-        self._make = make
+    Attributes:
+        error: the error with which making it has failed, if it has.
+    """
+
+    def __init__(self) -> None:
         self._entry: Entry | None = None
         self.error: Exception | None = None
 
-    def make(self) -> Entry:
-        """Make it in this thread."""
-        if self._entry is None and isinstance(self._make, InThread):
+    def make(self, make: Make) -> Entry:
+        if self._entry is None:
             try:
-                self._entry = self._make.make()
+                self._entry = make()
             except Exception as error:
                 self.error = error
                 raise
-        return self._entry or {}
+        return self._entry
 
-    async def make_async(self) -> Entry:
-        """Make it on the event loop."""
-        if self._entry is None and not isinstance(self._make, InThread):
+    async def make_async(self, make: MakeAsync) -> Entry:
+        if self._entry is None:
             try:
-                self._entry = await self._make()
+                self._entry = await make()
             except Exception as error:
                 self.error = error
                 raise
-        return self._entry or {}
+        return self._entry
 
 
 def outside_of_event_loops(function: Any) -> None:

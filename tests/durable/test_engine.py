@@ -98,6 +98,57 @@ def test_an_engine_that_is_closed_performs_nothing_and_the_next_goes_on(tmp_path
     assert said.asked[0] == ("first", Asked("one:0", again=False))
 
 
+@durable(name="counting")
+def counting() -> Any:
+    @attempt
+    def ten() -> Any:
+        for number in range(10):
+            yield from Say(str(number))
+        return "counted"
+
+    return at(N0).do(ten())
+
+
+def test_commands_in_a_row_end_where_the_engine_is_closed(tmp_path: Path) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def hangs() -> str:
+        begun.set()
+        assert go_on.wait(10)
+        return "too late"
+
+    said = Said(**{"4": hangs})
+    with working(tmp_path, said.interpreter, counting) as engine:
+        engine.start_as("one", counting)
+        assert begun.wait(10)
+    go_on.set()
+    again = Said()
+    with working(tmp_path, again.interpreter, counting) as engine:
+        assert engine.start_as("one", counting).result() == "counted"
+    assert said.what == ["0", "1", "2", "3", "4"]
+    assert again.what == ["4", "5", "6", "7", "8", "9"]
+    assert [one for one in again.asked if one[1] and one[1].again] == [
+        ("4", Asked("one:4", again=True))
+    ]
+
+
+def test_a_program_that_computes_holds_up_no_other_run(tmp_path: Path) -> None:
+    opened = threading.Event()
+
+    @durable(name="waits for the other")
+    def waits() -> Any:
+        return at(N0).do(Say("begin")).map(lambda _: opened.wait(10))
+
+    @durable(name="opens")
+    def opens() -> Any:
+        return at(N0).do(Say("begin")).map(lambda _: opened.set())
+
+    with working(tmp_path, Said().interpreter, waits, opens) as engine:
+        held = engine.start(waits)
+        engine.start(opens).result()
+        assert held.result() is True
+
+
 def test_handlers_may_be_awaited(tmp_path: Path) -> None:
     keys: list[Asked | None] = []
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from ixbackoff import Interpreter
 from ixbackoff._meaning.chains import Ladder
 from ixbackoff._meaning.defaults import Defaults
 from ixbackoff._running.loops import AnyInterpreter
-from ixbackoff.durable.journal import Entry, InThread, Make, Parked, after
+from ixbackoff.durable.journal import Entry, Make, MakeAsync, Parked, after
 from ixbackoff.durable.performing import run_durably
 from ixbackoff.observing import Answered, Began, Ended, Event, Issued, Waits, observed
 
 SEED = 7
+
+A = TypeVar("A")
 
 
 class Memory:
@@ -29,6 +31,7 @@ class Memory:
     run = "memory"
     began = 0.0
     closing = False
+    crowded = False
 
     def __init__(self, kept: Sequence[str] = (), hold: float = 1e9) -> None:
         self.kept = list(kept)
@@ -49,8 +52,17 @@ class Memory:
     def parks(self, seconds: float) -> bool:
         return seconds > self.hold
 
-    async def keep(self, place: str, kind: str, make: Make) -> Entry:  # noqa: ARG002
-        text = json.dumps(make.make() if isinstance(make, InThread) else await make())
+    async def in_thread(self, function: Callable[[], A]) -> A:
+        return function()
+
+    def keep(self, place: str, kind: str, make: Make) -> Entry:  # noqa: ARG002
+        return self.kept_at(place, make())
+
+    async def keep_async(self, place: str, kind: str, make: MakeAsync) -> Entry:  # noqa: ARG002
+        return self.kept_at(place, await make())
+
+    def kept_at(self, place: str, made: Entry) -> Entry:
+        text = json.dumps(made)
         self.kept.append(text)
         entry: Entry = json.loads(text)
         self.entries[place] = entry
@@ -60,7 +72,7 @@ class Memory:
         if entry["parks"]:
             raise Parked(entry["seconds"])
         self.time += entry["seconds"]
-        await self.keep(after(place), "waited", InThread(lambda: {"at": after(place)}))
+        self.keep(after(place), "waited", lambda: {"at": after(place)})
 
 
 class Outcome(NamedTuple):
