@@ -169,7 +169,7 @@ class Run(observers.Run):
     def descent(self, rung: int) -> After:
         """The function that gives the seconds after failures that are chosen, from this rung."""
         k, shortens = self.top - rung, self.timing.shortens
-        return descents(rung, object, bool, self.begin, k, self.shortest, shortens)()
+        return descents(rung, object, bool, self.begin, first=k, shortens=shortens)()
 
     def begin(self) -> Waits:
         """The waits of the run, which are begun once."""
@@ -182,7 +182,8 @@ class Run(observers.Run):
         try:
             if REFUSED and (around := RUNNING.get())[0] is not None:
                 check_not_refused(around, failure)
-            seconds = after(failure)
+            k = self.top - rung if self.top < ENDLESS else self.waits
+            seconds = after(failure, k, self.shortest)
             if seconds is None:
                 return None
             self.shortest = seconds
