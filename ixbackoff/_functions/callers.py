@@ -85,7 +85,7 @@ def caller_sync(called: Called) -> Any:
         again: Again | None = None
         k = 0
         waited = 0.0
-        seconds: float | None = 0.0
+        seconds: Any = 0.0  # `None` if the last failure is not tried again
         try:  # twice, since Ctrl-C may come at the beginning of a `finally`
             try:
                 last[0] = mine
@@ -104,7 +104,7 @@ def caller_sync(called: Called) -> Any:
                         if again is None:
                             again = descent(), blocking(), default_logger()
                         after, sleep, logger = again
-                        seconds = after(failure)
+                        seconds = after(failure, k, seconds)
                         if seconds is None:
                             raise
                         if (logger.level or logger.parent.level) <= WARNING:
@@ -149,7 +149,7 @@ def caller_async(called: Called) -> Any:
         again: Again | None = None
         k = 0
         waited = 0.0
-        seconds: float | None = 0.0
+        seconds: Any = 0.0  # `None` if the last failure is not tried again
         try:  # twice, since Ctrl-C may come at the beginning of a `finally`
             try:
                 last[1] = True
@@ -166,7 +166,7 @@ def caller_async(called: Called) -> Any:
                         if again is None:
                             again = descent(), awaitable(), default_logger()
                         after, sleep, logger = again
-                        seconds = after(failure)
+                        seconds = after(failure, k, seconds)
                         if seconds is None:
                             raise
                         if (logger.level or logger.parent.level) <= WARNING:

@@ -47,6 +47,7 @@ class Watched(Run):
 
     called: Called
     tries = 1
+    shortest = 0.0
     after: After | None = None
 
     @property
@@ -231,8 +232,9 @@ def failed_try(
             check_not_refused(RUNNING.get(), failure)
         after: After = run.after or called.descent()
         run.after = after
-        seconds = after(failure)
+        seconds = after(failure, run.waits, run.shortest)
         if seconds is not None:
+            run.shortest = seconds
             tell(
                 observer, made(Waits, (run, seconds, number_after(called.top, run.waits), failure))
             )
