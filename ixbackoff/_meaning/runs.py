@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from .._limits import observers
+from .._limits import events
 from .._limits.breakers import Breaker
 from .._limits.deadlines import Expired, Limit
 from .._limits.nesting import REFUSED, RUNNING, Mark, check_not_refused
@@ -52,7 +52,7 @@ class InAttempt:
         return isinstance(failure, Exception) and not isinstance(failure, Misuse)
 
 
-class Run(observers.Run):
+class Run(events.Run):
     """One run: the rung where it stands, and what it has tried and waited.
 
     Attributes:
