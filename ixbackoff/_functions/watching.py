@@ -48,6 +48,7 @@ class Watched(Run):
         tried: when its present try began.
         told: the kind of the last event that observers were told.
         after: tells the seconds of its next wait, from its first failure on.
+        shortest: the seconds of its last wait; the next one is not shorter.
         no_wait: whether there was no wait for its failure.
     """
 
@@ -59,6 +60,7 @@ class Watched(Run):
     tried: float
     told: type[Event] | None
     tries = 1
+    shortest = 0.0
     after: After | None = None
     no_wait = False
 
