@@ -6,7 +6,7 @@ import platform
 import sys
 from functools import partial
 
-from . import breaking, depth, durable, fleet, importing, retrying, speed, typechecking
+from . import breaking, depth, durable, fleet, importing, observing, retrying, speed, typechecking
 
 
 def main() -> int:
@@ -17,13 +17,17 @@ def main() -> int:
     retries = partial(retrying.targets, results)
     guarded = breaking.measured_breakers()
     breakers = partial(breaking.targets, guarded)
+    observed = observing.measured()
+    observers = partial(observing.targets, observed)
     modules = speed, importing, typechecking, depth, fleet, durable
-    for targets in (*(module.targets for module in modules), retries, breakers):
+    parts = [module.targets for module in modules]
+    for targets in (*parts, retries, breakers, observers):
         for target in targets():
             print(target, flush=True)
             missed += not target.met
     print(f"\n{retrying.tables(results)}")
     print(f"\nWith a circuit breaker\n\n{retrying.tables(guarded)}")
+    print(f"\nWith one observer\n\n{observing.table(observed)}")
     print(f"\n{missed} missed" if missed else "\nall met")
     return 0
 

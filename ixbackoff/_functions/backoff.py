@@ -333,8 +333,8 @@ def made(rung: Rung[I], settings: Settings) -> Backoff[I]:
     made._generic = (settings.within, settings.budget, settings.stop) != (None, None, None)
     settings.checked()
     check_run(at(rung).give_up(), PLAIN, Interpreter, settings.defaults)
-    begin = begins(settings.schedule, made._top)
-    made._descent = descents(made._top, *kinds_and_predicate(settings.chosen), begin)
+    kinds, chosen = kinds_and_predicate(settings.chosen)
+    made._descent = descents(made._top, kinds, chosen, *begins(settings.schedule, made._top))
     return made
 
 

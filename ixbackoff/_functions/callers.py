@@ -8,7 +8,6 @@ the loops of `watching` run.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from types import CoroutineType
 from typing import Any, TypeAlias
 
@@ -39,6 +38,9 @@ __tracebackhide__ = True
 
 running, run_in, here, others = RUNNING.get, RUNNING.set, HERE, OTHERS.get
 
+
+PROGRAM: Observer = bool
+"""What stands for the program of a call, where the calls of functions look who observes."""
 
 Again: TypeAlias = tuple[After, Callable[[float], Any], Any]
 """What a call needs from its first failure on; a first try that is well pays for none of it.
@@ -78,14 +80,14 @@ def caller_sync(called: Called) -> Any:
             outer = check_alone(waits, once=True)
             if outer is not None:
                 return tried_once(called, args, kwargs, outer)
-        if swapped and (way := another_way(swapped, called, last, watched, by_program)) is not None:
-            return way(called, last, args, kwargs)
+        if swapped and (way := another_way(swapped, called, last)) is not None:
+            return (by_program if way is PROGRAM else watched)(way, called, last, args, kwargs)
         mine: Mark = [None, 0]
         run_in(mine)
         again: Again | None = None
         k = 0
         waited = 0.0
-        seconds: float | None = 0.0
+        seconds: Any = 0.0  # `None` if the last failure is not tried again
         try:  # twice, since Ctrl-C may come at the beginning of a `finally`
             try:
                 last[0] = mine
@@ -104,7 +106,7 @@ def caller_sync(called: Called) -> Any:
                         if again is None:
                             again = descent(), blocking(), default_logger()
                         after, sleep, logger = again
-                        seconds = after(failure)
+                        seconds = after(failure, k, seconds)
                         if seconds is None:
                             raise
                         if (logger.level or logger.parent.level) <= WARNING:
@@ -142,14 +144,15 @@ def caller_async(called: Called) -> Any:
             outer = check_alone(waits, once=True)
             if outer is not None:
                 return await tried_once_async(called, args, kwargs, outer)
-        if swapped and (way := another_way(swapped, called, last, watched_async, by_program_async)):
-            return await way(called, last, args, kwargs)
+        if swapped and (way := another_way(swapped, called, last)) is not None:
+            twin = by_program_async if way is PROGRAM else watched_async
+            return await twin(way, called, last, args, kwargs)
         mine: Mark = [None, 0]
         run_in(mine)
         again: Again | None = None
         k = 0
         waited = 0.0
-        seconds: float | None = 0.0
+        seconds: Any = 0.0  # `None` if the last failure is not tried again
         try:  # twice, since Ctrl-C may come at the beginning of a `finally`
             try:
                 last[1] = True
@@ -166,7 +169,7 @@ def caller_async(called: Called) -> Any:
                         if again is None:
                             again = descent(), awaitable(), default_logger()
                         after, sleep, logger = again
-                        seconds = after(failure)
+                        seconds = after(failure, k, seconds)
                         if seconds is None:
                             raise
                         if (logger.level or logger.parent.level) <= WARNING:
@@ -189,28 +192,26 @@ def caller_async(called: Called) -> Any:
     return retried
 
 
-def another_way(
-    swapped: list[Observer | None], called: Called, last: list[Any], watched: Any, by_program: Any
-) -> Callable[..., Any] | None:
-    """Return what calls while somebody observes or something else answers, `None` if neither is."""
-    way: Callable[..., Any] | None = None
+def another_way(swapped: list[Observer | None], called: Called, last: list[Any]) -> Observer | None:
+    """Return who observes, `PROGRAM` if the program of the call is to be run, else `None`."""
     for observer in swapped:  # another thread may have emptied it meanwhile
         if observer is not None and not last[2]:
-            way = partial(watched, observer)
-        elif called.backoff._generic or others() is not None:
-            way = by_program
-            break
-    return way
+            return observer
+        if called.backoff._generic or others() is not None:
+            return PROGRAM
+    return None
 
 
-def by_program(called: Called, _: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def by_program(
+    _: Observer, called: Called, __: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """Run the program of a call."""
     command = call(called.function, *args, **kwargs)
     return called.backoff._program(command).run(interpreter())
 
 
 def by_program_async(
-    called: Called, _: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    _: Observer, called: Called, __: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """As `by_program`, for a coroutine function."""
     command = call_async(called.function, *args, **kwargs)

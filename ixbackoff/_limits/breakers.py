@@ -26,8 +26,8 @@ SILENT = (Misuse, CircuitOpen)
 GOLDEN = 0.618033988749895  # its multiples modulo 1 are spread evenly, however many there are
 
 
-After: TypeAlias = Callable[[Any], float | None]
-"""From a failure to the seconds to wait before the next try, as in `descents`."""
+After: TypeAlias = Callable[[Any, int, float], float | None]
+"""From a failure, a number of waits and the last one to the seconds to wait, as in `descents`."""
 
 
 @final
@@ -201,13 +201,13 @@ class Breaker:
         """
         chosen, failures, within = self._chosen, self._failures, self._within
 
-        def told(failure: Any) -> float | None:
+        def told(failure: Any, k: int, shortest: float) -> float | None:
             if self._until is None and chosen(failure) and not isinstance(failure, SILENT):
                 now, failed = clock(), self._failed
                 failed.append(now)
                 if len(failed) == failures and now - failed[0] <= within:
                     self._judge(now)
-            return after(failure)
+            return after(failure, k, shortest)
 
         return told
 

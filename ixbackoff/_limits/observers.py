@@ -12,117 +12,14 @@ from _thread import allocate_lock
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from itertools import count
 from types import BuiltinMethodType, MethodType
-from typing import Any, Final, NamedTuple, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from .._words.commands import Command, Misuse, Stream
 from .._words.reasons import Reason
 from .._words.vocabulary import CLOCK, Delay, Together
+from .events import Answered, Began, Ended, Event, Issued, Run, Waits
 from .nesting import this_thread
-
-IDS = count(1)
-
-
-class Run:
-    """One run of a program, a function or a block; it goes on while observers are told of it.
-
-    Attributes:
-        name: the name of what runs; by default that of its first function or command.
-        id: a number that no other run of this process has; of a durable run its own id, a string.
-        tries: how many attempts were begun, from the first event after `Began`.
-        waits: how many waits are over.
-        waited: the seconds of these waits.
-    """
-
-    tries: int = 0
-    waits: int = 0
-    waited: float = 0.0
-    reason: Reason = "gave up"
-    """Why it ends with a failure: whoever decides that sets it."""
-
-    _id: int | str | None = None
-
-    @property
-    def name(self) -> str:
-        raise NotImplementedError
-
-    @property
-    def id(self) -> int | str:
-        return self._id or self.__dict__.setdefault("_id", next(IDS))  # two threads agree on one
-
-    def __repr__(self) -> str:
-        return f"<Run {self.id} of {self.name}>"
-
-
-class Began(NamedTuple):
-    """A run begins."""
-
-    run: Run
-
-
-class Issued(NamedTuple):
-    """A command was issued, and its handler is called next.
-
-    Attributes:
-        run: the run that issued it.
-        command: the command, a value that other runs may issue at the same time.
-    """
-
-    run: Run
-    command: Command[Any]
-
-
-class Answered(NamedTuple):
-    """A command was answered, or it failed.
-
-    Attributes:
-        run: the run that issued it.
-        issued: the event of its beginning, the same object.
-        seconds: how long it took, on the real clock.
-        failure: the exception that it failed with, if it did.
-    """
-
-    run: Run
-    issued: Issued
-    seconds: float
-    failure: BaseException | None
-
-
-class Waits(NamedTuple):
-    """A wait begins, and nothing can refuse it any more.
-
-    Attributes:
-        run: the run that waits.
-        seconds: how long the wait is.
-        rung: how many waits are left, this one included.
-        failure: the failure before it, or `None` where the run waits although it is well.
-    """
-
-    run: Run
-    seconds: float
-    rung: int
-    failure: Exception | None
-
-
-class Ended(NamedTuple):
-    """A run has ended.
-
-    Attributes:
-        run: the run.
-        reason: why it ended.
-        seconds: how long it took, on the real clock.
-        failure: the exception that it ended with, if it did.
-    """
-
-    run: Run
-    reason: Reason
-    seconds: float
-    failure: BaseException | None
-
-
-Event: TypeAlias = Began | Issued | Answered | Waits | Ended
-"""All that observers are told; `match` tells the kinds apart."""
 
 
 class Observer(Protocol):
@@ -145,9 +42,6 @@ SWAPPED: list[Observer | None] = []
 LOOK: list[Observer | None] = [None]
 
 clock = time.perf_counter
-untyped: Any = tuple
-made: Any = untyped.__new__
-"""Make an event: half the cost of the constructor that `NamedTuple` writes."""
 
 
 class Register:
@@ -300,11 +194,15 @@ def as_one(observers: Observers) -> Observer:
 def tell(observer: Observer, event: Event) -> None:
     """Tell one event, whatever the observer makes of it."""
     last = this_thread()
-    before, last[2] = last[2], True
-    try:
-        observer(event)
-    except Exception as error:
-        REGISTER.warn(observer, error)
+    before = last[2]
+    try:  # twice, since Ctrl-C may come at the beginning of a `finally`
+        try:
+            last[2] = True
+            observer(event)
+        except Exception as error:
+            REGISTER.warn(observer, error)
+        finally:
+            last[2] = before
     finally:
         last[2] = before
 
@@ -319,28 +217,28 @@ Ctrl-C comes before that or after it, and what is left can still be told.
 def tell_rest(observer: Observer, telling: Telling) -> None:
     """Tell what is left of one event or two, whatever the observer makes of it."""
     last = this_thread()
-    before, last[2] = last[2], True
-    try:
-        for _ in EACH:  # an observer that raises `StopIteration` ends one round
-            left = True
-            while left:
-                try:
-                    for _ in telling:
-                        pass
-                    left = False
-                except Exception as error:
-                    REGISTER.warn(observer, error)
+    before = last[2]
+    try:  # twice, since Ctrl-C may come at the beginning of a `finally`
+        try:
+            for _ in EACH:  # an observer that raises `StopIteration` ends one round
+                left = True
+                while left:
+                    try:
+                        last[2] = True
+                        for _ in telling:
+                            pass
+                        left = False
+                    except Exception as error:
+                        REGISTER.warn(observer, error)
+                    finally:
+                        last[2] = before
+        finally:
+            last[2] = before
     finally:
         last[2] = before
 
 
 EACH = range(2)
-
-
-def tell_on(observer: Observer, telling: Telling, error: Exception) -> None:
-    """Warn of an observer that failed, and tell the rest."""
-    REGISTER.warn(observer, error)
-    tell_rest(observer, telling)
 
 
 def reason_of(run: Run, failure: BaseException | None) -> Reason:
@@ -365,7 +263,7 @@ def watched(stream: Stream, run: Run) -> Stream:
 
 def run_told(stream: Stream, run: Run, observer: Observer) -> Stream:
     """Pass the stream of a run on, and tell of the run from its beginning to its end."""
-    began: Telling = map(observer, (made(Began, (run,)),))
+    began: Telling = map(observer, (Began.of(run),))
     ended: Telling | None = None
     failure: BaseException | None = None
     begun = clock()
@@ -390,8 +288,7 @@ def run_told(stream: Stream, run: Run, observer: Observer) -> Stream:
 
 def ending(observer: Observer, run: Run, begun: float, failure: BaseException | None) -> Telling:
     """Begin to tell that a run has ended, with this failure if there is one."""
-    ended = made(Ended, (run, reason_of(run, failure), clock() - begun, failure))
-    return map(observer, (ended,))
+    return map(observer, (Ended.of(run, reason_of(run, failure), clock() - begun, failure),))
 
 
 WATCHING: ContextVar[tuple[Run, Observer] | None] = ContextVar("ixbackoff_watching", default=None)
@@ -409,9 +306,7 @@ def told(stream: Stream, run: Run, observer: Observer) -> Stream:
             answer = failure = None
             try:
                 if command.__class__ is Delay:
-                    tell(
-                        observer, made(Waits, (run, command.seconds, command.rung, command.failure))
-                    )
+                    tell(observer, Waits.of(run, command.seconds, command.rung, command.failure))
                     answer = yield command
                 elif command is CLOCK:
                     answer = yield command
@@ -430,7 +325,7 @@ def told(stream: Stream, run: Run, observer: Observer) -> Stream:
 
 def answered(command: Command[Any], run: Run, observer: Observer) -> Stream:
     """Issue one command, and tell of it and of what came of it."""
-    issued = made(Issued, (run, command))
+    issued = Issued.of(run, command)
     failure: BaseException | None = None
     before, together = None, command.__class__ is Together
     begun = clock()
@@ -447,7 +342,7 @@ def answered(command: Command[Any], run: Run, observer: Observer) -> Stream:
         finally:
             if together:
                 WATCHING.set(before)
-            tell(observer, made(Answered, (run, issued, clock() - begun, failure)))
+            tell(observer, Answered.of(issued, clock() - begun, failure))
     finally:
         failure = None
 

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from .._words.commands import Misuse
 from .._words.failures import On, Predicate, Transient, choices, predicate
 from .._words.nat import DEEPEST, ENDLESS
-from .._words.verdicts import SILENT, asked_for, may_pass
+from .._words.verdicts import FORGOTTEN, SILENT, asked_for, may_pass
 from ..schedules.algebra import steady
 from ..schedules.timings import Chance, Timing, Waits, usable
 
@@ -20,8 +20,11 @@ __tracebackhide__ = True
 Kinds: TypeAlias = type[object] | tuple[type[Exception], ...]
 """As `isinstance` takes them; it is faster with a class than with a tuple of one."""
 
-After: TypeAlias = Callable[[Any], float | None]
-"""Asked after each failure of a run: the seconds to wait before the next try, or `None`: no try."""
+After: TypeAlias = Callable[[Any, int, float], float | None]
+"""Asked after each failure of a run: the seconds to wait before the next try, or `None`: no try.
+
+It is told the failure, how many waits there have been, and how long the last of them was.
+"""
 
 
 ONE_TRY: list[object] = []
@@ -33,8 +36,9 @@ def descents(
     kinds: Kinds,
     chosen: Predicate,
     begin: Callable[[], Waits],
+    common: bool = False,
+    table: list[float] | None = None,
     first: int = 0,
-    floor: float = 0.0,
     shortens: bool = False,
 ) -> Callable[[], After]:
     """A retry: while a rung is left and the failure is chosen, wait and go down.
@@ -45,53 +49,65 @@ def descents(
 
     >>> from ixbackoff import Exponential, NotReady, Throttled
     >>> after = descents(3, (NotReady, Throttled), bool, Exponential().begin)()
-    >>> after(NotReady()), after(Throttled(5)), after(NotReady()), after(NotReady())
-    (1.0, 5.0, 5.0, None)
+    >>> after(NotReady(), 0, 0.0), after(Throttled(5), 1, 1.0), after(NotReady(), 2, 5.0)
+    (1.0, 5.0, 5.0)
+    >>> after(NotReady(), 3, 5.0) is None
+    True
 
     Args:
         rungs: how many waits are left, or `ENDLESS`.
         kinds: the failures that are worth another try, by their classes,
         chosen: and by a predicate, which is asked for the others.
         begin: begins the waits of a run, at the first of them.
+        common: whether all runs may have these in common, so that they are begun once.
+        table: the waits, if they are always the same.
         first: how many waits there have been.
-        floor: how long the last of them was.
         shortens: whether a wait may be shorter than the one before: in simulations.
     """
     last = first + rungs
     if rungs == ENDLESS:
-        last, begin = -1, without_end(begin)
+        last, begin, table = -1, without_end(begin), None
 
     def run() -> After:
-        k, shortest, waits, plain = first, floor, None, None
-        end = first if ONE_TRY else last
+        waits: Waits | None = None
+        plain: type | None = None
+        known = 0
 
-        def after(failure: Any) -> float | None:
-            nonlocal k, shortest, waits, plain
+        def after(failure: Any, k: int, shortest: float) -> float | None:
+            nonlocal waits, plain, known
             kind = failure.__class__
-            if (k == end and kind is not NoneType) or not (
-                kind is plain or isinstance(failure, kinds) or chosen(failure)
-            ):
+            if (k == last or (ONE_TRY and k == first)) and kind is not NoneType:
                 return None
-            if waits is None:
-                waits = begin()
-            seconds = waits(k)
+            usual = kind is plain and known == FORGOTTEN[0]
+            if not (usual or isinstance(failure, kinds) or chosen(failure)):
+                return None
+            if table is not None:
+                seconds = table[k]
+            else:
+                if waits is None:
+                    waits = begin()
+                seconds = waits(k)
             if seconds < shortest and not shortens:
                 seconds = shortest
-            if kind is not plain:
-                if isinstance(failure, Transient):
-                    if failure.retry_after is not None:
-                        seconds = max(seconds, asked_for(failure))
-                elif kind not in SILENT:
+            if usual:
+                return seconds
+            forgotten = FORGOTTEN[0]
+            if isinstance(failure, Transient):
+                if failure.retry_after is not None:
                     seconds = max(seconds, asked_for(failure))
-                elif chosen is may_pass or isinstance(failure, kinds):
-                    plain = kind  # all failures of this kind are chosen, and ask for no time
-            k += 1
-            shortest = seconds
+            elif kind not in SILENT:
+                seconds = max(seconds, asked_for(failure))
+            elif chosen is may_pass or isinstance(failure, kinds):
+                plain = kind  # all failures of this kind are chosen, and ask for no time
+                known = forgotten  # last, since other threads may look
             return seconds
 
         return after
 
-    return run
+    if not common:
+        return run
+    after = run()
+    return lambda: after
 
 
 def without_end(begin: Callable[[], Waits]) -> Callable[[], Waits]:
@@ -106,8 +122,11 @@ def without_end(begin: Callable[[], Waits]) -> Callable[[], Waits]:
 
 def begins(
     timing: Timing, top: int, chance: Chance | None = None, checked: bool = True
-) -> Callable[[], Waits]:
+) -> tuple[Callable[[], Waits], bool, list[float] | None]:
     """A function that begins the waits of a run, at most `top` of them.
+
+    Return with it whether all runs can have them in common, and a table of those that are always
+    the same.
 
     Those that are always the same, or so but for a random factor, are asked for once and for all.
 
@@ -123,21 +142,21 @@ def begins(
             table = [usable(waits(k), k, timing) for k in range(min(top, DEEPEST))]
             spread = factor
     if spread is None or not all(isfinite(seconds * spread) for seconds in table):
-        return lambda: drawn(timing, chance)
+        return lambda: drawn(timing, chance), False, None
     if spread == 1.0:
-        return lambda: table.__getitem__
-    return lambda: spread_out(table, spread, chance)
+        return lambda: table.__getitem__, True, table
+    return lambda: spread_out(table, spread, chance), True, None
 
 
 def spread_out(table: list[float], spread: float, chance: Chance | None) -> Waits:
-    """The waits of one run: those of the table, each times a random factor from 1 to `spread`."""
+    """The waits of any run: those of the table, each times a random factor from 1 to `spread`."""
     if chance is not None:
         uniform = chance.uniform
         return lambda k: table[k] * uniform(1.0, spread)
     import random  # now, since what is decorated may never be called; `from` would be slow
 
-    more, draw = spread - 1.0, random.random
-    return lambda k: table[k] * (1.0 + more * draw())  # as uniform(1, spread)
+    more = spread - 1.0
+    return lambda k: table[k] * (1.0 + more * random.random())  # noqa: S311  as uniform(1, spread)
 
 
 def drawn(timing: Timing, chance: Chance | None = None) -> Waits:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from .._limits import observers
+from .._limits import events
 from .._limits.breakers import Breaker
 from .._limits.deadlines import Expired, Limit
 from .._limits.nesting import REFUSED, RUNNING, Mark, check_not_refused
@@ -52,7 +52,7 @@ class InAttempt:
         return isinstance(failure, Exception) and not isinstance(failure, Misuse)
 
 
-class Run(observers.Run):
+class Run(events.Run):
     """One run: the rung where it stands, and what it has tried and waited.
 
     Attributes:
@@ -168,8 +168,8 @@ class Run(observers.Run):
 
     def descent(self, rung: int) -> After:
         """The function that gives the seconds after failures that are chosen, from this rung."""
-        k, shortens = self.top - rung, self.timing.shortens
-        return descents(rung, object, bool, self.begin, k, self.shortest, shortens)()
+        first, shortens = self.top - rung, self.timing.shortens
+        return descents(rung, object, bool, self.begin, first=first, shortens=shortens)()
 
     def begin(self) -> Waits:
         """The waits of the run, which are begun once."""
@@ -177,12 +177,12 @@ class Run(observers.Run):
             self.seconds = drawn(self.timing, self.chance)
         return self.seconds
 
-    def begin_wait(self, rung: int, after: After, failure: Any) -> Delay | None:
-        """The wait on `rung` after this failure, which begins now, if there is one."""
+    def begin_wait(self, rung: int, k: int, after: After, failure: Any) -> Delay | None:
+        """The k-th wait, on `rung`, after this failure, which begins now, if there is one."""
         try:
             if REFUSED and (around := RUNNING.get())[0] is not None:
                 check_not_refused(around, failure)
-            seconds = after(failure)
+            seconds = after(failure, k, self.shortest)
             if seconds is None:
                 return None
             self.shortest = seconds

@@ -427,7 +427,7 @@ def waited(rung: int, run: Run, failure: Exception | None, value: Any) -> Task:
     """Wait on a rung, and be what it was: well with a value, or failed."""
     wait: Delay | None = None
     try:
-        wait = run.begin_wait(rung, run.descent(rung), failure)
+        wait = run.begin_wait(rung, run.top - rung, run.descent(rung), failure)
         if wait is None:  # every ladder tries once, so nothing may try again
             run.not_waited = failure
         else:
@@ -457,6 +457,7 @@ def retried(effect_on: Callable[[int], Any], chosen: Predicate, run: Run) -> Tas
     after: After | None = None
     failure: Exception | None = None
     wait: Delay | None = None
+    k = run.top - run.rung
     try:
         while True:
             number = run.rung if run.rung < ENDLESS else run.number
@@ -473,7 +474,7 @@ def retried(effect_on: Callable[[int], Any], chosen: Predicate, run: Run) -> Tas
             after = after or run.descent(run.rung)
             if 0 < run.rung < ENDLESS:
                 run.rung -= 1
-            wait = run.begin_wait(number, after, failure)
+            wait = run.begin_wait(number, k, after, failure)
             if wait is None:
                 raise failure
             failure = None  # nothing keeps it, and all that it knows of, for another try
@@ -484,6 +485,7 @@ def retried(effect_on: Callable[[int], Any], chosen: Predicate, run: Run) -> Tas
                 raise
             wait = None
             run.end_wait()
+            k += 1
     finally:
         failure = wait = None
         run.rung, run.sure = 0, True

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from types import FunctionType, GeneratorType, SimpleNamespace
-from typing import Any, TypeAlias, get_args, get_origin, get_type_hints
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING, Any, TypeAlias, get_args, get_origin, get_type_hints
 
 from .._limits.breakers import Breaker
 from .._words.commands import CO_GENERATOR, Command, Misuse, code_flags
@@ -19,6 +19,9 @@ from .._words.nat import ENDLESS, name_of, position
 from .._words.vocabulary import Delay
 from .chains import Chain, Ladder, Position, Step, check_start
 from .defaults import USUAL
+
+if TYPE_CHECKING:
+    from weakref import WeakKeyDictionary
 
 Function: TypeAlias = Callable[..., Any]
 
@@ -368,16 +371,21 @@ def annotated(function: Any) -> tuple[Position, Position]:
     hint: Any = hints.get("return") if hints and hints.__class__ is dict else None
     if hint is None:
         return None, None
-    known = ANNOTATED.get(function) if function.__class__ is FunctionType else None
+    if function.__class__ is not FunctionType:
+        return rungs_of(hint, function)
+    read = annotations_read()
+    known = read.get(function)
     if known is None:
-        known = rungs_of(hint, function)
-        if function.__class__ is FunctionType:
-            ANNOTATED[function] = known
+        known = read[function] = rungs_of(hint, function)
     return known
 
 
-ANNOTATED: WeakKeyDictionary[FunctionType, tuple[Position, Position]] = WeakKeyDictionary()
-"""The rungs of functions that were bound before: to read an annotation takes microseconds."""
+@cache
+def annotations_read() -> WeakKeyDictionary[FunctionType, tuple[Position, Position]]:
+    """Return the rungs of functions that were bound before: reading them takes microseconds."""
+    from weakref import WeakKeyDictionary  # now, since few programs need it
+
+    return WeakKeyDictionary()
 
 
 def rungs_of(hint: Any, function: Any) -> tuple[Position, Position]:

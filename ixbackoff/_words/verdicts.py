@@ -68,6 +68,9 @@ FOUND: dict[type[Exception], Judge] = {}
 SILENT: set[type[Exception]] = set()
 """The kinds among them whose failures never ask for a time."""
 
+FORGOTTEN: list[int] = [0]
+"""How often that has been forgotten: what somebody has kept of it is then to be found again."""
+
 MOST_FOUND = 1000  # kinds that are made while a program runs must not be kept for ever
 
 
@@ -185,6 +188,7 @@ def forget() -> None:
     """Have every judge looked for again."""
     FOUND.clear()
     SILENT.clear()
+    FORGOTTEN[0] += 1
 
 
 def judge_of_base(base: Any) -> Judge | None:

@@ -41,15 +41,19 @@ class AttemptClient(Client):
 
     Attributes:
         after: the waits of this run of the program, from its first failure on.
+        waits: how many there have been.
+        shortest: how long the last of them was.
         log: the waits of this run, for the trace; `None` without one.
     """
 
-    __slots__ = ("_shared", "after", "log")
+    __slots__ = ("_shared", "after", "log", "shortest", "waits")
 
     def __init__(self, shared: AttemptRetrying, number: int) -> None:
         super().__init__(shared.environment, number, shared.start, shared.ended)
         self._shared = shared
         self.after: After | None = None
+        self.waits = 0
+        self.shortest = 0.0
         self.log = shared.log()
 
     def begin(self) -> None:

@@ -47,10 +47,22 @@ class CommandClient:
         number: which client it is.
         begun: when the present try began, or the one before the present wait.
         after: the waits of this run of the program, from its first failure on.
+        waits: how many there have been.
+        shortest: how long the last of them was.
         log: the waits of this run, for the trace; `None` without one.
     """
 
-    __slots__ = ("_came", "_held", "_shared", "after", "begun", "log", "number")
+    __slots__ = (
+        "_came",
+        "_held",
+        "_shared",
+        "after",
+        "begun",
+        "log",
+        "number",
+        "shortest",
+        "waits",
+    )
 
     def __init__(self, shared: CommandRetrying, number: int) -> None:
         self._shared = shared
@@ -59,6 +71,8 @@ class CommandClient:
         self.number = number
         self.begun = 0.0
         self.after: After | None = None
+        self.waits = 0
+        self.shortest = 0.0
         self.log = shared.log()
 
     def begin(self) -> None:

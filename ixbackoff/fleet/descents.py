@@ -75,11 +75,15 @@ class Trying(Running, Protocol):
     Attributes:
         begun: when the present try began, or the one before the present wait.
         after: the waits of this run of the program, from its first failure on.
+        waits: how many there have been.
+        shortest: how long the last of them was.
         log: the waits of this run, for the trace; `None` without one.
     """
 
     begun: float
     after: After | None
+    waits: int
+    shortest: float
     log: RunLog | None
 
 
@@ -101,9 +105,9 @@ class Retrying(ABC):
         self.top: Final = program.start
         self.done: Final = done
         self.chosen: Final = tried.chosen
-        begin = begins(timing, program.start, environment.events.random, checked=False)
+        waits = begins(timing, program.start, environment.events.random, checked=False)
         self.descent: Final[Callable[[], After]] = descents(
-            program.start, (), tried.chosen, begin, shortens=timing.shortens
+            program.start, (), tried.chosen, *waits, shortens=timing.shortens
         )
 
     @abstractmethod
@@ -124,8 +128,10 @@ class Retrying(ABC):
             try:
                 if client.after is None:
                     client.after = self.descent()
-                seconds = client.after(failure)
+                seconds = client.after(failure, client.waits, client.shortest)
                 if seconds is not None:
+                    client.waits += 1
+                    client.shortest = seconds
                     self._wait(client, seconds, failure)
                     return
                 chosen = self.chosen
@@ -133,6 +139,8 @@ class Retrying(ABC):
                 failure = error
                 failure.__traceback__ = None
         client.after = None
+        client.waits = 0
+        client.shortest = 0.0
         if client.log is not None:
             client.log.end(failure, chosen)
             client.log = self.log()

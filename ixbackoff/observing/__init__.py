@@ -1,18 +1,8 @@
 """Observers: who is told what programs, functions and blocks do, while they run."""
 
+from .._limits.events import Answered, Began, Ended, Event, Issued, Run, Waits
 from .._limits.nesting import tries_so_far
-from .._limits.observers import (
-    Answered,
-    Began,
-    Ended,
-    Event,
-    Issued,
-    Observer,
-    Run,
-    Waits,
-    observe,
-    observed,
-)
+from .._limits.observers import Observer, observe, observed
 from .._words.reasons import Reason, Story, story
 from .counters import to_prometheus
 from .events import to_structlog
@@ -51,6 +41,6 @@ for _public in (
     observed,
     story,
     tries_so_far,
-):  # or a traceback would say ixbackoff._limits.observers.Began
+):  # or a traceback would say ixbackoff._limits.events.Began
     _public.__module__ = __name__
 del _public

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .._limits.observers import Ended, Event, Observer, Waits
+from .._limits.events import Ended, Event, Waits
+from .._limits.observers import Observer
 from .._words.extras import needed
 
 if TYPE_CHECKING:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .._limits.observers import Answered, Began, Ended, Event, Issued, Observer, Waits
+from .._limits.events import Answered, Began, Ended, Event, Issued, Waits
+from .._limits.observers import Observer
 from .._words.extras import needed
 
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 import trio
 
-from ixbackoff import N5, Budget, Exponential, NotReady, backoff
+from ixbackoff import N5, Budget, Exponential, NotReady, Schedule, Throttled, backoff, known
+from ixbackoff._words.verdicts import ADDED, forget
 
 from ..support.plainly import (
     ASYNC,
@@ -147,6 +148,47 @@ def test_chance_belongs_to_a_call_and_not_to_the_decorator() -> None:
     second = seen(decorated, shared, [NotReady])
     assert first.waits != second.waits
     assert first.waits == sorted(first.waits)
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES.values(), ids=list(SCHEDULES))
+def test_no_call_waits_as_long_as_another_was_asked_to(schedule: Schedule) -> None:
+    script = Script([lambda: Throttled(60), NotReady, 1, NotReady, NotReady, 1])
+    function = backoff(N5, schedule=schedule)(script.ask)
+    with sleeps() as waits:
+        assert function() == function() == 1
+    assert waits[:2] == [60, 60]
+    assert waits[2:] == schedule.preview(2)
+
+
+@pytest.fixture
+def taken_back() -> Iterator[None]:
+    """Take back what is added to what is known."""
+    yield
+    ADDED.clear()
+    forget()
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES.values(), ids=list(SCHEDULES))
+@pytest.mark.usefixtures("taken_back")
+def test_what_is_said_of_failures_holds_at_once(schedule: Schedule) -> None:
+    """Also for a function that has tried again after them, and in the midst of a call."""
+
+    def ask() -> int:
+        outcome = next(outcomes)
+        if isinstance(outcome, known.Verdict):
+            known.add(ConnectionError, lambda _: outcome)
+        if outcome == 1:
+            return 1
+        raise ConnectionError
+
+    asked, refused = known.Verdict(True, retry_after=90), known.Verdict(False)
+    outcomes = iter([None, None, 1, None, None, asked, None, 1, None, refused])
+    function = backoff(N5, schedule=schedule)(ask)
+    with sleeps() as waits:
+        assert function() == function() == 1
+        with pytest.raises(ConnectionError):
+            function()
+    assert waits == [*schedule.preview(2), *schedule.preview(2), 90, 90, 90]
 
 
 def test_one_function_waits_in_whatever_runs_it(monkeypatch: pytest.MonkeyPatch) -> None:

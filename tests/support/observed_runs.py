@@ -54,7 +54,7 @@ class Recorder:
         self.events: list[Event] = []
 
     def __call__(self, event: Event) -> None:
-        kept = event if isinstance(event, Began | Issued) else event._replace(failure=None)
+        kept = without_failure(event)
         with self.lock:
             self.events.append(kept)
 
@@ -83,6 +83,18 @@ class Recorder:
             if isinstance(event, Ended):
                 open_runs.discard(event.run.id)
         return Counter(event.reason for event in ended)
+
+
+def without_failure(event: Event) -> Event:
+    match event:
+        case Answered(_, issued, seconds):
+            return Answered.of(issued, seconds, None)
+        case Waits(run, seconds, rung):
+            return Waits.of(run, seconds, rung, None)
+        case Ended(run, reason, seconds):
+            return Ended.of(run, reason, seconds, None)
+        case _:
+            return event
 
 
 ENDINGS: tuple[Callable[[], BaseException], ...] = (
