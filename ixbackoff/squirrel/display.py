@@ -16,7 +16,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from .._limits.observers import Waits
+from .._limits.events import Waits
 from .._words.vocabulary import Delay, Download, without_secrets
 
 HIT = "hit"

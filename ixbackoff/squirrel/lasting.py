@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
 from .. import N3, Command, Delay, Download, Exponential, Program, Upload, Z
-from .._limits.observers import Began, Event, Waits
+from .._limits.events import Began, Event, Waits
 from .._meaning.defaults import Defaults
 from .._words.commands import Handler
 from .._words.vocabulary import without_secrets

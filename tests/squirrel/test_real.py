@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ixbackoff import Delay
-from ixbackoff._limits.observers import Waits
+from ixbackoff._limits.events import Waits
 from ixbackoff.squirrel import index
 from ixbackoff.squirrel.__main__ import main
 from ixbackoff.squirrel.commands import Copy, FindCopy, RecordCopy
