@@ -35,6 +35,14 @@ def since_boot() -> Boot:
         return Boot("", 0.0)
 
 
+def elapsed() -> float:
+    """Read a clock that goes on while the machine sleeps, where it has one, in seconds."""
+    try:
+        return time.clock_gettime(time.CLOCK_BOOTTIME)
+    except (OSError, AttributeError):
+        return time.monotonic()
+
+
 class DatabaseClock:
     """Seconds since the epoch on the clock of a database, which all workers share.
 

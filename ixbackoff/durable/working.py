@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from contextvars import Context
 from logging import getLogger
@@ -43,6 +43,7 @@ AnyRecipe: TypeAlias = Recipe[Any, Any, Any]
 LOGGER = getLogger("ixbackoff")
 ENGINE_LOGGER = getLogger("dbos")
 POLL = 0.1  # seconds between two looks at a queue, or at a run whose result somebody waits for
+MOMENT = 0.02  # seconds between two looks at whether this process has a run
 THREADS = 64  # handlers at the same time
 TROUBLE = (1.0, 2.0, 5.0, 10.0)  # seconds before the database is tried again; the last ones go on
 BEGIN = "begin"
@@ -276,6 +277,16 @@ class Stretch:
     def closing(self) -> bool:
         return self.working.closing or self.generation != self.working.generation
 
+    def sure(self) -> bool:
+        """Return whether this process has the run; it may not know for a moment.
+
+        Raises:
+            Lost: it does not have it any more.
+        """
+        if self.closing:
+            raise Lost
+        return self.working.worker.has_lock()
+
     def known(self, place: str) -> Entry | None:
         return self.entries.get(place)
 
@@ -286,7 +297,7 @@ class Stretch:
         return seconds > self.working.hold
 
     async def keep(self, place: str, kind: str, make: Make) -> Entry:
-        made = Once(make)
+        made = Once(make, self.sure)
         name = f"{place} {kind}"
         tried = 0
         while True:
@@ -339,16 +350,25 @@ class Stretch:
 
 
 class Once:
-    """Makes an entry once, however often the database fails to keep it."""
+    """Makes an entry once, however often the database fails to keep it.
 
-    def __init__(self, make: Make) -> None:
+    Args:
+        make: makes it.
+        sure: returns whether this process has the run, and raises `Lost` if it does not; before
+            that is sure nothing is made.
+    """
+
+    def __init__(self, make: Make, sure: Callable[[], bool]) -> None:
         self._make = make
+        self._sure = sure
         self._entry: Entry | None = None
         self.error: Exception | None = None
 
     def make(self) -> Entry:
         """Make it in this thread."""
         if self._entry is None and isinstance(self._make, InThread):
+            while not self._sure():
+                Event().wait(MOMENT)
             try:
                 self._entry = self._make.make()
             except Exception as error:
@@ -359,6 +379,8 @@ class Once:
     async def make_async(self) -> Entry:
         """Make it on the event loop."""
         if self._entry is None and not isinstance(self._make, InThread):
+            while not self._sure():
+                await awaitable()(MOMENT)
             try:
                 self._entry = await self._make()
             except Exception as error:
