@@ -1,8 +1,8 @@
 """Workers: processes that perform runs, and how each shows that it is alive.
 
-A worker holds a lock that ends with its process, or with its connection. Whoever can get the lock of
-another one twice, some time apart, gives its runs to those who live. By then it performs nothing
-more, even if it lives: it begins no command unless it was sure of its lock a shorter time before.
+A worker holds a lock that ends with its process, or with its connection. Who finds the lock of
+another one free, and free again a round later, gives its runs to those who live. By then it begins
+nothing more, even if it lives, since it begins a command only while it is sure of its lock.
 """
 
 from __future__ import annotations
@@ -150,10 +150,13 @@ class OnServer:
     def _look_at_others(self) -> None:
         while not self._stopped.wait(ROUND * random.uniform(1 - SPREAD, 1 + SPREAD)):  # noqa: S311
             try:
-                others = self._store.working() - {self.id}
-                self._free = {worker for worker in others if self._is_free(worker)}
+                self._look()
             except Exception as error:
                 LOGGER.warning("worker %s cannot look at the others: %r", self.id, error)
+
+    def _look(self) -> None:
+        others = self._store.working() - {self.id}
+        self._free = {worker for worker in others if self._is_free(worker)}
 
     def _is_free(self, worker: str) -> bool:
         """Return whether the lock of a worker is free; if it was a round ago, take its runs."""

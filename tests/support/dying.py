@@ -104,16 +104,17 @@ def ask_again() -> None:
     patch.object(Stretch, "loaded", loaded).start()
 
 
-def take_over(worker: OnServer, other: str) -> None:
+def take_over(worker: OnServer, other: str) -> bool:
     """Take the runs of a worker over, though it lives."""
-    worker._store.enqueue_again(other)
+    return worker._store.enqueue_again(other) > 0
 
 
+LIVING = "the living are taken over"
 CONTROLS: dict[str, Callable[[], Any]] = {
     "the rest of a wait is forgotten": patch.object(Stretch, "left", forget).start,
     "an answered command is asked again": ask_again,
     "again is not told": patch.object(Line, "first_again", lambda _: False).start,
-    "the living are taken over": patch.object(OnServer, "_take_over", take_over).start,
+    LIVING: patch.object(OnServer, "_is_free", take_over).start,
 }
 """Promises that are broken on purpose, so that it is seen whether that is found."""
 
@@ -212,7 +213,7 @@ def main() -> None:
     for line in sys.stdin:
         asked = json.loads(line)
         if isinstance(asked, list):
-            answer = part(Order(*asked))
+            answer: int | None = part(Order(*asked))
         else:
             process, status = os.waitpid(asked["process"], os.WNOHANG if asked["look"] else 0)
             answer = os.waitstatus_to_exitcode(status) if process else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from random import Random
@@ -28,7 +28,7 @@ FAILURES: dict[Any, Exception] = {
 
 def waits_of(kind: str, job: str, seed: int) -> dict[int, float]:
     """The waits of a run that nobody kills, by their places, with the same seed."""
-    program, how = RECIPES[kind].begun(job)  # type: ignore[operator]
+    program, how = RECIPES[kind].begun(job)
     one = Run(program, how.schedule, Random(seed))  # noqa: S311
     stream = unrolled(program, how.schedule, within=how.within, run=one)
     waits: dict[int, float] = {}
@@ -104,9 +104,7 @@ class Processes:
         """Return true if a process told this after it was stopped, and before it noticed that."""
         if one.process not in self.losses:
             return False
-        return any(
-            stopped < one.time and process == one.process for stopped, process in self.stops
-        )
+        return any(stopped < one.time and process == one.process for stopped, process in self.stops)
 
 
 def checked(
@@ -221,7 +219,11 @@ class Check:
         begun = [one for one in self.commands if one.what == "begin"]
         for one in filter(self.processes.was_gone, begun):
             self.report.counts["begun by a process that was stopped"] += 1
-            stop = max(time for time, process in self.processes.stops if process == one.process and time < one.time)
+            stop = max(
+                time
+                for time, process in self.processes.stops
+                if process == one.process and time < one.time
+            )
             if any(x.process != one.process and stop < x.time < one.time for x in self.commands):
                 self.found(one.place, f"was begun by {one.process}, which had lost its lock")
 

@@ -12,10 +12,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from itertools import count
 from pathlib import Path
 from signal import SIGCONT, SIGKILL, SIGSTOP, Signals
 from typing import Any, NamedTuple
@@ -26,12 +25,14 @@ from ixbackoff.durable import Engine, Run
 from ixbackoff.durable.store import Store
 from ixbackoff.durable.workers import DRIVER, LOCKS, key_of
 
-from .dying import MOMENTS, Dies, Order
+from .dying import LIVING, MOMENTS, Dies, Order
 from .kill_checks import Report, checked, waits_of
 from .killed_runs import RECIPES, Record, interpreter
 from .postgresql import running
 
 ROOT = Path(__file__).parents[2]
+SEED = 1
+MOST = 60  # kills until what is broken on purpose is found
 LATE = 60.0  # seconds after which a process, or a run, should have come to its end
 LONGEST = 1.5  # seconds to a kill
 STARTING = 0.15  # seconds in which a process starts
@@ -63,9 +64,8 @@ class Nursery:
         return Child(self, self.ask(order), order)
 
     def close(self) -> None:
-        with self.process:
-            assert self.process.stdin is not None
-            self.process.stdin.close()
+        """Let it end, which it does when there is nothing more to read."""
+        self.process.communicate()
 
 
 class Child:
@@ -122,8 +122,16 @@ class Killing:
         self.control = control
         self.chance = random.Random(seed)  # noqa: S311
         self.nursery = Nursery()
+        self.batch = 0
         self.kills = 0
+        self.stops = 0
         self.halves: list[str] = []
+
+    def __enter__(self) -> Killing:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.nursery.close()
 
     @contextmanager
     def store(self) -> Generator[Store]:
@@ -168,13 +176,19 @@ class Killing:
 
     def until(self, kills: int, at_a_time: int) -> Report:
         """Begin runs, so many at a time, and kill their processes so many times."""
-        for batch in count(1):
-            runs = [f"{self.kind}-{batch}-{number}" for number in range(at_a_time)]
-            while not self.finished(runs, kills > self.kills, bulk=batch % 2 == 0):
+        while self.kills < kills:
+            self.batch += 1
+            runs = [f"{self.kind}-{self.batch}-{number}" for number in range(at_a_time)]
+            while not self.finished(runs, self.kills < kills, bulk=self.batch % 2 == 0):
                 pass
-            if self.kills >= kills:
-                return self.checked()
-        raise AssertionError
+        return self.checked()
+
+    def until_found(self, what: str, kills: int, at_a_time: int) -> Report:
+        """As `until`, and again so many kills until such a broken promise is found."""
+        while True:
+            report = self.until(self.kills + kills, at_a_time)
+            if any(what in broken for broken in report.broken) or self.kills >= MOST:
+                return report
 
     def finished(self, runs: list[str], kill: bool, bulk: bool) -> bool:
         """Perform runs in a process; return true if it came to its end."""
@@ -199,13 +213,14 @@ class Killing:
             self.halves.append(f"{begun} of {len(runs)} runs were begun in one transaction")
 
     def checked(self) -> Report:
+        """Check what the file tells; of the database only the seeds of the runs are read."""
         happened = self.record.read()
         with self.store() as store:
-            seeds = {one.run: store.given(one.run).get("seed") for one in happened if one.what == "result"}
-        waits = {run: waits_of(self.kind, run, int(seed)) for run, seed in seeds.items()}
+            runs = {one.run for one in happened if one.what == "result"}
+            seeds: dict[str, Any] = {run: store.given(run)["seed"] for run in runs}
+        waits = {run: waits_of(self.kind, run, seed) for run, seed in seeds.items()}
         report = checked(happened, waits, self.hold)
         report.broken += self.halves
-        self.nursery.close()
         return report
 
     def among_workers(
@@ -222,7 +237,7 @@ class Killing:
             kills: how many.
             workers: how many live at the same time.
             at_a_time: how many runs are begun before each kill.
-            stops: the part of the kills that are none: the worker is stopped and loses its lock,
+            stops: the part of these that do not kill: the worker is stopped and loses its lock,
                 and goes on when others have its runs.
             cancels: the part of the runs that are cancelled.
         """
@@ -232,10 +247,10 @@ class Killing:
         living = [self.begin([], kill=True) for _ in range(workers)]
         runs: list[Run[Any]] = []
         try:
-            while self.kills < kills:
+            while self.kills + self.stops < kills:
                 runs += self.started(client, len(runs), at_a_time)
                 if self.chance.random() < cancels:
-                    time.sleep(self.chance.uniform(0, 2 * LONGEST))
+                    time.sleep(self.chance.uniform(0, LONGEST))
                     client.store.cancel(runs[-1].id)
                     self.record.tell("cancel", f"{runs[-1].id}:end")
                 if self.chance.random() < stops:
@@ -310,6 +325,7 @@ class Killing:
             return
         joined = [x for x in told if x.what == "joined" and x.process == process]
         child.send(SIGSTOP)
+        self.stops += 1
         self.record.tell("stopped", "-:-", process=process)
         self.take_lock(joined[-1].said)
         time.sleep(self.chance.uniform(*self.chance.choice(STOPPED)))
@@ -318,9 +334,7 @@ class Killing:
 
     def take_lock(self, worker: str) -> None:
         """End the session that holds the lock of a worker."""
-        engine = sqlalchemy.create_engine(
-            sqlalchemy.make_url(self.database).set(drivername=DRIVER)
-        )
+        engine = sqlalchemy.create_engine(sqlalchemy.make_url(self.database).set(drivername=DRIVER))
         ended = sqlalchemy.text(
             "select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' "
             "and granted and classid = :kind and objid = :key"
@@ -331,58 +345,112 @@ class Killing:
 
 
 HELD, PARKED, MIXED = 60.0, 0.1, 0.6  # seconds; mixed, some waits of a run are held
+WORKERS = 3
 
 
 class Part(NamedTuple):
-    """A part of what `make kill` does."""
+    """A part of what `make kill` does.
+
+    Attributes:
+        name: its name.
+        kind: the recipe.
+        hold: the longest wait that is held.
+        kills: how many.
+        at_a_time: how many runs are performed at the same time, or begun before each kill.
+        stops: the part of the kills that only stop a process.
+        cancels: the part of the runs that are cancelled.
+        control: the promise that is broken on purpose.
+    """
 
     name: str
     kind: str
     hold: float
     kills: int
-    at_a_time: int = 1
+    at_a_time: int
     stops: float = 0.0
     cancels: float = 0.0
     control: str = ""
 
     def on_file(self) -> Report:
-        with tempfile.TemporaryDirectory() as folder:
-            killing = Killing(Path(folder), self.kind, self.hold, 1, self.control)
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            Killing(Path(folder), self.kind, self.hold, SEED, self.control) as killing,
+        ):
             if self.cancels:
                 return killing.among_workers(self.kills, 1, self.at_a_time, cancels=self.cancels)
+            if self.control:
+                return killing.until_found(FOUND[self.control], self.kills, self.at_a_time)
             return killing.until(self.kills, self.at_a_time)
 
     def on_server(self) -> Report:
-        with tempfile.TemporaryDirectory() as folder, running(max_connections="120") as server:
+        with running(max_connections="120") as server:
             url = f"postgresql://{server.address.rpartition('/')[0]}/runs"
-            killing = Killing(Path(folder), self.kind, self.hold, 1, self.control, url)
+            return self.among_workers(url)
+
+    def among_workers(self, url: str) -> Report:
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            Killing(Path(folder), self.kind, self.hold, SEED, self.control, url) as killing,
+        ):
             return killing.among_workers(
                 self.kills, WORKERS, self.at_a_time, self.stops, self.cancels
             )
 
 
-WORKERS = 3
 ON_FILE = [
-    Part("SQLite, waits held", "copy", HELD, 200, at_a_time=5),
-    Part("SQLite, waits parked", "copy", PARKED, 100, at_a_time=5),
-    Part("SQLite, all_of", "together", HELD, 20, at_a_time=3),
-    Part("SQLite, cancelled", "tidied", MIXED, 40, cancels=0.8),
+    Part("SQLite, waits held", "copy", HELD, 200, 5),
+    Part("SQLite, waits parked", "copy", PARKED, 100, 5),
+    Part("SQLite, all_of", "together", HELD, 40, 3),
+    Part("SQLite, some cancelled", "tidied", MIXED, 40, 1, cancels=0.8),
 ]
 ON_SERVER = [
-    Part("PostgreSQL, waits held and parked", "copy", MIXED, 100, at_a_time=3),
-    Part("PostgreSQL, all_of", "together", MIXED, 20, at_a_time=2),
-    Part("PostgreSQL, cancelled", "tidied", 0.2, 20, cancels=0.8),
-    Part("PostgreSQL, stopped and gone on", "copy", MIXED, 10, at_a_time=4, stops=0.8),
+    Part("PostgreSQL, waits held and parked", "copy", MIXED, 100, 3),
+    Part("PostgreSQL, all_of", "together", MIXED, 40, 2),
+    Part("PostgreSQL, some cancelled", "tidied", PARKED, 40, 1, cancels=0.8),
+    Part("PostgreSQL, some only stopped", "copy", MIXED, 60, 3, stops=0.7),
 ]
+FOUND = {
+    "the rest of a wait is forgotten": " s of ",
+    "an answered command is asked again": "and asked again",
+    "again is not told": "not told so",
+    LIVING: " lives",
+}
+"""What is found for each promise that is broken on purpose."""
+
+BROKEN_ON_FILE = [
+    Part(f"Broken on purpose: {control}", "copy", HELD, 5, 5, control=control)
+    for control in FOUND
+    if control != LIVING
+]
+BROKEN_ON_SERVER = [Part(f"Broken on purpose: {LIVING}", "copy", HELD, 5, 3, control=LIVING)]
+
+
+def told(part: Part, kill: Callable[[], Report]) -> bool:
+    """Do a part, and print what was found; return true if that is as it should be."""
+    begun = time.monotonic()
+    report = kill()
+    seconds = f"{time.monotonic() - begun:.0f} s"
+    if part.control:
+        found = [one for one in report.broken if FOUND[part.control] in one]
+        print(f"{part.name} ({seconds}): {found[0] if found else 'NOT FOUND'}", flush=True)
+        return bool(found)
+    print(f"{part.name} ({seconds}): {report}", flush=True)
+    return not report.broken
 
 
 def main() -> int:
-    """Kill, on a file and on a server at the same time."""
+    """Kill on files and on servers, both at the same time."""
+
+    def on_files() -> list[bool]:
+        return [told(part, part.on_file) for part in ON_FILE + BROKEN_ON_FILE]
+
+    def on_servers() -> list[bool]:
+        return [told(part, part.on_server) for part in ON_SERVER + BROKEN_ON_SERVER]
+
     with ThreadPoolExecutor(2) as pool:
-        files = pool.map(Part.on_file, ON_FILE)
-        servers = pool.map(Part.on_server, ON_SERVER)
-        del files, servers
-    return 0
+        both = [pool.submit(on_files), pool.submit(on_servers)]
+        well = [each for one in both for each in one.result()]
+    return 0 if all(well) else 1
 
 
 if __name__ == "__main__":

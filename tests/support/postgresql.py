@@ -106,5 +106,5 @@ def postgresql() -> Generator[Server]:
 @pytest.fixture(scope="session")
 def roomy_postgresql() -> Generator[Server]:
     """As `postgresql`, for many connections."""
-    with running(max_connections="80") as server:
+    with running(max_connections="160") as server:
         yield server
