@@ -33,6 +33,7 @@ from .store import (
     Start,
     Store,
     is_cancelled,
+    owner_of,
     queue_of,
     stretch_of,
 )
@@ -208,9 +209,9 @@ class Working:
             value = await run_durably(program, how, self.interpreter, journal, start.given["seed"])
             return {"value": encode(value)}
         except Parked as parked:
-            following = stretch + 1
-            await asyncio.to_thread(self.store.enqueue, start, following, parked.seconds)
-            return {"next": stretch_of(start.run, following)}
+            owner = owner_of(start.run, stretch)
+            await asyncio.to_thread(self.store.park, start, stretch, parked.seconds, owner)
+            return {"next": stretch_of(start.run, stretch + 1)}
         except Lost:
             if self.closing or generation != self.generation:
                 raise asyncio.CancelledError from None

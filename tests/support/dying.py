@@ -38,7 +38,7 @@ MOMENTS: dict[str, tuple[Any, str]] = {
     "start in bulk": (DBOSClient, "enqueue_in_transaction"),
     "record": (SystemDatabase, "record_operation_result"),
     "end": (SystemDatabase, "update_workflow_outcome"),
-    "park": (Store, "enqueue"),
+    "park": (Store, "park"),
     "take-over": (DBOSClient, "resume_workflows"),
 }
 """What a process does when it may kill itself, just before that or just after."""
