@@ -33,11 +33,12 @@ from .postgresql import running
 ROOT = Path(__file__).parents[2]
 SEED = 1
 MOST = 60  # kills until what is broken on purpose is found
-LATE = 60.0  # seconds after which a process, or a run, should have come to its end
+LATE = 120.0  # seconds after which a process, or a run, should have come to its end
 LONGEST = 1.5  # seconds to a kill
 STARTING = 0.15  # seconds in which a process starts
 STOPPED = [(0.0, 0.1), (0.0, 2.0), (2.0, 6.0)]  # seconds
 DIES_WHILE_IT_BEGINS = 0.1  # the part of all transactions in which runs are begun
+LOOK = 0.02  # seconds between two looks
 SOON = 0.3  # seconds from a line in the file to a kill
 
 
@@ -167,12 +168,19 @@ class Killing:
         kind = self.chance.choice(["starts", "performs", "performs", "any"])
         if child.order.dies is not None:
             kind = "any"
+        while kind != "starts" and not self.joined(child) and not child.ended():
+            time.sleep(LOOK)
         end = time.monotonic() + self.chance.uniform(0, STARTING if kind == "starts" else LONGEST)
         size = self.record.size
         while time.monotonic() < end and not child.ended():
-            time.sleep(0.005)
+            time.sleep(LOOK)
             if kind == "performs" and self.record.size > size:
                 kind, end = "soon", time.monotonic() + self.chance.uniform(0, SOON)
+
+    def joined(self, child: Child) -> bool:
+        """Return true if a process has begun to perform runs."""
+        process = str(child.id)
+        return any(one.what == "joined" and one.process == process for one in self.record.read())
 
     def until(self, kills: int, at_a_time: int) -> Report:
         """Begin runs, so many at a time, and kill their processes so many times."""
@@ -201,7 +209,7 @@ class Killing:
         end = time.monotonic() + LATE
         while not child.ended():
             assert time.monotonic() < end, f"{runs} do not end"
-            time.sleep(0.01)
+            time.sleep(LOOK)
         assert child.code == 0, (self.folder / "errors").read_text()[-3000:]
         return True
 
@@ -301,7 +309,7 @@ class Killing:
                 if over:
                     break
                 assert time.monotonic() < end, f"{run} does not end"
-                time.sleep(0.05)
+                time.sleep(5 * LOOK)
             self.record.tell("result", f"{run.id}:end", said=repr(value))
 
     def stop(self, living: list[Child]) -> None:
