@@ -17,8 +17,8 @@ from ..support.postgresql import Server
 
 pytestmark = pytest.mark.slow
 
-KILLS = 5
-AT_ONCE = 4  # forms
+KILLS = 4
+AT_ONCE = 8  # forms
 Reports = dict[Part, Future[Report]]
 
 

@@ -163,6 +163,13 @@ def tell_of_locks(record: Record) -> None:
         record.tell("joined", "-:-", said=working.worker.id)
 
     patch.object(Working, "launch", launch).start()
+    usually_sure = Stretch.sure
+
+    def sure(stretch: Stretch) -> bool:
+        record.here.lost = stretch.generation
+        return usually_sure(stretch)
+
+    patch.object(Stretch, "sure", sure).start()
 
 
 def perform(order: Order) -> None:

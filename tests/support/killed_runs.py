@@ -111,15 +111,18 @@ class Record:
 
     Attributes:
         lost: how often this process has lost its lock.
+        here: for each thread, how often it had when it took the run that this thread performs.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.lost = 0
+        self.here = threading.local()
 
     @property
     def process(self) -> str:
-        return f"{os.getpid()}+{self.lost}" if self.lost else str(os.getpid())
+        lost = getattr(self.here, "lost", self.lost)
+        return f"{os.getpid()}+{lost}" if lost else str(os.getpid())
 
     def tell(
         self, what: str, key: str, again: bool = False, said: str = "-", process: str = ""

@@ -265,15 +265,13 @@ class Killing:
                     self.stop(living)
                 else:
                     child = living.pop(self.chance.randrange(workers))
-                    self.kill(child)
-                    self.kills += 1
+                    self.kills += self.kill(child)
                     living.append(self.begin([], kill=True))
                 for dead in [one for one in living if one.ended()]:
-                    self.kills += 1
+                    self.kills += dead.code == -SIGKILL
                     living[living.index(dead)] = self.begin([], kill=True)
             for child in [one for one in living if one.order.dies is not None]:
-                self.kill(child)
-                self.kills += 1
+                self.kills += self.kill(child)
                 living[living.index(child)] = self.begin([], kill=False)
             self.finish(runs)
         finally:
