@@ -92,8 +92,10 @@ def running(**settings: str) -> Generator[Server]:
             server.step_down()
         server.make()
         server.start()
-        yield server
-        server.stop()
+        try:
+            yield server
+        finally:
+            server.stop()
 
 
 @pytest.fixture(scope="session")
