@@ -22,7 +22,7 @@ test-all: .venv/dev  ## run everything on each supported Python that is installe
 sound: .venv/dev  ## check and run 10,000 random programs
 	$(BIN)/python -m tests.types.soundness 10000
 
-kill: .venv/dev  ## kill durable runs 440 times and squirrels 100 times, and check their promises
+kill: .venv/dev  ## kill durable runs 600 times and squirrels 100 times, and check their promises
 	$(BIN)/python -m tests.support.killing
 	$(BIN)/python -m tests.support.killed_squirrels
 

@@ -51,6 +51,14 @@ def left(wait: Mapping[str, Any], now: float) -> float:
     return min(float(wait["due"]) - now, float(wait["seconds"]))
 
 
+def elapsed() -> float:
+    """Read a clock that goes on while the machine sleeps, where it has one, in seconds."""
+    try:
+        return time.clock_gettime(time.CLOCK_BOOTTIME)
+    except (OSError, AttributeError):
+        return time.monotonic()
+
+
 class DatabaseClock:
     """Seconds since the epoch on the clock of a database, which all workers share.
 

@@ -20,6 +20,7 @@ from dbos import (
     WorkflowSerializationFormat,
     WorkflowStatus,
 )
+from dbos._context import current_owner_xid
 
 from .._words.commands import Misuse
 from .codec import JSON, decode
@@ -98,10 +99,30 @@ class Store:
             on_conflict="always_update",
         )
 
-    def enqueue(self, start: Start, stretch: int = 0, seconds: float | None = None) -> None:
-        """Have a worker begin a stretch of a run, after so many seconds; once for each id."""
-        given = (start.recipe, start.given, start.run, stretch)
-        self._client.enqueue(options_of(start, stretch, seconds), *given)
+    def enqueue(self, start: Start) -> None:
+        """Have a worker begin a run; once for each id."""
+        given = (start.recipe, start.given, start.run, 0)
+        self._client.enqueue(options_of(start, 0), *given)
+
+    def park(self, start: Start, stretch: int, seconds: float, owner: str) -> None:
+        """Have a worker go on with a run after so many seconds, in the stretch after this one.
+
+        Args:
+            start: what the run began with.
+            stretch: the number of this stretch.
+            seconds: the rest of the wait.
+            owner: what shows that this process has it, see `owner_of`.
+
+        Raises:
+            DBOSWorkflowConflictIDError: it does not have it, since the run was cancelled or paused,
+                or another process has it.
+        """
+        given = (start.recipe, start.given, start.run, stretch + 1)
+        with self.engine().begin() as connection:
+            database = self._client._sys_db
+            database._check_owner_txn(connection, stretch_of(start.run, stretch), owner)
+            options = options_of(start, stretch + 1, seconds)
+            self._client.enqueue_in_transaction(connection, options, *given)
 
     def enqueue_all(self, starts: Iterable[Start]) -> None:
         """Have workers begin runs, in one transaction."""
@@ -211,14 +232,30 @@ class Store:
 
     def cancel(self, run: str) -> None:
         """Cancel a run: its `finally` blocks run, and it does not go on."""
-        for one in self.stretches(run):
-            self._client.update_workflow_attributes(one.workflow_id, {CANCELLED: True}, merge=True)
-        self.pause(run)
+        active = True
+        while active:
+            found = self.stretches(run)
+            for one in found:
+                given = {CANCELLED: True}
+                self._client.update_workflow_attributes(one.workflow_id, given, merge=True)
+            active = self._cancel_active(found)
 
     def pause(self, run: str) -> None:
         """Pause a run: nothing more of it is performed until it is resumed."""
-        while active := [one for one in self.stretches(run) if one.status in ACTIVE]:
-            self._client.cancel_workflows([one.workflow_id for one in active])
+        while self._cancel_active(self.stretches(run)):
+            pass
+
+    def _cancel_active(self, stretches: list[WorkflowStatus]) -> bool:
+        """Cancel those stretches that go on; return true if one did, so that one may follow it."""
+        active = [one.workflow_id for one in stretches if one.status in ACTIVE]
+        if active:
+            self._client.cancel_workflows(active)
+        return bool(active)
+
+
+def owner_of(run: str, stretch: int) -> str:
+    """Return what shows that this process has a stretch of a run, for the task that performs it."""
+    return current_owner_xid(stretch_of(run, stretch)) or ""
 
 
 def options_of(start: Start, stretch: int, seconds: float | None = None) -> EnqueueOptions:

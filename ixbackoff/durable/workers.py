@@ -1,7 +1,8 @@
 """Workers: processes that perform runs, and how each shows that it is alive.
 
-A worker holds a lock that ends with its process. Whoever can get the lock of another one knows that
-it is dead, and gives its runs to those who live.
+A worker holds a lock that ends with its process, or with its connection. Who finds the lock of
+another one free, and free again a round later, gives its runs to those who live. By then it begins
+nothing more, even if it lives, since it begins a command only while it is sure of its lock.
 """
 
 from __future__ import annotations
@@ -21,13 +22,15 @@ from uuid import uuid4
 import sqlalchemy
 
 from .._words.commands import Misuse
-from .clocks import DatabaseClock
+from .clocks import DatabaseClock, elapsed
 from .store import Store
 
 LOGGER = getLogger("ixbackoff")
 
 LOCKS = 0x1BAC  # the class of the advisory locks of workers
-ROUND = 2.0  # seconds between two looks at the other workers, and at one's own lock
+BEAT = 0.4  # seconds between two looks at one's own lock
+SURE = 1.2  # seconds in which it is taken to be there still; less than any round
+ROUND = 2.0  # seconds between two looks at the other workers
 SPREAD = 0.2  # the part by which a round may be shorter or longer, so that workers part
 KEEPALIVE = ("tcp_keepalives_idle=5", "tcp_keepalives_interval=2", "tcp_keepalives_count=3")
 DRIVER = "postgresql+psycopg"
@@ -44,6 +47,10 @@ class Worker(Protocol):
 
     def now(self) -> float:
         """Return the seconds since the epoch, on the clock that all workers share."""
+        raise NotImplementedError
+
+    def has_lock(self) -> bool:
+        """Return whether nobody can have its runs yet, as far as it knows."""
         raise NotImplementedError
 
     def watch(self, lost: Callable[[], None]) -> None:
@@ -82,6 +89,9 @@ class OnFile:
                 "with Engine(..., worker=False), or use PostgreSQL for several workers."
             ) from None
 
+    def has_lock(self) -> bool:
+        return True
+
     def watch(self, lost: Callable[[], None]) -> None:
         """Do nothing: there is no other worker."""
 
@@ -100,13 +110,14 @@ class OnServer:
         self.id = f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}"
         self._store = store
         self._stopped = Event()
-        self._thread: Thread | None = None
+        self._free: set[str] = set()
         url = sqlalchemy.make_url(store.database).set(drivername=DRIVER)
         self._engine = sqlalchemy.create_engine(url, pool_size=2, pool_pre_ping=True)
         self._clock = DatabaseClock(self._time)
         self._session = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
         for setting in KEEPALIVE:  # so that a server notices a machine that is gone
             self._session.execute(sqlalchemy.text(f"set {setting}"))
+        self._sure = elapsed()
         lock = sqlalchemy.text("select pg_advisory_lock(:kind, :key)")
         self._session.execute(lock, {"kind": LOCKS, "key": key_of(self.id)})
 
@@ -118,34 +129,53 @@ class OnServer:
     def now(self) -> float:
         return self._clock()
 
-    def watch(self, lost: Callable[[], None]) -> None:
-        self._thread = Thread(target=self._work, args=(lost,), daemon=True)
-        self._thread.start()
+    def has_lock(self) -> bool:
+        return elapsed() - self._sure < SURE
 
-    def _work(self, lost: Callable[[], None]) -> None:
-        while not self._stopped.wait(ROUND * random.uniform(1 - SPREAD, 1 + SPREAD)):  # noqa: S311
+    def watch(self, lost: Callable[[], None]) -> None:
+        Thread(target=self._look_at_itself, args=(lost,), daemon=True).start()
+        Thread(target=self._look_at_others, daemon=True).start()
+
+    def _look_at_itself(self, lost: Callable[[], None]) -> None:
+        while not self._stopped.wait(BEAT):
+            before = elapsed()
             try:
                 self._session.execute(sqlalchemy.text("select 1"))
             except Exception:
                 if not self._stopped.is_set():
                     lost()
                 return
+            self._sure = before
+
+    def _look_at_others(self) -> None:
+        while not self._stopped.wait(ROUND * random.uniform(1 - SPREAD, 1 + SPREAD)):  # noqa: S311
             try:
-                for worker in self._store.working() - {self.id}:
-                    self._take_over(worker)
+                self._look()
             except Exception as error:
                 LOGGER.warning("worker %s cannot look at the others: %r", self.id, error)
 
-    def _take_over(self, worker: str) -> None:
-        """Give the runs of a worker to those who live, unless it lives itself.
+    def _look(self) -> None:
+        others = self._store.working() - {self.id}
+        self._free = {worker for worker in others if self._is_free(worker)}
+
+    def _is_free(self, worker: str) -> bool:
+        """Return whether the lock of a worker is free; if it was a round ago, take its runs."""
+        if worker in self._free:
+            return self._take_over(worker)
+        with self._engine.begin() as connection:
+            return locked(connection, worker)
+
+    def _take_over(self, worker: str) -> bool:
+        """Give the runs of a worker to those who live, unless it lives itself; return whether.
 
         Its lock is held meanwhile, so no two do that.
         """
-        lock = sqlalchemy.text("select pg_try_advisory_xact_lock(:kind, :key)")
         with self._engine.begin() as connection:
-            if connection.execute(lock, {"kind": LOCKS, "key": key_of(worker)}).scalar():
+            free = locked(connection, worker)
+            if free:
                 number = self._store.enqueue_again(worker)
                 LOGGER.warning("worker %s is dead, %s of its runs go on", worker, number)
+            return free
 
     def close(self) -> None:
         if self._stopped.is_set():
@@ -154,6 +184,12 @@ class OnServer:
         self._session.invalidate()
         self._session.close()
         self._engine.dispose()
+
+
+def locked(connection: sqlalchemy.Connection, worker: str) -> bool:
+    """Get the lock of a worker until the transaction ends; return false if it has it."""
+    lock = sqlalchemy.text("select pg_try_advisory_xact_lock(:kind, :key)")
+    return bool(connection.execute(lock, {"kind": LOCKS, "key": key_of(worker)}).scalar())
 
 
 def key_of(worker: str) -> int:

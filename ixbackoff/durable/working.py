@@ -34,6 +34,7 @@ from .store import (
     Store,
     file_of,
     is_cancelled,
+    owner_of,
     queue_of,
     stretch_of,
 )
@@ -45,6 +46,7 @@ AnyRecipe: TypeAlias = Recipe[Any, Any, Any]
 LOGGER = getLogger("ixbackoff")
 ENGINE_LOGGER = getLogger("dbos")
 POLL = 0.1  # seconds between two looks at a queue, or at a run whose result somebody waits for
+MOMENT = 0.02  # seconds between two looks at whether this process has a run
 THREADS = 64  # handlers at the same time
 CONNECTIONS = 20
 CONNECTIONS_TO_FILE = 3  # SQLite makes those who collide sleep, so most wait for one of these
@@ -214,9 +216,9 @@ class Working:
             value = await run_durably(program, how, self.interpreter, journal, start.given["seed"])
             return {"value": encode(value)}
         except Parked as parked:
-            following = stretch + 1
-            await asyncio.to_thread(self.park, start, following, parked)
-            return {"next": stretch_of(start.run, following)}
+            owner = owner_of(start.run, stretch)
+            await asyncio.to_thread(self.park, start, stretch, parked, owner)
+            return {"next": stretch_of(start.run, stretch + 1)}
         except Lost:
             if self.closing or generation != self.generation:
                 raise asyncio.CancelledError from None
@@ -230,14 +232,14 @@ class Working:
             with self.moment:
                 self.moment.notify_all()
 
-    def park(self, start: Start, stretch: int, parked: Parked) -> None:
+    def park(self, start: Start, stretch: int, parked: Parked, owner: str) -> None:
         """Have the next stretch of a run begin when its wait is nearly over; that waits the rest.
 
         Where a limit may be full of runs that wait, it begins when the wait is over.
         """
         left = parked.left()
         early = min(HEAD_START, left / 10) if self.concurrency is None else 0.0
-        self.store.enqueue(start, stretch, left - early)
+        self.store.park(start, stretch, left - early, owner)
 
 
 class Stretch:
@@ -290,6 +292,16 @@ class Stretch:
     def closing(self) -> bool:
         return self.working.closing or self.generation != self.working.generation
 
+    def sure(self) -> bool:
+        """Return whether this process has the run; it may not know for a moment.
+
+        Raises:
+            Lost: it does not have it any more.
+        """
+        if self.closing:
+            raise Lost
+        return self.working.worker.has_lock()
+
     def known(self, place: str) -> Entry | None:
         return self.entries.get(place)
 
@@ -313,7 +325,7 @@ class Stretch:
         return value
 
     def keep(self, place: str, kind: str, make: Make) -> Entry:
-        made = Once()
+        made = Once(self.sure)
         options: StepOptions = {"name": f"{place} {kind}"}
         tried = 0
         while True:
@@ -333,7 +345,7 @@ class Stretch:
                 return entry
 
     async def keep_async(self, place: str, kind: str, make: MakeAsync) -> Entry:
-        made = Once()
+        made = Once(self.sure)
         options: StepOptions = {"name": f"{place} {kind}", "preemptible": True}
         tried = 0
         while True:
@@ -390,16 +402,23 @@ class Stretch:
 class Once:
     """Makes an entry once, however often the database fails to keep it.
 
+    Args:
+        sure: returns whether this process has the run, and raises `Lost` if it does not; before
+            that is sure nothing is made.
+
     Attributes:
         error: the error with which making it has failed, if it has.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, sure: Callable[[], bool]) -> None:
+        self._sure = sure
         self._entry: Entry | None = None
         self.error: Exception | None = None
 
     def make(self, make: Make) -> Entry:
         if self._entry is None:
+            while not self._sure():
+                Event().wait(MOMENT)
             try:
                 self._entry = make()
             except Exception as error:
@@ -409,6 +428,8 @@ class Once:
 
     async def make_async(self, make: MakeAsync) -> Entry:
         if self._entry is None:
+            while not self._sure():
+                await awaitable()(MOMENT)
             try:
                 self._entry = await make()
             except Exception as error:

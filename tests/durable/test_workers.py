@@ -25,7 +25,6 @@ from ..support.engines import until
 from ..support.killed_runs import Happened, Record
 from ..support.killed_runs import copy as copied
 from ..support.killed_runs import interpreter as telling
-from ..support.killing import Killing
 from ..support.postgresql import Server
 
 pytestmark = [
@@ -100,7 +99,7 @@ def other(database: str, record: Record) -> Generator[subprocess.Popen[str]]:
 
 def begun(database: str, record: Record) -> subprocess.Popen[str]:
     process = subprocess.Popen(  # noqa: S603
-        [sys.executable, "-m", "tests.support.killed_runs", database, "0.3", "copy"],
+        [sys.executable, "-m", "tests.support.killed_runs", database, "0.3"],
         cwd=ROOT,
         env=os.environ | {"RECORD": str(record.path)},
         stdout=subprocess.PIPE,
@@ -181,11 +180,3 @@ def test_a_database_that_goes_away_for_seconds(database: str, roomy_postgresql: 
         time.sleep(3.0)
         roomy_postgresql.start()
         assert run.result() > 0
-
-
-@pytest.mark.parametrize("hold", [60.0, 0.3], ids=["held", "parked"])
-def test_workers_are_killed_at_random_moments(hold: float, database: str, tmp_path: Path) -> None:
-    killing = Killing(tmp_path, "copy", hold, seed=1, database=database)
-    report = killing.among_workers(kills=5, workers=2)
-    assert report.broken == [], str(report)
-    assert report.kills == report.runs == 5

@@ -1,7 +1,7 @@
-"""Durable runs that are killed: `python -m tests.support.killed_runs DATABASE HOLD KIND RUN...`.
+"""The programs of durable runs that are killed, and the file that their handlers write.
 
-The process begins the runs, or goes on with those that it finds, and tells an append-only file,
-which only handlers write, what is performed. Nothing else is believed by those who check it.
+Handlers tell an append-only file what is performed. Nothing else is believed by those who check it.
+`python -m tests.support.killed_runs DATABASE HOLD` is a worker that performs what others begin.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
-from unittest.mock import patch
 
 from ixbackoff import (
+    N1,
     N3,
     N5,
     Command,
+    Constant,
     Delay,
     Do,
     Exponential,
@@ -35,13 +36,10 @@ from ixbackoff import (
     do,
 )
 from ixbackoff.durable import Engine, asked, durable
-from ixbackoff.durable.clocks import since_boot
-from ixbackoff.durable.journal import Entry
-from ixbackoff.durable.working import Stretch
 from ixbackoff.live import live
 
-FORGOTTEN = 0.05  # seconds after which a wait was begun by a process before
-SHORTEST, LONGEST = 0.005, 0.04  # seconds of a command
+STORED = 6  # commands in a run that may be cancelled
+SHORTEST, LONGEST = 0.01, 0.12  # seconds of a command, and of its handler after it
 
 
 @dataclass(frozen=True)
@@ -64,7 +62,12 @@ class Confirm(Command[None]):
     size: int
 
 
-Row = Prepare | Fetch | Store | Confirm | Pick | Delay
+@dataclass(frozen=True)
+class Tidy(Command[None]):
+    job: str
+
+
+Row = Prepare | Fetch | Store | Confirm | Tidy | Pick | Delay
 
 
 class Happened(NamedTuple):
@@ -72,15 +75,16 @@ class Happened(NamedTuple):
 
     Attributes:
         time: seconds on a clock that goes on when a process dies.
-        process: the id of the process.
-        what: "begin", "end" or "failed" for a command, "result" for the end of a run.
+        process: the process; one that has lost its lock is another from then on, `7+1` after `7`.
+        what: "begin", "end" or "failed" for a command; "result" and "cancel" for a run; "killed",
+            "stopped" and "continued" for a process, "joined" and "lost" for its lock.
         key: the run and the place of the command.
         again: whether it was told that it may have been performed before.
-        said: the kind of the command, or the result.
+        said: the kind of the command, the result, or the worker that a process is.
     """
 
     time: float
-    process: int
+    process: str
     what: str
     key: str
     again: bool
@@ -100,48 +104,79 @@ def clock() -> float:
 
 
 class Record:
-    """The file."""
+    """The file.
+
+    Args:
+        path: where it is.
+
+    Attributes:
+        lost: how often this process has lost its lock.
+        here: for each thread, how often it had when it took the run that this thread performs.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.lost = 0
+        self.here = threading.local()
 
-    def tell(self, what: str, key: str, again: bool, said: str) -> None:
-        line = f"{clock():.6f} {os.getpid()} {what} {key} {int(again)} {said}\n"
+    @property
+    def process(self) -> str:
+        lost = getattr(self.here, "lost", self.lost)
+        return f"{os.getpid()}+{lost}" if lost else str(os.getpid())
+
+    def tell(
+        self, what: str, key: str, again: bool = False, said: str = "-", process: str = ""
+    ) -> None:
+        line = f"{clock():.6f} {process or self.process} {what} {key} {int(again)} {said}\n"
         file = os.open(self.path, os.O_APPEND | os.O_CREAT | os.O_WRONLY)
         os.write(file, line.encode())
         os.close(file)
 
+    @property
+    def size(self) -> int:
+        return self.path.stat().st_size if self.path.exists() else 0
+
     def read(self) -> list[Happened]:
         if not self.path.exists():
             return []
-        lines = [line.split(" ", 5) for line in self.path.read_text().splitlines()]
-        return [
-            Happened(float(at), int(process), what, key, again == "1", said)
-            for at, process, what, key, again, said in lines
-        ]
+        return [happened(line) for line in self.path.read_text().splitlines()]
 
     def places(self, run: str, kind: str) -> set[str]:
         return {one.place for one in self.read() if one.run == run and one.said == kind}
 
 
+def happened(line: str) -> Happened:
+    at, process, what, key, again, said = line.split(" ", 5)
+    return Happened(float(at), process, what, key, again == "1", said)
+
+
 def telling(record: Record, answer: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """A handler that tells the file what it does."""
+    """A handler that tells the file what it does, and takes its time before and after it is told.
+
+    So many processes die after the effect of a command and before it is kept.
+    """
 
     def handler(command: Any) -> Any:
         mine = asked()
         assert mine is not None
-        said = type(command).__name__
-        record.tell("begin", mine.key, mine.again, said)
-        time.sleep(random.uniform(SHORTEST, LONGEST))  # noqa: S311
+        about = (mine.key, mine.again, type(command).__name__, record.process)
+        record.tell("begin", *about)
+        linger()
         try:
             given = answer(command)
         except Exception:
-            record.tell("failed", mine.key, mine.again, said)
+            record.tell("failed", *about)
+            linger()
             raise
-        record.tell("end", mine.key, mine.again, said)
+        record.tell("end", *about)
+        linger()
         return given
 
     return handler
+
+
+def linger() -> None:
+    time.sleep(random.uniform(SHORTEST, LONGEST))  # noqa: S311
 
 
 def run_of_command() -> str:
@@ -169,6 +204,7 @@ def interpreter(record: Record) -> Interpreter[Row]:
         | Fetch.handled_by(telling(record, fetched))
         | Store.handled_by(telling(record, lambda command: len(command.data)))
         | Confirm.handled_by(telling(record, confirmed))
+        | Tidy.handled_by(telling(record, lambda _: None))
     )
 
 
@@ -200,30 +236,32 @@ def together(job: str) -> Program[N3, Z, list[bytes], Row]:
     return at(N3).retry(all_of([do(fetch(f"{job}{number}")) for number in range(3)]))
 
 
-RECIPES = {"copy": copy, "together": together}
+@attempt
+def stored(job: str) -> Do[Store | Tidy, int]:
+    size = 0
+    try:
+        for number in range(STORED):
+            size += yield from Store(f"{job}{number}".encode())
+    finally:
+        yield from Tidy(job)
+    return size
 
 
-def forget(_: Stretch, entry: Entry) -> float:
-    """The negative control: the rest of a wait is forgotten when its process dies."""
-    begun = entry["boot_due"] - entry["seconds"]
-    old = since_boot().seconds - begun > FORGOTTEN
-    return 0.0 if old else float(entry["seconds"])
+@durable(name="tidied", schedule=Constant(0.3))
+def tidied(job: str) -> Program[N1, Z, int, Row]:
+    """A wait, and then what cleans up, for runs that are cancelled."""
+    return at(N1).do(do(Prepare(job))).wait().do(stored(job))
 
 
-def main(database: str, hold: str, kind: str, runs: list[str]) -> None:
-    if "FORGET" in os.environ:
-        patch.object(Stretch, "left", forget).start()
+RECIPES = {"copy": copy, "together": together, "tidied": tidied}
+
+
+def main(database: str, hold: str) -> None:
     record = Record(Path(os.environ["RECORD"]))
-    engine = Engine(interpreter(record), copy, together, database=database, hold=float(hold))
-    print("ready", flush=True)
-    if not runs:  # a worker, which performs what others have begun
+    with Engine(interpreter(record), *RECIPES.values(), database=database, hold=float(hold)):
+        print("ready", flush=True)
         threading.Event().wait()
-    begun: Any = [engine.start_as(run, RECIPES[kind], run) for run in runs]
-    for run in begun:
-        record.tell("result", f"{run.id}:end", False, repr(run.result()))
-    engine.close()
 
 
 if __name__ == "__main__":
-    _, url, seconds, recipe, *names = sys.argv
-    main(url, seconds, recipe, names)
+    main(sys.argv[1], sys.argv[2])

@@ -5,62 +5,104 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import subprocess
 import sys
 import tempfile
 import time
-from collections import defaultdict
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from itertools import pairwise
+from collections.abc import Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
-from signal import SIGKILL
-from typing import Any
+from signal import SIGCONT, SIGKILL, SIGSTOP, Signals
+from typing import Any, NamedTuple
+
+import sqlalchemy
 
 from ixbackoff.durable import Engine, Run
-from ixbackoff.durable.journal import Entry
 from ixbackoff.durable.store import Store
+from ixbackoff.durable.workers import DRIVER, LOCKS, key_of
 
-from .killed_runs import RECIPES, Happened, Record, clock, copy, interpreter, together
+from .dying import LIVING, MOMENTS, Dies, Order
+from .kill_checks import Report, checked, waits_of
+from .killed_runs import RECIPES, Record, interpreter
 from .postgresql import running
 
 ROOT = Path(__file__).parents[2]
-EARLY = 0.1  # the part of all kills that may come while the process starts
-LONGEST = 1.2  # seconds from its start to a kill
+SEED = 1
+MOST = 60  # kills until what is broken on purpose is found
+LATE = 120.0  # seconds after which a process, or a run, should have come to its end
+LONGEST = 1.5  # seconds to a kill
+STARTING = 0.15  # seconds in which a process starts
+STOPPED = [(0.0, 0.1), (0.0, 2.0), (2.0, 6.0)]  # seconds
+DIES_WHILE_IT_BEGINS = 0.1  # the part of all transactions in which runs are begun
+LOOK = 0.02  # seconds between two looks
+SOON = 0.3  # seconds from a line in the file to a kill
 
 
-@dataclass
-class Report:
-    """What was found: counts, and each broken promise as a sentence."""
+class Nursery:
+    """Where processes that are to die come from."""
 
-    runs: int = 0
-    kills: int = 0
-    performed: int = 0
-    repeats: int = 0
-    waits: int = 0
-    killed_waits: int = 0
-    broken: list[str] = field(default_factory=list)
-
-    def __str__(self) -> str:
-        counts = (
-            f"{self.kills} kills, {self.runs} runs, {self.performed} commands performed, "
-            f"{self.repeats} of them again, {self.waits} waits, {self.killed_waits} with a kill "
-            "in them"
+    def __init__(self) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.support.dying"],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
-        return "\n".join([counts, *self.broken, "as promised" if not self.broken else "BROKEN"])
+
+    def ask(self, question: Any) -> Any:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(json.dumps(question) + "\n")
+        self.process.stdin.flush()
+        return json.loads(self.process.stdout.readline())
+
+    def begin(self, order: Order) -> Child:
+        return Child(self, self.ask(order), order)
+
+    def close(self) -> None:
+        """Let it end, which it does when there is nothing more to read."""
+        self.process.communicate()
+
+
+class Child:
+    """A process that performs runs.
+
+    Attributes:
+        id: its id, which no other process has before `ended` has told that it ended.
+        code: its exit code, once it has ended.
+    """
+
+    def __init__(self, nursery: Nursery, id: int, order: Order) -> None:  # noqa: A002
+        self.nursery = nursery
+        self.id = id
+        self.order = order
+        self.code: int | None = None
+        self.born = time.monotonic()
+
+    def ended(self, look: bool = True) -> bool:
+        """Return true if it has ended; if it is not only to look, wait until it has."""
+        if self.code is None:
+            self.code = self.nursery.ask({"process": self.id, "look": look})
+        return self.code is not None
+
+    def send(self, what: Signals) -> None:
+        os.kill(self.id, what)
 
 
 class Killing:
-    """Kills processes that perform runs in a folder, until all runs have ended.
+    """Kills processes that perform runs, until all runs have ended.
 
     Args:
         folder: where the database is, and the file that handlers write.
         kind: the recipe.
         hold: waits of more seconds are parked.
         seed: the kills come at the moments that it decides.
-        forget: true for the negative control, in which the rest of a wait is forgotten.
+        control: a promise that is broken on purpose, a name in `dying.CONTROLS`.
         database: a PostgreSQL server; by default a file in the folder.
     """
 
@@ -70,207 +112,351 @@ class Killing:
         kind: str,
         hold: float,
         seed: int,
-        forget: bool = False,
+        control: str = "",
         database: str = "",
     ) -> None:
-        mine = {"RECORD": str(folder / "record")}
-        self.environment = os.environ | mine | ({"FORGET": "1"} if forget else {})
         self.folder = folder
+        self.record = Record(folder / "record")
         self.database = database or f"sqlite:///{folder}/runs.sqlite"
         self.kind = kind
         self.hold = hold
+        self.control = control
         self.chance = random.Random(seed)  # noqa: S311
-        self.kills: list[tuple[float, int]] = []
+        self.nursery = Nursery()
+        self.batch = 0
+        self.kills = 0
+        self.stops = 0
+        self.halves: list[str] = []
+
+    def __enter__(self) -> Killing:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.nursery.close()
+
+    @contextmanager
+    def store(self) -> Generator[Store]:
+        store = Store(self.database)
+        yield store
+        store.close()
+
+    def begin(self, runs: list[str], kill: bool, bulk: bool = False) -> Child:
+        """Begin a process; every other one that is to be killed kills itself, at a good moment."""
+        dies = None
+        if kill and self.chance.random() < 0.5:
+            moment = self.chance.choice([*MOMENTS])
+            number = self.chance.randint(1, 6 if moment == "record" else 2)
+            dies = Dies(moment, number, self.chance.random() < 0.5)
+        return self.nursery.begin(
+            Order(
+                *(str(self.folder), self.database, self.hold, self.kind),
+                *(runs, bulk, dies, self.control),
+            )
+        )
+
+    def kill(self, child: Child) -> bool:
+        """Wait for a moment, then kill; return true if it died of that or had killed itself."""
+        self.wait_for_a_moment(child)
+        if not child.ended():
+            child.send(SIGKILL)
+            self.record.tell("killed", "-:-", process=str(child.id))
+            child.ended(look=False)
+        return child.code == -SIGKILL
+
+    def wait_for_a_moment(self, child: Child) -> None:
+        """Wait while it starts, or until a command has begun or ended, or for any time."""
+        kind = self.chance.choice(["starts", "performs", "performs", "any"])
+        if child.order.dies is not None:
+            kind = "any"
+        while kind != "starts" and not self.joined(child) and not child.ended():
+            time.sleep(LOOK)
+        end = time.monotonic() + self.chance.uniform(0, STARTING if kind == "starts" else LONGEST)
+        size = self.record.size
+        while time.monotonic() < end and not child.ended():
+            time.sleep(LOOK)
+            if kind == "performs" and self.record.size > size:
+                kind, end = "soon", time.monotonic() + self.chance.uniform(0, SOON)
+
+    def joined(self, child: Child) -> bool:
+        """Return true if a process has begun to perform runs."""
+        process = str(child.id)
+        return any(one.what == "joined" and one.process == process for one in self.record.read())
 
     def until(self, kills: int, at_a_time: int) -> Report:
         """Begin runs, so many at a time, and kill their processes so many times."""
-        batch = 0
-        while len(self.kills) < kills:
-            batch += 1
-            runs = [f"{self.kind}-{batch}-{number}" for number in range(at_a_time)]
-            while not self.finished(runs, kill=len(self.kills) < kills):
+        while self.kills < kills:
+            self.batch += 1
+            runs = [f"{self.kind}-{self.batch}-{number}" for number in range(at_a_time)]
+            while not self.finished(runs, self.kills < kills, bulk=self.batch % 2 == 0):
                 pass
         return self.checked()
 
-    def among_workers(self, kills: int, workers: int) -> Report:
-        """Let several workers perform runs, one more for each kill, and kill one after another."""
-        record = Record(self.folder / "record")
-        client = Engine(interpreter(record), copy, together, database=self.database, worker=False)
-        living = [self.worker() for _ in range(workers)]
-        try:
-            runs: list[Run[Any]] = []
-            for number in range(kills):
-                run = f"{self.kind}-{number}"
-                runs.append(client.start_as(run, RECIPES[self.kind], run))
-                time.sleep(self.chance.uniform(0.2, LONGEST))
-                process = living.pop(self.chance.randrange(workers))
-                process.send_signal(SIGKILL)
-                self.kills.append((clock(), process.pid))
-                process.wait()
-                living.append(self.worker())
-            for one in runs:
-                record.tell("result", f"{one.id}:end", False, repr(one.result()))
-        finally:
-            client.close()
-            for process in living:
-                process.kill()
-                process.wait()
-        return self.checked()
+    def until_found(self, what: str, kills: int, at_a_time: int) -> Report:
+        """As `until`, and again so many kills until such a broken promise is found."""
+        while True:
+            report = self.until(self.kills + kills, at_a_time)
+            if any(what in broken for broken in report.broken) or self.kills >= MOST:
+                return report
 
-    def worker(self) -> subprocess.Popen[str]:
-        """Begin a process that performs what others have begun."""
-        return self.begun([])
-
-    def begun(self, runs: list[str]) -> subprocess.Popen[str]:
-        words = [self.database, str(self.hold), self.kind, *runs]
-        return subprocess.Popen(  # noqa: S603
-            [sys.executable, "-m", "tests.support.killed_runs", *words],
-            cwd=ROOT,
-            env=self.environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-
-    def finished(self, runs: list[str], kill: bool) -> bool:
+    def finished(self, runs: list[str], kill: bool, bulk: bool) -> bool:
         """Perform runs in a process; return true if it came to its end."""
-        process = self.begun(runs)
-        with process:
-            if kill:
-                if self.chance.random() >= EARLY and process.stdout is not None:
-                    process.stdout.readline()
-                time.sleep(self.chance.uniform(0, LONGEST))
-                if process.poll() is None:
-                    process.send_signal(SIGKILL)
-                    moment = clock()
-                    process.wait()
-                    self.kills.append((moment, process.pid))
-                    return False
-            assert process.wait(timeout=120) == 0
+        child = self.begin(runs, kill, bulk)
+        if kill and self.kill(child):
+            self.kills += 1
+            if bulk:
+                self.check_begun(runs)
+            return False
+        end = time.monotonic() + LATE
+        while not child.ended():
+            assert time.monotonic() < end, f"{runs} do not end"
+            time.sleep(LOOK)
+        assert child.code == 0, (self.folder / "errors").read_text()[-3000:]
         return True
 
+    def check_begun(self, runs: list[str]) -> None:
+        """Of runs that are begun in one transaction, none was begun, or all were."""
+        with self.store() as store:
+            begun = sum(store.last(run) is not None for run in runs)
+        if begun not in (0, len(runs)):
+            self.halves.append(f"{begun} of {len(runs)} runs were begun in one transaction")
+
     def checked(self) -> Report:
-        """Read the file, and compare it with what was promised."""
-        report = Report(kills=len(self.kills))
-        store = Store(self.database)
-        told: dict[str, list[Happened]] = defaultdict(list)
-        for one in Record(self.folder / "record").read():
-            told[one.run].append(one)
-        for run, happened in told.items():
-            report.runs += 1
-            entries = {
-                entry["at"]: entry
-                for stretch in store.stretches(run)
-                for _, entry in store.steps(stretch.workflow_id)
-                if entry is not None
-            }
-            self.check_commands(report, run, happened)
-            self.check_waits(report, run, happened, entries)
-            self.check_result(report, run, happened)
-        store.close()
+        """Check what the file tells; of the database only the seeds of the runs are read."""
+        happened = self.record.read()
+        with self.store() as store:
+            runs = {one.run for one in happened if one.what == "result"}
+            seeds: dict[str, Any] = {run: store.given(run)["seed"] for run in runs}
+        waits = {run: waits_of(self.kind, run, seed) for run, seed in seeds.items()}
+        report = checked(happened, waits, self.hold)
+        report.broken += self.halves
         return report
 
-    def died(self, happened: list[Happened]) -> int:
-        """How many processes were killed while a run went on."""
-        first, last = happened[0].time, happened[-1].time
-        return sum(first <= moment <= last for moment, _ in self.kills)
+    def among_workers(
+        self,
+        kills: int,
+        workers: int,
+        at_a_time: int = 1,
+        stops: float = 0.0,
+        cancels: float = 0.0,
+    ) -> Report:
+        """Let workers perform runs, and kill one after another.
 
-    def check_commands(self, report: Report, run: str, happened: list[Happened]) -> None:
-        places: dict[str, list[Happened]] = defaultdict(list)
-        for one in happened:
-            if one.what != "result":
-                places[one.place].append(one)
-        dead = {process: moment for moment, process in self.kills}
-        again = 0
-        for place, told in places.items():
-            begun = [one for one in told if one.what == "begin"]
-            report.performed += len(begun)
-            again += len(begun) - 1
-            if len({one.process for one in begun}) < len(begun):
-                report.broken.append(f"{run}:{place} was performed twice by one process")
-            if any(not one.again for one in begun[1:]):
-                report.broken.append(f"{run}:{place} was performed again, and not told so")
-            for one, following in pairwise(begun):
-                ends = [x.time for x in told if x.process == one.process and x.what != "begin"]
-                if following.time < min([*ends, dead.get(one.process, 0.0)]):
-                    report.broken.append(f"{run}:{place} was performed by two at one time")
-        report.repeats += again
-        branches = 3 if any("/" in place for place in places) else 1
-        if again > branches * self.died(happened):
-            report.broken.append(f"{run} repeated {again} commands")
-
-    def check_waits(
-        self, report: Report, run: str, happened: list[Happened], entries: dict[str, Entry]
-    ) -> None:
-        """Between the command before a wait and the one after it there are its seconds."""
-        floor = 0.0
-        lines = sorted(
-            (int(place), entry["seconds"])
-            for place, entry in entries.items()
-            if place.isdecimal() and "seconds" in entry
+        Args:
+            kills: how many.
+            workers: how many live at the same time.
+            at_a_time: how many runs are begun before each kill.
+            stops: the part of these that do not kill: the worker is stopped and loses its lock,
+                and goes on when others have its runs.
+            cancels: the part of the runs that are cancelled.
+        """
+        client = Engine(
+            interpreter(self.record), *RECIPES.values(), database=self.database, worker=False
         )
-        for place, seconds in lines:
-            report.waits += 1
-            if seconds < floor:
-                report.broken.append(f"{run}:{place}: a wait is shorter than the one before")
-            floor = seconds
-            before = [one.time for one in happened if number(one) < place]
-            after = [one.time for one in happened if number(one) > place and one.what == "begin"]
-            waited = min(after) - max(before)
-            report.killed_waits += any(max(before) < m < min(after) for m, _ in self.kills)
-            if waited < seconds:
-                report.broken.append(f"{run}:{place}: {waited:.3f} s of {seconds:.3f} s")
+        living = [self.begin([], kill=True) for _ in range(workers)]
+        runs: list[Run[Any]] = []
+        try:
+            while self.kills + self.stops < kills:
+                runs += self.started(client, len(runs), at_a_time)
+                if self.chance.random() < cancels:
+                    time.sleep(self.chance.uniform(0, LONGEST))
+                    client.store.cancel(runs[-1].id)
+                    self.record.tell("cancel", f"{runs[-1].id}:end")
+                if self.chance.random() < stops:
+                    self.stop(living)
+                else:
+                    child = living.pop(self.chance.randrange(workers))
+                    self.kills += self.kill(child)
+                    living.append(self.begin([], kill=True))
+                for dead in [one for one in living if one.ended()]:
+                    self.kills += dead.code == -SIGKILL
+                    living[living.index(dead)] = self.begin([], kill=True)
+            for child in [one for one in living if one.order.dies is not None]:
+                self.kills += self.kill(child)
+                living[living.index(child)] = self.begin([], kill=False)
+            self.finish(runs)
+        finally:
+            client.close()
+            for child in living:
+                if not child.ended():
+                    child.send(SIGKILL)
+                    child.ended(look=False)
+        return self.checked()
 
-    def check_result(self, report: Report, run: str, happened: list[Happened]) -> None:
-        results = {one.said for one in happened if one.what == "result"}
-        if len(results) != 1:
-            report.broken.append(f"{run} has the results {results}")
+    def started(self, client: Engine[Any], number: int, at_a_time: int) -> list[Run[Any]]:
+        """Begin runs in one transaction, sometimes after a process that died while it did that."""
+        runs = [f"{self.kind}-{number + each}" for each in range(at_a_time)]
+        if self.chance.random() < DIES_WHILE_IT_BEGINS:
+            dies = Dies("start in bulk", self.chance.randint(1, at_a_time), True)
+            where = (str(self.folder), self.database, self.hold, self.kind)
+            child = self.nursery.begin(Order(*where, runs, True, dies))
+            child.ended(look=False)
+            self.kills += child.code == -SIGKILL
+            self.check_begun(runs)
+        recipe: Any = RECIPES[self.kind]
+        return client.start_many(recipe, {run: run for run in runs})
+
+    def finish(self, runs: list[Run[Any]]) -> None:
+        """Wait for all results, and tell the file of them."""
+        end = time.monotonic() + LATE
+        for run in runs:
+            while True:
+                try:
+                    over, value = run._engine.looked_up(run.id)
+                except Exception as failure:
+                    over, value = True, failure
+                if over:
+                    break
+                assert time.monotonic() < end, f"{run} does not end"
+                time.sleep(5 * LOOK)
+            self.record.tell("result", f"{run.id}:end", said=repr(value))
+
+    def stop(self, living: list[Child]) -> None:
+        """Stop a worker in a command and take its lock from it, and later let it go on.
+
+        By then others have its runs, or they will have them soon.
+        """
+        size, end = self.record.size, time.monotonic() + LONGEST
+        while self.record.size == size and time.monotonic() < end:
+            time.sleep(0.001)
+        told = self.record.read()
+        by_process = {str(child.id): child for child in living}
+        gone = {one.process for one in told if one.what == "stopped"}
+        last = [one.process for one in told if one.what == "begin" and one.process not in gone]
+        process = last[-1] if last else ""
+        if process.partition("+")[0] not in by_process:
             return
-        result = eval(results.pop(), {})  # noqa: S307
-        if self.kind == "together":
-            right = result == [f"token-{run}{number}".encode() * 3 for number in range(3)]
-        else:
-            right = result[:2] == (run, 3 * len(f"token-{run}")) and result[2] in range(6)
-        if not right:
-            report.broken.append(f"{run} has the result {result}")
+        child = by_process[process.partition("+")[0]]
+        time.sleep(self.chance.uniform(0, SOON))
+        if child.ended():
+            return
+        joined = [x for x in told if x.what == "joined" and x.process == process]
+        child.send(SIGSTOP)
+        self.stops += 1
+        self.record.tell("stopped", "-:-", process=process)
+        self.take_lock(joined[-1].said)
+        time.sleep(self.chance.uniform(*self.chance.choice(STOPPED)))
+        self.record.tell("continued", "-:-", process=process)
+        child.send(SIGCONT)
+
+    def take_lock(self, worker: str) -> None:
+        """End the session that holds the lock of a worker."""
+        engine = sqlalchemy.create_engine(sqlalchemy.make_url(self.database).set(drivername=DRIVER))
+        ended = sqlalchemy.text(
+            "select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' "
+            "and granted and classid = :kind and objid = :key"
+        )
+        with engine.begin() as connection:
+            connection.execute(ended, {"kind": LOCKS, "key": key_of(worker) % 2**32})
+        engine.dispose()
 
 
-def number(one: Happened) -> int:
-    """The number of the place of a command, of the whole `all_of` for one in it."""
-    place = one.place.partition("/")[0]
-    return int(place) if place.isdecimal() else 10**6
-
-
-LONG = {
-    "SQLite, waits held": ("copy", 60.0, 200, 4),
-    "SQLite, waits parked": ("copy", 0.1, 100, 4),
-    "SQLite, all_of": ("together", 60.0, 40, 4),
-}
-"""What `make kill` does: the recipe, the longest wait that is held, the kills, runs at a time."""
-
-
+HELD, PARKED, MIXED = 60.0, 0.1, 0.6  # seconds; mixed, some waits of a run are held
 WORKERS = 3
-ON_SERVER = {"PostgreSQL, waits held": (60.0, 50), "PostgreSQL, waits parked": (0.3, 50)}
 
 
-def reports() -> Iterator[tuple[str, Report]]:
-    for name, (kind, hold, kills, at_a_time) in LONG.items():
-        with tempfile.TemporaryDirectory() as folder:
-            killing = Killing(Path(folder), kind, hold, seed=1)
-            yield name, killing.until(kills, at_a_time)
-    for name, (hold, kills) in ON_SERVER.items():
-        with tempfile.TemporaryDirectory() as folder, running(max_connections="80") as server:
+class Part(NamedTuple):
+    """A part of what `make kill` does.
+
+    Attributes:
+        name: its name.
+        kind: the recipe.
+        hold: the longest wait that is held.
+        kills: how many.
+        at_a_time: how many runs are performed at the same time, or begun before each kill.
+        stops: the part of the kills that only stop a process.
+        cancels: the part of the runs that are cancelled.
+        control: the promise that is broken on purpose.
+    """
+
+    name: str
+    kind: str
+    hold: float
+    kills: int
+    at_a_time: int
+    stops: float = 0.0
+    cancels: float = 0.0
+    control: str = ""
+
+    def on_file(self) -> Report:
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            Killing(Path(folder), self.kind, self.hold, SEED, self.control) as killing,
+        ):
+            if self.cancels:
+                return killing.among_workers(self.kills, 1, self.at_a_time, cancels=self.cancels)
+            if self.control:
+                return killing.until_found(FOUND[self.control], self.kills, self.at_a_time)
+            return killing.until(self.kills, self.at_a_time)
+
+    def on_server(self) -> Report:
+        with running(max_connections="120") as server:
             url = f"postgresql://{server.address.rpartition('/')[0]}/runs"
-            killing = Killing(Path(folder), "copy", hold, seed=1, database=url)
-            yield name, killing.among_workers(kills, WORKERS)
+            return self.among_workers(url)
+
+    def among_workers(self, url: str) -> Report:
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            Killing(Path(folder), self.kind, self.hold, SEED, self.control, url) as killing,
+        ):
+            return killing.among_workers(
+                self.kills, WORKERS, self.at_a_time, self.stops, self.cancels
+            )
+
+
+ON_FILE = [
+    Part("SQLite, waits held", "copy", HELD, 200, 5),
+    Part("SQLite, waits parked", "copy", PARKED, 100, 5),
+    Part("SQLite, all_of", "together", HELD, 40, 3),
+    Part("SQLite, some cancelled", "tidied", MIXED, 40, 1, cancels=0.8),
+]
+ON_SERVER = [
+    Part("PostgreSQL, waits held and parked", "copy", MIXED, 100, 3),
+    Part("PostgreSQL, all_of", "together", MIXED, 40, 2),
+    Part("PostgreSQL, some cancelled", "tidied", PARKED, 40, 1, cancels=0.8),
+    Part("PostgreSQL, some only stopped", "copy", MIXED, 60, 3, stops=0.7),
+]
+FOUND = {
+    "the rest of a wait is forgotten": " s of ",
+    "an answered command is asked again": "and asked again",
+    "again is not told": "not told so",
+    LIVING: " lives",
+}
+"""What is found for each promise that is broken on purpose."""
+
+BROKEN_ON_FILE = [
+    Part(f"Broken on purpose: {control}", "copy", HELD, 5, 5, control=control)
+    for control in FOUND
+    if control != LIVING
+]
+BROKEN_ON_SERVER = [Part(f"Broken on purpose: {LIVING}", "copy", HELD, 5, 3, control=LIVING)]
+
+
+def told(part: Part, kill: Callable[[], Report]) -> bool:
+    """Do a part, and print what was found; return true if that is as it should be."""
+    begun = time.monotonic()
+    report = kill()
+    seconds = f"{time.monotonic() - begun:.0f} s"
+    if part.control:
+        found = [one for one in report.broken if FOUND[part.control] in one]
+        print(f"{part.name} ({seconds}): {found[0] if found else 'NOT FOUND'}", flush=True)
+        return bool(found)
+    print(f"{part.name} ({seconds}): {report}", flush=True)
+    return not report.broken
 
 
 def main() -> int:
-    broken = 0
-    for name, report in reports():
-        print(f"{name}: {report}", flush=True)
-        broken += len(report.broken)
-    return min(broken, 1)
+    """Kill on files and on servers, both at the same time."""
+
+    def on_files() -> list[bool]:
+        return [told(part, part.on_file) for part in ON_FILE + BROKEN_ON_FILE]
+
+    def on_servers() -> list[bool]:
+        return [told(part, part.on_server) for part in ON_SERVER + BROKEN_ON_SERVER]
+
+    with ThreadPoolExecutor(2) as pool:
+        both = [pool.submit(on_files), pool.submit(on_servers)]
+        well = [each for one in both for each in one.result()]
+    return 0 if all(well) else 1
 
 
 if __name__ == "__main__":

@@ -92,8 +92,10 @@ def running(**settings: str) -> Generator[Server]:
             server.step_down()
         server.make()
         server.start()
-        yield server
-        server.stop()
+        try:
+            yield server
+        finally:
+            server.stop()
 
 
 @pytest.fixture(scope="session")
@@ -106,5 +108,5 @@ def postgresql() -> Generator[Server]:
 @pytest.fixture(scope="session")
 def roomy_postgresql() -> Generator[Server]:
     """As `postgresql`, for many connections."""
-    with running(max_connections="80") as server:
+    with running(max_connections="160") as server:
         yield server
