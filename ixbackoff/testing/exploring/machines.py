@@ -1,0 +1,320 @@
+"""Machines: each runs one history, with a world, its processes, and the time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from typing import Any
+
+from ..._limits.deadlines import time_limit
+from ..._words.commands import Handler, Misuse, inherited
+from ..._words.vocabulary import CLOCK, Delay, Log, Now, Pick, Throw, Together
+from ...durable.journal import ASKED, Asked
+from ..virtual import Performed
+from .breaking import Breaks, broken_off
+from .history import Event, Option
+from .plans import Plan
+from .processes import Process
+from .shortening import short
+from .states import frozen, state_of
+from .strands import Strand
+from .surprises import Surprise
+
+__tracebackhide__ = True
+
+STANDARD = (Delay, Log, Now, Pick, Throw, Together)
+"""The commands that need no handler in a model."""
+
+ATOMS = frozenset({str, int, float, bool, bytes, type(None), complex})
+"""Answers of these classes never change."""
+
+
+class Machine:
+    """One history: a fresh world, and the processes in it.
+
+    Args:
+        plan: what is searched.
+        trace: it is told of every command that is performed, if somebody wants to know.
+
+    Attributes:
+        now: seconds of virtual time; they only grow.
+        current: the strand whose turn it is.
+        changes: the changes of the world that have not happened yet.
+        on_the_way: the commands that are late, and may be done at any time.
+        passed: how many points the last effect passed at which it may break.
+        performed: how many commands were performed.
+        watches: true if answers that change afterwards are noticed.
+    """
+
+    def __init__(self, plan: Plan, trace: list[Performed] | None = None) -> None:
+        self.plan = plan
+        self.trace = trace
+        self.world = plan.setting.world()
+        self.interpreter = plan.setting.interpreter(self.world)
+        self.handlers = self.interpreter._handlers
+        self.now = 0.0
+        self.processes = [
+            Process(number, program, how, self.interpreter, plan.durable)
+            for number, (program, how) in enumerate(plan.programs)
+        ]
+        self.current = self.processes[0].root
+        self.changes = plan.changes
+        self.on_the_way: tuple[Any, ...] = ()
+        self.passed = 0
+        self.performed = 0
+        self.watches = False
+        self.answers: list[tuple[Any, Any]] = []
+
+    def key(self) -> int:
+        """Return the hash of the whole state: what comes next depends on nothing else."""
+        plan, timed = self.plan, self.plan.timed
+        world = state_of(
+            plan.setting.state(self.world),
+            "The world cannot be compared, so give state=, a function from it to plain data",
+        )
+        known = tuple([process.state(timed) for process in self.processes])
+        time = self.now if timed else None
+        late = tuple(map(frozen, self.on_the_way))
+        current = (self.owner.number, self.current.path)
+        return hash((world, known, current, self.changes, late, time))
+
+    @property
+    def owner(self) -> Process:
+        """The process whose turn it is."""
+        owner: Any = self.current.owner
+        process: Process = owner
+        return process
+
+    def turn(self) -> bool:
+        """Go on to the next command that is a step of the history; false if all is over."""
+        while True:
+            strand = self.current
+            if strand.pending is not None:
+                strand.deliver()
+            elif strand.over:
+                if strand.parent is not None:
+                    strand.parent.join()
+                    self.current = earliest(strand.parent) or strand.parent
+                else:
+                    left = [one.root for one in self.processes if not one.root.over]
+                    if not left:
+                        return False
+                    self.current = earliest(left[0]) or left[0]
+            elif strand.branches is not None:
+                strand.join()
+                self.current = earliest(strand) or strand
+            elif not strand.begun:
+                strand.now = max(strand.now, self.now)
+                strand.advance(None, None)
+            elif self.settled(strand):
+                return True
+
+    def settled(self, strand: Strand) -> bool:
+        """Answer what needs no world; true if the present command needs it."""
+        command = strand.command
+        kind: type = command.__class__
+        if strand.line.times:
+            self.plan.timed = True
+        if command is CLOCK:
+            self.plan.timed = True
+            strand.now = strand.owner.journal.time = max(self.now, strand.now)
+            strand.advance(strand.line.clock(), None)
+            return False
+        if kind not in STANDARD or kind in self.handlers:
+            return True
+        if kind is Together:
+            strand.now = max(self.now, strand.now)
+            strand.fork(command)
+            return False
+        if kind is Pick and command.count > 1:
+            return True
+        self.tell(strand, *self.standard(strand, command))
+        return False
+
+    def standard(self, strand: Strand, command: Any) -> tuple[Any, BaseException | None]:
+        """Answer a command that needs no handler."""
+        kind: type = command.__class__
+        now = strand.now = max(self.now, strand.now)
+        if kind is Delay:
+            strand.now += command.seconds
+        if kind is Now:
+            self.plan.timed = True
+            return now, None
+        if kind is Throw:
+            return None, copy(command.error).with_traceback(None)
+        return (0 if kind is Pick else None), None
+
+    def tell(
+        self, strand: Strand, answer: Any, failure: BaseException | None, at: float | None = None
+    ) -> None:
+        """Tell a strand what came of its command."""
+        command = strand.command
+        if self.trace is not None:
+            waited = command.seconds if isinstance(command, Delay) else 0.0
+            begun = strand.now - waited if at is None else at
+            self.trace.append(Performed(begun, command, answer, failure))
+        if answer.__class__ not in ATOMS:
+            self.answers.append((command, answer))
+        if at is not None and strand.now > at and strand.parent is not None:
+            strand.pending = (answer, failure)
+            self.current = earliest(self.owner.root) or strand
+        else:
+            strand.told(answer, failure)
+
+    def options(self) -> tuple[Option, ...]:
+        """Return the things that can happen here instead of what usually does."""
+        plan, command = self.plan, self.current.command
+        kind: type = command.__class__
+        unhandled = kind is Pick and Pick not in self.handlers
+        turns = [
+            (process.number, leaf.path, process.name)
+            for process in self.processes
+            for leaf in process.root.leaves()
+            if leaf is not self.current
+        ]
+        late = tuple([short(one) for one in self.on_the_way])
+        key = (kind, command.count if unhandled else 0, self.changes, late, *turns)
+        known = plan.interned.get(key)
+        if known is None:
+            made: list[Option] = []
+            if unhandled:
+                made += [Event("pick", one, f"picks {one}") for one in range(1, command.count)]
+            elif command is not None:
+                made += plan.faults_of(kind)
+            if command is not None or plan.again:
+                made += self.changes
+            made += [Event("landing", n, f"only now is done: {one}") for n, one in enumerate(late)]
+            made += [turn_to(*turn) for turn in turns]
+            known = plan.interned[key] = tuple(made)
+        return known
+
+    def happen(self, option: Option | None) -> None:
+        """Do one step: the usual one, or another."""
+        if isinstance(option, Event) and option.kind != "pick":
+            if option.kind == "turn":
+                number, path = option.place
+                leaves = self.processes[number].root.leaves()
+                self.current = next(leaf for leaf in leaves if leaf.path == path)
+            elif option.kind == "change":
+                self.changes = tuple(one for one in self.changes if one != option)
+                change = self.plan.changing[option.place]
+                self.watched(lambda: change(self.world))
+            else:
+                command = self.on_the_way[option.place]
+                before, after = self.on_the_way[: option.place], self.on_the_way[option.place + 1 :]
+                self.on_the_way = before + after
+                self.watched(lambda: self.landed(command))
+        elif self.current.command.__class__ is Pick and Pick not in self.handlers:
+            strand = self.current
+            strand.now = max(self.now, strand.now)
+            self.tell(strand, 0 if option is None else option.place, None)
+        else:
+            self.perform(option)
+
+    def landed(self, command: Any) -> None:
+        """Do now what was on its way; nobody is told what comes of it."""
+        try:
+            self.handler_of(command.__class__)(command)
+        except (AssertionError, Misuse):
+            raise
+        except Exception:
+            return
+
+    def perform(self, surprise: Any) -> None:
+        """Perform the present command, or what happens to it instead."""
+        strand, owner = self.current, self.owner
+        command = strand.command
+        self.performed += 1
+        at = self.now = strand.now = max(self.now, strand.now)
+        again = owner.recording and strand.line.first_again()
+        answer, failure, self.passed = None, None, 0
+        if surprise is None or surprise.effect:
+            breaks = Breaks(0 if surprise is None else surprise.part)
+            asked = Asked(f"{owner.journal.run}:{strand.line.place}", again)
+            handler = self.handler_of(command.__class__)
+            try:
+                answer = self.watched(
+                    lambda: strand.context.run(
+                        self.asked, handler, command, breaks, asked if owner.recording else None
+                    )
+                )
+            except (AssertionError, Misuse):
+                raise
+            except Exception as error:
+                failure = error.with_traceback(None)
+            self.passed = breaks.passed
+        if surprise is not None:
+            failure = self.surprised(strand, command, surprise, failure)
+            if surprise.start:
+                self.plan.setting.forgets(self.world)
+                owner.die(surprise.start, self.now)
+                self.current = owner.root
+                return
+        self.tell(strand, None if failure is not None else answer, failure, at)
+
+    def surprised(
+        self, strand: Strand, command: Any, surprise: Surprise, failure: BaseException | None
+    ) -> BaseException | None:
+        """Return the failure that the program is told; let the time go by until then."""
+        if surprise.late:
+            self.on_the_way += (command,)
+        limit = strand.context.run(time_limit)
+        if limit is not None and surprise.seconds >= limit > 0:
+            strand.now += limit
+            failure = TimeoutError(f"it may take {limit:g} s")
+        else:
+            strand.now += surprise.seconds
+            if surprise.failure is not None:
+                failure = copy(surprise.failure)
+        if strand.parent is None:
+            self.now = max(self.now, strand.now)
+        return failure
+
+    def asked(self, handler: Handler, command: Any, breaks: Breaks, asked: Asked | None) -> Any:
+        """Ask a handler; in a run that may go on durably, it is told the key of the command."""
+        if asked is None:
+            return broken_off(handler, command, breaks)
+        token = ASKED.set(asked)
+        try:
+            return broken_off(handler, command, breaks)
+        finally:
+            ASKED.reset(token)
+
+    def handler_of(self, kind: type) -> Handler:
+        """Return the handler of a kind of command.
+
+        Raises:
+            Misuse: there is none.
+        """
+        handler: Handler = self.handlers.get(kind) or inherited(self.handlers, kind)
+        return handler
+
+    def watched(self, act: Callable[[], Any]) -> Any:
+        """Let the world act, and notice when an answer that it has given changes by that.
+
+        Raises:
+            Misuse: one did.
+        """
+        if not self.watches or not self.answers:
+            return act()
+        before = [frozen(answer) for _, answer in self.answers]
+        try:
+            return act()
+        finally:
+            for (command, answer), known in zip(self.answers, before, strict=True):
+                if frozen(answer) != known:
+                    raise Misuse(
+                        f"The answer to {short(command)} was changed after it was given, so it is "
+                        "a part of the world: let the handler answer with a copy."
+                    )
+
+
+def earliest(root: Strand) -> Strand | None:
+    """Return the strand below `root` that goes on first in virtual time."""
+    return min(root.leaves(), key=lambda leaf: leaf.now, default=None)
+
+
+def turn_to(number: int, path: tuple[int, ...], name: str) -> Event:
+    """Make the event that another program goes on, or another branch."""
+    branch = ".".join(map(str, path))
+    return Event("turn", (number, path), f"{name}{branch} goes on")
