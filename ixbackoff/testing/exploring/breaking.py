@@ -47,11 +47,10 @@ def may_break() -> None:
 
 def broken_off(handler: Callable[[Any], Any], command: Any, breaks: Breaks) -> Any:
     """Ask a handler, and end its work at the point that `breaks` says."""
-    before = BREAKS.get()
     BREAKS.set(breaks)
     try:
         return handler(command)
     except Broke:
         return None
     finally:
-        BREAKS.set(before)
+        BREAKS.set(None)

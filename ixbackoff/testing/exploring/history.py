@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from .surprises import Surprise
 
@@ -15,14 +15,16 @@ class Event(NamedTuple):
     """A surprise beside the commands: another program goes on, the world changes, and so on.
 
     Attributes:
-        kind: "turn", "change", "landing" or "pick".
-        place: of which one of its kind.
+        kind: of which kind it is.
+        place: the number of the program, of the change, of the late command, or the number picked.
         text: how it is written in a history.
+        path: the branch that goes on, if it is one.
     """
 
-    kind: str
-    place: Any
+    kind: Literal["turn", "change", "landing", "pick"]
+    place: int
     text: str
+    path: tuple[int, ...] = ()
 
     def __str__(self) -> str:
         return self.text

@@ -17,7 +17,7 @@ from .plans import Plan
 from .processes import Process
 from .shortening import short
 from .states import frozen, state_of
-from .strands import Strand
+from .strands import Strand, time_of
 from .surprises import Surprise
 
 __tracebackhide__ = True
@@ -57,7 +57,7 @@ class Machine:
             Process(number, program, how, self.interpreter, plan.durable)
             for number, (program, how) in enumerate(plan.programs)
         ]
-        self.current = self.processes[0].root
+        self.current: Strand = self.processes[0].root
         self.changes = plan.changes
         self.on_the_way: tuple[Any, ...] = ()
         self.passed = 0
@@ -191,25 +191,36 @@ class Machine:
     def happen(self, option: Option | None) -> None:
         """Do one step: the usual one, or another."""
         if isinstance(option, Event) and option.kind != "pick":
-            if option.kind == "turn":
-                number, path = option.place
-                leaves = self.processes[number].root.leaves()
-                self.current = next(leaf for leaf in leaves if leaf.path == path)
-            elif option.kind == "change":
-                self.changes = tuple(one for one in self.changes if one != option)
-                change = self.plan.changing[option.place]
-                self.watched(lambda: change(self.world))
-            else:
-                command = self.on_the_way[option.place]
-                before, after = self.on_the_way[: option.place], self.on_the_way[option.place + 1 :]
-                self.on_the_way = before + after
-                self.watched(lambda: self.landed(command))
+            match option.kind:
+                case "turn":
+                    self.turn_to(option)
+                case "change":
+                    self.change(option)
+                case _:
+                    self.land(option)
         elif self.current.command.__class__ is Pick and Pick not in self.handlers:
             strand = self.current
             strand.now = max(self.now, strand.now)
-            self.tell(strand, 0 if option is None else option.place, None)
+            self.tell(strand, option.place if isinstance(option, Event) else 0, None)
         else:
             self.perform(option)
+
+    def turn_to(self, event: Event) -> None:
+        """Let another program or branch go on."""
+        leaves = self.processes[event.place].root.leaves()
+        self.current = next(leaf for leaf in leaves if leaf.path == event.path)
+
+    def change(self, event: Event) -> None:
+        """Let the world change by itself."""
+        self.changes = tuple(one for one in self.changes if one != event)
+        change = self.plan.changing[event.place]
+        self.watched(lambda: change(self.world))
+
+    def land(self, event: Event) -> None:
+        """Let a command be done that was on its way."""
+        command = self.on_the_way[event.place]
+        self.on_the_way = self.on_the_way[: event.place] + self.on_the_way[event.place + 1 :]
+        self.watched(lambda: self.landed(command))
 
     def landed(self, command: Any) -> None:
         """Do now what was on its way; nobody is told what comes of it."""
@@ -227,17 +238,21 @@ class Machine:
         self.performed += 1
         at = self.now = strand.now = max(self.now, strand.now)
         again = owner.recording and strand.line.first_again()
-        answer, failure, self.passed = None, None, 0
+        answer: Any = None
+        failure: Exception | None = None
+        self.passed = 0
         if surprise is None or surprise.effect:
             breaks = Breaks(0 if surprise is None else surprise.part)
-            asked = Asked(f"{owner.journal.run}:{strand.line.place}", again)
-            handler = self.handler_of(command.__class__)
+            handler = self.handlers.get(command.__class__) or self.handler_of(command.__class__)
+            if owner.recording:
+                handler = told_key(handler, f"{owner.journal.run}:{strand.line.place}", again)
             try:
-                answer = self.watched(
-                    lambda: strand.context.run(
-                        self.asked, handler, command, breaks, asked if owner.recording else None
+                if self.watches and self.answers:
+                    answer = self.watched(
+                        lambda: strand.context.run(broken_off, handler, command, breaks)
                     )
-                )
+                else:
+                    answer = strand.context.run(broken_off, handler, command, breaks)
             except (AssertionError, Misuse):
                 raise
             except Exception as error:
@@ -253,8 +268,8 @@ class Machine:
         self.tell(strand, None if failure is not None else answer, failure, at)
 
     def surprised(
-        self, strand: Strand, command: Any, surprise: Surprise, failure: BaseException | None
-    ) -> BaseException | None:
+        self, strand: Strand, command: Any, surprise: Surprise, failure: Exception | None
+    ) -> Exception | None:
         """Return the failure that the program is told; let the time go by until then."""
         if surprise.late:
             self.on_the_way += (command,)
@@ -269,16 +284,6 @@ class Machine:
         if strand.parent is None:
             self.now = max(self.now, strand.now)
         return failure
-
-    def asked(self, handler: Handler, command: Any, breaks: Breaks, asked: Asked | None) -> Any:
-        """Ask a handler; in a run that may go on durably, it is told the key of the command."""
-        if asked is None:
-            return broken_off(handler, command, breaks)
-        token = ASKED.set(asked)
-        try:
-            return broken_off(handler, command, breaks)
-        finally:
-            ASKED.reset(token)
 
     def handler_of(self, kind: type) -> Handler:
         """Return the handler of a kind of command.
@@ -309,12 +314,27 @@ class Machine:
                     )
 
 
+def told_key(handler: Handler, key: str, again: bool) -> Handler:
+    """Return a handler that is told the key of its command, as in a durable run."""
+
+    def told(command: Any) -> Any:
+        token = ASKED.set(Asked(key, again))
+        try:
+            return handler(command)
+        finally:
+            ASKED.reset(token)
+
+    return told
+
+
 def earliest(root: Strand) -> Strand | None:
     """Return the strand below `root` that goes on first in virtual time."""
-    return min(root.leaves(), key=lambda leaf: leaf.now, default=None)
+    if root.branches is None:
+        return None if root.over else root
+    return min(root.leaves(), key=time_of, default=None)
 
 
 def turn_to(number: int, path: tuple[int, ...], name: str) -> Event:
     """Make the event that another program goes on, or another branch."""
     branch = ".".join(map(str, path))
-    return Event("turn", (number, path), f"{name}{branch} goes on")
+    return Event("turn", number, f"{name}{branch} goes on", path)

@@ -56,7 +56,9 @@ class Plan:
     timed: bool = False
     changes: tuple[Event, ...] = ()
     durable: bool = False
-    interned: dict[Any, tuple[Option, ...]] = field(default_factory=dict)
+    interned: dict[object, tuple[Option, ...]] = field(
+        default_factory=dict[object, tuple[Option, ...]]
+    )
 
     def __post_init__(self) -> None:
         self.changes = tuple(

@@ -160,12 +160,12 @@ def picture_parts(value: Any, name: str, depth: int, picture: dict[str, str]) ->
 
 def parts_of(value: Any, name: str) -> dict[str, Any] | None:
     """Return the fields or items of a value by their places; `None` if it is shown whole."""
-    kind: type = value.__class__
-    if kind is dict or issubclass(kind, dict):
+    kind: type[Any] = value.__class__
+    if issubclass(kind, dict):
         return {f"{name}[{key_of(key)}]": item for key, item in value.items()}
     dot = f"{name}." if name else ""
-    if is_dataclass(kind) and not name:
-        return {f"{dot}{one.name}": getattr(value, one.name) for one in fields(kind) if one.repr}
+    if is_dataclass(value) and not name:
+        return {one.name: getattr(value, one.name) for one in fields(value) if one.repr}
     if name and not issubclass(kind, Durable):
         return None
     known: Callable[[Any], dict[str, Any]] = fields_of

@@ -10,7 +10,7 @@ from ..._words.commands import Command
 from ..._words.vocabulary import Delay
 from ...durable.codec import encode, encode_failure
 from ...durable.digests import told
-from ...durable.journal import Entry, Journal, Line, after
+from ...durable.journal import Entry, Journal, Line, Make, after
 
 __tracebackhide__ = True
 
@@ -44,8 +44,6 @@ class Kept(Journal):
         keys: the states of the lines of commands, by their paths.
     """
 
-    closing = False
-
     def __init__(self, run: str, began: float) -> None:
         self.run = run
         self.resumed = False
@@ -54,8 +52,21 @@ class Kept(Journal):
         self.keys: dict[str, int] = {}
         self.entries: dict[str, Entry] = {}
 
+    @property
+    def closing(self) -> bool:
+        return False
+
     def now(self) -> float:
         return self.time
+
+    def parks(self, seconds: float) -> bool:  # noqa: ARG002
+        return False
+
+    async def keep(self, place: str, kind: str, make: Make) -> Entry:
+        raise NotImplementedError
+
+    async def wait(self, place: str, entry: Entry) -> None:
+        raise NotImplementedError
 
     def known(self, place: str) -> Entry | None:
         entry = self.entries.get(place)

@@ -74,7 +74,6 @@ class Step(Walk):
     def __init__(self, search: Search, history: History, check: int, deeper: bool) -> None:
         super().__init__(search.plan, history)
         self.search = search
-        self.last = history[-1][0] if history else -1
         self.check = check
         self.deeper = deeper
         self.places: list[Place] = []

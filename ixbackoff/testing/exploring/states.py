@@ -149,7 +149,7 @@ FREEZERS: dict[type, Freezer] = {
 }
 
 
-def freezer_of(kind: type) -> Freezer:
+def freezer_of(kind: type[Any]) -> Freezer:
     """Return the function that freezes the values of a class."""
     if issubclass(kind, Enum):
         return lambda value: (kind, value.name)
@@ -157,8 +157,8 @@ def freezer_of(kind: type) -> Freezer:
         return of_exception
     if issubclass(kind, type):
         return itself
-    if is_dataclass(kind):
-        names = [field.name for field in fields(kind) if field.compare]
+    names = fields_to_compare(kind)
+    if names is not None:
         return lambda value: (kind, *[frozen(getattr(value, name)) for name in names])
     if issubclass(kind, dict):
         return of_dict
@@ -169,6 +169,11 @@ def freezer_of(kind: type) -> Freezer:
     if plain(kind):
         return of_fields
     return of_reduced
+
+
+def fields_to_compare(kind: Any) -> list[str] | None:
+    """Return the fields of a dataclass that tell its values apart; `None` for other classes."""
+    return [one.name for one in fields(kind) if one.compare] if is_dataclass(kind) else None
 
 
 def plain(kind: type) -> bool:

@@ -136,7 +136,7 @@ class Strand:
                     return
                 self.error, self.now = failed[0].failure, max(self.now, failed[0].now)
                 going = [one for one in self.branches if not one.over]
-                self.left = sorted(going, key=lambda one: one.now)
+                self.left = sorted(going, key=time_of)
             elif self.ending is not None:
                 if not self.ending.over:
                     return
@@ -193,6 +193,10 @@ class Strand:
             known += (tuple([branch.state(timed) for branch in self.branches]),)
             known += (None if self.ending is None else self.ending.path,)
         return known
+
+
+def time_of(strand: Strand) -> float:
+    return strand.now
 
 
 def frozen_answer(command: Any, answer: Any) -> Any:
