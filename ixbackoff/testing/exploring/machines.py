@@ -274,7 +274,7 @@ class Machine:
         if surprise.late:
             self.on_the_way += (command,)
         limit = strand.context.run(time_limit)
-        if limit is not None and surprise.seconds >= limit > 0:
+        if limit is not None and surprise.seconds >= limit:
             strand.now += limit
             failure = TimeoutError(f"it may take {limit:g} s")
         else:

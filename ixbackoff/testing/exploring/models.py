@@ -19,7 +19,6 @@ from .history import Drawn, End, Explored
 from .plans import Plan, Setting
 from .printing import broken
 from .searching import Progress, Search
-from .states import frozen
 from .surprises import ONCE, Faults, checked_faults
 from .walking import Dicing, Guided, Reading
 
@@ -140,16 +139,15 @@ class Model(Generic[W, E]):
         """
         check_number("surprises", surprises, 0)
         check_number("most", most, 1)
-        plan = Plan(
+        plan = planned(
             self._setting,
-            [checked_program(one, Defaults.but, schedule, within) for one in programs],
-            at_end or nothing,
-            checked_faults(faults),
-            predicate(may_raise),
-            again,
-            merge,
+            [checked_program(one, schedule, within) for one in programs],
+            at_end=at_end or nothing,
+            faults=checked_faults(faults),
+            may_raise=predicate(may_raise),
+            again=again,
+            merge=merge,
         )
-        check_world(plan)
         if only is None:
             return Search(plan, surprises, most, progress).run()
         return run_only(plan, only)
@@ -199,7 +197,7 @@ def by_name(changes: Sequence[Callable[[Any], object]]) -> dict[str, Callable[[A
 
 
 def checked_program(
-    given: object, but: Callable[..., Defaults], schedule: object, within: object
+    given: object, schedule: Schedule | None, within: float | None
 ) -> tuple[Ladder, Defaults]:
     """Return a program and how it is run.
 
@@ -216,7 +214,7 @@ def checked_program(
             f"The program is open, it ends at {name_of(program.end)}: end it with .give_up(), or "
             "go down with .retry(...)."
         )
-    how = but(program.defaults, schedule, within)
+    how = program.defaults.but(schedule, within)
     check_schedule(how.schedule)
     if how.budget is not None or how.breaker is not None:
         raise Misuse(
@@ -226,23 +224,25 @@ def checked_program(
     return program, how
 
 
-def check_world(plan: Plan) -> None:
-    """Check that there are programs, and that each history has a world of its own.
+def planned(setting: Setting, programs: Sequence[tuple[Ladder, Defaults]], **how: Any) -> Plan:
+    """Make a plan, once it is sure that each history has a world of its own.
 
     Raises:
-        Misuse: it is not so.
+        Misuse: there is no program, or the model does not make worlds and interpreters.
     """
+    plan = Plan(setting, programs, **how)
     if not plan.programs:
         raise Misuse("There is nothing to explore: give a program, such as at(N3).retry(...).")
-    world, other = plan.setting.world(), plan.setting.world()
-    if world is other and frozen(world.__class__) not in (tuple, frozenset, str, int):
+    world, other = setting.world(), setting.world()
+    if world is other and world.__class__ not in (tuple, frozenset, str, int):
         raise Misuse("world() returned the same world twice: let it make a fresh one each time.")
-    made: object = plan.setting.interpreter(world)
+    made: object = setting.interpreter(world)
     if not isinstance(made, Interpreter):
         raise Misuse(
             f"interpreter(world) returned {made!r}: return an Interpreter, whose handlers are not "
             "awaited, such as Kind.handled_by(world.method)."
         )
+    return plan
 
 
 def check_number(name: str, number: object, least: int) -> None:
