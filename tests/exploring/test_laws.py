@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from hypothesis import given
@@ -73,7 +74,15 @@ def plan(script: list[Any], program: Any, schedule: Schedule | None, within: flo
 
 
 def told(trace: list[Performed]) -> Trace:
-    return [(one.at, repr(one.command), repr(one.failure or one.answer)) for one in trace]
+    return [(one.at, repr(one.command), outcome_of(one)) for one in trace]
+
+
+def outcome_of(one: Performed) -> str:
+    """The answer or the failure; of one that is too late, without what it would have been."""
+    failure = one.failure
+    if not isinstance(failure, TimeoutError):
+        return repr(failure or one.answer)
+    return repr(type(failure)(*[re.sub("takes.*: ", "", one) for one in failure.args]))
 
 
 def walked(one: Plan, *surprises: tuple[int, Surprise]) -> tuple[Trace, Any]:

@@ -128,34 +128,30 @@ class Machine:
             return False
         if kind is Pick and command.count > 1:
             return True
-        self.tell(strand, *self.standard(strand, command))
+        at = strand.now = max(self.now, strand.now)
+        self.tell(strand, at, *self.standard(strand, command))
         return False
 
     def standard(self, strand: Strand, command: Any) -> tuple[Any, BaseException | None]:
         """Answer a command that needs no handler."""
         kind: type = command.__class__
-        now = strand.now = max(self.now, strand.now)
         if kind is Delay:
             strand.now += command.seconds
         if kind is Now:
             self.plan.timed = True
-            return now, None
+            return strand.now, None
         if kind is Throw:
             return None, copy(command.error).with_traceback(None)
         return (0 if kind is Pick else None), None
 
-    def tell(
-        self, strand: Strand, answer: Any, failure: BaseException | None, at: float | None = None
-    ) -> None:
-        """Tell a strand what came of its command."""
+    def tell(self, strand: Strand, at: float, answer: Any, failure: BaseException | None) -> None:
+        """Tell a strand what came of its command, which was issued at a time."""
         command = strand.command
         if self.trace is not None:
-            waited = command.seconds if isinstance(command, Delay) else 0.0
-            begun = strand.now - waited if at is None else at
-            self.trace.append(Performed(begun, command, answer, failure))
+            self.trace.append(Performed(at, command, answer, failure))
         if answer.__class__ not in ATOMS:
             self.answers.append((command, answer))
-        if at is not None and strand.now > at and strand.parent is not None:
+        if strand.now > at and strand.parent is not None:
             strand.pending = (answer, failure)
             self.current = earliest(self.owner.root) or strand
         else:
@@ -200,8 +196,8 @@ class Machine:
                     self.land(option)
         elif self.current.command.__class__ is Pick and Pick not in self.handlers:
             strand = self.current
-            strand.now = max(self.now, strand.now)
-            self.tell(strand, option.place if isinstance(option, Event) else 0, None)
+            at = strand.now = max(self.now, strand.now)
+            self.tell(strand, at, option.place if isinstance(option, Event) else 0, None)
         else:
             self.perform(option)
 
@@ -265,7 +261,7 @@ class Machine:
                 owner.die(surprise.start, self.now)
                 self.current = owner.root
                 return
-        self.tell(strand, None if failure is not None else answer, failure, at)
+        self.tell(strand, at, answer if failure is None else None, failure)
 
     def surprised(
         self, strand: Strand, command: Any, surprise: Surprise, failure: Exception | None
