@@ -1,4 +1,4 @@
-"""Pipelines with classical mistakes and their mended forms, and models of the worlds they run in."""
+"""Pipelines with classical mistakes and their mended forms, and models of their worlds."""
 
 from __future__ import annotations
 
