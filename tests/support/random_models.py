@@ -21,6 +21,7 @@ from ixbackoff import (
 )
 from ixbackoff.testing.exploring import (
     Broken,
+    End,
     Model,
     Surprise,
     asks,
@@ -182,11 +183,18 @@ def search(seed: int) -> tuple[Model[Numbers, Any], list[Any], dict[str, Any]]:
     return model, programs, how
 
 
+def every_end(world: Numbers, ends: Sequence[End[Any]]) -> None:
+    """Call each end wrong, so that all of them are found."""
+    ended = [(one.value, type(one.failure).__name__, one.died) for one in ends]
+    raise AssertionError(f"it ends with {world.values} and {ended}")
+
+
 def found(seed: int, merge: bool) -> tuple[set[tuple[str, int]], list[Broken], int]:
     """All that is wrong in a random search: what, and with how few surprises."""
     model, programs, how = search(seed)
+    at_end = every_end if seed % 2 else None
     try:
-        explored = model.explore(*programs, most=10**6, merge=merge, **how)
+        explored = model.explore(*programs, at_end=at_end, most=10**6, merge=merge, **how)
     except ExceptionGroup as group:
         broken = [one for one in group.exceptions if isinstance(one, Broken)]
         return {(one.reason, len(one.history)) for one in broken}, broken, 0

@@ -88,7 +88,7 @@ class Process:
         self.root.close()
         if start == "for good":
             self.died = True
-            self.root.over, self.root.branches = True, None
+            self.root.over, self.root.branches, self.root.command = True, None, None
             return
         if start == "durably":
             self.performer = Performer(self.journal, self.interpreter)

@@ -10,7 +10,7 @@ from ..._words.commands import Misuse
 from .history import Broken, Explored, History, Option
 from .machines import Machine
 from .plans import Plan
-from .printing import broken
+from .printing import broken, reason_of
 from .shortening import short
 from .states import frozen
 from .walking import Walk
@@ -203,8 +203,9 @@ class Search:
         try:
             walk.run()
         except AssertionError as wrong:
-            made = broken(self.plan, history, wrong, self.histories)
-            self.found.setdefault(made.reason, made)
+            if reason_of(wrong) not in self.found:
+                made = broken(self.plan, history, wrong, self.histories)
+                self.found[made.reason] = made
         finally:
             if walk.machine is not None:
                 self.commands += walk.machine.performed
