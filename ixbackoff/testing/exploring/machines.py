@@ -28,6 +28,9 @@ STANDARD = (Delay, Log, Now, Pick, Throw, Together)
 ATOMS = frozenset({str, int, float, bool, bytes, type(None), complex})
 """Answers of these classes never change."""
 
+LONGEST = 10_000
+"""The most commands of one history, waits included."""
+
 
 class Machine:
     """One history: a fresh world, and the processes in it.
@@ -43,6 +46,7 @@ class Machine:
         on_the_way: the commands that are late, and may be done at any time.
         passed: how many points the last effect passed at which it may break.
         performed: how many commands were performed.
+        told: how many commands were answered, waits included.
         watches: true if answers that change afterwards are noticed.
     """
 
@@ -62,6 +66,7 @@ class Machine:
         self.on_the_way: tuple[Any, ...] = ()
         self.passed = 0
         self.performed = 0
+        self.told = 0
         self.watches = False
         self.answers: list[tuple[Any, Any]] = []
 
@@ -147,6 +152,12 @@ class Machine:
     def tell(self, strand: Strand, at: float, answer: Any, failure: BaseException | None) -> None:
         """Tell a strand what came of its command, which was issued at a time."""
         command = strand.command
+        self.told += 1
+        if self.told > LONGEST:
+            raise Misuse(
+                f"After {LONGEST:,} commands the history is not over: let the model come to an "
+                f"end with {short(command)}, or give the program fewer rungs."
+            )
         if self.trace is not None:
             self.trace.append(Performed(at, command, answer, failure))
         if answer.__class__ not in ATOMS:

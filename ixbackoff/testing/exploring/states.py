@@ -182,5 +182,5 @@ def plain(kind: type) -> bool:
         getattr(kind, name, None) is getattr(object, name, None)
         for name in ("__reduce__", "__reduce_ex__", "__getstate__")
     )
-    made: object = kind.__new__
-    return usual and (made is object.__new__ or isinstance(made, FunctionType))
+    bases = [base for base in kind.__mro__ if base is not object]
+    return usual and all(base.__dictoffset__ or "__slots__" in vars(base) for base in bases)
