@@ -69,6 +69,8 @@ class Machine:
         self.told = 0
         self.watches = False
         self.answers: list[tuple[Any, Any]] = []
+        for process in self.processes:  # or one that has begun would be another state
+            self.begin(process.root)
 
     def key(self) -> int:
         """Return the hash of the whole state: what comes next depends on nothing else."""
@@ -109,10 +111,16 @@ class Machine:
                 strand.join()
                 self.current = earliest(strand) or strand
             elif not strand.begun:
-                strand.now = max(strand.now, self.now)
-                strand.advance(None, None)
+                self.begin(strand)
             elif self.settled(strand):
                 return True
+
+    def begin(self, strand: Strand) -> None:
+        """Begin a strand, and answer what needs no world."""
+        strand.now = max(strand.now, self.now)
+        strand.advance(None, None)
+        while strand.command is not None and strand.branches is None and not self.settled(strand):
+            pass
 
     def settled(self, strand: Strand) -> bool:
         """Answer what needs no world; true if the present command needs it."""
