@@ -57,6 +57,7 @@ model: Any = Model(World, World.interpreter)
 ONE: Any = at(N1).retry(Add("a"))
 looks: Any = at(N1).do(Look()).then(lambda names: Add(f"a{len(names)}")).give_up()
 numbers = count()
+WORLD = World()
 
 
 class Uncopied(Exception):
@@ -183,7 +184,6 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
         "only=7: give a history as it was printed, or a drawn one.",
     ),
 }
-WORLD = World()
 
 
 def never(command: Add) -> None:

@@ -61,7 +61,7 @@ class Story(Walk):
         apart = isinstance(option, Event) and option.kind != "pick"
         what = str(option) if apart else short(strand.command)
         number = "again" if step is None else str(step)
-        who = self.who(machine)
+        who = "" if apart else self.who(machine)
         try:
             super().act(machine, step, option)
         finally:

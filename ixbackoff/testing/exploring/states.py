@@ -10,9 +10,12 @@ from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from ..._words.commands import Misuse
-from ..._words.values import fields_of
+from ..._words.values import fields_of, slots_of
 
 __tracebackhide__ = True
+
+UNSET = object()
+"""In place of a slot that is not set."""
 
 LARGE = 2**61 - 1
 """Python hashes a whole number as its rest in a division by this."""
@@ -98,8 +101,17 @@ def of_method(value: MethodType) -> Any:
     return (value.__func__, frozen(value.__self__))
 
 
-def of_fields(value: Any) -> Any:
-    return (value.__class__, *[(name, frozen(item)) for name, item in fields_of(value).items()])
+def of_fields(kind: type) -> Freezer:
+    """Return the function that freezes the values of a class by their slots and attributes."""
+    names = [name for base in reversed(kind.__mro__) for name in slots_of(base)]
+
+    def of_slots(value: Any) -> Any:
+        return (kind, *[frozen(getattr(value, name, UNSET)) for name in names])
+
+    def of_both(value: Any) -> Any:
+        return (*of_slots(value), of_dict(vars(value)))
+
+    return of_both if kind.__dictoffset__ else of_slots
 
 
 def of_reduced(value: Any) -> Any:
@@ -167,7 +179,7 @@ def freezer_of(kind: type[Any]) -> Freezer:
     if issubclass(kind, set | frozenset):
         return of_set
     if plain(kind):
-        return of_fields
+        return of_fields(kind)
     return of_reduced
 
 

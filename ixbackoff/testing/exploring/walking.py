@@ -49,7 +49,7 @@ class Walk:
         """Go from step to step; false if it goes on as a history that is known."""
         plan, always = self.plan, self.plan.setting.always
         if not self.history:
-            check(always(machine.world), always)
+            check(always(machine.world), "always", always)
         step = 0
         while True:
             going = machine.turn()
@@ -62,7 +62,7 @@ class Walk:
                 return True
             self.act(machine, step, option)
             if step >= self.last:  # before, it was checked in a shorter history
-                check(always(machine.world), always)
+                check(always(machine.world), "always", always)
             step += 1
 
     def arrive(self, machine: Machine, step: int) -> bool:  # noqa: ARG002
@@ -95,16 +95,16 @@ class Walk:
             machine.on_the_way = ()
             while machine.turn():
                 self.act(machine, None, None)
-                check(always(machine.world), always)
+                check(always(machine.world), "always", always)
             Walk.over(self, machine)
         ends = [End(one.root.value, one.root.failure, one.died) for one in machine.processes]
-        check(at_end(machine.world, ends), at_end)
+        check(at_end(machine.world, ends), "at_end", at_end)
 
 
-def check(holds: object, checked: object) -> None:
+def check(holds: object, name: str, checked: object) -> None:
     """Take a check that returns false for one that raises an `AssertionError`."""
     if holds is False:
-        raise AssertionError(f"{getattr(checked, '__name__', 'a check')} is false")
+        raise AssertionError(f"{name}={getattr(checked, '__name__', '...')} is false")
 
 
 class Guided(Walk):
