@@ -95,5 +95,5 @@ def test_progress_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[Progress] = []
     found = store.explore(*of(1, 10), progress=told.append)
     assert [one.explored.histories for one in told] == [200, 400]
-    assert str(told[-1]).startswith("400 histories, 490 states, now those with 2 surprises, after")
+    assert str(told[-1]).startswith("400 histories, 490 states, now with 2 surprises, after")
     assert found.histories == 521

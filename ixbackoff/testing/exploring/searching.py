@@ -42,8 +42,8 @@ class Progress(NamedTuple):
     def __str__(self) -> str:
         histories, states, _ = self.explored
         return (
-            f"{histories:,} histories, {states:,} states, now those with {self.surprises} "
-            f"surprises, after {self.seconds:.0f} s"
+            f"{histories:,} histories, {states:,} states, now with {self.surprises} "
+            f"{'surprise' if self.surprises == 1 else 'surprises'}, after {self.seconds:.0f} s"
         )
 
 
