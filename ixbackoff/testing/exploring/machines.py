@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
 from typing import Any
 
 from ..._limits.deadlines import time_limit
@@ -18,7 +17,7 @@ from .processes import Process
 from .shortening import short
 from .states import frozen, state_of
 from .strands import Strand, time_of
-from .surprises import Surprise
+from .surprises import Surprise, copied
 
 __tracebackhide__ = True
 
@@ -154,7 +153,7 @@ class Machine:
             self.plan.timed = True
             return strand.now, None
         if kind is Throw:
-            return None, copy(command.error).with_traceback(None)
+            return None, copied(command.error)
         return (0 if kind is Pick else None), None
 
     def tell(self, strand: Strand, at: float, answer: Any, failure: BaseException | None) -> None:
@@ -295,7 +294,7 @@ class Machine:
         else:
             strand.now += surprise.seconds
             if surprise.failure is not None:
-                failure = copy(surprise.failure)
+                failure = copied(surprise.failure)
         if strand.parent is None:
             self.now = max(self.now, strand.now)
         return failure

@@ -221,6 +221,14 @@ def named(failure: Exception) -> str:
     return name
 
 
+def copied(failure: Exception) -> Exception:
+    """Return a copy of a failure, since notes are added to it; itself, if it cannot be copied."""
+    try:
+        return copy(failure).with_traceback(None)
+    except Exception:
+        return failure.with_traceback(None)
+
+
 def seconds(after: float) -> float:
     """Return `after`, if it can be a length of time."""
     if not finite(after) >= 0:
