@@ -198,6 +198,19 @@ def test_a_failure_that_nobody_injected_is_an_error_of_the_program() -> None:
     model.explore(program, may_raise=KeyError, faults=())
 
 
+@attempt
+def mistaken() -> Do[Put, None]:
+    answer = yield from Put("a")
+    raise KeyError(answer)
+
+
+def test_an_error_of_the_program_is_told_with_its_place() -> None:
+    with pytest.raises(
+        Broken, match=r"A raised KeyError\(2\) in mistaken \(test_surprises.py:\d+\)"
+    ):
+        model.explore(at(N2).retry(mistaken()))
+
+
 def test_an_injected_failure_is_none_whatever_it_is() -> None:
     model.explore(at(N0).do(Put("a")), faults=[fails(KeyError("key"))])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextvars import Context
+from pathlib import PurePath
 from typing import Any, Protocol
 
 from ..._running.together import Aborted, branches
@@ -45,6 +46,7 @@ class Strand:
         ending: the branch that cleans up, once another one has failed.
         value: its value, once it is over and was well.
         failure: its failure, once it is over and has failed.
+        place: where in the program of a user that failure was raised.
     """
 
     def __init__(
@@ -67,6 +69,7 @@ class Strand:
         self.error: BaseException | None = None
         self.value: Any = None
         self.failure: BaseException | None = None
+        self.place = ""
 
     def advance(self, answer: Any, failure: BaseException | None) -> None:
         """Go on to the next command, or to the end."""
@@ -85,6 +88,8 @@ class Strand:
                 not isinstance(error, Exception) or isinstance(error, Misuse)
             ):
                 raise
+            if self.parent is None:
+                self.place = place_of(error)
             error.__traceback__ = None  # it would keep every frame of the history alive
             self.over, self.failure, self.command = True, error, None
         finally:
@@ -193,6 +198,18 @@ class Strand:
             known += (tuple([branch.state(timed) for branch in self.branches]),)
             known += (None if self.ending is None else self.ending.path,)
         return known
+
+
+def place_of(error: BaseException) -> str:
+    """Return the function and the line of a user where an exception was raised last."""
+    place, entry = "", error.__traceback__
+    while entry is not None:
+        frame = entry.tb_frame
+        if not frame.f_globals.get("__tracebackhide__"):
+            file = PurePath(frame.f_code.co_filename).name
+            place = f" in {frame.f_code.co_name} ({file}:{entry.tb_lineno})"
+        entry = entry.tb_next
+    return place
 
 
 def time_of(strand: Strand) -> float:

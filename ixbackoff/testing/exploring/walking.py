@@ -80,9 +80,11 @@ class Walk:
     def over(self, machine: Machine) -> bool:
         """Check how the programs ended; false if a clean run from here is known."""
         for process in machine.processes:
-            failure = process.root.failure
+            failure, place = process.root.failure, process.root.place
             if failure is not None and not self.plan.allows(failure):
-                raise AssertionError(f"{process.name} raised {failure!r}, which nobody injected")
+                raise AssertionError(
+                    f"{process.name} raised {failure!r}{place}, which nobody injected"
+                )
         return True
 
     def finish(self, machine: Machine) -> None:
