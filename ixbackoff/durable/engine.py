@@ -15,7 +15,7 @@ from .._words.failures import Stopped
 from .._writing.programs import Program
 from .codec import JSON, decode, encode
 from .recipes import Recipe, fingerprint
-from .store import Start, Store, checked_id, failure_of, is_cancelled
+from .store import Start, Store, checked_id, failure_of, has_no_end, is_cancelled
 from .working import POLL, AnyRecipe, Working
 
 A = TypeVar("A")
@@ -209,7 +209,7 @@ class Engine(Generic[E]):
             raise LookupError(f"There is no run {run}: it was forgotten.")
         if status.status == "SUCCESS" and "value" in (status.output or {}):
             return True, decode((status.output or {})["value"])
-        if status.status == "ERROR":
+        if status.status == "ERROR" and not has_no_end(status):
             raise failure_of(status)
         if status.status == "CANCELLED" and is_cancelled(status):
             raise Stopped(f"run {run} was cancelled")

@@ -87,6 +87,7 @@ class Store:
         )
 
     def close(self) -> None:
+        self._client._sys_db._retry_connection_errors = False  # or threads go on, even at exit
         self._client.destroy()
 
     def register(self, recipe: str, concurrency: int | None, poll: float) -> None:
@@ -160,16 +161,21 @@ class Store:
         last = self.last(run)
         if last is None or is_cancelled(last):
             return False
-        queue = queue_of((last.attributes or {})["recipe"])
         if last.status in ("CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"):
+            queue = queue_of((last.attributes or {})["recipe"])
             self._client.resume_workflow(last.workflow_id, queue_name=queue)
             return True
-        if last.status != "ERROR" or not has_diverged(last):
+        if not has_diverged(last) and not has_no_end(last):
             return False
-        steps = self.steps(last.workflow_id)
-        following = max((number for number, _ in steps), default=0) + 1
-        self._client.rewind_workflow(last.workflow_id, start_step=following, queue_name=queue)
+        self._rewind(last)
         return True
+
+    def _rewind(self, ended: WorkflowStatus) -> None:
+        """Have a worker go on with a stretch that has ended, after its last step."""
+        queue = queue_of((ended.attributes or {})["recipe"])
+        steps = self.steps(ended.workflow_id)
+        following = max((number for number, _ in steps), default=0) + 1
+        self._client.rewind_workflow(ended.workflow_id, start_step=following, queue_name=queue)
 
     def working(self) -> set[str]:
         """Return the workers that perform runs, dead ones included."""
@@ -193,6 +199,20 @@ class Store:
         for queue, runs in queues.items():
             self._client.resume_workflows(runs, queue_name=queue)
         return sum(map(len, queues.values()))
+
+    def give_back(self, stretch: str, worker: str) -> None:
+        """Have a worker go on with a stretch of this one, since the database failed to keep its end.
+
+        Nothing is done if another one has it by now, or if it was cancelled.
+        """
+        for one in self._client.list_workflows(workflow_ids=[stretch], load_input=False):
+            if one.executor_id != worker:
+                continue
+            if one.status == "PENDING":
+                queue = queue_of((one.attributes or {})["recipe"])
+                self._client.resume_workflow(stretch, queue_name=queue)
+            elif has_no_end(one):
+                self._rewind(one)
 
     def cancel(self, run: str) -> None:
         """Cancel a run: its `finally` blocks run, and it does not go on."""
@@ -236,15 +256,17 @@ def data_of(status: WorkflowStatus) -> dict[str, Any]:
 
 def has_diverged(status: WorkflowStatus) -> bool:
     """Return whether a run failed since the code is not that which it was begun with."""
-    return bool(data_of(status).get("diverged"))
+    return status.status == "ERROR" and bool(data_of(status).get("diverged"))
+
+
+def has_no_end(status: WorkflowStatus) -> bool:
+    """Return whether a run only seems to have failed: the database failed to keep how it ended."""
+    return status.status == "ERROR" and "failure" not in data_of(status)
 
 
 def failure_of(status: WorkflowStatus) -> BaseException:
     """Return the last failure of a run, as the program raised it."""
-    data = data_of(status)
-    if "failure" not in data:
-        return status.error or RuntimeError(f"{status.workflow_id} ended as {status.status}")
-    failure: BaseException = decode(json.loads(data["failure"]))
+    failure: BaseException = decode(json.loads(data_of(status)["failure"]))
     return failure
 
 

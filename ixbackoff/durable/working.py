@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import threading
 import time
 from collections.abc import Mapping
 from contextlib import closing, suppress
@@ -14,6 +15,7 @@ from typing import Any, TypeAlias
 
 from dbos import DBOS, StepOptions, WorkflowSerializationFormat
 from dbos._error import DBOSWorkflowCancelledError, DBOSWorkflowConflictIDError
+from sqlalchemy.exc import SQLAlchemyError
 
 from .._meaning.replay import Diverged
 from .._running.loops import AnyInterpreter
@@ -36,6 +38,7 @@ from .store import (
     queue_of,
     stretch_of,
 )
+from .troubles import TROUBLE, in_words, insisted, later
 from .workers import OnFile, OnServer, Worker
 
 AnyRecipe: TypeAlias = Recipe[Any, Any, Any]
@@ -44,7 +47,7 @@ LOGGER = getLogger("ixbackoff")
 ENGINE_LOGGER = getLogger("dbos")
 POLL = 0.1  # seconds between two looks at a queue, or at a run whose result somebody waits for
 THREADS = 64  # handlers at the same time
-TROUBLE = (1.0, 2.0, 5.0, 10.0)  # seconds before the database is tried again; the last ones go on
+STOPPING = 5.0  # seconds in which what takes runs from queues has to end
 BEGIN = "begin"
 """The place of the first entry, so that who comes next knows that a run was begun."""
 
@@ -91,6 +94,8 @@ class Working:
         self.generation = 0
         self.changing = Lock()
         self.threads = asyncio.Semaphore(THREADS)
+        self.dbos: DBOS | None = None
+        self.returning: set[asyncio.Task[None]] = set()
         if WORKING:
             raise Misuse(
                 "Another engine works in this process: give it all recipes, or close it first."
@@ -116,7 +121,7 @@ class Working:
     def launch(self) -> None:
         """Begin to perform runs, those first that this worker had."""
         ENGINE_LOGGER.handlers.clear()  # its handler keeps the standard error of the last launch
-        DBOS(
+        self.dbos = DBOS(
             config={
                 "name": APPLICATION,
                 "system_database_url": self.store.database,
@@ -140,6 +145,7 @@ class Working:
         for name in self.recipes:  # before DBOS looks for queues, as it does once a second
             self.store.register(name, self.concurrency, POLL)
         DBOS.launch()
+        self.dbos._sys_db._retry_connection_errors = False  # or threads go on, even at exit
         self.worker.watch(self.begin_again)
 
     def begin_again(self) -> None:
@@ -151,7 +157,7 @@ class Working:
         LOGGER.warning("worker %s has lost its lock, and leaves its runs", self.worker.id)
         self.generation += 1
         with self.changing:
-            DBOS.destroy(destroy_registry=True)
+            self.stop()
             self.worker.close()
         moment = Event()
         while not self.joined_again():
@@ -167,11 +173,26 @@ class Working:
                 self.threads = asyncio.Semaphore(THREADS)
                 self.launch()
             except Exception as error:
-                LOGGER.warning("the database cannot be reached, trying again: %r", error)
-                DBOS.destroy(destroy_registry=True)
+                LOGGER.warning("the database cannot be reached, trying again: %s", in_words(error))
+                self.stop()
                 self.worker.close()
                 return False
             return True
+
+    def stop(self) -> None:
+        """End DBOS, and before that what takes runs from queues.
+
+        That would wait for ever for an event loop that has ended.
+        """
+        if self.dbos is not None:
+            for event in self.dbos.background_thread_stop_events:
+                event.set()
+        end = time.monotonic() + STOPPING
+        for thread in threading.enumerate():
+            if thread.name.startswith("queue-worker-"):
+                thread.join(max(end - time.monotonic(), 0.0))
+        DBOS.destroy(destroy_registry=True)
+        self.dbos = None
 
     def close(self) -> None:
         """Perform nothing more."""
@@ -179,7 +200,7 @@ class Working:
         with suppress(ValueError):
             WORKING.remove(self)
         with self.changing:
-            outside_of_event_loops(lambda: DBOS.destroy(destroy_registry=True))
+            outside_of_event_loops(self.stop)
             self.worker.close()
 
     def now(self) -> float:
@@ -193,6 +214,7 @@ class Working:
             RunFailed: it ended with a failure.
         """
         generation = self.generation
+        self.watch_end(start, stretch)
         try:
             recipe = self.recipes[start.recipe]
             args = [decode(value) for value in start.given["args"]]
@@ -208,7 +230,7 @@ class Working:
             return {"value": encode(value)}
         except Parked as parked:
             following = stretch + 1
-            await asyncio.to_thread(self.store.enqueue, start, following, parked.seconds)
+            await insisted(start.run, self.store.enqueue, start, following, parked.seconds)
             return {"next": stretch_of(start.run, following)}
         except Lost:
             if self.closing or generation != self.generation:
@@ -222,6 +244,22 @@ class Working:
         finally:
             with self.moment:
                 self.moment.notify_all()
+
+    def watch_end(self, start: Start, stretch: int) -> None:
+        """Have a worker go on with a stretch if the database fails to keep that it has ended."""
+        generation = self.generation
+
+        def ended(task: asyncio.Task[Any]) -> None:
+            left = self.closing or generation != self.generation
+            if left or task.cancelled() or not isinstance(task.exception(), SQLAlchemyError):
+                return
+            identity = stretch_of(start.run, stretch)
+            returning = insisted(start.run, self.store.give_back, identity, self.worker.id)
+            self.returning.add(asyncio.create_task(returning))
+
+        task = asyncio.current_task()
+        if task is not None:
+            task.add_done_callback(ended, context=Context())
 
 
 class Stretch:
@@ -260,7 +298,7 @@ class Stretch:
         taken = 0
         for stretch in range(number + 1):
             before = frozenset(entries)
-            steps = await asyncio.to_thread(working.store.steps, stretch_of(start.run, stretch))
+            steps = await insisted(start.run, working.store.steps, stretch_of(start.run, stretch))
             taken = max((step for step, _ in steps), default=0)
             entries |= {entry["at"]: entry for _, entry in steps if entry is not None}
         for _ in range(taken):
@@ -302,8 +340,7 @@ class Stretch:
             except Exception as error:
                 if made.error is error:
                     raise
-                LOGGER.warning("run %s: the database fails, trying again: %r", self.run, error)
-                await awaitable()(TROUBLE[min(tried, len(TROUBLE) - 1)])
+                await later(self.run, error, tried)
                 tried += 1
             else:
                 self.entries[place] = entry
@@ -311,7 +348,7 @@ class Stretch:
 
     async def taken_away(self) -> Lost | Cancelled:
         """Return what ends the run here: it was cancelled, or it was paused or is another's."""
-        found = await asyncio.to_thread(Context().run, self.working.store.stretches, self.run)
+        found = await insisted(self.run, self.working.store.stretches, self.run)
         return Cancelled() if any(is_cancelled(one) for one in found) else Lost()
 
     async def wait(self, place: str, entry: Entry) -> None:
