@@ -95,8 +95,9 @@ class Engine(Generic[E]):
         worker: false for a process that only begins runs.
 
     Raises:
-        Misuse: an argument has the wrong type, two recipes have one name, or another engine works
-            in this process or on this file.
+        Misuse: an argument has the wrong type, two recipes have one name, another engine works in
+            this process or on this file, or a newer DBOS made the tables.
+        ConnectionError: the database cannot be reached.
     """
 
     def __init__(

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from contextlib import suppress
+from logging import getLogger
 from typing import Any, NamedTuple
 
 import sqlalchemy
@@ -20,13 +22,19 @@ from dbos import (
     WorkflowSerializationFormat,
     WorkflowStatus,
 )
+from dbos._migration import get_migration_versions, get_sqlite_migration_versions
+from sqlalchemy.exc import SQLAlchemyError
 
 from .._words.commands import Misuse
 from .codec import JSON, decode
 from .journal import Entry
+from .troubles import in_words
+
+LOGGER = getLogger("ixbackoff")
 
 APPLICATION = "ixbackoff"
 WORKFLOW = "ixbackoff.run"
+SCHEMA = "dbos"
 VERSION = "ixbackoff-1"
 """The version of what is stored; not that of programs."""
 
@@ -75,16 +83,54 @@ class Store:
         database: its URL.
 
     Raises:
-        Misuse: the URL is not one of SQLite or PostgreSQL.
+        Misuse: the URL is not one of SQLite or PostgreSQL, or a newer DBOS made the tables.
+        ConnectionError: the database cannot be reached.
     """
 
     def __init__(self, database: str) -> None:
         self.database = checked_database(database)
         self.sqlite = database.startswith("sqlite")
-        DBOS.migrate(database)
         self._client = DBOSClient(
-            system_database_url=database, serializer=SERIALIZER(), application_name=APPLICATION
+            system_database_url=database,
+            serializer=SERIALIZER(),
+            application_name=APPLICATION,
+            lazy=True,
         )
+        try:
+            self._make_tables()
+        except SQLAlchemyError as error:
+            self.close()
+            shown = sqlalchemy.make_url(database).render_as_string(hide_password=True)
+            raise ConnectionError(
+                f"The database {shown} cannot be opened: {in_words(error)}"
+            ) from None
+        except BaseException:
+            self.close()
+            raise
+
+    def _make_tables(self) -> None:
+        """Make the tables, or those of an older DBOS new.
+
+        Raises:
+            Misuse: a newer DBOS made them.
+        """
+        with suppress(SQLAlchemyError):  # there may be no such database yet
+            theirs, mine = self._versions()
+            if 0 < theirs < mine:
+                LOGGER.warning("an older DBOS made the tables: %s becomes %s", theirs, mine)
+        DBOS.migrate(self.database)
+        theirs, mine = self._versions()
+        if theirs > mine:
+            raise Misuse(
+                f"A newer DBOS made the tables of this database ({theirs}, this one knows {mine}): "
+                "upgrade the package dbos, or give another database."
+            )
+
+    def _versions(self) -> tuple[int, int]:
+        """Return the version of the tables, 0 if there are none, and that which this DBOS makes."""
+        if self.sqlite:
+            return get_sqlite_migration_versions(self.engine())
+        return get_migration_versions(self.engine(), SCHEMA, use_listen_notify=True)
 
     def close(self) -> None:
         self._client._sys_db._retry_connection_errors = False  # or threads go on, even at exit
