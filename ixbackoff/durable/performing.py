@@ -330,6 +330,8 @@ class Performer:
             try:
                 return line.entry(a=encode(answer_of(handler(command))))
             except Exception as error:
+                if self.journal.closing:  # so it may have been aborted
+                    raise Lost from None
                 return failed(line, error)
             finally:
                 ASKED.reset(token)

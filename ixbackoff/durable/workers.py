@@ -32,6 +32,9 @@ SPREAD = 0.2  # the part by which a round may be shorter or longer, so that work
 KEEPALIVE = ("tcp_keepalives_idle=5", "tcp_keepalives_interval=2", "tcp_keepalives_count=3")
 DRIVER = "postgresql+psycopg"
 
+HELD: set[TextIOWrapper] = set()
+"""The locks of files that this process holds."""
+
 
 class Worker(Protocol):
     """One process that performs runs.
@@ -73,10 +76,11 @@ class OnFile:
 
         self.now = now
         self._lock: TextIOWrapper = Path(f"{path}.worker").open("w")  # noqa: SIM115
+        HELD.add(self._lock)
         try:
             flock(self._lock, LOCK_EX | LOCK_NB)
         except OSError:
-            self._lock.close()
+            self.close()
             raise Misuse(
                 f"Another worker performs the runs in {path}: let it be the only one, begin runs "
                 "with Engine(..., worker=False), or use PostgreSQL for several workers."
@@ -87,6 +91,7 @@ class OnFile:
 
     def close(self) -> None:
         self._lock.close()
+        HELD.discard(self._lock)
 
 
 class OnServer:
@@ -154,6 +159,17 @@ class OnServer:
         self._session.invalidate()
         self._session.close()
         self._engine.dispose()
+
+
+def let_go() -> None:
+    """Close the locks in a process that was forked, so that they end with the one that took them."""
+    for lock in HELD:
+        lock.close()
+    HELD.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=let_go)
 
 
 def key_of(worker: str) -> int:

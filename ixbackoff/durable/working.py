@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sqlite3
 import threading
 import time
-from collections.abc import Mapping
-from contextlib import closing, suppress
+from collections.abc import Generator, Mapping
+from contextlib import closing, contextmanager, suppress
 from contextvars import Context
 from logging import getLogger
 from threading import Condition, Event, Lock, Thread
@@ -18,6 +19,7 @@ from dbos._error import DBOSWorkflowCancelledError, DBOSWorkflowConflictIDError
 from sqlalchemy.exc import SQLAlchemyError
 
 from .._meaning.replay import Diverged
+from .._running.aborting import ABORT, Abort
 from .._running.loops import AnyInterpreter
 from .._running.sleeping import LONGEST_SLEEP, awaitable
 from .._words.commands import Misuse
@@ -90,12 +92,19 @@ class Working:
         self.concurrency = concurrency
         self.hold = hold
         self.moment = moment
+        self.process = os.getpid()
         self.closing = False
         self.generation = 0
         self.changing = Lock()
         self.threads = asyncio.Semaphore(THREADS)
         self.dbos: DBOS | None = None
+        self.aborts: set[Abort] = set()
         self.returning: set[asyncio.Task[None]] = set()
+        if WORKING and WORKING[0].process != os.getpid():
+            raise Misuse(
+                "This process was forked from one in which an engine works, so none can work here: "
+                "begin it with the start method spawn."
+            )
         if WORKING:
             raise Misuse(
                 "Another engine works in this process: give it all recipes, or close it first."
@@ -180,16 +189,18 @@ class Working:
             return True
 
     def stop(self) -> None:
-        """End DBOS, and before that what takes runs from queues.
+        """Abort handlers, and end DBOS, but before that what takes runs from queues.
 
         That would wait for ever for an event loop that has ended.
         """
+        for abort in tuple(self.aborts):
+            abort.request()
         if self.dbos is not None:
             for event in self.dbos.background_thread_stop_events:
                 event.set()
         end = time.monotonic() + STOPPING
         for thread in threading.enumerate():
-            if thread.name.startswith("queue-worker-"):
+            if thread.name.startswith("queue-worker-") and thread.is_alive():
                 thread.join(max(end - time.monotonic(), 0.0))
         DBOS.destroy(destroy_registry=True)
         self.dbos = None
@@ -244,6 +255,18 @@ class Working:
         finally:
             with self.moment:
                 self.moment.notify_all()
+
+    @contextmanager
+    def abortable(self) -> Generator[None]:
+        """Let the handler that is asked in this block be aborted when nothing more is performed."""
+        abort = Abort()
+        self.aborts.add(abort)
+        token = ABORT.set(abort)
+        try:
+            yield
+        finally:
+            ABORT.reset(token)
+            self.aborts.discard(abort)
 
     def watch_end(self, start: Start, stretch: int) -> None:
         """Have a worker go on with a stretch if the database fails to keep that it has ended."""
@@ -331,7 +354,8 @@ class Stretch:
             try:
                 if isinstance(make, InThread):
                     async with self.working.threads:
-                        entry = await DBOS.run_step_async({"name": name}, made.make)
+                        with self.working.abortable():
+                            entry = await DBOS.run_step_async({"name": name}, made.make)
                 else:
                     preemptible: StepOptions = {"name": name, "preemptible": True}
                     entry = await DBOS.run_step_async(preemptible, made.make_async)

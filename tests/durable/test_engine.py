@@ -32,8 +32,6 @@ from ixbackoff.observing import Answered, Event, observed
 
 from ..support.engines import AnyEngine, Said, Say, fails, until, working
 
-# DBOS may submit a run to its event loop while it stops.
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
 
 @attempt
