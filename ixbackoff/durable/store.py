@@ -42,6 +42,7 @@ STRETCH = "#"
 """What stands between the id of a run and the number of a stretch, and so in no id."""
 
 LONGEST_ID = 200  # characters
+IDLE = 5.0  # seconds for which a process that is frozen keeps others from the rows it has locked
 ACTIVE = ["PENDING", "ENQUEUED", "DELAYED"]
 CANCELLED = "cancelled"
 """The attribute of a run that was cancelled; a paused one does not have it."""
@@ -94,6 +95,7 @@ class Store:
             system_database_url=database,
             serializer=SERIALIZER(),
             application_name=APPLICATION,
+            sys_db_idle_transaction_timeout_sec=IDLE,
             lazy=True,
         )
         try:

@@ -30,6 +30,7 @@ from .performing import run_durably
 from .recipes import Recipe, fingerprint
 from .store import (
     APPLICATION,
+    IDLE,
     SERIALIZER,
     VERSION,
     WORKFLOW,
@@ -138,6 +139,7 @@ class Working:
                 "executor_id": self.worker.id,
                 "serializer": SERIALIZER(),
                 "notification_listener_polling_interval_sec": POLL,
+                "sys_db_idle_transaction_timeout_sec": IDLE,
                 "log_level": "CRITICAL",  # or there is a traceback for each run that fails
             }
         )
