@@ -150,11 +150,10 @@ def end_sessions_with_locks(server: Server) -> None:
 def test_a_worker_that_wakes_when_another_has_its_run_performs_nothing_more_of_it(
     database: str, roomy_postgresql: Server, record: Record
 ) -> None:
+    client = Engine(live(), frozen, database=database, worker=False)
     words = [sys.executable, "-m", "tests.support.frozen", database]
-    with (
-        subprocess.Popen(words, cwd=ROOT, stderr=subprocess.DEVNULL) as other,  # noqa: S603
-        Engine(live(), frozen, database=database, worker=False) as client,
-    ):
+    other = subprocess.Popen(words, cwd=ROOT, stderr=subprocess.DEVNULL)  # noqa: S603
+    try:
         run = client.start_as("one", frozen, record.path, freeze=True)
         _, status = os.waitpid(other.pid, os.WUNTRACED)
         assert os.WIFSTOPPED(status)
@@ -165,15 +164,15 @@ def test_a_worker_that_wakes_when_another_has_its_run_performs_nothing_more_of_i
         os.kill(other.pid, SIGCONT)
         second = client.start_as("two", frozen, record.path, freeze=False)
         assert second.result() == "third"  # by the one that was frozen, as another worker
-        late = [(one.run, one.what, one.said) for one in record.read()[before:]]
-        assert [one for one in late if one[0] == "one"] == [("one", "end", "second")]
+    finally:
         other.kill()
-    assert [(one.said, one.again) for one in record.read() if one.process != other.pid] == [
-        ("second", True),
-        ("second", True),
-        ("third", False),
-        ("third", False),
-    ]
+        other.wait()
+        client.close()
+    happened = record.read()
+    late = [(one.what, one.said) for one in happened[before:] if one.run == "one"]
+    assert late == [("end", "second")]
+    mine = [(one.said, one.again) for one in happened if one.process == os.getpid()]
+    assert mine == [("second", True), ("second", True), ("third", False), ("third", False)]
 
 
 def test_a_worker_that_lost_its_lock_leaves_its_runs_and_goes_on(
