@@ -254,6 +254,10 @@ class Working:
         except Exception as failure:
             other_code = isinstance(failure, Diverged | Unrecordable)
             raise RunFailed(encode_failure(failure), other_code) from None
+        except (asyncio.CancelledError, GeneratorExit):
+            raise
+        except BaseException as stop:  # such as SystemExit, which would end the event loop
+            raise RunFailed(encode_failure(stop)) from None
         finally:
             with self.moment:
                 self.moment.notify_all()

@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ def tell(record: Path, said: str, freeze: bool) -> str:
     Record(record).tell("begin", mine.key, mine.again, said)
     if freeze and not mine.again:
         os.kill(os.getpid(), signal.SIGSTOP)
+        time.sleep(0.2)  # the signal may come to another thread first
     Record(record).tell("end", mine.key, mine.again, said)
     return said
 
