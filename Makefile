@@ -22,8 +22,9 @@ test-all: .venv/dev  ## run everything on each supported Python that is installe
 sound: .venv/dev  ## check and run 10,000 random programs
 	$(BIN)/python -m tests.types.soundness 10000
 
-kill: .venv/dev  ## kill durable runs 440 times, and check that they keep their promises
+kill: .venv/dev  ## kill durable runs 440 times, and take their server away for ten seconds
 	$(BIN)/python -m tests.support.killing
+	$(BIN)/python -m tests.support.away
 
 bench: .venv/bench  ## measure speed, as ratios to peers
 	$(BIN)/python -m benchmarks

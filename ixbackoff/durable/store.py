@@ -249,7 +249,7 @@ class Store:
         return sum(map(len, queues.values()))
 
     def give_back(self, stretch: str, worker: str) -> None:
-        """Have a worker go on with a stretch of this one, since the database failed to keep its end.
+        """Have a worker go on with a stretch whose end the database failed to keep for this one.
 
         Nothing is done if another one has it by now, or if it was cancelled.
         """

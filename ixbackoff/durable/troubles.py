@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextvars import Context
+from functools import partial
 from logging import getLogger
 from typing import ParamSpec, TypeVar
 
@@ -44,7 +45,7 @@ async def insisted(run: str, function: Callable[P, A], /, *args: P.args, **kwarg
     tried = 0
     while True:
         try:
-            return await asyncio.to_thread(Context().run, function, *args, **kwargs)
+            return await asyncio.to_thread(Context().run, partial(function, *args, **kwargs))
         except SQLAlchemyError as error:
             await later(run, error, tried)
             tried += 1

@@ -162,7 +162,7 @@ class OnServer:
 
 
 def let_go() -> None:
-    """Close the locks in a process that was forked, so that they end with the one that took them."""
+    """Close the locks in a forked process, so that they end with the one that took them."""
     for lock in HELD:
         lock.close()
     HELD.clear()

@@ -16,7 +16,6 @@ from ixbackoff.live import live
 from ..support.engines import until, url_in, working
 
 
-
 @durable(name="nap", schedule=Constant(30.0))
 def nap(number: int) -> Any:
     return at(N1).do(call(str, number)).wait().do(call(str, number))

@@ -33,7 +33,6 @@ from ixbackoff.observing import Answered, Event, observed
 from ..support.engines import AnyEngine, Said, Say, fails, until, working
 
 
-
 @attempt
 def two() -> Any:
     first = yield from Say("first")

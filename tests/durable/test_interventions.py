@@ -25,7 +25,6 @@ from ixbackoff.durable import Unrecordable, durable
 from ..support.engines import Said, Say, fails, until, working
 
 
-
 @durable(name="limited", schedule=Constant(0.3), within=1.0)
 def limited() -> Any:
     return at(N10).retry(Say("busy"))

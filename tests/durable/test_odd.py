@@ -164,7 +164,7 @@ def test_an_end_that_the_database_failed_to_keep_is_not_a_failure_of_the_run(
     keep = SystemDatabase.update_workflow_outcome
     failed: list[str] = []
 
-    def failing(self: Any, run: str, status: str, **outcome: Any) -> Any:
+    def failing(self: Any, run: str, status: Any, **outcome: Any) -> Any:
         if not failed:
             failed.append(status)
             raise OperationalError("update", {}, Exception("the disk is full"))

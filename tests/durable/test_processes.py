@@ -57,7 +57,9 @@ def worker(database: str, record: Record) -> Generator[subprocess.Popen[str]]:
 def test_one_process_works_on_a_file_until_it_is_dead(tmp_path: Path) -> None:
     record = Record(tmp_path / "record")
     with worker(url_in(tmp_path), record) as other:
-        with pytest.raises(Misuse, match=r"Another worker performs the runs in .*/runs\.sqlite: let"):
+        with pytest.raises(
+            Misuse, match=r"Another worker performs the runs in .*/runs\.sqlite: let"
+        ):
             Engine(interpreter(record), copy, database=url_in(tmp_path))
         with working(tmp_path, interpreter(record), copy, worker=False) as client:
             client.start_as("copy-0", copy, "copy-0")

@@ -33,7 +33,6 @@ from ixbackoff.testing import no_waits
 from ..support.engines import AnyEngine, Said, Say, fails, until, working
 
 
-
 @durable(name="limited", schedule=Constant(0.3), within=1.0)
 def limited() -> Any:
     return at(N10).retry(Say("busy"))

@@ -226,7 +226,7 @@ def test_a_process_ends_while_the_database_is_away(roomy_postgresql: Server, dat
     with process:
         assert process.stdin is not None
         assert process.stdout is not None
-        assert process.stdout.readline() == "1\n"
+        assert process.stdout.readline() == "one more\n"
         roomy_postgresql.stop()
         try:
             time.sleep(1.0)  # in which the entry of the command cannot be kept

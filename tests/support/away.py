@@ -21,9 +21,9 @@ NUMBERS = count(1)
 
 
 def tick(pause: float) -> int:
-    """Print the next number."""
+    """Count, and say so."""
     number = next(NUMBERS)
-    print(number, flush=True)
+    print("one more", flush=True)
     time.sleep(pause)
     return number
 

@@ -1,4 +1,7 @@
-"""Durable runs in which Ctrl-C is pressed: `python -m tests.support.pressed DATABASE RUN URL FILE`."""
+"""A durable run in which Ctrl-C is pressed.
+
+`python -m tests.support.pressed DATABASE RUN URL FILE` waits, and downloads a file.
+"""
 
 from __future__ import annotations
 
