@@ -22,8 +22,9 @@ test-all: .venv/dev  ## run everything on each supported Python that is installe
 sound: .venv/dev  ## check and run 10,000 random programs
 	$(BIN)/python -m tests.types.soundness 10000
 
-kill: .venv/dev  ## kill durable runs 600 times and squirrels 100 times, and check their promises
+kill: .venv/dev  ## kill durable runs 600 times, squirrels 100 times, and their server for ten seconds
 	$(BIN)/python -m tests.support.killing
+	$(BIN)/python -m tests.support.away
 	$(BIN)/python -m tests.support.killed_squirrels
 
 bench: .venv/bench  ## measure speed, as ratios to peers

@@ -151,7 +151,8 @@ def opened(database: str) -> Store:
     """Open the runs in a database.
 
     Raises:
-        Misuse: the URL is wrong, or its file does not exist.
+        Misuse: the URL is wrong, its file does not exist, or a newer DBOS made it.
+        ConnectionError: the database cannot be reached.
     """
     sqlite = checked_database(database).startswith("sqlite")
     path = file_of(database)
@@ -165,7 +166,7 @@ def main(arguments: list[str] | None = None) -> int:
     words = parsed(arguments)
     try:
         store = opened(words.database)
-    except Misuse as error:
+    except (Misuse, ConnectionError) as error:
         print(error, file=sys.stderr)
         return WRONG
     try:

@@ -62,7 +62,8 @@ def elapsed() -> float:
 class DatabaseClock:
     """Seconds since the epoch on the clock of a database, which all workers share.
 
-    The database is asked once in a while; in between `time.monotonic` goes on.
+    The database is asked once in a while; in between, and while it does not answer,
+    `time.monotonic` goes on.
 
     Args:
         ask: reads the clock of the database.
@@ -79,9 +80,15 @@ class DatabaseClock:
         after = time.monotonic()
         return there - (before + after) / 2, after
 
+    def _compare_again(self) -> None:
+        try:
+            self._offset, self._read = self._compared()
+        except Exception:
+            self._read = time.monotonic()
+
     def __call__(self) -> float:
         if time.monotonic() - self._read > AGE:
             with self._lock:
                 if time.monotonic() - self._read > AGE:
-                    self._offset, self._read = self._compared()
+                    self._compare_again()
         return time.monotonic() + self._offset

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 from collections.abc import Callable, Mapping
 from threading import Condition
@@ -15,7 +16,7 @@ from .._words.failures import Stopped
 from .._writing.programs import Program
 from .codec import JSON, decode, encode
 from .recipes import Recipe, fingerprint
-from .store import Start, Store, checked_id, failure_of, is_cancelled
+from .store import Start, Store, checked_id, failure_of, has_no_end, is_cancelled
 from .working import POLL, AnyRecipe, Working
 
 A = TypeVar("A")
@@ -45,6 +46,7 @@ class Run(Generic[A]):
             Exception: its last failure.
             Stopped: it was cancelled.
             LookupError: there is no such run any more.
+            Misuse: the engine was closed before it ended.
         """
         value: A
         while True:
@@ -95,8 +97,9 @@ class Engine(Generic[E]):
         worker: false for a process that only begins runs.
 
     Raises:
-        Misuse: an argument has the wrong type, two recipes have one name, or another engine works
-            in this process or on this file.
+        Misuse: an argument has the wrong type, two recipes have one name, another engine works in
+            this process or on this file, or a newer DBOS made the tables.
+        ConnectionError: the database cannot be reached.
     """
 
     def __init__(
@@ -112,6 +115,8 @@ class Engine(Generic[E]):
         self._recipes = by_name(recipes)
         check_numbers(hold, concurrency)
         self._moment = Condition()
+        self._process = os.getpid()
+        self._closed = False
         self._working: Working | None = None
         self.store = Store(database)
         if worker:
@@ -131,6 +136,9 @@ class Engine(Generic[E]):
 
     def close(self) -> None:
         """Perform nothing more: the runs go on when the next engine begins."""
+        if self._closed or self._process != os.getpid():
+            return
+        self._closed = True
         if self._working is not None:
             self._working.close()
         self.store.close()
@@ -184,6 +192,8 @@ class Engine(Generic[E]):
     def _start(
         self, run: str, recipe: object, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> Start:
+        self._check_process()
+        self._check_open(f"run {run} was not begun")
         if not isinstance(recipe, Recipe) or self._recipes.get(recipe.name) is not recipe:
             raise Misuse(f"{recipe!r} is not a recipe of this engine: give it to Engine(...).")
         program, how = recipe.begun(*args, **kwargs)
@@ -198,23 +208,33 @@ class Engine(Generic[E]):
         }
         return Start(checked_id(run), recipe.name, given)
 
+    def _check_process(self) -> None:
+        if self._process != os.getpid():
+            raise Misuse("This engine is of the process that made it: make another one here.")
+
+    def _check_open(self, so: str) -> None:
+        if self._closed:
+            raise Misuse(f"This engine is closed, so {so}: make another one.")
+
     def looked_up(self, run: str) -> tuple[bool, Any]:
         """Return whether a run is over, and then its value.
 
         Raises:
             Exception: its last failure.
         """
+        self._check_process()
         status = self.store.last(run)
         if status is None:
             raise LookupError(f"There is no run {run}: it was forgotten.")
         if status.status == "SUCCESS" and "value" in (status.output or {}):
             return True, decode((status.output or {})["value"])
-        if status.status == "ERROR":
+        if status.status == "ERROR" and not has_no_end(status):
             raise failure_of(status)
         if status.status == "CANCELLED" and is_cancelled(status):
             raise Stopped(f"run {run} was cancelled")
         if status.status == "MAX_RECOVERY_ATTEMPTS_EXCEEDED":
             raise RuntimeError(f"Run {run} was given up, since each worker that had it has died.")
+        self._check_open(f"run {run} goes on when the next one works")
         return False, None
 
     def wait_a_moment(self) -> None:

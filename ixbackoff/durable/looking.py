@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from dbos import WorkflowStatus
 
 from .journal import Entry, after
-from .store import Store, failure_of, is_cancelled
+from .store import Store, failure_of, has_no_end, is_cancelled
 
 OVER = {"SUCCESS": "done", "MAX_RECOVERY_ATTEMPTS_EXCEEDED": "given up"}
 
@@ -94,6 +94,8 @@ def came(entry: Entry) -> str:
 def state_of(last: WorkflowStatus, entries: list[Entry]) -> str:
     """Say what a run does now, or how it ended."""
     status: str = last.status
+    if has_no_end(last):
+        return "waits for the database"
     if status == "ERROR":
         failure: Any = failure_of(last)
         return f"failed: {failure.__class__.__name__}"

@@ -37,7 +37,7 @@ from .._words.commands import (
 from .._words.reasons import add_note
 from .._words.vocabulary import CLOCK, Delay, Now, Together
 from .clocks import since_boot
-from .codec import JSON, decode, encode, encode_failure
+from .codec import JSON, decode, encode, encode_failure, shown
 from .digests import told
 from .journal import (
     ASKED,
@@ -373,7 +373,11 @@ class Performer:
                     raise unawaited(answer, command)
                 return line.entry(a=encode(answer))
             except Exception as error:
+                if self.journal.closing:  # so it may have been aborted
+                    raise Lost from None
                 return failed(line, error)
+            except BaseException as stop:
+                return failed(line, not_stopped(command, stop))
             finally:
                 ASKED.reset(token)
 
@@ -394,6 +398,10 @@ class Performer:
                 return line.entry(a=encode(answer))
             except Exception as error:
                 return failed(line, error)
+            except (asyncio.CancelledError, GeneratorExit):
+                raise
+            except BaseException as stop:
+                return failed(line, not_stopped(command, stop))
             finally:
                 ASKED.reset(token)
 
@@ -556,6 +564,17 @@ def failed(line: Line, failure: Exception) -> Entry:
         return line.entry(f=encode_failure(failure))
     finally:
         del failure
+
+
+def not_stopped(command: Any, stop: BaseException) -> Exception:
+    """Return the failure of a command whose handler raised what ends a process, as `sys.exit` does.
+
+    It would end the event loop on which all runs are.
+    """
+    return RuntimeError(
+        f"The handler of {shown(command)} raised {shown(stop)}, which does not end an engine: let "
+        "it return, or raise an Exception."
+    )
 
 
 def not_affordable(wait: Any) -> Exception:

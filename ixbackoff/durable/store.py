@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from contextlib import suppress
+from logging import getLogger
 from typing import Any, NamedTuple
 
 import sqlalchemy
@@ -21,13 +23,19 @@ from dbos import (
     WorkflowStatus,
 )
 from dbos._context import current_owner_xid
+from dbos._migration import get_migration_versions, get_sqlite_migration_versions
+from sqlalchemy.exc import SQLAlchemyError
 
 from .._words.commands import Misuse
 from .codec import JSON, decode
 from .journal import Entry
+from .troubles import in_words
+
+LOGGER = getLogger("ixbackoff")
 
 APPLICATION = "ixbackoff"
 WORKFLOW = "ixbackoff.run"
+SCHEMA = "dbos"
 VERSION = "ixbackoff-1"
 """The version of what is stored; not that of programs."""
 
@@ -35,6 +43,7 @@ STRETCH = "#"
 """What stands between the id of a run and the number of a stretch, and so in no id."""
 
 LONGEST_ID = 200  # characters
+IDLE = 5.0  # seconds for which a process that is frozen keeps others from the rows it has locked
 ACTIVE = ["PENDING", "ENQUEUED", "DELAYED"]
 CANCELLED = "cancelled"
 """The attribute of a run that was cancelled; a paused one does not have it."""
@@ -76,18 +85,58 @@ class Store:
         database: its URL.
 
     Raises:
-        Misuse: the URL is not one of SQLite or PostgreSQL.
+        Misuse: the URL is not one of SQLite or PostgreSQL, or a newer DBOS made the tables.
+        ConnectionError: the database cannot be reached.
     """
 
     def __init__(self, database: str) -> None:
         self.database = checked_database(database)
         self.sqlite = database.startswith("sqlite")
-        DBOS.migrate(database)
         self._client = DBOSClient(
-            system_database_url=database, serializer=SERIALIZER(), application_name=APPLICATION
+            system_database_url=database,
+            serializer=SERIALIZER(),
+            application_name=APPLICATION,
+            sys_db_idle_transaction_timeout_sec=IDLE,
+            lazy=True,
         )
+        try:
+            self._make_tables()
+        except SQLAlchemyError as error:
+            self.close()
+            shown = sqlalchemy.make_url(database).render_as_string(hide_password=True)
+            raise ConnectionError(
+                f"The database {shown} cannot be opened: {in_words(error)}"
+            ) from None
+        except BaseException:
+            self.close()
+            raise
+
+    def _make_tables(self) -> None:
+        """Make the tables, or those of an older DBOS new.
+
+        Raises:
+            Misuse: a newer DBOS made them.
+        """
+        with suppress(SQLAlchemyError):  # there may be no such database yet
+            theirs, mine = self._versions()
+            if 0 < theirs < mine:
+                LOGGER.warning("an older DBOS made the tables: %s becomes %s", theirs, mine)
+        DBOS.migrate(self.database)
+        theirs, mine = self._versions()
+        if theirs > mine:
+            raise Misuse(
+                f"A newer DBOS made the tables of this database ({theirs}, this one knows {mine}): "
+                "upgrade the package dbos, or give another database."
+            )
+
+    def _versions(self) -> tuple[int, int]:
+        """Return the version of the tables, 0 if there are none, and that which this DBOS makes."""
+        if self.sqlite:
+            return get_sqlite_migration_versions(self.engine())
+        return get_migration_versions(self.engine(), SCHEMA, use_listen_notify=True)
 
     def close(self) -> None:
+        self._client._sys_db._retry_connection_errors = False  # or threads go on, even at exit
         self._client.destroy()
 
     def register(self, recipe: str, concurrency: int | None, poll: float) -> None:
@@ -196,16 +245,21 @@ class Store:
         last = self.last(run)
         if last is None or is_cancelled(last):
             return False
-        queue = queue_of((last.attributes or {})["recipe"])
         if last.status in ("CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"):
+            queue = queue_of((last.attributes or {})["recipe"])
             self._client.resume_workflow(last.workflow_id, queue_name=queue)
             return True
-        if last.status != "ERROR" or not has_diverged(last):
+        if not has_diverged(last) and not has_no_end(last):
             return False
-        steps = self.steps(last.workflow_id)
-        following = max((number for number, _ in steps), default=0) + 1
-        self._client.rewind_workflow(last.workflow_id, start_step=following, queue_name=queue)
+        self._rewind(last)
         return True
+
+    def _rewind(self, ended: WorkflowStatus) -> None:
+        """Have a worker go on with a stretch that has ended, after its last step."""
+        queue = queue_of((ended.attributes or {})["recipe"])
+        steps = self.steps(ended.workflow_id)
+        following = max((number for number, _ in steps), default=0) + 1
+        self._client.rewind_workflow(ended.workflow_id, start_step=following, queue_name=queue)
 
     def working(self) -> set[str]:
         """Return the workers that perform runs, dead ones included."""
@@ -229,6 +283,20 @@ class Store:
         for queue, runs in queues.items():
             self._client.resume_workflows(runs, queue_name=queue)
         return sum(map(len, queues.values()))
+
+    def give_back(self, stretch: str, worker: str) -> None:
+        """Have a worker go on with a stretch whose end the database failed to keep for this one.
+
+        Nothing is done if another one has it by now, or if it was cancelled.
+        """
+        for one in self._client.list_workflows(workflow_ids=[stretch], load_input=False):
+            if one.executor_id != worker:
+                continue
+            if one.status == "PENDING":
+                queue = queue_of((one.attributes or {})["recipe"])
+                self._client.resume_workflow(stretch, queue_name=queue)
+            elif has_no_end(one):
+                self._rewind(one)
 
     def cancel(self, run: str) -> None:
         """Cancel a run: its `finally` blocks run, and it does not go on."""
@@ -288,15 +356,17 @@ def data_of(status: WorkflowStatus) -> dict[str, Any]:
 
 def has_diverged(status: WorkflowStatus) -> bool:
     """Return whether a run failed since the code is not that which it was begun with."""
-    return bool(data_of(status).get("diverged"))
+    return status.status == "ERROR" and bool(data_of(status).get("diverged"))
+
+
+def has_no_end(status: WorkflowStatus) -> bool:
+    """Return whether a run only seems to have failed: the database failed to keep how it ended."""
+    return status.status == "ERROR" and "failure" not in data_of(status)
 
 
 def failure_of(status: WorkflowStatus) -> BaseException:
     """Return the last failure of a run, as the program raised it."""
-    data = data_of(status)
-    if "failure" not in data:
-        return status.error or RuntimeError(f"{status.workflow_id} ended as {status.status}")
-    failure: BaseException = decode(json.loads(data["failure"]))
+    failure: BaseException = decode(json.loads(data_of(status)["failure"]))
     return failure
 
 

@@ -35,6 +35,9 @@ SPREAD = 0.2  # the part by which a round may be shorter or longer, so that work
 KEEPALIVE = ("tcp_keepalives_idle=5", "tcp_keepalives_interval=2", "tcp_keepalives_count=3")
 DRIVER = "postgresql+psycopg"
 
+HELD: set[TextIOWrapper] = set()
+"""The locks of files that this process holds."""
+
 
 class Worker(Protocol):
     """One process that performs runs.
@@ -80,10 +83,11 @@ class OnFile:
 
         self.now = now
         self._lock: TextIOWrapper = Path(f"{path}.worker").open("w")  # noqa: SIM115
+        HELD.add(self._lock)
         try:
             flock(self._lock, LOCK_EX | LOCK_NB)
         except OSError:
-            self._lock.close()
+            self.close()
             raise Misuse(
                 f"Another worker performs the runs in {path}: let it be the only one, begin runs "
                 "with Engine(..., worker=False), or use PostgreSQL for several workers."
@@ -97,6 +101,7 @@ class OnFile:
 
     def close(self) -> None:
         self._lock.close()
+        HELD.discard(self._lock)
 
 
 class OnServer:
@@ -190,6 +195,17 @@ def locked(connection: sqlalchemy.Connection, worker: str) -> bool:
     """Get the lock of a worker until the transaction ends; return false if it has it."""
     lock = sqlalchemy.text("select pg_try_advisory_xact_lock(:kind, :key)")
     return bool(connection.execute(lock, {"kind": LOCKS, "key": key_of(worker)}).scalar())
+
+
+def let_go() -> None:
+    """Close the locks in a forked process, so that they end with the one that took them."""
+    for lock in HELD:
+        lock.close()
+    HELD.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=let_go)
 
 
 def key_of(worker: str) -> int:

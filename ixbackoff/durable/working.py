@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sqlite3
+import threading
 import time
-from collections.abc import Callable, Mapping
-from contextlib import closing, suppress
-from contextvars import Context, copy_context
+from collections.abc import Generator, Mapping
+from contextlib import closing, contextmanager, suppress
+from contextvars import Context
 from logging import getLogger
 from threading import Condition, Event, Lock, Thread
 from typing import Any, TypeAlias, TypeVar
 
-from dbos import DBOS, StepOptions, StepReservation, WorkflowSerializationFormat
+from dbos import DBOS, WorkflowSerializationFormat
 from dbos._error import DBOSWorkflowCancelledError, DBOSWorkflowConflictIDError
+from sqlalchemy.exc import SQLAlchemyError
 
 from .._meaning.replay import Diverged
+from .._running.aborting import ABORT, Abort
 from .._running.loops import AnyInterpreter
-from .._running.sleeping import LONGEST_SLEEP, awaitable
 from .._words.commands import Misuse
-from .clocks import left
 from .codec import JSON, Unrecordable, decode, encode, encode_failure
-from .journal import Cancelled, Entry, Lost, Make, MakeAsync, Parked, after
+from .journal import Cancelled, Lost, Parked
 from .performing import run_durably
 from .recipes import Recipe, fingerprint
 from .store import (
     APPLICATION,
+    IDLE,
     SERIALIZER,
     VERSION,
     WORKFLOW,
@@ -33,11 +36,12 @@ from .store import (
     Start,
     Store,
     file_of,
-    is_cancelled,
     owner_of,
     queue_of,
     stretch_of,
 )
+from .stretches import Stretch
+from .troubles import TROUBLE, in_words, insisted
 from .workers import OnFile, OnServer, Worker
 
 A = TypeVar("A")
@@ -46,15 +50,11 @@ AnyRecipe: TypeAlias = Recipe[Any, Any, Any]
 LOGGER = getLogger("ixbackoff")
 ENGINE_LOGGER = getLogger("dbos")
 POLL = 0.1  # seconds between two looks at a queue, or at a run whose result somebody waits for
-MOMENT = 0.02  # seconds between two looks at whether this process has a run
 THREADS = 64  # handlers at the same time
 CONNECTIONS = 20
 CONNECTIONS_TO_FILE = 3  # SQLite makes those who collide sleep, so most wait for one of these
 HEAD_START = 2.0  # seconds: DBOS looks once a second for runs that are due, and hands them out
-TROUBLE = (1.0, 2.0, 5.0, 10.0)  # seconds before the database is tried again; the last ones go on
-BEGIN = "begin"
-"""The place of the first entry, so that who comes next knows that a run was begun."""
-
+STOPPING = 5.0  # seconds in which what takes runs from queues has to end
 WORKING: list[Working] = []
 """What works in this process; DBOS allows for one."""
 
@@ -95,10 +95,19 @@ class Working:
         self.concurrency = concurrency
         self.hold = hold
         self.moment = moment
+        self.process = os.getpid()
         self.closing = False
         self.generation = 0
         self.changing = Lock()
         self.threads = asyncio.Semaphore(THREADS)
+        self.dbos: DBOS | None = None
+        self.aborts: set[Abort] = set()
+        self.returning: set[asyncio.Task[None]] = set()
+        if WORKING and WORKING[0].process != os.getpid():
+            raise Misuse(
+                "This process was forked from one in which an engine works, so none can work here: "
+                "begin it with the start method spawn."
+            )
         if WORKING:
             raise Misuse(
                 "Another engine works in this process: give it all recipes, or close it first."
@@ -124,7 +133,7 @@ class Working:
     def launch(self) -> None:
         """Begin to perform runs, those first that this worker had."""
         ENGINE_LOGGER.handlers.clear()  # its handler keeps the standard error of the last launch
-        DBOS(
+        self.dbos = DBOS(
             config={
                 "name": APPLICATION,
                 "system_database_url": self.store.database,
@@ -133,6 +142,7 @@ class Working:
                 "serializer": SERIALIZER(),
                 "sys_db_pool_size": CONNECTIONS_TO_FILE if self.store.sqlite else CONNECTIONS,
                 "notification_listener_polling_interval_sec": POLL,
+                "sys_db_idle_transaction_timeout_sec": IDLE,
                 "log_level": "CRITICAL",  # or there is a traceback for each run that fails
             }
         )
@@ -149,6 +159,7 @@ class Working:
         for name in self.recipes:  # before DBOS looks for queues, as it does once a second
             self.store.register(name, self.concurrency, POLL)
         DBOS.launch()
+        self.dbos._sys_db._retry_connection_errors = False  # or threads go on, even at exit
         self.worker.watch(self.begin_again)
 
     def begin_again(self) -> None:
@@ -160,7 +171,7 @@ class Working:
         LOGGER.warning("worker %s has lost its lock, and leaves its runs", self.worker.id)
         self.generation += 1
         with self.changing:
-            DBOS.destroy(destroy_registry=True)
+            self.stop()
             self.worker.close()
         moment = Event()
         while not self.joined_again():
@@ -176,11 +187,28 @@ class Working:
                 self.threads = asyncio.Semaphore(THREADS)
                 self.launch()
             except Exception as error:
-                LOGGER.warning("the database cannot be reached, trying again: %r", error)
-                DBOS.destroy(destroy_registry=True)
+                LOGGER.warning("the database cannot be reached, trying again: %s", in_words(error))
+                self.stop()
                 self.worker.close()
                 return False
             return True
+
+    def stop(self) -> None:
+        """Abort handlers, and end DBOS, but before that what takes runs from queues.
+
+        That would wait for ever for an event loop that has ended.
+        """
+        for abort in tuple(self.aborts):
+            abort.request()
+        if self.dbos is not None:
+            for event in self.dbos.background_thread_stop_events:
+                event.set()
+        end = time.monotonic() + STOPPING
+        for thread in threading.enumerate():
+            if thread.name.startswith("queue-worker-") and thread.is_alive():
+                thread.join(max(end - time.monotonic(), 0.0))
+        DBOS.destroy(destroy_registry=True)
+        self.dbos = None
 
     def close(self) -> None:
         """Perform nothing more."""
@@ -188,7 +216,7 @@ class Working:
         with suppress(ValueError):
             WORKING.remove(self)
         with self.changing:
-            outside_of_event_loops(lambda: DBOS.destroy(destroy_registry=True))
+            outside_of_event_loops(self.stop)
             self.worker.close()
 
     def now(self) -> float:
@@ -202,6 +230,7 @@ class Working:
             RunFailed: it ended with a failure.
         """
         generation = self.generation
+        self.watch_end(start, stretch)
         try:
             recipe = self.recipes[start.recipe]
             args = [decode(value) for value in start.given["args"]]
@@ -217,7 +246,7 @@ class Working:
             return {"value": encode(value)}
         except Parked as parked:
             owner = owner_of(start.run, stretch)
-            await asyncio.to_thread(self.park, start, stretch, parked, owner)
+            await insisted(start.run, self.park, start, stretch, parked, owner)
             return {"next": stretch_of(start.run, stretch + 1)}
         except Lost:
             if self.closing or generation != self.generation:
@@ -228,6 +257,10 @@ class Working:
         except Exception as failure:
             other_code = isinstance(failure, Diverged | Unrecordable)
             raise RunFailed(encode_failure(failure), other_code) from None
+        except (asyncio.CancelledError, GeneratorExit):
+            raise
+        except BaseException as stop:  # such as SystemExit, which would end the event loop
+            raise RunFailed(encode_failure(stop)) from None
         finally:
             with self.moment:
                 self.moment.notify_all()
@@ -241,201 +274,33 @@ class Working:
         early = min(HEAD_START, left / 10) if self.concurrency is None else 0.0
         self.store.park(start, stretch, left - early, owner)
 
+    @contextmanager
+    def abortable(self) -> Generator[None]:
+        """Let the handler that is asked in this block be aborted when nothing more is performed."""
+        abort = Abort()
+        self.aborts.add(abort)
+        token = ABORT.set(abort)
+        try:
+            yield
+        finally:
+            ABORT.reset(token)
+            self.aborts.discard(abort)
 
-class Stretch:
-    """The journal of a run, in one stretch of it: a workflow of DBOS, each entry a step of it.
+    def watch_end(self, start: Start, stretch: int) -> None:
+        """Have a worker go on with a stretch if the database fails to keep that it has ended."""
+        generation = self.generation
 
-    Args:
-        working: who performs the run.
-        start: what the run began with.
-        number: the number of the stretch.
+        def ended(task: asyncio.Task[Any]) -> None:
+            left = self.closing or generation != self.generation
+            if left or task.cancelled() or not isinstance(task.exception(), SQLAlchemyError):
+                return
+            identity = stretch_of(start.run, stretch)
+            returning = insisted(start.run, self.store.give_back, identity, self.worker.id)
+            self.returning.add(asyncio.create_task(returning))
 
-    Attributes:
-        entries: the entries by their places.
-        before: the places of those that earlier stretches kept.
-    """
-
-    def __init__(self, working: Working, start: Start, number: int) -> None:
-        self.working = working
-        self.generation = working.generation
-        self.run = start.run
-        self.number = number
-        self.entries: dict[str, Entry] = {}
-        self.before: frozenset[str] = frozenset()
-        self.resumed = False
-        self.began = 0.0
-        self.numbering = Lock()
-
-    @classmethod
-    async def loaded(cls, working: Working, start: Start, number: int) -> Stretch:
-        """Read the journal, and begin the stretch."""
-        made = cls(working, start, number)
-        await made.in_thread(made.load)
-        return made
-
-    def load(self) -> None:
-        """Read the journal; if there is nothing in it, keep when the run began."""
-        taken = 0
-        for stretch in range(self.number + 1):
-            self.before = frozenset(self.entries)
-            steps = self.working.store.steps(stretch_of(self.run, stretch))
-            taken = max((step for step, _ in steps), default=0)
-            self.entries |= {entry["at"]: entry for _, entry in steps if entry is not None}
-        for _ in range(taken):
-            DBOS.reserve_step()
-        self.resumed = BEGIN in self.entries
-        if not self.resumed:
-            self.keep(BEGIN, "run", lambda: {"at": BEGIN, "now": self.now()})
-        self.began = self.entries[BEGIN]["now"]
-
-    @property
-    def closing(self) -> bool:
-        return self.working.closing or self.generation != self.working.generation
-
-    def sure(self) -> bool:
-        """Return whether this process has the run; it may not know for a moment.
-
-        Raises:
-            Lost: it does not have it any more.
-        """
-        if self.closing:
-            raise Lost
-        return self.working.worker.has_lock()
-
-    def known(self, place: str) -> Entry | None:
-        return self.entries.get(place)
-
-    def now(self) -> float:
-        return self.working.now()
-
-    def parks(self, seconds: float) -> bool:
-        return seconds > self.working.hold
-
-    @property
-    def crowded(self) -> bool:
-        return self.working.threads.locked()
-
-    async def in_thread(self, function: Callable[[], A]) -> A:
-        context = copy_context()
-        async with self.working.threads:
-            value = await asyncio.to_thread(context.run, function)
-        for variable in context:  # what the program has set there
-            if variable.get(None) is not context[variable]:
-                variable.set(context[variable])
-        return value
-
-    def keep(self, place: str, kind: str, make: Make) -> Entry:
-        made = Once(self.sure)
-        options: StepOptions = {"name": f"{place} {kind}"}
-        tried = 0
-        while True:
-            try:
-                entry = self.step().run(options, made.make, make)
-            except (DBOSWorkflowCancelledError, DBOSWorkflowConflictIDError):
-                raise self.taken_away() from None
-            except Exception as error:
-                if made.error is error:
-                    raise
-                time.sleep(self.trouble(error, tried))
-                if self.closing:
-                    raise Lost from None
-                tried += 1
-            else:
-                self.entries[place] = entry
-                return entry
-
-    async def keep_async(self, place: str, kind: str, make: MakeAsync) -> Entry:
-        made = Once(self.sure)
-        options: StepOptions = {"name": f"{place} {kind}", "preemptible": True}
-        tried = 0
-        while True:
-            try:
-                entry = await self.step().run_async(options, made.make_async, make)
-            except (DBOSWorkflowCancelledError, DBOSWorkflowConflictIDError):
-                raise await asyncio.to_thread(self.taken_away) from None
-            except Exception as error:
-                if made.error is error:
-                    raise
-                await awaitable()(self.trouble(error, tried))
-                tried += 1
-            else:
-                self.entries[place] = entry
-                return entry
-
-    def step(self) -> StepReservation:
-        """Take the next number of a step; threads and the event loop do so at the same time."""
-        with self.numbering:
-            return DBOS.reserve_step()
-
-    def trouble(self, error: Exception, tried: int) -> float:
-        """Tell of a database that fails; return the seconds before it is tried again."""
-        LOGGER.warning("run %s: the database fails, trying again: %r", self.run, error)
-        return TROUBLE[min(tried, len(TROUBLE) - 1)]
-
-    def taken_away(self) -> Lost | Cancelled:
-        """Return what ends the run here: it was cancelled, or it was paused or is another's."""
-        found = Context().run(self.working.store.stretches, self.run)
-        return Cancelled() if any(is_cancelled(one) for one in found) else Lost()
-
-    async def wait(self, place: str, entry: Entry) -> None:
-        if entry["parks"] and place not in self.before:
-            raise Parked(max(self.left(entry), 0.0))
-
-        over = {"at": after(place)}
-
-        async def waited() -> Entry:
-            left = self.left(entry)
-            if left > 0:
-                await awaitable()(min(left, LONGEST_SLEEP))
-            return over
-
-        if self.left(entry) > 0:
-            await self.keep_async(after(place), "waited", waited)
-        else:
-            await self.in_thread(lambda: self.keep(after(place), "waited", lambda: over))
-
-    def left(self, entry: Entry) -> float:
-        """Return the rest of a wait, in seconds."""
-        return left(entry, self.now())
-
-
-class Once:
-    """Makes an entry once, however often the database fails to keep it.
-
-    Args:
-        sure: returns whether this process has the run, and raises `Lost` if it does not; before
-            that is sure nothing is made.
-
-    Attributes:
-        error: the error with which making it has failed, if it has.
-    """
-
-    def __init__(self, sure: Callable[[], bool]) -> None:
-        self._sure = sure
-        self._entry: Entry | None = None
-        self.error: Exception | None = None
-
-    def make(self, make: Make) -> Entry:
-        if self._entry is None:
-            while not self._sure():
-                Event().wait(MOMENT)
-            try:
-                self._entry = make()
-            except Exception as error:
-                self.error = error
-                raise
-        return self._entry
-
-    async def make_async(self, make: MakeAsync) -> Entry:
-        if self._entry is None:
-            while not self._sure():
-                await awaitable()(MOMENT)
-            try:
-                self._entry = await make()
-            except Exception as error:
-                self.error = error
-                raise
-        return self._entry
+        task = asyncio.current_task()
+        if task is not None:
+            task.add_done_callback(ended, context=Context())
 
 
 def outside_of_event_loops(function: Any) -> None:

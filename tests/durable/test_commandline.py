@@ -15,8 +15,6 @@ from ixbackoff.live import live
 
 from ..support.engines import until, url_in, working
 
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-
 
 @durable(name="nap", schedule=Constant(30.0))
 def nap(number: int) -> Any:

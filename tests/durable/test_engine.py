@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -29,12 +28,9 @@ from ixbackoff import (
 )
 from ixbackoff.durable import Asked, Unrecordable, asked, durable
 from ixbackoff.live import live, live_async
-from ixbackoff.observing import observed
+from ixbackoff.observing import Answered, Event, observed
 
 from ..support.engines import AnyEngine, Said, Say, fails, until, working
-
-# DBOS may submit a run to its event loop while it stops.
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
 
 @attempt
@@ -177,8 +173,14 @@ def test_branches_are_recorded_one_by_one(tmp_path: Path) -> None:
     assert {"one:0/0.0", "one:0/1.0", "one:2/0.0", "one:2/0.1", "one:2/1.0"} <= keys
 
 
-def test_a_branch_beside_one_that_failed_cleans_up_once(tmp_path: Path) -> None:
-    failed = threading.Event()
+@pytest.mark.parametrize(
+    ("during", "said_before", "place"),
+    [("acquire", ["acquire"], "0/0.1"), ("slow", ["acquire", "slow"], "0/0.2")],
+)
+def test_a_branch_beside_one_that_failed_cleans_up_once(
+    during: str, said_before: list[str], place: str, tmp_path: Path
+) -> None:
+    begun, aborted = threading.Event(), threading.Event()
 
     @attempt
     def holding() -> Any:
@@ -193,21 +195,25 @@ def test_a_branch_beside_one_that_failed_cleans_up_once(tmp_path: Path) -> None:
     def held() -> Any:
         return at(N0).do(all_of([holding(), do(Say("fail"))]))
 
+    def slow() -> None:
+        begun.set()
+        assert aborted.wait(10)
+
     def fail() -> None:
-        failed.set()
+        assert begun.wait(10)
         raise KeyError("fail")
 
-    def slow() -> None:
-        assert failed.wait(10)
-        time.sleep(0.1)
+    def see(event: Event) -> None:
+        if isinstance(event, Answered) and isinstance(event.failure, KeyError):
+            aborted.set()  # the event loop aborts the other branch before it does anything else
 
-    said = Said(fail=fail, slow=slow)
-    with working(tmp_path, said.interpreter, held) as engine:
+    said = Said(**{"fail": fail, during: slow})
+    with working(tmp_path, said.interpreter, held) as engine, observed(see):
         with pytest.raises(KeyError):
             engine.start_as("one", held).result()
         entries = [entry for _, entry in engine.store.steps("one") if entry is not None]
-    assert Counter(said.what) == Counter(["acquire", "slow", "fail", "release"])
-    assert [entry["at"] for entry in entries if "x" in entry] == ["0/0.2"]
+    assert Counter(said.what) == Counter([*said_before, "fail", "release"])
+    assert [entry["at"] for entry in entries if "x" in entry] == [place]
 
 
 def test_what_is_drawn_is_drawn_once(tmp_path: Path) -> None:

@@ -24,9 +24,6 @@ from ixbackoff.durable import Unrecordable, durable
 
 from ..support.engines import Said, Say, fails, until, working
 
-# DBOS may submit a run to its event loop while it stops.
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-
 
 @durable(name="limited", schedule=Constant(0.3), within=1.0)
 def limited() -> Any:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Generator
 from itertools import count
 from pathlib import Path
-from signal import SIGKILL
+from signal import SIGCONT, SIGKILL
 from typing import Any
 
 import pytest
@@ -21,16 +21,15 @@ from ixbackoff.durable import Engine, durable
 from ixbackoff.durable.working import WORKING
 from ixbackoff.live import live
 
+from ..support.away import away
 from ..support.engines import until
+from ..support.frozen import frozen
 from ..support.killed_runs import Happened, Record
 from ..support.killed_runs import copy as copied
 from ..support.killed_runs import interpreter as telling
 from ..support.postgresql import Server
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 NUMBERS = count()
@@ -139,6 +138,42 @@ def test_the_runs_of_a_dead_worker_go_on(
     check(record, runs, deaths=1)
 
 
+def end_sessions_with_locks(server: Server) -> None:
+    administrator = sqlalchemy.create_engine(server.url)
+    with administrator.begin() as connection:
+        ended = "select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory'"
+        connection.execute(sqlalchemy.text(ended))
+    administrator.dispose()
+
+
+def test_a_worker_that_wakes_when_another_has_its_run_performs_nothing_more_of_it(
+    database: str, roomy_postgresql: Server, record: Record
+) -> None:
+    client = Engine(live(), frozen, database=database, worker=False)
+    words = [sys.executable, "-m", "tests.support.frozen", database]
+    other = subprocess.Popen(words, cwd=ROOT, stderr=subprocess.DEVNULL)  # noqa: S603
+    try:
+        run = client.start_as("one", frozen, record.path, freeze=True)
+        _, status = os.waitpid(other.pid, os.WUNTRACED)
+        assert os.WIFSTOPPED(status)
+        end_sessions_with_locks(roomy_postgresql)
+        with Engine(live(), frozen, database=database):
+            assert run.result() == "third"
+        before = len(record.read())
+        os.kill(other.pid, SIGCONT)
+        second = client.start_as("two", frozen, record.path, freeze=False)
+        assert second.result() == "third"  # by the one that was frozen, as another worker
+    finally:
+        other.kill()
+        other.wait()
+        client.close()
+    happened = record.read()
+    late = [(one.what, one.said) for one in happened[before:] if one.run == "one"]
+    assert late == [("end", "second")]
+    mine = [(one.said, one.again) for one in happened if one.process.startswith(str(os.getpid()))]
+    assert mine == [("second", True), ("second", True), ("third", False), ("third", False)]
+
+
 def test_a_worker_that_lost_its_lock_leaves_its_runs_and_goes_on(
     database: str, roomy_postgresql: Server, record: Record
 ) -> None:
@@ -161,22 +196,41 @@ def test_a_worker_that_lost_its_lock_leaves_its_runs_and_goes_on(
         assert began.wait(10)
         (working,) = WORKING
         first = working.worker.id
-        administrator = sqlalchemy.create_engine(roomy_postgresql.url)
-        with administrator.begin() as connection:
-            ended = "select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory'"
-            connection.execute(sqlalchemy.text(ended))
-        administrator.dispose()
+        end_sessions_with_locks(roomy_postgresql)
         until(lambda: working.worker.id != first)
         assert run.result() == "2"
         go_on.set()
         assert len(asked) == 2
 
 
-def test_a_database_that_goes_away_for_seconds(database: str, roomy_postgresql: Server) -> None:
-    with Engine(live(), nap, database=database) as engine:
-        run = engine.start(nap)
-        until(lambda: len(engine.store.steps(run.id)) >= 2)
+def test_a_run_goes_on_when_its_database_was_away(
+    database: str, roomy_postgresql: Server, caplog: pytest.LogCaptureFixture
+) -> None:
+    away(roomy_postgresql, database, seconds=3.0)
+    assert caplog.messages
+    for said in caplog.messages:
+        assert "\n" not in said
+        assert "SQL" not in said
+
+
+def test_a_process_ends_while_the_database_is_away(roomy_postgresql: Server, database: str) -> None:
+    process = subprocess.Popen(  # noqa: S603
+        [sys.executable, "-m", "tests.support.away", database],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    with process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stdout.readline() == "one more\n"
         roomy_postgresql.stop()
-        time.sleep(3.0)
-        roomy_postgresql.start()
-        assert run.result() > 0
+        try:
+            time.sleep(1.0)  # in which the entry of the command cannot be kept
+            process.stdin.close()
+            assert process.wait(timeout=15) == 0
+        finally:
+            process.kill()
+            roomy_postgresql.start()

@@ -26,8 +26,9 @@ from ixbackoff.durable import Engine
 from ixbackoff.durable.clocks import since_boot
 from ixbackoff.durable.journal import Entry, Line
 from ixbackoff.durable.store import Store
+from ixbackoff.durable.stretches import Stretch
 from ixbackoff.durable.workers import OnServer
-from ixbackoff.durable.working import Stretch, Working
+from ixbackoff.durable.working import Working
 
 from .killed_runs import RECIPES, Record, interpreter
 
