@@ -327,9 +327,9 @@ class Killing:
             return
         child = by_process[process.partition("+")[0]]
         time.sleep(self.chance.uniform(0, SOON))
-        if child.ended():
-            return
         joined = [x for x in told if x.what == "joined" and x.process == process]
+        if child.ended() or not joined:  # it may perform runs a moment before it tells that
+            return
         child.send(SIGSTOP)
         self.stops += 1
         self.record.tell("stopped", "-:-", process=process)
