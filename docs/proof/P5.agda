@@ -32,6 +32,7 @@ open Setting setting
 open Run setting ends
 open import Walks signature setting ends
 open import P2 signature setting using (each-wait-takes-a-rung)
+open import Rungs signature setting using (it-starts-at-its-index)
 open import P3 signature setting using (an-attempt-neither-waits-nor-tries; tried-on-tries)
 
 private variable
@@ -74,11 +75,12 @@ waited-once w = waited-down-to (pred (place w)) w
 retried : Way → Way
 retried w = record (waited-down-to 0 w) { most-tries = suc (place w) + most-tries w }
 
--- What a function of a bind leads to: any rung from where it starts down to where its type says that it ends;
--- that one, if it says so itself. (Python cannot read the type, so its plan goes down to 0.)
-led : Ending → ℕ → Way → List Way
-led said   J w = waited-down-to J w ∷ []
-led unsaid J w = each (λ i → waited-down-to (J + i) w) (upTo (suc (place w ∸ J)))
+-- What a function of a bind leads to: if it says on which rungs its program starts and ends, from the one to the
+-- other; else from where the run stands to any rung down to the end. (Python does not know that end, so its plan
+-- goes down to 0.)
+led : Ending → (start end : ℕ) → Way → List Way
+led said   O J w = waited-down-to J (gone-to (const O) w) ∷ []
+led unsaid O J w = each (λ i → waited-down-to (J + i) w) (upTo (suc (place w ∸ J)))
 
 gone-left : Ending → ℕ → Way → Way
 gone-left said   J = gone-to (const J)
@@ -97,10 +99,10 @@ plan (at I) w = ways (each (gone-to (const I)) w) [] []
 plan (then p f) w = let ways y n o = plan p w ; t = each one-more-try y in ways t (n ++ t) (o ++ t)
 plan (map p f) w = let ways y n o = plan p w in ways y (n ++ y) (o ++ y)
 plan (or-else p on x) w = let ways y n o = plan p w ; t = each one-more-try n in ways (y ++ t) (n ++ t) (o ++ t)
-plan (bind {J = J} end _ p f) w =
-  let ways y n o = plan p w ; t = concatMap (led end J) y in ways t (each (gone-left end J) n ++ t) (o ++ t)
-plan (or-bind {J = J} end _ p on f) w =
-  let ways y n o = plan p w ; t = concatMap (led end J) n
+plan (bind {J = J} {O = O} end _ p f) w =
+  let ways y n o = plan p w ; t = concatMap (led end O J) y in ways t (each (gone-left end J) n ++ t) (o ++ t)
+plan (or-bind {J = J} {O = O} end _ p on f) w =
+  let ways y n o = plan p w ; t = concatMap (led end O J) n
   in ways (each (gone-left end J) y ++ t) (each (gone-left end J) n ++ t) (o ++ t)
 plan (p >> q) w =
   let ways y n o = plan p w ; ways y′ n′ o′ = plan q y
@@ -310,18 +312,31 @@ module Fitting (told : Set) where
       reached (failed _ , s′) p t e = e , walked p l c z≤n t
       reached (over _   , s′) p t _ = walked p l c z≤n t
 
-  leads : ∀ {s w} end → (told → ⊥) → (r : Result A) → Good J s r → Low s → Covers s w →
-    Any (Reaches (in-any-case r (left end J))) (led end J w)
-  leads {J = J} said untold (well _   , s′) (p & above) l c =
-    here (refl , walked (p then↝ lower stay above) l c ≤-refl (⊥-elim ∘ untold))
-  leads {J = J} said untold (failed _ , s′) (p & above) l c =
-    here (refl , walked (p then↝ lower stay above) l c ≤-refl (⊥-elim ∘ untold))
-  leads said untold (over _ , s′) (p & above) l c = here (walked p l c above (⊥-elim ∘ untold))
-  leads {J = J} {w = w} unsaid untold r (p & above) l c = map⁺ (applyUpTo⁺ id
-      (subst (λ e → Reaches (in-any-case r id) (waited-down-to e w)) (sym (m+[n∸m]≡n above)) (there′ r (p & above)))
-      (s≤s (∸-monoˡ-≤ J (subst (rung (proj₂ r) ≤_) (proj₁ c) (nothing-goes-up p)))))
+  leads : ∀ {s w} end → (told → ⊥) → J ≤ O → (o : Outcome (Program O J A)) → O ≤ rung s → Low s → Covers s w →
+    Any (Reaches (in-any-case (enter o s) (left end J))) (led end O J w)
+  leads {J = J} {O = O} {s = s} {w} said untold d o above l c = here (from-its-start o)
     where
-      there′ : ∀ r → Good J _ r → Reaches (in-any-case r id) (waited-down-to (rung (proj₂ r)) w)
+      start : Covers (to O s) (gone-to (const O) w)
+      start = goes (const O) c
+      lower-yet : Low (to O s)
+      lower-yet = low {s} {to O s} (lower stay above) l
+      ended-well : (r : Result _) → Good J (to O s) r → Reaches (in-any-case r (to J)) (waited-down-to J (gone-to (const O) w))
+      ended-well (well _   , s′) (p & a) = refl , walked (p then↝ lower stay a) lower-yet start ≤-refl (⊥-elim ∘ untold)
+      ended-well (failed _ , s′) (p & a) = refl , walked (p then↝ lower stay a) lower-yet start ≤-refl (⊥-elim ∘ untold)
+      ended-well (over _   , s′) (p & a) = walked p lower-yet start a (⊥-elim ∘ untold)
+      from-its-start : ∀ o → Reaches (in-any-case (enter o s) (to J)) (waited-down-to J (gone-to (const O) w))
+      from-its-start (well q)   rewrite it-starts-at-its-index q s = ended-well (eval q (to O s)) (walks q (to O s) ≤-refl)
+      from-its-start (failed e) = ended-well (failed e , to O s) (stay & d)
+      from-its-start (over e)   with walked {s = to O s} stay lower-yet start d (⊥-elim ∘ untold)
+      ... | happened t n m = happened t n m
+  leads {J = J} {O = O} {s = s} {w} unsaid untold d o above l c = map⁺ (applyUpTo⁺ id
+      (subst (λ e → Reaches (in-any-case r id) (waited-down-to e w)) (sym (m+[n∸m]≡n (Good.above good))) (there′ r good))
+      (s≤s (∸-monoˡ-≤ J (subst (rung (proj₂ r) ≤_) (proj₁ c) (nothing-goes-up (path good))))))
+    where
+      r = enter o s
+      good : Good J s r
+      good = entered d o s above
+      there′ : ∀ r → Good J s r → Reaches (in-any-case r id) (waited-down-to (rung (proj₂ r)) w)
       there′ (well _   , s′) (p & _) = refl , walked p l c ≤-refl (⊥-elim ∘ untold)
       there′ (failed _ , s′) (p & _) = refl , walked p l c ≤-refl (⊥-elim ∘ untold)
       there′ (over _   , s′) (p & _) = walked p l c ≤-refl (⊥-elim ∘ untold)
@@ -347,14 +362,14 @@ module Fitting (told : Set) where
   ... | failed _ , s′ | c′ | _ = ++⁺ˡ (on-each (gone-left end J) (goes-left end J) c′)
   ... | over _   , s′ | c′ | _ = ++⁺ˡ c′
   ... | well a   , s′ | c′ | p & above = acted [] _ _ _ (in-any-case (enter (f a) s′) (left end J))
-    (concat⁺ (map⁺ (Any.map (leads end k (enter (f a) s′) (entered d (f a) s′ above) (low p l)) c′)))
+    (concat⁺ (map⁺ (Any.map (leads end k d (f a) above (low p l)) c′)))
   fits (or-bind {J = J} end d p on f) k w s i l c with eval p s | fits p (⊥-elim ∘ k) w s i l c | walks p s i
   ... | well _   , s′ | c′ | _ = ++⁺ˡ (on-each (gone-left end J) (goes-left end J) c′)
   ... | over _   , s′ | c′ | _ = ++⁺ˡ c′
   ... | failed e , s′ | c′ | p & above with on e
   ...   | false = ++⁺ˡ (on-each (gone-left end J) (goes-left end J) c′)
   ...   | true  = acted _ _ _ _ (in-any-case (enter (f e) s′) (left end J))
-    (concat⁺ (map⁺ (Any.map (leads end k (enter (f e) s′) (entered d (f e) s′ above) (low p l)) c′)))
+    (concat⁺ (map⁺ (Any.map (leads end k d (f e) above (low p l)) c′)))
   fits (p >> q) k w s i l c with eval p s | fits p (proj₁ ∘ k) w s i l c | walks p s i
   ... | failed _ , s′ | c′ | _ = ++⁺ˡ (on-each (gone-to (const (bound q))) (goes (const (bound q))) c′)
   ... | over _   , s′ | c′ | _ = ++⁺ˡ c′

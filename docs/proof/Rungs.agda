@@ -173,3 +173,20 @@ a-run-stands-where-its-program-is-known-to-end = go
     go (tries p on x)   _ s = wherever-well (eval p s) (λ _ → refl) λ _ → tried-stands x
     go (give-up p)      _ s = led (eval p s) λ _ → refl
     go (stands p)       _ s = led (eval p s) λ _ → refl
+
+-- Each program begins on its first index, wherever the run stood before (Run.entered).
+it-starts-at-its-index : (p : Program I O A) → ∀ s → eval p s ≡ eval p (to I s)
+it-starts-at-its-index (at I)               s = refl
+it-starts-at-its-index (then p f)           s = cong (λ r → when-well r _ _) (it-starts-at-its-index p s)
+it-starts-at-its-index (map p f)            s = cong (λ r → when-well r _ _) (it-starts-at-its-index p s)
+it-starts-at-its-index (or-else p on x)     s = cong (λ r → when-failed r _ _ _) (it-starts-at-its-index p s)
+it-starts-at-its-index (bind _ _ p f)       s = cong (λ r → when-well r _ _) (it-starts-at-its-index p s)
+it-starts-at-its-index (or-bind _ _ p on f) s = cong (λ r → when-failed r _ _ _) (it-starts-at-its-index p s)
+it-starts-at-its-index (p >> q)             s = cong (λ r → when-well r _ _) (it-starts-at-its-index p s)
+it-starts-at-its-index (or-join p on q)     s = cong (λ r → when-failed r _ _ _) (it-starts-at-its-index p s)
+it-starts-at-its-index (backoff p on)       s = cong (λ r → when-failed r _ _ _) (it-starts-at-its-index p s)
+it-starts-at-its-index (wait p)             s = cong (λ r → when-well r _ _) (it-starts-at-its-index p s)
+it-starts-at-its-index (skip p)             s = cong (λ r → in-any-case r _) (it-starts-at-its-index p s)
+it-starts-at-its-index (tries p on x)       s = cong (λ r → when-well r _ _) (it-starts-at-its-index p s)
+it-starts-at-its-index (give-up p)          s = cong (λ r → in-any-case r _) (it-starts-at-its-index p s)
+it-starts-at-its-index (stands p)           s = cong (λ r → in-any-case r _) (it-starts-at-its-index p s)
