@@ -93,6 +93,19 @@ class DeafToAnnotations(Run):
         return stay
 
 
+class StaysBeforeARetry(Run):
+    """A retry that is passed over leads nowhere."""
+
+    def retry(self, p: Program, r: Outcome) -> Outcome:
+        return super().retry(p, r) if r.state == "well" else r
+
+    def vary(self, p: Program, r: Outcome) -> Outcome:
+        return super().vary(p, r) if r.state == "well" else r
+
+    def resume(self, p: Program, r: Outcome) -> Outcome:
+        return super().resume(p, r) if r.state == "well" else r
+
+
 class BeginsAnew(Run):
     """A resume asks everything again."""
 

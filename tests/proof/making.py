@@ -45,7 +45,7 @@ ON: list[tuple[tuple[str, ...], Any]] = [
     (("NotReady", "Throttled"), None),
     (("NotReady",), NotReady),
     (("Throttled",), lambda e: isinstance(e, Throttled)),
-    (("NotReady", "Throttled", "KeyError"), Exception),
+    (("NotReady", "Throttled", "KeyError", "Misuse", "SleepError"), Exception),
     (("KeyError",), [KeyError, ServerError]),
 ]
 """The failures that a step chooses, and `on` as the library is given it; `None` is its default."""
@@ -243,11 +243,13 @@ class Maker:
         model = calculus.Program("at", None, start)
         real: Any = at(FOREVER if forever else RUNGS[start])
         rung = start
-        for _ in range(
-            self.random.randrange(2, 8) if depth == DEEPEST else self.random.randrange(4)
-        ):
+        ahead: list[str] = []
+        several = self.random.randrange(2, 8) if depth == DEEPEST else self.random.randrange(4)
+        for _ in range(several):
             endless = forever and rung > 0
-            step = self.random.choice(self.steps(rung, depth, endless))
+            step = ahead.pop() if ahead else self.random.choice(self.steps(rung, depth, endless))
+            if step in ENDING and self.chance(0.3):  # it can be tried again behind its end
+                ahead = [self.random.choice(ENDING), "or_else"]
             model, real, rung = self.stepped(step, model, real, rung, depth, endless)
         return Both(model, real), rung
 
@@ -255,7 +257,7 @@ class Maker:
         steps = ["then", "then", "map", "or_else"]
         if rung == 0:
             steps += ["or_else", "or_else", *ENDING]
-        elif self.chance(0.3):
+        elif self.chance(0.6):
             steps.append(self.random.choice(ENDING))
         if rung and not endless:
             steps += ["backoff", "wait", "skip", "backoff", "or_else"]
