@@ -143,7 +143,7 @@ module Language (signature : Signature) where
   bound (give-up p)                  = 0
   bound (stands {O = O} p)           = O
 
-  -- What an interpreter sees of a run: its commands, and Delay(seconds, rung) with its number k.
+  -- What an interpreter sees of a run: its commands, and _words/vocabulary.Delay(seconds, rung) with its number k.
   data Event : Set where
     issued : Command → Event
     waited : (rung k seconds : ℕ) → Event
@@ -181,25 +181,25 @@ module Language (signature : Signature) where
       place    : Log → Failure → ℕ  -- _meaning/replay._failed_at: any function
       top      : ℕ                  -- Run.top: the rung where the whole program starts
 
-  -- N0 to N20 end. FOREVER does not: it has the waits of the deepest ladder (so its top is 20), and
+  -- N0 to N20 end. FOREVER (_words/nat.ENDLESS) does not: it has the waits of the deepest ladder (so its top is 20), and
   -- the last of them again and again. A run there that is never well has no end, but what it does
   -- until somebody ends it has: after so many waits of a retry, with such an exception.
   data Ladder : Set where
     ends    : Ladder
     forever : (patience : ℕ) → Failure → Ladder
 
-  -- The rung below: Run.number, for FOREVER.
+  -- The rung below (`run.rung -= 1` in semantics.retried; for FOREVER runs.number_after).
   below : Ladder → ℕ → ℕ
   below ends          r = pred r
   below (forever _ _) r = 1 ⊔ pred r
 
-  -- How often a retry that begins on this rung may wait.
+  -- How often a retry that begins on this rung may wait: the `rungs` of _meaning/descents.
   rounds : Ladder → ℕ → ℕ
   rounds ends                 r       = r
   rounds (forever patience _) zero    = zero
   rounds (forever patience _) (suc r) = patience
 
-  -- What comes of a failure after that many waits, on the rung where the run stands then.
+  -- What comes of a failure after that many waits, where descents gives None: the failure itself.
   at-the-end : Ladder → ℕ → Failure → Outcome A
   at-the-end ends                  r       e = failed e
   at-the-end (forever _ _)         zero    e = failed e
@@ -256,7 +256,7 @@ module Language (signature : Signature) where
     perform (asks c k) (state w f r t h) =
       perform (k (proj₁ (answer c w))) (state (proj₂ (answer c w)) f r t (issued c ∷ h))
 
-    -- semantics.performed: one try more, if there is something to try.
+    -- semantics.performed and steps.checked_effect: one try more, if there is something to try.
     try : Outcome (Attempt A) → State → Result A
     try (well x)   s = perform x (one-try s)
     try (failed e) s = failed e , s
@@ -295,7 +295,7 @@ module Language (signature : Signature) where
     cut old (result , just log)         = result , log
     cut old (result , nothing)          = result , old
 
-    -- semantics.retried: what is left of a retry after a try, with so many waits left. What its tries
+    -- semantics.retried with _meaning/descents.descents: what is left of a retry after a try, with so many waits left. What its tries
     -- remember is `L`: nothing, or for a resume the log.
     rest : {L : Set} → ℕ → On → (L → State → Result A × L) → Result A × L → Result A
     rest zero on attempt (r , l) =

@@ -14,6 +14,7 @@ open import Data.Nat.Properties using (≤-trans)
 open import Data.Product using (_×_; _,_; proj₁; proj₂)
 open import Data.Unit using (⊤; tt)
 open import Function using (id; _∘_)
+open import Relation.Nullary using (yes; no)
 open import Relation.Binary.PropositionalEquality
 
 open Signature signature
@@ -35,6 +36,9 @@ _≈_ : Program I O A → Program I O A → Set
 p ≈ q = ∀ s → uncounted (eval p s) ≡ uncounted (eval q s)
 
 infix 3 _≈_
+
+-- (So the same programs are the same wherever they stand in others: no part of a run reads the number of tries,
+-- as `nothing-depends-on-the-number-of-tries` says at the end.)
 
 -- A try more changes nothing else.
 untried : (x : Attempt A) (s : State) → uncounted (perform x (one-try s)) ≡ uncounted (perform x s)
@@ -230,3 +234,121 @@ a-retry-is-short-for-other-steps n on x s = sym (cong uncounted (expanded-is-res
 
 a-retry-at-N0-is-do : ∀ on (x : ℕ → Attempt A) → vary (at 0) on (well ∘ x) ≈ give-up (do′ (at 0) (x 0))
 a-retry-at-N0-is-do = a-retry-is-short-for-other-steps 0
+
+
+-- No part of a run depends on how many tries there have been.
+
+data Same : State → State → Set where
+  alike : ∀ {w f r t t′ h} → Same (state w f r t h) (state w f r t′ h)
+
+data SameResult {A : Set} : Result A → Result A → Set where
+  comes : ∀ {o s s′} → Same s s′ → SameResult (o , s) (o , s′)
+
+Goes : (State → State) → Set
+Goes pass = ∀ {s s′} → Same s s′ → Same (pass s) (pass s′)
+
+goes-to : Goes (to n)
+goes-to alike = alike
+
+goes-down : Goes down
+goes-down alike = alike
+
+goes-left : ∀ end → Goes (left end J)
+goes-left said   alike = alike
+goes-left unsaid x    = x
+
+same-well : ∀ {pass} {act : A → State → Result B} {r r′} → SameResult r r′ → Goes pass →
+  (∀ a {s s′} → Same s s′ → SameResult (act a s) (act a s′)) → SameResult (when-well r pass act) (when-well r′ pass act)
+same-well (comes {o = well a}   x) goes acts = acts a x
+same-well (comes {o = failed e} x) goes acts = comes (goes x)
+same-well (comes {o = over e}   x) goes acts = comes x
+
+same-failed : ∀ {pass on} {act : Failure → State → Result A} {r r′} → SameResult r r′ → Goes pass →
+  (∀ e {s s′} → Same s s′ → SameResult (act e s) (act e s′)) →
+  SameResult (when-failed r pass on act) (when-failed r′ pass on act)
+same-failed (comes {o = well a} x) goes acts = comes (goes x)
+same-failed {on = on} (comes {o = failed e} x) goes acts with on e
+... | true  = acts e x
+... | false = comes (goes x)
+same-failed (comes {o = over e} x) goes acts = comes x
+
+same-any : ∀ {pass} {r r′ : Result A} → SameResult r r′ → Goes pass → SameResult (in-any-case r pass) (in-any-case r′ pass)
+same-any (comes {o = well a}   x) goes = comes (goes x)
+same-any (comes {o = failed e} x) goes = comes (goes x)
+same-any (comes {o = over e}   x) goes = comes x
+
+same-perform : (x : Attempt A) → ∀ {s s′} → Same s s′ → SameResult (perform x s) (perform x s′)
+same-perform (ended o)  x    = comes x
+same-perform (asks c k) alike = same-perform (k _) alike
+
+same-try : (x : Outcome (Attempt A)) → ∀ {s s′} → Same s s′ → SameResult (try x s) (try x s′)
+same-try (well x)   alike = same-perform x alike
+same-try (failed e) x    = comes x
+same-try (over e)   x    = comes x
+
+same-waiting : ∀ a (o : Outcome A) {s s′} → Same s s′ → SameResult (waiting a o s) (waiting a o s′)
+same-waiting a o alike = comes alike
+
+-- A try's result and what it remembers.
+data SameTry {A L : Set} : Result A × L → Result A × L → Set where
+  remembers : ∀ {r r′ l} → SameResult r r′ → SameTry (r , l) (r′ , l)
+
+same-replay : (x : Attempt A) → ∀ log {s s′} → Same s s′ → SameTry (replay x log s) (replay x log s′)
+same-replay (ended o)  log x = remembers (comes x)
+same-replay (asks c k) [] {state w f r t h} {state w f r t′ h} alike
+  with replay (k (proj₁ (answer c w))) [] (state (proj₂ (answer c w)) f r t (issued c ∷ h))
+     | replay (k (proj₁ (answer c w))) [] (state (proj₂ (answer c w)) f r t′ (issued c ∷ h))
+     | same-replay (k (proj₁ (answer c w))) [] {state (proj₂ (answer c w)) f r t (issued c ∷ h)} {state _ _ _ t′ _} alike
+... | _ | _ | remembers x = remembers x
+same-replay (asks c k) ((d , o) ∷ log) {s} {s′} x with d same c
+... | no _     = remembers (same-perform (k _) x)
+... | yes refl with replay (k o) log s | replay (k o) log s′ | same-replay (k o) log x
+...   | _ | _ | remembers y = remembers y
+
+same-again : (x : Attempt A) → ∀ log {s s′} → Same s s′ → SameTry (again x log s) (again x log s′)
+same-again x log {s} {s′} (alike) with replay x log (one-try s) | replay x log (one-try s′) | same-replay x log {one-try s} {one-try s′} alike
+... | _ , just _  | _ | remembers (comes {o = well a}   y) = remembers (comes y)
+... | _ , just _  | _ | remembers (comes {o = failed e} y) = remembers (comes y)
+... | _ , just _  | _ | remembers (comes {o = over e}   y) = remembers (comes y)
+... | _ , nothing | _ | remembers (comes {o = well a}   y) = remembers (comes y)
+... | _ , nothing | _ | remembers (comes {o = failed e} y) = remembers (comes y)
+... | _ , nothing | _ | remembers (comes {o = over e}   y) = remembers (comes y)
+
+same-rest : ∀ {L : Set} {on} (attempt : L → State → Result A × L) →
+  (∀ l {s s′} → Same s s′ → SameTry (attempt l s) (attempt l s′)) →
+  ∀ n {r r′} → SameTry r r′ → SameResult (rest n on attempt r) (rest n on attempt r′)
+same-rest attempt keeps zero (remembers x) = same-failed x goes-to λ { e alike → comes alike }
+same-rest {A = A} attempt keeps (suc n) (remembers {l = l} x) = same-failed x goes-to λ e y →
+  same-failed (same-waiting (asked e) (failed {A = A} e) y) id λ _ z → same-rest attempt keeps n (keeps l z)
+
+same-tried : ∀ {on} (x : Trying A) → ∀ {s s′} → Same s s′ → SameResult (tried-on on x s) (tried-on on x s′)
+same-tried (afresh x) {state _ _ r _ _} alike = same-rest (fresh x) try-again r (try-again tt alike)
+  where
+    try-again : ∀ l {s s′} → Same s s′ → SameTry (fresh x l s) (fresh x l s′)
+    try-again l {state _ _ r _ _} alike = remembers (same-try (x r) alike)
+same-tried (resumed x) {state _ _ r _ _} alike = same-rest (again x) (same-again x) r (same-again x [] alike)
+
+mutual
+  same-eval : (p : Program I O A) → ∀ {s s′} → Same s s′ → SameResult (eval p s) (eval p s′)
+  same-eval (at I)              alike = comes alike
+  same-eval (then p f)          x = same-well (same-eval p x) id λ a → same-try (f a)
+  same-eval (map p f)           x = same-well (same-eval p x) id λ a → comes
+  same-eval (or-else p on y)    x = same-failed (same-eval p x) id λ _ → same-try (well y)
+  same-eval (bind end _ p f)    x = same-well (same-eval p x) (goes-left end) λ a y → same-any (same-enter (f a) y) (goes-left end)
+  same-eval (or-bind end _ p on f) x = same-failed (same-eval p x) (goes-left end) λ e y → same-any (same-enter (f e) y) (goes-left end)
+  same-eval (p >> q)            x = same-well (same-eval p x) goes-to λ _ → same-eval q
+  same-eval (or-join p on q)    x = same-failed (same-eval p x) goes-to λ _ → same-eval q
+  same-eval {A = A} (backoff p on) x = same-failed (same-eval p x) goes-down λ e → same-waiting (asked e) (failed {A = A} e)
+  same-eval (wait p)            x = same-well (same-eval p x) goes-down λ a → same-waiting 0 (well a)
+  same-eval (skip p)            x = same-any (same-eval p x) goes-down
+  same-eval (tries p on y)      x = same-well (same-eval p x) goes-to λ _ → same-tried y
+  same-eval (give-up p)         x = same-any (same-eval p x) goes-to
+  same-eval (stands p)          x = same-any (same-eval p x) goes-to
+
+  same-enter : (o : Outcome (Program I O A)) → ∀ {s s′} → Same s s′ → SameResult (enter o s) (enter o s′)
+  same-enter (well q)   x = same-eval q x
+  same-enter (failed e) x = comes x
+  same-enter (over e)   x = comes x
+
+nothing-depends-on-the-number-of-tries : (p : Program I O A) → ∀ {s s′} → Same s s′ → SameResult (eval p s) (eval p s′)
+nothing-depends-on-the-number-of-tries = same-eval
