@@ -181,9 +181,9 @@ module Language (signature : Signature) where
       place    : Log → Failure → ℕ  -- _meaning/replay._failed_at: any function
       top      : ℕ                  -- Run.top: the rung where the whole program starts
 
-  -- N0 to N20 end. FOREVER (_words/nat.ENDLESS) does not: it has the waits of the deepest ladder (so its top is 20), and
-  -- the last of them again and again. A run there that is never well has no end, but what it does
-  -- until somebody ends it has: after so many waits of a retry, with such an exception.
+  -- N0 to N20 end. FOREVER (_words/nat.ENDLESS) does not: it has the waits of the deepest ladder (so its
+  -- top is 20), and the last of them again and again. A run there that is never well has no end, but what
+  -- it does until somebody ends it has: after so many waits of a retry, with such an exception.
   data Ladder : Set where
     ends    : Ladder
     forever : (patience : ℕ) → Failure → Ladder
@@ -295,8 +295,8 @@ module Language (signature : Signature) where
     cut old (result , just log)         = result , log
     cut old (result , nothing)          = result , old
 
-    -- semantics.retried with _meaning/descents.descents: what is left of a retry after a try, with so many waits left. What its tries
-    -- remember is `L`: nothing, or for a resume the log.
+    -- semantics.retried with _meaning/descents.descents: what is left of a retry after a try, with so many
+    -- waits left. What its tries remember is `L`: nothing, or for a resume the log.
     rest : {L : Set} → ℕ → On → (L → State → Result A × L) → Result A × L → Result A
     rest zero on attempt (r , l) =
       when-failed r (to 0) on λ e s → at-the-end ladder (rung s) e , to 0 s

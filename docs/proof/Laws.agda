@@ -272,7 +272,8 @@ same-failed {on = on} (comes {o = failed e} x) goes acts with on e
 ... | false = comes (goes x)
 same-failed (comes {o = over e} x) goes acts = comes x
 
-same-any : ∀ {pass} {r r′ : Result A} → SameResult r r′ → Goes pass → SameResult (in-any-case r pass) (in-any-case r′ pass)
+same-any : ∀ {pass} {r r′ : Result A} → SameResult r r′ → Goes pass →
+  SameResult (in-any-case r pass) (in-any-case r′ pass)
 same-any (comes {o = well a}   x) goes = comes (goes x)
 same-any (comes {o = failed e} x) goes = comes (goes x)
 same-any (comes {o = over e}   x) goes = comes x
@@ -306,7 +307,8 @@ same-replay (asks c k) ((d , o) ∷ log) {s} {s′} x with d same c
 ...   | _ | _ | remembers y = remembers y
 
 same-again : (x : Attempt A) → ∀ log {s s′} → Same s s′ → SameTry (again x log s) (again x log s′)
-same-again x log {s} {s′} (alike) with replay x log (one-try s) | replay x log (one-try s′) | same-replay x log {one-try s} {one-try s′} alike
+same-again x log {s} {s′} alike
+  with replay x log (one-try s) | replay x log (one-try s′) | same-replay x log {one-try s} {one-try s′} alike
 ... | _ , just _  | _ | remembers (comes {o = well a}   y) = remembers (comes y)
 ... | _ , just _  | _ | remembers (comes {o = failed e} y) = remembers (comes y)
 ... | _ , just _  | _ | remembers (comes {o = over e}   y) = remembers (comes y)
@@ -334,11 +336,14 @@ mutual
   same-eval (then p f)          x = same-well (same-eval p x) id λ a → same-try (f a)
   same-eval (map p f)           x = same-well (same-eval p x) id λ a → comes
   same-eval (or-else p on y)    x = same-failed (same-eval p x) id λ _ → same-try (well y)
-  same-eval (bind end _ p f)    x = same-well (same-eval p x) (goes-left end) λ a y → same-any (same-enter (f a) y) (goes-left end)
-  same-eval (or-bind end _ p on f) x = same-failed (same-eval p x) (goes-left end) λ e y → same-any (same-enter (f e) y) (goes-left end)
+  same-eval (bind end _ p f)    x = same-well (same-eval p x) (goes-left end) λ a y →
+    same-any (same-enter (f a) y) (goes-left end)
+  same-eval (or-bind end _ p on f) x = same-failed (same-eval p x) (goes-left end) λ e y →
+    same-any (same-enter (f e) y) (goes-left end)
   same-eval (p >> q)            x = same-well (same-eval p x) goes-to λ _ → same-eval q
   same-eval (or-join p on q)    x = same-failed (same-eval p x) goes-to λ _ → same-eval q
-  same-eval {A = A} (backoff p on) x = same-failed (same-eval p x) goes-down λ e → same-waiting (asked e) (failed {A = A} e)
+  same-eval {A = A} (backoff p on) x = same-failed (same-eval p x) goes-down λ e →
+    same-waiting (asked e) (failed {A = A} e)
   same-eval (wait p)            x = same-well (same-eval p x) goes-down λ a → same-waiting 0 (well a)
   same-eval (skip p)            x = same-any (same-eval p x) goes-down
   same-eval (tries p on y)      x = same-well (same-eval p x) goes-to λ _ → same-tried y

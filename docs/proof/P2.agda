@@ -20,6 +20,7 @@ open Language signature
 open Setting setting
 open Run setting ends
 open import Walks signature setting ends
+open import Rungs signature setting using (it-starts-at-its-index)
 
 private variable
   A : Set
@@ -51,11 +52,12 @@ a-program-that-can-run-waits-at-most-as-often-as-its-first-rung-says :
 a-program-that-can-run-waits-at-most-as-often-as-its-first-rung-says =
   a-program-from-I-to-O-waits-at-most-I-minus-O-times
 
--- The same for a piece of a program, wherever it stands in a run.
-a-piece-from-I-to-O-waits-at-most-I-minus-O-times-more : (p : Program I O A) (s : State) → rung s ≡ I →
+-- The same for a piece of a program, wherever it is joined to others: it begins on its own first rung.
+a-piece-from-I-to-O-waits-at-most-I-minus-O-times-more : (p : Program I O A) (s : State) → I ≤ rung s →
   length (waits (history (proj₂ (eval p s)))) + O ≤ length (waits (history s)) + I
-a-piece-from-I-to-O-waits-at-most-I-minus-O-times-more p s refl =
-  ≤-trans (+-monoʳ-≤ _ (above (walks p s ≤-refl))) (each-wait-takes-a-rung (path (walks p s ≤-refl)))
+a-piece-from-I-to-O-waits-at-most-I-minus-O-times-more {I = I} p s l rewrite it-starts-at-its-index p s =
+  ≤-trans (+-monoʳ-≤ _ (above it)) (each-wait-takes-a-rung (path it))
+  where it = walks p (to I s) ≤-refl
 
 
 -- The wait on a rung has the number k = top - rung; the default schedule waits 2 ^ k seconds.

@@ -79,7 +79,8 @@ module _ {A L : Set} {on : On} {c : ℕ} (count : State → ℕ) (unmoved : Unmo
   rest-adds (suc n) ((over e , s) , l) = m≤n+m _ _
   rest-adds (suc n) ((failed e , s) , l) with on e
   ... | false = still (suc n * c) ≤-refl
-  ... | true  = after-a-wait (waiting (asked e) (failed {A = A} e) s) (≤-reflexive (proj₂ unmoved (asked e) (failed {A = A} e) s))
+  ... | true  = after-a-wait (waiting (asked e) (failed {A = A} e) s)
+    (≤-reflexive (proj₂ unmoved (asked e) (failed {A = A} e) s))
     where
       after-a-wait : ∀ {i} (r : Result A) → measured count r ≤ i →
         measured count (when-failed r (λ s → s) (λ _ → true) λ _ s′ → rest n on attempt (attempt l s′)) ≤ suc n * c + i

@@ -320,7 +320,8 @@ module Fitting (told : Set) where
       start = goes (const O) c
       lower-yet : Low (to O s)
       lower-yet = low {s} {to O s} (lower stay above) l
-      ended-well : (r : Result _) → Good J (to O s) r → Reaches (in-any-case r (to J)) (waited-down-to J (gone-to (const O) w))
+      ended-well : (r : Result _) → Good J (to O s) r →
+        Reaches (in-any-case r (to J)) (waited-down-to J (gone-to (const O) w))
       ended-well (well _   , s′) (p & a) = refl , walked (p then↝ lower stay a) lower-yet start ≤-refl (⊥-elim ∘ untold)
       ended-well (failed _ , s′) (p & a) = refl , walked (p then↝ lower stay a) lower-yet start ≤-refl (⊥-elim ∘ untold)
       ended-well (over _   , s′) (p & a) = walked p lower-yet start a (⊥-elim ∘ untold)
@@ -396,7 +397,8 @@ module Fitting (told : Set) where
   ... | failed e , s′ | c′ | path & above with on e
   ...   | false = ++⁺ˡ (on-each (gone-to pred) (goes pred) c′)
   ...   | true  with proj₁ (sleep (pausing (floor s′) (rung s′) (asked e)) (world s′))
-                   | on-each waited-once (waits-once {o = failed {A = ⊤} e} (the-service e) (low path l) (≤-trans (s≤s z≤n) above)) c′
+                   | on-each waited-once
+                       (waits-once {o = failed {A = ⊤} e} (the-service e) (low path l) (≤-trans (s≤s z≤n) above)) c′
   ...     | nothing | c″ = ++⁺ʳ _ c″
   ...     | just _  | c″ = ++⁺ʳ _ (Any.map proj₂ c″)
   fits (wait p) k w s i l c with eval p s | fits p k w s i l c | walks p s i
