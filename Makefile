@@ -25,7 +25,7 @@ sound: .venv/dev  ## check and run 10,000 random programs
 
 prove:  ## check the proof of the promises, with Agda
 	@if ! command -v agda >/dev/null || ! test -d $(AGDA_STDLIB); then \
-	  echo "make prove needs Agda 2.6.2 and its standard library 1.7: on Debian 12 or Ubuntu 24.04,"; \
+	  echo "make prove needs Agda 2.6.2 and its standard library 1.7: on Debian 12,"; \
 	  echo "  apt-get install agda-bin agda-stdlib"; \
 	  echo "or else say where the library is: make prove AGDA_STDLIB=/its/folder"; \
 	  exit 1; \
