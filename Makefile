@@ -1,8 +1,10 @@
 # Each target sets up what it needs in the virtual environment .venv
 PYTHON ?= python3.11
 BIN := .venv/bin
+AGDA_STDLIB ?= /usr/share/agda-stdlib
 
 .PHONY: help demo quick test test-all sound kill bench clean
+.PHONY: help demo quick test test-all sound prove bench clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,12 +28,21 @@ kill: .venv/dev  ## kill durable runs 600 times, squirrels 100 times, and their 
 	$(BIN)/python -m tests.support.killing
 	$(BIN)/python -m tests.support.away
 	$(BIN)/python -m tests.support.killed_squirrels
+prove:  ## check the proof of the promises, with Agda
+	@if ! command -v agda >/dev/null || ! test -d $(AGDA_STDLIB); then \
+	  echo "make prove needs Agda 2.6.2 and its standard library 1.7: on Debian 12,"; \
+	  echo "  apt-get install agda-bin agda-stdlib"; \
+	  echo "or else say where the library is: make prove AGDA_STDLIB=/its/folder"; \
+	  exit 1; \
+	fi
+	cd docs/proof && agda --no-libraries -i . -i $(AGDA_STDLIB) Everything.agda
+	@echo "The proof holds."
 
 bench: .venv/bench  ## measure speed, as ratios to peers
 	$(BIN)/python -m benchmarks
 
 clean:  ## remove the virtual environments and all caches
-	rm -rf .venv .nox .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .nox .hypothesis .mypy_cache .pytest_cache .ruff_cache docs/proof/*.agdai
 
 .venv/%: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

@@ -1,0 +1,188 @@
+"""Runs a random program by the rules and in the library, and says what each came to."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any, NamedTuple
+
+from ixbackoff import Computed, plan
+from ixbackoff._meaning.machine import driven
+from ixbackoff._meaning.runs import Run
+from ixbackoff._meaning.semantics import attempted, chained
+from ixbackoff._words.vocabulary import Delay
+
+from ..support.observing import Ask
+from . import calculus
+from .calculus import Failure, Outcome, Planner, failed, over, well
+from .making import KINDS, TOP_OF_FOREVER, Maker
+
+ANSWERS = [0, 1, 2, 3, None]
+FAILURES = [*["NotReady"] * 6, *["Throttled"] * 6, "KeyError", "KeyError", "KeyError"]
+OVER = ["Misuse", "KeyboardInterrupt"]
+PATIENCE = 60
+"""On a ladder without end later commands are well and later waits fail, or it would go on."""
+
+
+class World(NamedTuple):
+    """What comes of each command, which wait fails, and how long the waits are.
+
+    Attributes:
+        script: the answer, or the kind of failure with the seconds that it asks for.
+        broken: the number of the wait that fails; -1 if none does.
+        seconds: of the k-th wait, which may be fewer than those of the one before.
+    """
+
+    script: list[Any]
+    broken: int
+    seconds: list[float]
+    forever: bool
+
+    def told(self, n: int) -> Any:
+        return 1 if self.forever and n >= PATIENCE else self.script[n % len(self.script)]
+
+    def answer(self, n: int) -> Outcome:
+        told = self.told(n)
+        if not isinstance(told, tuple):
+            return well(told)
+        return (over if told[0] in OVER else failed)(Failure(*told))
+
+    def breaks(self, n: int) -> bool:
+        return n == self.broken or (self.forever and n >= PATIENCE)
+
+    def sleep(self, n: int) -> Failure | None:
+        return Failure("SleepError") if self.breaks(n) else None
+
+    def schedule(self, k: int) -> float:
+        return self.seconds[k % len(self.seconds)]
+
+
+class SleepError(Exception):
+    """A wait was not waited."""
+
+
+class Done(NamedTuple):
+    """What a run came to: how it ended, its trace, and how often it tried."""
+
+    ended: Any
+    trace: list[tuple[Any, ...]]
+    tries: int
+
+
+class Case(NamedTuple):
+    """A program for the calculus and for the library, and their world."""
+
+    model: calculus.Program
+    real: Any
+    top: int
+    world: World
+
+    @property
+    def setting(self) -> calculus.Setting:
+        patience = PATIENCE + 1 if self.world.forever else None
+        w = self.world
+        return calculus.Setting(w.answer, w.sleep, w.schedule, self.top, patience)
+
+
+def case(seed: int) -> Case:
+    """Make the program and the world of this number."""
+    maker = Maker(seed)
+    random = maker.random
+    forever = maker.chance(0.1)
+    top = TOP_OF_FOREVER if forever else random.choice([0, 1, 2, 3, 4, 4, 5, 5, 5])
+    model, real = maker.whole(top, forever)
+    return Case(model, real, top, world(random, forever))
+
+
+def world(random: Random, forever: bool) -> World:
+    bad = random.choice([0.2, 0.5, 0.7, 0.9])
+    script = [outcome(random, bad) for _ in range(random.randrange(3, 9))]
+    broken = random.choice([-1] * 9 + [0, 1, 2])
+    return World(
+        script, broken, [random.choice([0.0, 0.5, 1, 2, 3, 5, 8, 13]) for _ in range(6)], forever
+    )
+
+
+def outcome(random: Random, bad: float) -> Any:
+    if random.random() > bad:
+        return random.choice(ANSWERS)
+    kind = random.choice(OVER) if random.random() < 0.04 else random.choice(FAILURES)
+    asked = random.choice([0.0, 0.0, 1.0, 7.0, 20.0]) if kind == "Throttled" else 0.0
+    return kind, asked
+
+
+def modelled(case: Case, rules: type[calculus.Run] = calculus.Run) -> Done:
+    """Run it by the rules."""
+    run = rules(case.setting)
+    o = run.eval(case.model)
+    ended = (o.state, o.it) if o.state == "well" else o.it.kind
+    return Done(ended, run.state.history, run.state.tried)
+
+
+def real(case: Case) -> Done:
+    """Run it in the library."""
+    run = Run(case.real, Computed(case.world.schedule))
+    stream = driven(chained(case.real, run), run, {}, attempted)
+    trace: list[tuple[Any, ...]] = []
+    waits = commands = 0
+    answer: Any = None
+    error: BaseException | None = None
+    try:
+        while True:
+            command = stream.send(answer) if error is None else stream.throw(error)
+            answer = error = None
+            if isinstance(command, Delay):
+                trace.append(("waited", command.rung, command.seconds))
+                if case.world.breaks(waits):
+                    error = SleepError()
+                waits += 1
+                continue
+            assert isinstance(command, Ask)
+            trace.append(("issued", command.name))
+            told = case.world.told(commands)
+            commands += 1
+            if isinstance(told, tuple):
+                error = KINDS[told[0]](Failure(*told))
+            else:
+                answer = told
+    except StopIteration as end:
+        return Done(("well", end.value), trace, run.tries)
+    except BaseException as failure:
+        return Done(type(failure).__name__, trace, run.tries)
+
+
+def difference(case: Case, rules: type[calculus.Run] = calculus.Run) -> str:
+    """Say how the library and the rules differ; nothing if they do not."""
+    one, other = modelled(case, rules), real(case)
+    return (
+        ""
+        if one == other
+        else f"{shown(case.model)}\n{case.world}\nby the rules: {one}\nin the library: {other}"
+    )
+
+
+def shown(p: calculus.Program) -> str:
+    """Write a program on one line."""
+    if p.before is None:
+        return f"at({p.end})"
+    inner = f"({shown(p.it)})" if isinstance(p.it, calculus.Program) else ""
+    return f"{shown(p.before)}.{p.step}{inner}"
+
+
+def unplanned(case: Case) -> str:
+    """Say how the plan of the calculus differs from that of the library, or from a run of it."""
+    known = plan(case.real, Computed(case.world.schedule))
+    tries, waits, seconds = Planner(case.top, case.world.schedule).planned(case.model)
+    done = modelled(case)
+    waited = [event[2] for event in done.trace if event[0] == "waited"]
+    asked = any(isinstance(told, tuple) and told[1] for told in case.world.script)
+    by_function = "bind" in shown(case.model)
+    wrong = (
+        len(waited) > waits
+        or (not asked and sum(waited) > seconds)
+        or waits > known.waits
+        or seconds > known.seconds * (1 + 1e-12)
+        or (not by_function and done.tries > tries)
+        or (not by_function and (tries, waits) != (known.tries, known.waits))
+        or (not by_function and abs(seconds - known.seconds) > 1e-9)
+    )
+    return f"{shown(case.model)}\n{(tries, waits, seconds)}\n{known}\n{done}" if wrong else ""

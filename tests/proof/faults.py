@@ -1,0 +1,156 @@
+# ruff: noqa: ARG002  (a fault is that something is not looked at)
+"""Faults planted into the rules: each is a rule that somebody could have got wrong."""
+
+from __future__ import annotations
+
+from .calculus import (
+    Act,
+    Attempt,
+    Failure,
+    Log,
+    On,
+    Outcome,
+    Pass,
+    Program,
+    Run,
+    failed,
+    stay,
+    well,
+)
+
+
+class NoFloor(Run):
+    """A wait may be shorter than the one before it."""
+
+    def pausing(self, retry_after: float) -> float:
+        s = self.state
+        return max(self.setting.schedule(self.setting.top - s.rung), retry_after)
+
+
+class DeafToRetryAfter(Run):
+    """A wait may be shorter than the service asked for."""
+
+    def pausing(self, retry_after: float) -> float:
+        return super().pausing(0.0)
+
+
+class CountsWaits(Run):
+    """The number of a wait is how many there were before, not top - rung."""
+
+    def pausing(self, retry_after: float) -> float:
+        s = self.state
+        k = s.waited if self.setting.patience is None else self.setting.top - s.rung
+        return max(s.floor, self.setting.schedule(k), retry_after)
+
+
+class OneTryTooMany(Run):
+    """A retry tries once more than there are rungs."""
+
+    def rounds(self, rung: int) -> int:
+        return super().rounds(rung) + 1
+
+
+class RecoversFromMisuse(Run):
+    """A step recovers from what is over."""
+
+    def when_failed(self, r: Outcome, passing: Pass, on: On, act: Act) -> Outcome:
+        return super().when_failed(failed(r.it) if r.state == "over" else r, passing, on, act)
+
+
+class RecoversFromAFailedWait(Run):
+    """A wait that fails is a failure as others are."""
+
+    def waiting(self, retry_after: float, o: Outcome) -> Outcome:
+        waited = super().waiting(retry_after, o)
+        return failed(waited.it) if waited.state == "over" else waited
+
+
+class StaysWhenWell(Run):
+    """A backoff goes down only if it waits."""
+
+    def backoff(self, p: Program, r: Outcome) -> Outcome:
+        return self.when_failed(r, stay, p.on, lambda e: self.waiting(e.asked, failed(e)))
+
+
+class StaysBeforeAJoin(Run):
+    """A program that is passed over leads nowhere."""
+
+    def join(self, p: Program, r: Outcome) -> Outcome:
+        return self.when_well(r, stay, lambda _: self.eval(p.it))
+
+
+class KnowsWhereABindEnds(Run):
+    """A bind that is passed over leads to where its type says that it ends."""
+
+    def left(self, p: Program) -> Pass:
+        return self.to(p.end)
+
+
+class DeafToAnnotations(Run):
+    """A bind that says where it ends is as one that does not."""
+
+    def left(self, p: Program) -> Pass:
+        return stay
+
+
+class StaysBeforeARetry(Run):
+    """A retry that is passed over leads nowhere."""
+
+    def retry(self, p: Program, r: Outcome) -> Outcome:
+        return super().retry(p, r) if r.state == "well" else r
+
+    def vary(self, p: Program, r: Outcome) -> Outcome:
+        return super().vary(p, r) if r.state == "well" else r
+
+    def resume(self, p: Program, r: Outcome) -> Outcome:
+        return super().resume(p, r) if r.state == "well" else r
+
+
+class BeginsAnew(Run):
+    """A resume asks everything again."""
+
+    def again(self, x: Attempt, log: Log) -> tuple[Outcome, Log]:
+        return super().again(x, [])
+
+
+class KeepsItsFailure(Run):
+    """A resume is told the failure again, which it failed with."""
+
+    def cut(self, o: Outcome, log: Log) -> Log:
+        return log
+
+
+class CountsWhatIsNotTried(Run):
+    """A function that raises counts as a try."""
+
+    def try_once(self, x: Outcome) -> Outcome:
+        self.state.tried += x.state != "well"
+        return super().try_once(x)
+
+
+class WaitsWhenFailed(Run):
+    """A wait is waited in any case."""
+
+    def wait(self, p: Program, r: Outcome) -> Outcome:
+        return r if r.state == "over" else self.waiting(0.0, r)
+
+
+class LeavesForever(Run):
+    """A ladder without end ends after twenty waits."""
+
+    def below(self, rung: int) -> int:
+        return max(rung - 1, 0)
+
+
+class ChoosesAll(Run):
+    """An or_else does not look at the failure."""
+
+    def or_else(self, p: Program, r: Outcome) -> Outcome:
+        return self.when_failed(r, stay, anything, lambda _: self.try_once(well(p.it)))
+
+
+def anything(_: Failure) -> bool:
+    return True
+
+
+FAULTS: list[type[Run]] = Run.__subclasses__()
