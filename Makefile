@@ -3,8 +3,7 @@ PYTHON ?= python3.11
 BIN := .venv/bin
 AGDA_STDLIB ?= /usr/share/agda-stdlib
 
-.PHONY: help demo quick test test-all sound kill bench clean
-.PHONY: help demo quick test test-all sound prove bench clean
+.PHONY: help demo quick test test-all sound kill prove bench clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,6 +27,7 @@ kill: .venv/dev  ## kill durable runs 600 times, squirrels 100 times, and their 
 	$(BIN)/python -m tests.support.killing
 	$(BIN)/python -m tests.support.away
 	$(BIN)/python -m tests.support.killed_squirrels
+
 prove:  ## check the proof of the promises, with Agda
 	@if ! command -v agda >/dev/null || ! test -d $(AGDA_STDLIB); then \
 	  echo "make prove needs Agda 2.6.2 and its standard library 1.7: on Debian 12,"; \
