@@ -13,6 +13,7 @@ from .._running.eventloops import now
 from .._running.sleeping import sleep, sleep_async, sleep_until
 from .._words.calls import Call, CallAsync
 from .._words.commands import AsyncInterpreter, Interpreter
+from .._words.texts import printable
 from .._words.vocabulary import Delay, Download, Log, Now, Pick, Standard, Throw, Upload
 from .connections import Connections, connections_of
 from .extras import needed
@@ -48,7 +49,8 @@ def live(
     - `Upload` puts a file into an object store. In a folder it removes the parts (`{key}#1` and so
       on) that a killed upload of the same key has left.
     - `Delay` sleeps, and logs the wait: after a failure a WARNING, else at the level INFO.
-    - `Log` goes to `logging`, `Throw` raises its exception, and `Call` calls its function.
+    - `Log` goes to `logging`, in one line: control characters and line ends are shown as escapes.
+      `Throw` raises its exception, and `Call` calls its function.
 
     Failures that may pass by themselves are raised as `ConnectionError`, `TimeoutError`,
     `ServerError`, `Throttled`, or `NotReady` if another download into the same file is running.
@@ -155,7 +157,9 @@ def at_once(logger: logging.Logger) -> Interpreter[Log | Throw | Call[Any] | Now
     calls: type[Call[Any]] = Call
 
     return (
-        Log.handled_by(lambda command: logger.log(command.level, "%s", command.message))
+        Log.handled_by(
+            lambda command: logger.log(command.level, "%s", printable(f"{command.message}"))
+        )
         | Throw.handled_by(throw)
         | calls.handled_by(lambda command: command())
         | Now.handled_by(lambda _: now())

@@ -14,6 +14,7 @@ import anyio
 import httpcore2
 import httpx2
 
+from .addresses import Refused
 from .gates import AsyncGate, Gate
 from .limits import Limits
 from .pools import AsyncPool, Pool
@@ -49,10 +50,12 @@ class Transport(httpx2.BaseTransport):
     def __init__(self, limits: Limits) -> None:
         self._pools: dict[str, Pool] = {}
         self._lock = Lock()
+        self._limits = limits
         self._gate = Gate(limits.connections)
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        use, host, pool = USE.get(), request.url.host, self._pool(proxy_of(request.url))
+        use, host = USE.get(), request.url.host
+        pool = self._pool(proxy_of(request.url, self._limits))
         self._gate.enter(host, use.deadline)
         try:
             with renamed():
@@ -69,7 +72,7 @@ class Transport(httpx2.BaseTransport):
                 self._pools[proxy] = Pool(
                     ssl_context=trusted(),
                     proxy=opened_proxy(proxy) if proxy else None,
-                    network_backend=TimedBackend(),
+                    network_backend=TimedBackend(self._limits.addresses),
                     max_connections=None,
                     max_keepalive_connections=IDLE_MOST,
                     keepalive_expiry=IDLE,
@@ -127,10 +130,12 @@ class AsyncTransport(httpx2.AsyncBaseTransport):
 
     def __init__(self, limits: Limits) -> None:
         self._pools: dict[str, AsyncPool] = {}
+        self._limits = limits
         self._gate = AsyncGate(limits.connections)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        host, pool = request.url.host, self._pool(proxy_of(request.url))
+        host = request.url.host
+        pool = self._pool(proxy_of(request.url, self._limits))
         await self._gate.enter(host)
         try:
             with renamed():
@@ -146,7 +151,7 @@ class AsyncTransport(httpx2.AsyncBaseTransport):
             self._pools[proxy] = AsyncPool(
                 ssl_context=trusted(),
                 proxy=opened_proxy(proxy) if proxy else None,
-                network_backend=AsyncBackend(),
+                network_backend=AsyncBackend(self._limits.addresses),
                 max_connections=None,
                 max_keepalive_connections=IDLE_MOST,
                 keepalive_expiry=IDLE,
@@ -217,12 +222,21 @@ def lower(request: httpx2.Request, trace: Opened | None = None) -> httpcore2.Req
     )
 
 
-def proxy_of(url: httpx2.URL) -> str:
-    """Return the proxy that the environment sets for a URL, or an empty text."""
+def proxy_of(url: httpx2.URL, limits: Limits) -> str:
+    """Return the proxy that the environment sets for a URL, or an empty text.
+
+    Raises:
+        Refused: there is one, and the address that it would connect to has to be checked.
+    """
     known = getproxies()
     proxy = known.get(url.scheme) or known.get("all", "")
     if not proxy or proxy_bypass(url.host):
         return ""
+    if limits.addresses is not None:
+        raise Refused(
+            "through a proxy `Limits(addresses=...)` cannot be kept: unset it, or name the host in "
+            "no_proxy"
+        )
     return proxy if "://" in proxy else f"http://{proxy}"
 
 
