@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import errno
 import json
 import os
@@ -81,20 +82,23 @@ class PartFile:
         self.size = 0
         self.origin: Origin | None = None
         self.committed = False
+        self.descriptor = -1
+        self.process = 0
 
     def __enter__(self) -> Self:
-        with naming(self.path):
-            check_replaceable(self.path)
-            self.descriptor = self._opened()
-            try:
+        OPEN.add(self)
+        self.process = os.getpid()
+        try:
+            with naming(self.path):
+                check_replaceable(self.path)
+                self.descriptor = self._opened()
                 self.size = os.fstat(self.descriptor).st_size
                 self.origin = self._noted() if self.size else None
-            except BaseException:
-                if self.size:
-                    self._close()
-                else:
-                    self._leave()
-                raise
+        except BaseException:
+            if self.size:  # somebody has left it, and may want to go on with it
+                self._close()
+            self.leave()
+            raise
         return self
 
     def last_byte(self) -> bytes:
@@ -147,10 +151,15 @@ class PartFile:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        self.leave()
+
+    def leave(self) -> None:
+        """Remove the part unless it is to stay, and let go of it; Ctrl-C is raised after that."""
         interrupted: KeyboardInterrupt | None = None
-        while True:  # who presses Ctrl-C again does not want files to be left
+        while True:
             try:
                 self._leave()
+                OPEN.discard(self)
             except KeyboardInterrupt as again:
                 interrupted = again
             else:
@@ -210,6 +219,19 @@ class PartFile:
                 os.close(descriptor)
                 raise
             os.close(descriptor)
+
+
+OPEN: set[PartFile] = set()
+"""The files that are being written. An event loop that is interrupted again and again leaves them,
+so they are looked after at the end of the process."""
+
+
+@atexit.register
+def leave_all() -> None:
+    """Leave the files of this process; a child has copies of those of its parent."""
+    for part in [*OPEN]:
+        if part.process == os.getpid():
+            part.leave()
 
 
 def check_replaceable(path: str) -> None:

@@ -13,7 +13,7 @@ import traceback
 from collections import Counter
 from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,10 +23,10 @@ import pytest
 from moto.server import ThreadedMotoServer
 from obstore.store import MemoryStore, S3Store
 
-from ixbackoff import N0, ClientError, ServerError, Throttled, Upload, at, may_pass
+from ixbackoff import N0, N3, ClientError, Exponential, ServerError, Throttled, Upload, at, may_pass
 from ixbackoff.live import StoreError, folders, live, s3_store, store_of, uploads
 from ixbackoff.live.times import Deadline
-from ixbackoff.testing.web import Dropped, Fault, Hang, Malformed, Origin, Reset, Status
+from ixbackoff.testing.web import Connection, Dropped, Fault, Hang, Malformed, Origin, Reset, Status
 
 from ..support.origins import QUICK, SECRETS, SYNC, Way, each_async_way, each_way
 
@@ -188,6 +188,92 @@ def test_a_fault_comes_out_as_its_failure(
     listed = Counter({"GET /bucket/": 1} if size == "large" else {})
     expected = Counter({asked: 1}) + listed
     assert origin.counts == expected, "a retry inside the store's client would multiply"
+
+
+def said(status: str, body: bytes) -> Fault:
+    head = f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    return Malformed(head.encode() + body)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"see http://169.254.169.254/ now",
+        b"Error performing PUT http://169.254.169.254/latest/api/token",
+        b"status code: 403 Forbidden <Code>AccessDenied</Code>",
+    ],
+)
+def test_a_store_that_is_down_is_asked_again_whatever_it_says(
+    body: bytes, source: Path, aws: pytest.MonkeyPatch
+) -> None:
+    fault = said("503 Service Unavailable", body)
+    with Origin({}, {"PUT /bucket/key": [fault, fault]}) as origin:
+        aws.setenv("AWS_ENDPOINT_URL", origin.url)
+        copy = at(N3).retry(Upload(str(source), "s3://bucket/key"))
+        copy.run(live(), schedule=Exponential(base=0.01))
+    assert origin.counts == {"PUT /bucket/key": 3}
+
+
+def test_credentials_that_are_missing_are_told(source: Path, aws: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        aws.delenv(name)
+    machine = "http://169.254.169.254/latest/api/token"
+    with Origin({}, {f"PUT {machine}": repeat(Status(403))}) as proxy:
+        aws.setenv("http_proxy", proxy.url)
+        with pytest.raises(PermissionError, match="no credentials: set AWS_ACCESS_KEY_ID"):
+            SYNC.perform(Upload(str(source), "s3://bucket/key"))
+    assert set(proxy.counts) == {f"PUT {machine}"}
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_wrong_password_is_tried_once(status: int, source: Path, aws: pytest.MonkeyPatch) -> None:
+    with Origin({}, {"PUT /bucket/key": repeat(Status(status))}) as origin:
+        aws.setenv("AWS_ENDPOINT_URL", origin.url)
+        copy = at(N3).retry(Upload(str(source), "s3://bucket/key"))
+        with pytest.raises(PermissionError, match="credentials do not allow"):
+            copy.run(live(), schedule=Exponential(base=0.01))
+    assert origin.counts == {"PUT /bucket/key": 1}
+
+
+ENDLESS = """
+import resource, sys, time
+from ixbackoff import Upload
+from ixbackoff.live import Limits
+from tests.support.origins import SYNC
+begin = time.monotonic()
+try:
+    SYNC.perform(Upload(*sys.argv[1:]), limits=Limits(part_timeout=1.0))
+except TimeoutError:
+    pass
+print(time.monotonic() - begin, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+
+
+@dataclass(frozen=True)
+class Endless(Fault):
+    """An error whose body never ends, at so many bytes a second."""
+
+    rate: int = 10 * 2**20
+
+    def answer(self, connection: Connection) -> None:
+        connection.send(b"HTTP/1.1 500 No\r\nTransfer-Encoding: chunked\r\n\r\n")
+        size = self.rate // 100
+        while connection.pause(0.01):
+            connection.send(b"%x\r\n%b\r\n" % (size, b"x" * size))
+
+
+def test_an_endless_error_is_read_for_the_time_of_one_request(
+    source: Path, aws: pytest.MonkeyPatch
+) -> None:
+    with Origin({}, {"PUT /bucket/key": repeat(Endless())}) as origin:
+        aws.setenv("AWS_ENDPOINT_URL", origin.url)
+        arguments = [sys.executable, "-c", ENDLESS, str(source), "s3://bucket/key"]
+        done = subprocess.run(  # noqa: S603
+            arguments, capture_output=True, text=True, timeout=60, check=True
+        )
+    seconds, megabytes = map(float, done.stdout.split())
+    assert seconds < 3.0
+    assert megabytes < 200, "more than the store can send in a second"
 
 
 @each_way

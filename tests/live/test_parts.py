@@ -211,9 +211,11 @@ WITHOUT_A_VALIDATOR: dict[str, Resource] = {
 def test_without_a_strong_validator_nothing_stays(
     way: Way, resource: Resource, tmp_path: Path
 ) -> None:
-    with Origin({"/a": resource}, {"GET /a": [Truncated(HALF)]}) as origin:
-        with pytest.raises(ConnectionError):
-            way.perform(Download(f"{origin.url}/a", str(tmp_path / "a")))
+    with (
+        Origin({"/a": resource}, {"GET /a": [Truncated(HALF)]}) as origin,
+        pytest.raises(ConnectionError),
+    ):
+        way.perform(Download(f"{origin.url}/a", str(tmp_path / "a")))
     assert list(tmp_path.iterdir()) == []
 
 

@@ -52,7 +52,7 @@ def bucket(moto: str, aws: pytest.MonkeyPatch, tmp_path: Path) -> str:
 
 @pytest.fixture(autouse=True)
 def dated(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Say of each upload that it was begun now; the server here says of each that it was in 2010."""
+    """Say of each upload that it was begun now; the server here says that it was in 2010."""
     told = listed
 
     async def listed_now(client: httpx2.AsyncClient, signer: Signer) -> str:

@@ -1,0 +1,55 @@
+"""Ctrl-C again and again: no part is left without the note that the next download needs."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from ixbackoff.testing.web import Origin, Resource, Slow
+
+from ..support.origins import Way, each_way
+
+BODY = bytes(range(256)) * 4000
+PROGRAM = """
+import sys
+from tests.support.origins import *
+name, url, path = sys.argv[1:]
+print("begun", flush=True)
+Way(name).perform(Download(url, path), limits=PATIENT)
+"""
+ROUNDS = 6
+
+
+@each_way
+@pytest.mark.parametrize("etag", ["", None], ids=["in parts", "whole"])
+def test_four_interrupts_leave_no_part_without_its_note(
+    way: Way, etag: str | None, tmp_path: Path
+) -> None:
+    chosen = random.Random(7)  # noqa: S311
+    slowly = [Slow(0.01, 20_000)] * ROUNDS
+    with Origin({"/a": Resource(BODY, etag=etag)}, {"GET /a": slowly}) as origin:
+        for number in range(ROUNDS):
+            arguments = [sys.executable, "-c", PROGRAM, way.name, f"{origin.url}/a"]
+            with subprocess.Popen(  # noqa: S603
+                [*arguments, str(tmp_path / "a")],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            ) as program:
+                while len(origin.requests) <= number:
+                    assert program.poll() is None
+                    time.sleep(0.01)
+                time.sleep(chosen.uniform(0.0, 0.2))
+                for _ in range(4):
+                    program.send_signal(signal.SIGINT)
+                    time.sleep(chosen.choice([0.0, 0.0001, 0.001, 0.005]))
+            assert program.returncode != 0
+            assert sorted(os.listdir(tmp_path)) in ([], [".a.part", ".a.part.json"])
+        if etag is None:
+            assert os.listdir(tmp_path) == []
