@@ -63,8 +63,7 @@ class Transport(httpx2.BaseTransport):
         except BaseException:
             self._gate.leave(host)
             raise
-        body = Body(answer, lambda: self._gate.leave(host))
-        return httpx2.Response(answer.status, headers=answer.headers, stream=body)
+        return response(answer, Body(answer, lambda: self._gate.leave(host)))
 
     def _pool(self, proxy: str) -> Pool:
         with self._lock:
@@ -143,8 +142,7 @@ class AsyncTransport(httpx2.AsyncBaseTransport):
         except BaseException:
             self._gate.leave(host)
             raise
-        body = AsyncBody(answer, lambda: self._gate.leave(host))
-        return httpx2.Response(answer.status, headers=answer.headers, stream=body)
+        return response(answer, AsyncBody(answer, lambda: self._gate.leave(host)))
 
     def _pool(self, proxy: str) -> AsyncPool:
         if proxy not in self._pools:
@@ -219,6 +217,14 @@ def lower(request: httpx2.Request, trace: Opened | None = None) -> httpcore2.Req
         headers=request.headers.raw,
         content=request.stream,
         extensions=request.extensions | ({} if trace is None else {"trace": trace}),
+    )
+
+
+def response(answer: httpcore2.Response, body: Body | AsyncBody) -> httpx2.Response:
+    """Return an answer for the HTTP library, which logs it: without the server's reason phrase."""
+    version = answer.extensions.get("http_version", b"HTTP/1.1")
+    return httpx2.Response(
+        answer.status, headers=answer.headers, stream=body, extensions={"http_version": version}
     )
 
 

@@ -29,7 +29,8 @@ builtins.__import__ = loaded
 for module, names in {
     os: '''O_NOFOLLOW O_DIRECTORY O_CLOEXEC O_NONBLOCK O_SYNC O_DSYNC O_NOCTTY geteuid getuid
         getegid getgid seteuid setuid fork forkpty register_at_fork mkfifo mknod chown fchown lchown
-        chroot        getpgid getpgrp killpg setsid statvfs fstatvfs pread pwrite posix_fallocate posix_fadvise
+        chroot getpgid getpgrp killpg setsid statvfs fstatvfs pread pwrite posix_fallocate
+        posix_fadvise
         sendfile sync fdatasync lockf uname wait waitid WIFEXITED''',
     signal: "SIGKILL SIGHUP SIGUSR1 SIGUSR2 SIGALRM SIGQUIT alarm pthread_sigmask setitimer",
 }.items():
