@@ -7,7 +7,7 @@ import weakref
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from threading import Lock
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from .._words.commands import Misuse
 from .limits import DEFAULT_LIMITS, Limits
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from anyio.lowlevel import RunVar
 
     from .transports import AsyncTransport, Transport
+
+
+CLOSED = "These Connections are closed: use them inside their `with` block."
 
 
 class Connections:
@@ -46,7 +49,7 @@ class Connections:
         self._lock = Lock()
         self._closed = False
         self._opened: tuple[int, Transport] | None = None
-        self._awaited: RunVar[AsyncTransport | None] | None = None
+        self._awaited: RunVar[AsyncTransport | Literal[False] | None] | None = None
 
     def opened(self) -> Transport:
         """Return the connections of this process for threads.
@@ -57,7 +60,7 @@ class Connections:
         process = os.getpid()
         with self._lock:
             if self._closed:
-                raise Misuse("These Connections are closed: use them inside of their `with` block.")
+                raise Misuse(CLOSED)
             if self._opened is None or self._opened[0] != process:
                 from .transports import Transport
 
@@ -68,11 +71,17 @@ class Connections:
 
     @asynccontextmanager
     async def opened_async(self) -> AsyncGenerator[AsyncTransport]:
-        """Give the connections of this event loop; those of this block alone if none are kept."""
+        """Give the connections of this event loop; those of this block alone if none are kept.
+
+        Raises:
+            Misuse: they are closed.
+        """
         from .transports import AsyncTransport
 
         kept = None if self._awaited is None else self._awaited.get()
-        if kept is not None:
+        if self._closed or kept is False:
+            raise Misuse(CLOSED)
+        if kept:
             yield kept
         else:
             async with AsyncTransport(self.limits) as transport:
@@ -99,13 +108,15 @@ class Connections:
 
         if self._awaited is None:
             self._awaited = RunVar("ixbackoff_connections", None)
+        if self._awaited.get():
+            raise Misuse("These Connections are open in this event loop: enter them once.")
         self._awaited.set(AsyncTransport(self.limits))
         return self
 
     async def __aexit__(self, *_: object) -> None:
         transport = None if self._awaited is None else self._awaited.get()
-        if self._awaited is not None and transport is not None:
-            self._awaited.set(None)
+        if self._awaited is not None and transport:
+            self._awaited.set(False)  # closed
             await transport.aclose()
 
 

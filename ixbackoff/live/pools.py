@@ -43,7 +43,7 @@ class Exclusive(httpcore2.ConnectionInterface):
             answer.status,
             headers=answer.headers,
             content=Rest(answer.stream, self._connection),
-            extensions=answer.extensions,
+            extensions=vars(answer)["extensions"],
         )
 
     def close(self) -> None:
@@ -102,7 +102,7 @@ class AsyncExclusive(httpcore2.AsyncConnectionInterface):
             answer.status,
             headers=answer.headers,
             content=AsyncRest(answer.stream, self._connection),
-            extensions=answer.extensions,
+            extensions=vars(answer)["extensions"],
         )
 
     async def aclose(self) -> None:

@@ -222,7 +222,8 @@ def lower(request: httpx2.Request, trace: Opened | None = None) -> httpcore2.Req
 
 def response(answer: httpcore2.Response, body: Body | AsyncBody) -> httpx2.Response:
     """Return an answer for the HTTP library, which logs it: without the server's reason phrase."""
-    version = answer.extensions.get("http_version", b"HTTP/1.1")
+    extensions = vars(answer)["extensions"]
+    version = extensions.get("http_version", b"HTTP/1.1")
     return httpx2.Response(
         answer.status, headers=answer.headers, stream=body, extensions={"http_version": version}
     )

@@ -52,7 +52,6 @@ def upload(
     """
     deadline = Deadline(limits)
     with needed("Upload"):
-        import obstore  # noqa: F401  is named if it is missing
         from obstore.store import LocalStore
 
         from . import folders

@@ -11,6 +11,7 @@ import time
 from collections.abc import Generator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import httpx2
 import pytest
@@ -24,6 +25,9 @@ from ixbackoff.live.unfinished import Note, listed, unfinished
 from ixbackoff.testing.web import Malformed, Origin
 
 from ..support.origins import PATIENT, QUICK, SYNC, Way, each_way
+
+if TYPE_CHECKING:
+    from obstore.store import S3Credential
 
 LARGE = bytes(range(256)) * (2 * uploads.PART // 256 + 1)
 KEY = "prefix/key é+&#a"
@@ -72,7 +76,7 @@ def large(tmp_path: Path) -> Path:
 def begun(moto: str, bucket: str, key: str) -> str:
     """Begin an upload in parts, as somebody else; return its identifier."""
     answer = httpx2.post(f"{moto}/{bucket}/{key}?uploads").raise_for_status()
-    return re.findall("<UploadId>(.*?)</UploadId>", answer.text)[0]
+    return "".join(re.findall("<UploadId>(.*?)</UploadId>", answer.text))
 
 
 def left(moto: str, bucket: str) -> list[str]:
@@ -170,16 +174,26 @@ async def test_without_the_secret_nothing_is_signed(aws: pytest.MonkeyPatch) -> 
     store = S3Store("nuts")
     aws.setenv("AWS_SECRET_ACCESS_KEY", "another")
     assert await signer_of(store, KEY) is None
-    given = S3Store(
-        "nuts",
-        credential_provider=lambda: {
+
+
+@pytest.mark.anyio
+async def test_a_secret_that_is_provided_is_used(aws: pytest.MonkeyPatch) -> None:
+    def provided() -> S3Credential:
+        return {
             "access_key_id": "a",
             "secret_access_key": "b",
-            "token": None,
+            "token": "for/a+while",
             "expires_at": None,
-        },
-    )
-    assert await signer_of(given, KEY) is not None
+        }
+
+    async def provided_later() -> S3Credential:
+        return provided()
+
+    for provider in (provided, provided_later):
+        store = S3Store("nuts", credential_provider=provider)
+        signer = await signer_of(store, KEY)
+        assert signer is not None
+        assert signer.secret == "b"  # noqa: S105
 
 
 @pytest.fixture
