@@ -27,13 +27,18 @@ class Connections:
     `live()` has connections of its own. Give it these to share them with other commands, and to
     close them at a time of your choice:
 
+    >>> from tempfile import TemporaryDirectory
     >>> from ixbackoff import Download, N0, at
     >>> from ixbackoff.live import Connections, live, response_headers
     >>> from ixbackoff.testing.web import Origin
-    >>> with Origin({"/a": b"acorn"}) as origin, Connections() as connections:
-    ...     length = response_headers(f"{origin.url}/a", connections=connections)["content-length"]
-    ...     at(N0).do(Download(f"{origin.url}/a", "a")).run(live(connections=connections))
-    >>> length
+    >>> with (
+    ...     TemporaryDirectory() as folder,
+    ...     Origin({"/a": b"acorn"}) as origin,
+    ...     Connections() as connections,
+    ... ):
+    ...     copy = at(N0).do(Download(f"{origin.url}/a", f"{folder}/a"))
+    ...     copy.run(live(connections=connections))
+    ...     response_headers(f"{origin.url}/a", connections=connections)["content-length"]
     '5'
 
     One that nobody closes is closed when it is not used any more. On an event loop connections are
