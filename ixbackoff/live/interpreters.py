@@ -46,8 +46,9 @@ def live(
       disk. A large part of one with a strong ETag stays beside it as `.{name}.part` when the
       download breaks off, and the next try or run goes on with it. No encoding is asked for, and an
       encoded answer is kept as it came.
-    - `Upload` puts a file into an object store. In a folder it removes the parts (`{key}#1` and so
-      on) that a killed upload of the same key has left.
+    - `Upload` puts a file into an object store. In a folder it is on the disk then. What a killed
+      upload of the same key has left is removed: in a folder `{key}#1` and so on, in S3 the parts
+      of an unfinished upload.
     - `Delay` sleeps, and logs the wait: after a failure a WARNING, else at the level INFO.
     - `Log` goes to `logging`, in one line: control characters and line ends are shown as escapes.
       `Throw` raises its exception, and `Call` calls its function.
@@ -64,8 +65,8 @@ def live(
     (`within`, `.limit`) are over, whatever the other side does; on a busy machine up to a quarter
     of a second later. Looking up the address of a host, importing the packages of the extra,
     waiting for a disk, and the function of a `Call` cannot be interrupted. When the upload of a
-    large file ends so, its parts are removed if the store answers at once; give the bucket a rule
-    that removes the others.
+    large file ends so, its parts are removed if the store answers at once, or by the next upload;
+    give the bucket a rule that removes the others. `docs/live.md` has more.
 
     >>> from ixbackoff import N0, Log, at
     >>> at(N0).do(Log("ready")).run(live())

@@ -52,6 +52,15 @@ def test_a_relative_redirect_begins_at_the_url_that_was_asked_for(
     ]
 
 
+@each_way
+@pytest.mark.parametrize("location", ["/b", "b", "?c"])
+def test_also_where_that_is_hidden_as_a_whole(way: Way, location: str, tmp_path: Path) -> None:
+    with Origin({"/": b"a", "/b": b"b"}) as origin:
+        origin.script("GET /", [Redirect(location)])
+        way.perform(Download(f"{origin.url}?mail=me@x", str(tmp_path / "a")))
+    assert origin.requests[1].target == ("/?c" if location == "?c" else "/b")
+
+
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return self_signed(tmp_path_factory.mktemp("certificate"))

@@ -8,15 +8,58 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from ixbackoff.live.files import OPEN, PartFile
 from ixbackoff.testing.web import Origin, Resource, Slow
 
 from ..support.origins import Way, each_way
 
 BODY = bytes(range(256)) * 4000
+LEFT = """
+import sys
+from ixbackoff.live.files import PartFile
+part = PartFile(sys.argv[1])
+part.__enter__()
+part.write(b"acorn")
+"""
+
+
+def test_a_part_that_its_event_loop_has_left_goes_with_the_process(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", LEFT, str(tmp_path / "a")], check=True)  # noqa: S603
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("name", ["unlink", "fstat", "close", "stat"])
+@pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
+def test_an_interrupt_of_the_removal_does_not_end_it(
+    name: str, before: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interrupts = iter(range(4))
+    carry_out: Callable[..., Any] = getattr(os, name)
+
+    def interrupted(*arguments: Any, **named: Any) -> Any:
+        if before and next(interrupts, None) is not None:
+            raise KeyboardInterrupt
+        done = carry_out(*arguments, **named)
+        if not before and next(interrupts, None) is not None:
+            raise KeyboardInterrupt
+        return done
+
+    part = PartFile(str(tmp_path / "a"))
+    part.__enter__()
+    part.write(BODY)
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):  # noqa: PT012
+        patched.setattr(os, name, interrupted)
+        part.__exit__(None, None, None)
+    assert os.listdir(tmp_path) == []
+    assert set() == OPEN
+
+
 PROGRAM = """
 import sys
 from tests.support.origins import *
