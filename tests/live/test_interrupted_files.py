@@ -92,7 +92,9 @@ def test_four_interrupts_leave_no_part_without_its_note(
                 for _ in range(4):
                     program.send_signal(signal.SIGINT)
                     time.sleep(chosen.choice([0.0, 0.0001, 0.001, 0.005]))
-            assert program.returncode != 0
-            assert sorted(os.listdir(tmp_path)) in ([], [".a.part", ".a.part.json"])
-        if etag is None:
-            assert os.listdir(tmp_path) == []
+            target = tmp_path / "a"
+            if target.exists():  # it was done before
+                assert target.read_bytes() == BODY
+                target.unlink()
+            parts = [".a.part", ".a.part.json"]
+            assert sorted(os.listdir(tmp_path)) in ([], [] if etag is None else parts)
