@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 MARGIN = timedelta(minutes=15)  # of the time that an upload may take
 MOST = 1 << 20  # bytes of a list; one page has at most 1,000 uploads
 SECONDS = 10.0  # for a request
+OLD = 7 * 86400.0  # seconds, for a note
 UPLOAD = re.compile("<Upload>(.*?)</Upload>", re.DOTALL)
 
 
@@ -150,7 +152,20 @@ class Note:
                 self.found = status.st_size > 0
                 os.write(self._descriptor, b"uploading")
                 self.taken = False
+                self._forget_old()
         return self
+
+    def _forget_old(self) -> None:
+        """Remove notes so old that what they stand for is too old to go on, anyway."""
+        for entry in os.scandir(self._folder):
+            with suppress(OSError, portalocker.LockException):
+                if time.time() - entry.stat().st_mtime > OLD:
+                    descriptor = os.open(entry.path, READ)
+                    try:
+                        portalocker.lock(descriptor, LOCK)
+                        os.unlink(entry.path)
+                    finally:
+                        os.close(descriptor)
 
     def done(self) -> None:
         """Remove the note, since nothing is left."""

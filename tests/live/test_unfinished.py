@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
 import signal
 import subprocess
@@ -143,6 +144,21 @@ def test_a_note_is_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         found.done()
     with Note("a") as again:
         assert not again.found
+
+
+def test_old_notes_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with Note("old"), Note("new"):
+        pass
+    notes = [*next(tmp_path.iterdir()).iterdir()]
+    with Note("old"):
+        for note in notes:
+            os.utime(note, (0, 0))
+        with Note("other"):
+            pass
+        left = [*next(tmp_path.iterdir()).iterdir()]
+    assert len(notes) == len(left) == 2
+    assert len({*notes} & {*left}) == 1, "the one that is in use"
 
 
 @pytest.mark.parametrize(
