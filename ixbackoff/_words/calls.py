@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Coroutine, Generator
 from typing import Any, Generic, ParamSpec, Self, TypeVar
 
@@ -11,6 +12,19 @@ __tracebackhide__ = True
 
 A = TypeVar("A")
 P = ParamSpec("P")
+
+
+SECRET = re.compile("passw|secret|token|credential|api_?key", re.IGNORECASE)
+LOGIN = re.compile(r"(?<=://)[^\s'\"]*@")
+
+
+def shown(value: object, name: str = "") -> str:
+    """Return the text of an argument, without what is secret by its name or stands in a URL.
+
+    >>> shown("https://me:hush@localhost/a"), shown("hush", "password")
+    ("'https://...@localhost/a'", '...')
+    """
+    return "..." if SECRET.search(name) else LOGIN.sub("...@", repr(value))
 
 
 class Calling(Command[A], Generic[A]):
@@ -35,8 +49,8 @@ class Calling(Command[A], Generic[A]):
 
     def __repr__(self) -> str:
         name = getattr(self.function, "__qualname__", repr(self.function))
-        given = [repr(value) for value in self.arguments]
-        given += [f"{name}={value!r}" for name, value in self.keywords]
+        given = [shown(value) for value in self.arguments]
+        given += [f"{name}={shown(value, name)}" for name, value in self.keywords]
         return f"{_word(self)}({', '.join([name, *given])})"
 
 

@@ -21,8 +21,9 @@ def needed(by: str, extra: str, packages: Collection[str]) -> Generator[None]:
     try:
         yield
     except ImportError as error:
-        if error.name is None or error.name.partition(".")[0] not in packages:
+        package = (error.name or "").partition(".")[0]
+        if package not in packages:
             raise
         raise ImportError(
-            f"{by} needs {error.name}: pip install 'ixbackoff[{extra}]'", name=error.name
+            f"{by} needs {package}: pip install 'ixbackoff[{extra}]'", name=package
         ) from None

@@ -7,6 +7,7 @@ from typing import Any, Never, Self, TypeAlias, final
 
 from .commands import Command, Misuse
 from .reasons import Reason
+from .texts import printable
 
 INFO = 20  # logging.INFO; logging itself costs 16 ms to import
 
@@ -241,6 +242,7 @@ def without_secrets(url: str) -> str:
     >>> without_secrets("https://me:sec/ret@localhost/a")
     'https://...'
     """
+    url = printable(url)
     scheme, colon, rest = url.partition(":")
     if not rest.startswith("/"):
         scheme, colon, rest = "", "", url

@@ -25,7 +25,8 @@ CODE = re.compile(r"<Code>([A-Za-z]{1,64})</Code>")
 TRANSPORT = re.compile(r"kind: (Connect|Decode|Interrupted|Request|Timeout|Unknown),")
 SYSTEM = re.compile(r"os error ([0-9]+)|\bcode: ([0-9]+)")
 PASSING = NOT_CARRIED_OUT | PERHAPS_CARRIED_OUT
-METADATA = "//169.254.169.254/"  # where AWS gives credentials to its own machines
+METADATA = "http://169.254.169.254/"  # where AWS gives credentials to its own machines
+ASKED = re.compile(r"Error performing [A-Z]+ (\S+)")
 
 
 class Complaint(NamedTuple):
@@ -51,6 +52,7 @@ class Complaint(NamedTuple):
 def complaint_of(error: Exception) -> Complaint:
     """Read the text of an error of obstore."""
     text = str(error)
+    asked = ASKED.search(text)
     status, code = STATUS.search(text), CODE.search(text)
     transport, system = TRANSPORT.search(text), SYSTEM.search(text)
     return Complaint(
@@ -58,7 +60,7 @@ def complaint_of(error: Exception) -> Complaint:
         code[1] if code else "",
         transport[1] if transport else "",
         int(system[1] or system[2]) if system else 0,
-        METADATA not in text,
+        asked is None or not asked[1].startswith(METADATA),
         lasting(text) or "",
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from .addresses import public_only
 from .connections import Connections, connections_of
 from .extras import needed
 from .interpreters import live, live_async
@@ -20,6 +21,7 @@ __all__ = [
     "TooLarge",
     "live",
     "live_async",
+    "public_only",
     "response_headers",
     "response_headers_async",
     "s3_store",

@@ -40,6 +40,8 @@ def failure_of_status(status: int, code: str, where: str) -> Exception:
         failure = Throttled()
     elif status >= 500 or status in (408, 425) or code in aws.PASSING:
         failure = ServerError(status)
+    elif code == "NoSuchUpload":
+        return ConnectionAbortedError(f"{answered}: somebody has ended the upload meanwhile")
     elif status in (401, 403):
         return PermissionError(f"{answered}: the credentials do not allow this")
     elif status == 404:

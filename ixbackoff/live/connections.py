@@ -7,7 +7,7 @@ import weakref
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from threading import Lock
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from .._words.commands import Misuse
 from .limits import DEFAULT_LIMITS, Limits
@@ -18,19 +18,27 @@ if TYPE_CHECKING:
     from .transports import AsyncTransport, Transport
 
 
+CLOSED = "These Connections are closed: use them inside their `with` block."
+
+
 class Connections:
     """Connections to web servers that commands share, so that not each has to open its own.
 
     `live()` has connections of its own. Give it these to share them with other commands, and to
     close them at a time of your choice:
 
+    >>> from tempfile import TemporaryDirectory
     >>> from ixbackoff import Download, N0, at
     >>> from ixbackoff.live import Connections, live, response_headers
     >>> from ixbackoff.testing.web import Origin
-    >>> with Origin({"/a": b"acorn"}) as origin, Connections() as connections:
-    ...     length = response_headers(f"{origin.url}/a", connections=connections)["content-length"]
-    ...     at(N0).do(Download(f"{origin.url}/a", "a")).run(live(connections=connections))
-    >>> length
+    >>> with (
+    ...     TemporaryDirectory() as folder,
+    ...     Origin({"/a": b"acorn"}) as origin,
+    ...     Connections() as connections,
+    ... ):
+    ...     copy = at(N0).do(Download(f"{origin.url}/a", f"{folder}/a"))
+    ...     copy.run(live(connections=connections))
+    ...     response_headers(f"{origin.url}/a", connections=connections)["content-length"]
     '5'
 
     One that nobody closes is closed when it is not used any more. On an event loop connections are
@@ -46,7 +54,7 @@ class Connections:
         self._lock = Lock()
         self._closed = False
         self._opened: tuple[int, Transport] | None = None
-        self._awaited: RunVar[AsyncTransport | None] | None = None
+        self._awaited: RunVar[AsyncTransport | Literal[False] | None] | None = None
 
     def opened(self) -> Transport:
         """Return the connections of this process for threads.
@@ -57,7 +65,7 @@ class Connections:
         process = os.getpid()
         with self._lock:
             if self._closed:
-                raise Misuse("These Connections are closed: use them inside of their `with` block.")
+                raise Misuse(CLOSED)
             if self._opened is None or self._opened[0] != process:
                 from .transports import Transport
 
@@ -68,11 +76,17 @@ class Connections:
 
     @asynccontextmanager
     async def opened_async(self) -> AsyncGenerator[AsyncTransport]:
-        """Give the connections of this event loop; those of this block alone if none are kept."""
+        """Give the connections of this event loop; those of this block alone if none are kept.
+
+        Raises:
+            Misuse: they are closed.
+        """
         from .transports import AsyncTransport
 
         kept = None if self._awaited is None else self._awaited.get()
-        if kept is not None:
+        if self._closed or kept is False:
+            raise Misuse(CLOSED)
+        if kept:
             yield kept
         else:
             async with AsyncTransport(self.limits) as transport:
@@ -99,13 +113,15 @@ class Connections:
 
         if self._awaited is None:
             self._awaited = RunVar("ixbackoff_connections", None)
+        if self._awaited.get():
+            raise Misuse("These Connections are open in this event loop: enter them once.")
         self._awaited.set(AsyncTransport(self.limits))
         return self
 
     async def __aexit__(self, *_: object) -> None:
         transport = None if self._awaited is None else self._awaited.get()
-        if self._awaited is not None and transport is not None:
-            self._awaited.set(None)
+        if self._awaited is not None and transport:
+            self._awaited.set(False)  # closed
             await transport.aclose()
 
 

@@ -13,7 +13,8 @@ from typing import TypeAlias
 import httpx2
 
 from .._words.vocabulary import Download, without_secrets
-from .answers import failure_of_status
+from .addresses import Refused
+from .answers import check_port, failure_of_status, failure_without_content
 from .limits import Limits
 from .refusals import RedirectError
 from .times import Deadline
@@ -63,7 +64,7 @@ class Exchange:
         except (httpx2.InvalidURL, ValueError):
             # The text is not shown: without a URL it is unknown which part of it is a password.
             raise ValueError(f"{method}: the URL cannot be read; give {ADDRESS}.") from None
-        self.check_scheme(self.url)
+        self.check(self.url)
 
     def first(
         self, client: httpx2.Client | httpx2.AsyncClient, headers: Mapping[str, str]
@@ -84,17 +85,31 @@ class Exchange:
             if self.in_parts and response.status_code in IN_PARTS:
                 return None
             failure = failure_of_status(response.status_code, response.headers, self.asked)
+            if failure is None and self.method == "GET":
+                failure = failure_without_content(response.status_code, self.asked)
             if failure is not None:
                 raise failure
             return None
         if self.redirects == self.limits.max_redirects:
             raise RedirectError(f"{self.asked}: more than {self.redirects} redirects")
         self.redirects += 1
-        self.check_scheme(following.url)
+        self.check(following.url)
+        secure = response.url.scheme == "https"
+        if secure and following.url.scheme == "http" and not self.limits.insecure_redirects:
+            raise RedirectError(
+                f"{self.asked}: it redirects from https to http; Limits(insecure_redirects=True) "
+                "would follow it"
+            )
         return hidden(following)
 
-    def check_scheme(self, url: httpx2.URL) -> None:
+    def check(self, url: httpx2.URL) -> None:
+        """Check that a URL is one of the web.
+
+        Raises:
+            ValueError: it is not.
+        """
         if url.scheme in ("http", "https") and url.host:
+            check_port(url.port, self.asked)
             return
         where = f"{self.asked}: it redirects to" if self.redirects else f"{self.method}: this is"
         what = f"a URL with the scheme {url.scheme!r}" if url.host else "a URL without a host"
@@ -105,6 +120,8 @@ class Exchange:
         """Raise errors of the HTTP library as failures that show no secret of a URL."""
         try:
             yield
+        except Refused as refused:
+            raise PermissionError(f"{self.asked}: {refused}") from None
         except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:
             raise self.failure_of(error) from None
 
@@ -135,6 +152,9 @@ class ShownURL(httpx2.URL):
 
     def __str__(self) -> str:
         return without_secrets(super().__str__())
+
+    def join(self, url: httpx2.URL | str) -> httpx2.URL:
+        return httpx2.URL(super().__str__()).join(url)
 
 
 def hidden(request: httpx2.Request) -> httpx2.Request:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import errno
 import json
 import os
 import stat
-from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from hashlib import sha256
 from types import TracebackType
 from typing import NamedTuple, Self
@@ -16,10 +16,18 @@ import portalocker
 
 from .._running.boots import boot_id
 from .._words.failures import NotReady
+from .._words.texts import printable
+from .naming import naming
 
-READ = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+READ = (
+    os.O_RDWR
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_BINARY", 0)  # of Windows
+)
 MADE = READ | os.O_CREAT | os.O_EXCL
 NOTED = MADE & ~os.O_RDWR | os.O_WRONLY
+LOCK = portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING
 LONGEST_NAME = 240  # bytes, so that there is room for ".", ".part" and ".json"
 WORTH_KEEPING = 64 * 1024  # bytes
 
@@ -74,17 +82,23 @@ class PartFile:
         self.size = 0
         self.origin: Origin | None = None
         self.committed = False
+        self.descriptor = -1
+        self.process = 0
 
     def __enter__(self) -> Self:
-        with naming(self.path):
-            check_replaceable(self.path)
-            self.descriptor = self._opened()
-            try:
+        OPEN.add(self)
+        self.process = os.getpid()
+        try:
+            with naming(self.path):
+                check_replaceable(self.path)
+                self.descriptor = self._opened()
                 self.size = os.fstat(self.descriptor).st_size
                 self.origin = self._noted() if self.size else None
-            except BaseException:
-                os.close(self.descriptor)
-                raise
+        except BaseException:
+            if self.size:  # somebody has left it, and may want to go on with it
+                self._close()
+            self.leave()
+            raise
         return self
 
     def last_byte(self) -> bytes:
@@ -125,6 +139,8 @@ class PartFile:
         with naming(self.path):
             os.fsync(self.descriptor)
             removed(self.note)
+            if os.name == "nt":  # there a file that is open cannot be renamed
+                self._close()
             os.replace(self.part, self.path)
             self.committed = True
             synced(self.folder)
@@ -135,11 +151,37 @@ class PartFile:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if not self.committed and (self.origin is None or self.size < WORTH_KEEPING):
-            with suppress(OSError):
+        self.leave()
+
+    def leave(self) -> None:
+        """Remove the part unless it is to stay, and let go of it; Ctrl-C is raised after that."""
+        interrupted: KeyboardInterrupt | None = None
+        while True:
+            try:
+                self._leave()
+                OPEN.discard(self)
+            except KeyboardInterrupt as again:
+                interrupted = again
+            else:
+                break
+        if interrupted is not None:
+            raise interrupted
+
+    def _leave(self) -> None:
+        kept = self.origin is not None and self.size >= WORTH_KEEPING
+        with suppress(OSError):
+            # Once it does not stand there any more, what does is another's.
+            if not (self.committed or kept) and stands(self.descriptor, self.part):
                 removed(self.note)
-                os.unlink(self.part)
-        os.close(self.descriptor)
+                if os.name == "nt":
+                    self._close()
+                removed(self.part)
+        self._close()
+
+    def _close(self) -> None:
+        descriptor, self.descriptor = self.descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
 
     def _noted(self) -> Origin | None:
         """Return where the bytes of a part come from that somebody has left."""
@@ -165,19 +207,31 @@ class PartFile:
                 except FileNotFoundError:
                     continue
             try:
-                portalocker.lock(
-                    descriptor, portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING
-                )
+                portalocker.lock(descriptor, LOCK)
                 # The process that held the lock before may have renamed or removed the file.
                 if stands(descriptor, self.part) and is_mine(os.fstat(descriptor)):
                     return descriptor
             except portalocker.LockException:
                 os.close(descriptor)
-                raise NotReady(f"{self.path}: another download into it is running") from None
+                shown = printable(self.path)
+                raise NotReady(f"{shown}: another download into it is running") from None
             except BaseException:
                 os.close(descriptor)
                 raise
             os.close(descriptor)
+
+
+OPEN: set[PartFile] = set()
+"""The files that are being written. An event loop that is interrupted again and again leaves them,
+so they are looked after at the end of the process."""
+
+
+@atexit.register
+def leave_all() -> None:
+    """Leave the files of this process; a child has copies of those of its parent."""
+    for part in [*OPEN]:
+        if part.process == os.getpid():
+            part.leave()
 
 
 def check_replaceable(path: str) -> None:
@@ -220,14 +274,3 @@ def synced(folder: str) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
-
-
-@contextmanager
-def naming(path: str) -> Generator[None]:
-    """Let errors of the operating system name `path`, whichever file they came from."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno is None:
-            raise
-        raise OSError(error.errno, error.strerror, path) from None

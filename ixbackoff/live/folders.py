@@ -1,32 +1,125 @@
-"""Folders that are used as object stores."""
+"""Folders that are used as object stores.
+
+Files are written here and not by the store library: that does not have them on the disk when it
+says so, and hangs in a process that was forked from one that has used it. It shares the names of
+files that are being written, which it does not list: `{name}#1`, `{name}#2` and so on.
+"""
 
 from __future__ import annotations
 
-import fcntl
+import errno
 import os
-import re
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
+from hashlib import sha256
+from itertools import count
+
+import portalocker
+
+from .files import LOCK, MADE, READ, removed, stands, synced
+
+LONGEST_NAME = 245  # bytes, so that there is room for "#" and a number
+LOOKED_FOR = 8
+
+
+def put(path: str, pieces: Iterable[bytes]) -> None:
+    """Write a file whole or not at all; afterwards it is on the disk, and so is its folder.
+
+    Args:
+        path: the file; one that stands there is replaced.
+        pieces: its bytes; an exception among them ends the writing.
+    """
+    folder, name = os.path.split(path)
+    made(folder)
+    if os.path.isdir(path):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    if len(os.fsencode(name)) > LONGEST_NAME:
+        name = sha256(os.fsencode(name)).hexdigest()
+    stem = os.path.join(folder, name)
+    swept(stem)
+    with staged(stem, path) as descriptor:
+        for piece in pieces:
+            rest = memoryview(piece)
+            while rest:
+                rest = rest[os.write(descriptor, rest) :]
+
+
+def made(folder: str) -> None:
+    """Make a folder and those around it that are missing, also on the disk."""
+    if os.path.isdir(folder):
+        return
+    around = os.path.dirname(folder)
+    if around != folder:
+        made(around)
+    with suppress(FileExistsError):
+        os.mkdir(folder)
+        synced(around)
+    if not os.path.isdir(folder):
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), folder)
+
+
+def swept(stem: str) -> None:
+    """Remove what killed processes have left of a file. What is being written is locked, and stays.
+
+    It is looked for under the lowest numbers, since the lowest that is free is always taken.
+    """
+    for number in count(1):
+        path = f"{stem}#{number}"
+        try:
+            descriptor = os.open(path, READ)
+        except OSError:
+            if number >= LOOKED_FOR:
+                return
+            continue
+        try:
+            portalocker.lock(descriptor, LOCK)
+            if stands(descriptor, path):
+                removed(path)
+        except (portalocker.LockException, OSError):
+            pass
+        finally:
+            os.close(descriptor)
 
 
 @contextmanager
-def swept(path: str) -> Generator[None]:
-    """Remove the parts of a file that a killed process has left, before it is written anew.
-
-    The store writes to `{name}#1`, `{name}#2` and so on, and renames the file at the end. A lock on
-    the folder keeps the parts of a running process safe: each process that writes shares the lock,
-    and only a process that has it alone removes parts. Where a folder cannot be locked, parts stay.
-    """
-    folder, name = os.path.split(path)
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+def staged(stem: str, path: str) -> Generator[int]:
+    """Give a new file to write to, which takes the place of `path` at the end of the block."""
+    descriptor, written = opened(stem)
     try:
+        try:
+            yield descriptor
+            os.fsync(descriptor)
+        finally:
+            if os.name == "nt":  # there a file that is open cannot be renamed or removed
+                os.close(descriptor)
+                descriptor = -1
+        os.replace(written, path)
+        synced(os.path.dirname(path))
+    except BaseException:
         with suppress(OSError):
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            for left in os.listdir(folder):
-                if re.fullmatch(re.escape(name) + "#[0-9]+", left):
-                    os.unlink(os.path.join(folder, left))
-        with suppress(OSError):
-            fcntl.flock(descriptor, fcntl.LOCK_SH)
-        yield
+            removed(written)
+        raise
     finally:
+        if descriptor >= 0:
+            os.close(descriptor)
+
+
+def opened(stem: str) -> tuple[int, str]:
+    """Open a new file that nobody else writes to; return it with its name."""
+    for number in count(1):
+        path = f"{stem}#{number}"
+        try:
+            descriptor = os.open(path, MADE, 0o666)
+        except FileExistsError:
+            continue
+        try:
+            portalocker.lock(descriptor, LOCK)
+        except portalocker.AlreadyLocked:  # by one who sweeps
+            os.close(descriptor)
+            continue
+        except portalocker.LockException:  # nothing can be locked here, so nothing is swept
+            return descriptor, path
+        if stands(descriptor, path):
+            return descriptor, path
         os.close(descriptor)
+    raise AssertionError  # there are numbers enough

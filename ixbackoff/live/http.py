@@ -25,9 +25,9 @@ SHORTLY = Limits(total_timeout=0.1)
 SHORT_DIGITS = 6  # of the length of a short body
 
 # Below INFO it logs headers as they are, and the URL of a redirect may hold secrets.
-WIRE = logging.getLogger("httpcore2")
-if WIRE.level == logging.NOTSET:
-    WIRE.setLevel(logging.INFO)
+for wire in map(logging.getLogger, ("httpcore2", "hpack")):
+    if wire.level == logging.NOTSET:
+        wire.setLevel(logging.INFO)
 
 
 def fetch(

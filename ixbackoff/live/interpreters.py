@@ -13,6 +13,7 @@ from .._running.eventloops import now
 from .._running.sleeping import sleep, sleep_async, sleep_until
 from .._words.calls import Call, CallAsync
 from .._words.commands import AsyncInterpreter, Interpreter
+from .._words.texts import printable
 from .._words.vocabulary import Delay, Download, Log, Now, Pick, Standard, Throw, Upload
 from .connections import Connections, connections_of
 from .extras import needed
@@ -45,10 +46,12 @@ def live(
       disk. A large part of one with a strong ETag stays beside it as `.{name}.part` when the
       download breaks off, and the next try or run goes on with it. No encoding is asked for, and an
       encoded answer is kept as it came.
-    - `Upload` puts a file into an object store. In a folder it removes the parts (`{key}#1` and so
-      on) that a killed upload of the same key has left.
+    - `Upload` puts a file into an object store. In a folder it is on the disk then. What a killed
+      upload of the same key has left is removed: in a folder `{key}#1` and so on, in S3 the parts
+      of an unfinished upload.
     - `Delay` sleeps, and logs the wait: after a failure a WARNING, else at the level INFO.
-    - `Log` goes to `logging`, `Throw` raises its exception, and `Call` calls its function.
+    - `Log` goes to `logging`, in one line: control characters and line ends are shown as escapes.
+      `Throw` raises its exception, and `Call` calls its function.
 
     Failures that may pass by themselves are raised as `ConnectionError`, `TimeoutError`,
     `ServerError`, `Throttled`, or `NotReady` if another download into the same file is running.
@@ -62,8 +65,8 @@ def live(
     (`within`, `.limit`) are over, whatever the other side does; on a busy machine up to a quarter
     of a second later. Looking up the address of a host, importing the packages of the extra,
     waiting for a disk, and the function of a `Call` cannot be interrupted. When the upload of a
-    large file ends so, its parts are removed if the store answers at once; give the bucket a rule
-    that removes the others.
+    large file ends so, its parts are removed if the store answers at once, or by the next upload;
+    give the bucket a rule that removes the others. `docs/live.md` has more.
 
     >>> from ixbackoff import N0, Log, at
     >>> at(N0).do(Log("ready")).run(live())
@@ -155,7 +158,9 @@ def at_once(logger: logging.Logger) -> Interpreter[Log | Throw | Call[Any] | Now
     calls: type[Call[Any]] = Call
 
     return (
-        Log.handled_by(lambda command: logger.log(command.level, "%s", command.message))
+        Log.handled_by(
+            lambda command: logger.log(command.level, "%s", printable(f"{command.message}"))
+        )
         | Throw.handled_by(throw)
         | calls.handled_by(lambda command: command())
         | Now.handled_by(lambda _: now())

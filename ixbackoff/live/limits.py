@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from math import isfinite
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ipaddress import IPv4Address, IPv6Address
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,9 +27,16 @@ class Limits:
         max_size: bytes of a download.
         max_redirects: redirects that one request follows.
         connections: exchanges with one host at the same time, over the same `Connections`.
+        addresses: a function from an address of `ipaddress` to a `bool`, true if a connection to it
+            may be opened; `public_only` is one. By default every address is allowed. It is asked
+            about the very address that a download or a `HEAD` request is about to connect to, also
+            after redirects, so no name gets around it. Proxies are not used then: they would look
+            the names up themselves.
+        insecure_redirects: follow a redirect from `https://` to `http://`.
 
     Raises:
-        ValueError: a time-out is not a finite number above 0, or another limit is negative.
+        ValueError: a time-out is not a finite number above 0, or another limit is negative or of
+            another kind.
     """
 
     connect_timeout: float = 10.0
@@ -34,6 +46,8 @@ class Limits:
     max_size: int = 8 * 2**30
     max_redirects: int = 10
     connections: int = 16
+    addresses: Callable[[IPv4Address | IPv6Address], bool] | None = None
+    insecure_redirects: bool = False
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -41,6 +55,12 @@ class Limits:
             if field.name.endswith("_timeout"):
                 if not (isfinite(value) and value > 0):
                     raise ValueError(f"{field.name}={value!r}: give seconds, above 0.")
+            elif field.name == "addresses":
+                if not (value is None or callable(value)):
+                    raise ValueError(f"addresses={value!r}: give a function, such as public_only.")
+            elif field.name == "insecure_redirects":
+                if not isinstance(value, bool):
+                    raise ValueError(f"insecure_redirects={value!r}: give True or False.")
             elif field.name == "connections" and not value >= 1:
                 raise ValueError(f"connections={value!r}: give a number, 1 or more.")
             elif not value >= 0:

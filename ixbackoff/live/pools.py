@@ -43,6 +43,7 @@ class Exclusive(httpcore2.ConnectionInterface):
             answer.status,
             headers=answer.headers,
             content=Rest(answer.stream, self._connection),
+            extensions=vars(answer)["extensions"],
         )
 
     def close(self) -> None:
@@ -101,6 +102,7 @@ class AsyncExclusive(httpcore2.AsyncConnectionInterface):
             answer.status,
             headers=answer.headers,
             content=AsyncRest(answer.stream, self._connection),
+            extensions=vars(answer)["extensions"],
         )
 
     async def aclose(self) -> None:

@@ -17,6 +17,7 @@ import anyio
 import httpcore2
 
 from .._running.aborting import ABORT
+from .addresses import Allowed, checked
 from .times import Deadline
 
 PIECE = 16 * 1024  # bytes; one call to the system sends all of them or none
@@ -87,9 +88,14 @@ def shut(opened: socket.socket) -> None:
 
 
 class TimedBackend(httpcore2.NetworkBackend):
-    """A network backend of the HTTP library whose connections end at a deadline."""
+    """A network backend of the HTTP library whose connections end at a deadline.
 
-    def __init__(self) -> None:
+    Args:
+        allowed: tells which addresses are connected to; with `None` all are.
+    """
+
+    def __init__(self, allowed: Allowed | None) -> None:
+        self.allowed = allowed
         self.sockets = httpcore2.SyncBackend()
 
     def connect_tcp(
@@ -102,7 +108,7 @@ class TimedBackend(httpcore2.NetworkBackend):
     ) -> httpcore2.NetworkStream:
         use = USE.get()
         use.fresh = True
-        addresses = resolved(host, port)
+        addresses = checked(resolved(host, port), self.allowed)
         while True:
             address = addresses.pop(0)
             # If the first address never answers, there has to be time left for the next one.
@@ -128,6 +134,15 @@ def resolved(host: str, port: int) -> list[str]:
     except OSError as error:
         raise httpcore2.ConnectError(error) from error
     return list(dict.fromkeys(str(address[0]) for *_, address in found))
+
+
+async def resolved_async(host: str, port: int) -> list[str]:
+    """Do what `resolved` does, with `await`."""
+    try:
+        found = await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except OSError as error:
+        raise httpcore2.ConnectError(error) from error
+    return list(dict.fromkeys(address[0] for *_, address in found))
 
 
 class TimedStream(httpcore2.NetworkStream):
@@ -170,9 +185,14 @@ class TimedStream(httpcore2.NetworkStream):
 
 
 class AsyncBackend(httpcore2.AsyncNetworkBackend):
-    """A network backend of the HTTP library that leaves no connection open when it is cancelled."""
+    """A network backend of the HTTP library that leaves no connection open when it is cancelled.
 
-    def __init__(self) -> None:
+    Args:
+        allowed: tells which addresses are connected to; with `None` all are.
+    """
+
+    def __init__(self, allowed: Allowed | None) -> None:
+        self.allowed = allowed
         made: object = httpcore2.AnyIOBackend()
         assert isinstance(made, httpcore2.AsyncNetworkBackend)
         self.sockets = made
@@ -185,8 +205,20 @@ class AsyncBackend(httpcore2.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.AsyncNetworkStream:
-        stream = await self.sockets.connect_tcp(host, port, timeout, local_address, socket_options)
-        return ClosingStream(stream)
+        addresses = [host]
+        if self.allowed is not None:
+            addresses = checked(await resolved_async(host, port), self.allowed)
+        while True:
+            address = addresses.pop(0)
+            try:
+                stream = await self.sockets.connect_tcp(
+                    address, port, timeout, local_address, socket_options
+                )
+            except (httpcore2.ConnectError, httpcore2.ConnectTimeout):
+                if not addresses:
+                    raise
+            else:
+                return ClosingStream(stream)
 
 
 class ClosingStream(httpcore2.AsyncNetworkStream):

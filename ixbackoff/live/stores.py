@@ -7,9 +7,10 @@ import re
 from collections.abc import MutableMapping
 from datetime import timedelta
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 from .._words.vocabulary import without_secrets
+from .answers import check_port
 from .extras import needed
 from .limits import DEFAULT_LIMITS, Limits
 
@@ -53,9 +54,11 @@ def store_of(
             raise ValueError(
                 f"{shown}: in a folder, names that end in #1 or so are for parts: give another."
             )
-        os.makedirs(folder, exist_ok=True)
         with needed("Upload"):
             from obstore.store import LocalStore
+
+            from .folders import made
+        made(folder)
         return LocalStore(folder), key
     if scheme == "memory":
         with needed("Upload"):
@@ -100,6 +103,8 @@ def s3_store(
         raise ValueError(
             f"The S3 endpoint {without_secrets(endpoint)!r} does not begin with http:// or https://."
         )
+    if endpoint:
+        check_port(port_of(endpoint), without_secrets(endpoint))
     return S3Store(
         bucket,
         config={"endpoint": endpoint} if endpoint else None,
@@ -110,6 +115,12 @@ def s3_store(
         },
         retry_config={"max_retries": 0},
     )
+
+
+def port_of(endpoint: str) -> int | None:
+    """Return the port of a URL, also one that there cannot be."""
+    port = urlsplit(endpoint).netloc.rpartition("]")[2].rpartition("@")[2].partition(":")[2]
+    return int(port) if port.isdecimal() else None
 
 
 def begins(url: str, prefix: str) -> bool:

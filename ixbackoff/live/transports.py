@@ -14,6 +14,7 @@ import anyio
 import httpcore2
 import httpx2
 
+from .addresses import Refused
 from .gates import AsyncGate, Gate
 from .limits import Limits
 from .pools import AsyncPool, Pool
@@ -49,10 +50,12 @@ class Transport(httpx2.BaseTransport):
     def __init__(self, limits: Limits) -> None:
         self._pools: dict[str, Pool] = {}
         self._lock = Lock()
+        self._limits = limits
         self._gate = Gate(limits.connections)
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        use, host, pool = USE.get(), request.url.host, self._pool(proxy_of(request.url))
+        use, host = USE.get(), request.url.host
+        pool = self._pool(proxy_of(request.url, self._limits))
         self._gate.enter(host, use.deadline)
         try:
             with renamed():
@@ -60,8 +63,7 @@ class Transport(httpx2.BaseTransport):
         except BaseException:
             self._gate.leave(host)
             raise
-        body = Body(answer, lambda: self._gate.leave(host))
-        return httpx2.Response(answer.status, headers=answer.headers, stream=body)
+        return response(answer, Body(answer, lambda: self._gate.leave(host)))
 
     def _pool(self, proxy: str) -> Pool:
         with self._lock:
@@ -69,7 +71,7 @@ class Transport(httpx2.BaseTransport):
                 self._pools[proxy] = Pool(
                     ssl_context=trusted(),
                     proxy=opened_proxy(proxy) if proxy else None,
-                    network_backend=TimedBackend(),
+                    network_backend=TimedBackend(self._limits.addresses),
                     max_connections=None,
                     max_keepalive_connections=IDLE_MOST,
                     keepalive_expiry=IDLE,
@@ -127,10 +129,12 @@ class AsyncTransport(httpx2.AsyncBaseTransport):
 
     def __init__(self, limits: Limits) -> None:
         self._pools: dict[str, AsyncPool] = {}
+        self._limits = limits
         self._gate = AsyncGate(limits.connections)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        host, pool = request.url.host, self._pool(proxy_of(request.url))
+        host = request.url.host
+        pool = self._pool(proxy_of(request.url, self._limits))
         await self._gate.enter(host)
         try:
             with renamed():
@@ -138,15 +142,14 @@ class AsyncTransport(httpx2.AsyncBaseTransport):
         except BaseException:
             self._gate.leave(host)
             raise
-        body = AsyncBody(answer, lambda: self._gate.leave(host))
-        return httpx2.Response(answer.status, headers=answer.headers, stream=body)
+        return response(answer, AsyncBody(answer, lambda: self._gate.leave(host)))
 
     def _pool(self, proxy: str) -> AsyncPool:
         if proxy not in self._pools:
             self._pools[proxy] = AsyncPool(
                 ssl_context=trusted(),
                 proxy=opened_proxy(proxy) if proxy else None,
-                network_backend=AsyncBackend(),
+                network_backend=AsyncBackend(self._limits.addresses),
                 max_connections=None,
                 max_keepalive_connections=IDLE_MOST,
                 keepalive_expiry=IDLE,
@@ -217,12 +220,30 @@ def lower(request: httpx2.Request, trace: Opened | None = None) -> httpcore2.Req
     )
 
 
-def proxy_of(url: httpx2.URL) -> str:
-    """Return the proxy that the environment sets for a URL, or an empty text."""
+def response(answer: httpcore2.Response, body: Body | AsyncBody) -> httpx2.Response:
+    """Return an answer for the HTTP library, which logs it: without the server's reason phrase."""
+    extensions = vars(answer)["extensions"]
+    version = extensions.get("http_version", b"HTTP/1.1")
+    return httpx2.Response(
+        answer.status, headers=answer.headers, stream=body, extensions={"http_version": version}
+    )
+
+
+def proxy_of(url: httpx2.URL, limits: Limits) -> str:
+    """Return the proxy that the environment sets for a URL, or an empty text.
+
+    Raises:
+        Refused: there is one, and the address that it would connect to has to be checked.
+    """
     known = getproxies()
     proxy = known.get(url.scheme) or known.get("all", "")
     if not proxy or proxy_bypass(url.host):
         return ""
+    if limits.addresses is not None:
+        raise Refused(
+            "through a proxy `Limits(addresses=...)` cannot be kept: unset it, or name the host in "
+            "no_proxy"
+        )
     return proxy if "://" in proxy else f"http://{proxy}"
 
 

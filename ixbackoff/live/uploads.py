@@ -7,22 +7,22 @@ import math
 import os
 import stat
 from collections.abc import Callable, Iterator, MutableMapping
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, BinaryIO, TypedDict
 
 from .._running.aborting import check_not_aborted
+from .._words.commands import Misuse
+from .._words.texts import printable
 from .._words.vocabulary import Upload, without_secrets
 from .complaints import failure_of
 from .extras import needed
-from .folders import swept
 from .limits import Limits
-from .stores import store_of
+from .naming import naming
+from .stores import STAGED, store_of
 from .times import Deadline
 
 if TYPE_CHECKING:
-    from obstore.store import ObjectStore
+    from obstore.store import LocalStore, ObjectStore
 
 PIECE = 2**20
 PART = 5 * PIECE  # the smallest part that S3 takes
@@ -52,51 +52,80 @@ def upload(
     """
     deadline = Deadline(limits)
     with needed("Upload"):
-        import obstore
-        from obstore.exceptions import BaseError
-        from obstore.store import LocalStore, MemoryStore
-    shown = deadline.what = without_secrets(command.url)
+        from obstore.store import LocalStore
+
+        from . import folders
+    deadline.what = without_secrets(command.url)
     status = os.stat(command.path)
     if stat.S_ISFIFO(status.st_mode):  # opening it would wait for a writer
         raise OSError(errno.EINVAL, "Not a regular file", command.path)
+
+    def go_on() -> None:
+        checkpoint()
+        check_not_aborted()
+
     with open(command.path, "rb") as file:
-        store, key = store_of(command.url, stores, shortened(limits, deadline))
-        near = isinstance(store, LocalStore | MemoryStore)
-        small = status.st_size <= PART
+        shorter = shortened(limits, deadline)
+        store, key = store_of(command.url, stores, shorter)
+        if isinstance(store, LocalStore):
+            with naming(deadline.what):
+                folders.put(path_of(store, key), pieces(file, deadline, go_on))
+        else:
+            put(store, key, file, shorter, deadline, go_on)
 
-        def go_on() -> None:
-            checkpoint()
-            check_not_aborted()
 
-        def pieces() -> Iterator[bytes]:
-            while piece := file.read(PIECE):
-                if near:
-                    go_on()
-                deadline.check()
-                yield piece
+def pieces(file: BinaryIO, deadline: Deadline, go_on: Callable[[], None]) -> Iterator[bytes]:
+    """Yield the bytes of a file piece by piece, as long as that may go on."""
+    while piece := file.read(PIECE):
+        go_on()
+        deadline.check()
+        yield piece
 
-        content = file.read() if small else pieces()
-        options = Options(
-            chunk_size=max(PART, math.ceil(status.st_size / PARTS)), max_concurrency=PARTS_AT_ONCE
-        )
-        with kept_clean(store, key):
-            try:
-                if near:
-                    obstore.put(store, key, content, **options)
-                else:  # only an awaited request can be ended while the server says nothing
-                    with needed("Upload"):
-                        from .threads import awaited
-                    putting = partial(obstore.put_async, store, key, content, **options)
-                    awaited(putting, deadline, go_on, GRACE)
-            except BaseError as error:
-                failure = failure_of(error, shown)
-                if isinstance(failure, TimeoutError) and not deadline.left:
-                    failure = deadline.exceeded()
-                raise failure from None
-            except (FileNotFoundError, ValueError) as error:
-                if getattr(error, "errno", None) is not None:
-                    raise
-                raise failure_of(error, shown) from None
+
+def put(
+    store: ObjectStore,
+    key: str,
+    file: BinaryIO,
+    limits: Limits,
+    deadline: Deadline,
+    go_on: Callable[[], None],
+) -> None:
+    """Put a file into a store that is not a folder."""
+    check_process()
+    with needed("Upload"):
+        import obstore
+        from obstore.exceptions import BaseError
+        from obstore.store import MemoryStore, S3Store
+
+        from .threads import awaited
+        from .unfinished import tidied
+    size = os.fstat(file.fileno()).st_size
+    options = Options(chunk_size=max(PART, math.ceil(size / PARTS)), max_concurrency=PARTS_AT_ONCE)
+    # What is called by threads of the store library cannot tell whether this one may go on.
+    here = go_on if isinstance(store, MemoryStore) else lambda: None
+    content = file.read() if size <= PART else pieces(file, deadline, here)
+
+    async def putting() -> None:
+        if size > PART and isinstance(store, S3Store):
+            async with tidied(store, key, limits, deadline):
+                await obstore.put_async(store, key, content, **options)
+        else:
+            await obstore.put_async(store, key, content, **options)
+
+    try:
+        if isinstance(store, MemoryStore):
+            obstore.put(store, key, content, **options)
+        else:  # only an awaited request can be ended while the server says nothing
+            awaited(putting, deadline, go_on, GRACE)
+    except BaseError as error:
+        failure = failure_of(error, deadline.what)
+        if isinstance(failure, TimeoutError) and not deadline.left:
+            failure = deadline.exceeded()
+        raise failure from None
+    except (FileNotFoundError, ValueError) as error:
+        if getattr(error, "errno", None) is not None:
+            raise
+        raise failure_of(error, deadline.what) from None
 
 
 async def upload_async(
@@ -123,11 +152,31 @@ def shortened(limits: Limits, deadline: Deadline) -> Limits:
     )
 
 
-def kept_clean(store: ObjectStore, key: str) -> AbstractContextManager[None]:
-    from obstore.store import LocalStore
+def path_of(store: LocalStore, key: str) -> str:
+    """Return the path of an object in a folder."""
+    if STAGED.search(key):
+        raise ValueError(
+            f"{printable(key)}: in a folder, names that end in #1 or so are for parts: give "
+            "another."
+        )
+    return os.path.join(os.path.abspath(store.prefix or os.sep), *key.split("/"))
 
-    if isinstance(store, LocalStore) and store.prefix is not None:
-        path = os.path.join(store.prefix, key)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        return swept(path)
-    return nullcontext()
+
+PROCESSES: list[int] = []
+"""The process that has begun to use the store library, if any."""
+
+
+def check_process() -> None:
+    """Check that the store library can be used here.
+
+    Raises:
+        Misuse: it was used before this process was forked: it would wait without end.
+    """
+    process = os.getpid()
+    if not PROCESSES:
+        PROCESSES.append(process)
+    if process not in PROCESSES:
+        raise Misuse(
+            "This process was forked from one that has used object stores, and cannot use them: "
+            'start it with the method "spawn" or "forkserver", or upload to a folder (file://).'
+        )

@@ -18,7 +18,7 @@ import pytest
 
 from ixbackoff import N3, Download, Exponential, NotReady, at, may_pass
 from ixbackoff.live import live
-from ixbackoff.live.files import PartFile
+from ixbackoff.live.files import OPEN, PartFile
 from ixbackoff.testing.web import Origin, Slow, Truncated
 
 from ..support.origins import SYNC, Way, each_way
@@ -72,6 +72,17 @@ for way in (SYNC, *ASYNC):
         said, _ = limited.communicate(timeout=20)
     assert said.splitlines() == [f"OSError [Errno 27] File too large: '{target}'"] * 3
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_open_is_known_until_it_is_left(tmp_path: Path) -> None:
+    path = str(tmp_path / "a")
+    with PartFile(path) as part:
+        assert {part} == OPEN
+        for wrong in (path, str(tmp_path), str(tmp_path / "missing" / "a")):
+            with pytest.raises((NotReady, OSError)), PartFile(wrong):
+                pass
+        assert {part} == OPEN
+    assert set() == OPEN
 
 
 @each_way

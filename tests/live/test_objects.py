@@ -10,10 +10,10 @@ import subprocess
 import sys
 import time
 import traceback
-from collections.abc import Generator
+from collections import Counter
+from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,11 +23,10 @@ import pytest
 from moto.server import ThreadedMotoServer
 from obstore.store import MemoryStore, S3Store
 
-from ixbackoff import N0, ClientError, ServerError, Throttled, Upload, at, may_pass
-from ixbackoff.live import StoreError, live, s3_store, store_of, uploads
-from ixbackoff.live.folders import swept
+from ixbackoff import N0, N3, ClientError, Exponential, ServerError, Throttled, Upload, at, may_pass
+from ixbackoff.live import StoreError, folders, live, s3_store, store_of, uploads
 from ixbackoff.live.times import Deadline
-from ixbackoff.testing.web import Dropped, Fault, Hang, Malformed, Origin, Reset, Status
+from ixbackoff.testing.web import Connection, Dropped, Fault, Hang, Malformed, Origin, Reset, Status
 
 from ..support.origins import QUICK, SECRETS, SYNC, Way, each_async_way, each_way
 
@@ -186,7 +185,98 @@ def test_a_fault_comes_out_as_its_failure(
     shown = "".join(traceback.format_exception(caught.value))
     assert "s3://bucket/key" in shown
     assert not [secret for secret in SECRETS if secret in shown]
-    assert origin.counts == {asked: 1}, "a retry inside the store's client would multiply"
+    listed = Counter({"GET /bucket/": 1} if size == "large" else {})
+    expected = Counter({asked: 1}) + listed
+    assert origin.counts == expected, "a retry inside the store's client would multiply"
+
+
+def said(status: str, body: bytes) -> Fault:
+    head = f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    return Malformed(head.encode() + body)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"see http://169.254.169.254/ now",
+        b"Error performing PUT http://169.254.169.254/latest/api/token",
+        b"status code: 403 Forbidden <Code>AccessDenied</Code>",
+    ],
+)
+def test_a_store_that_is_down_is_asked_again_whatever_it_says(
+    body: bytes, source: Path, aws: pytest.MonkeyPatch
+) -> None:
+    fault = said("503 Service Unavailable", body)
+    with Origin({}, {"PUT /bucket/key": [fault, fault]}) as origin:
+        aws.setenv("AWS_ENDPOINT_URL", origin.url)
+        copy = at(N3).retry(Upload(str(source), "s3://bucket/key"))
+        copy.run(live(), schedule=Exponential(base=0.01))
+    assert origin.counts == {"PUT /bucket/key": 3}
+
+
+def test_credentials_that_are_missing_are_told(source: Path, aws: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        aws.delenv(name)
+    machine = "http://169.254.169.254/latest/api/token"
+    with Origin({}, {f"PUT {machine}": repeat(Status(403))}) as proxy:
+        aws.setenv("http_proxy", proxy.url)
+        with pytest.raises(PermissionError, match="no credentials: set AWS_ACCESS_KEY_ID"):
+            SYNC.perform(Upload(str(source), "s3://bucket/key"))
+    assert set(proxy.counts) == {f"PUT {machine}"}
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_wrong_password_is_tried_once(status: int, source: Path, aws: pytest.MonkeyPatch) -> None:
+    with Origin({}, {"PUT /bucket/key": repeat(Status(status))}) as origin:
+        aws.setenv("AWS_ENDPOINT_URL", origin.url)
+        copy = at(N3).retry(Upload(str(source), "s3://bucket/key"))
+        with pytest.raises(PermissionError, match="credentials do not allow"):
+            copy.run(live(), schedule=Exponential(base=0.01))
+    assert origin.counts == {"PUT /bucket/key": 1}
+
+
+ENDLESS = """
+import re, sys, time
+from pathlib import Path
+from ixbackoff import Upload
+from ixbackoff.live import Limits
+from tests.support.origins import SYNC
+def most():
+    return int(re.search("VmHWM:\\s+([0-9]+) kB", Path("/proc/self/status").read_text())[1]) // 1024
+begin, before = time.monotonic(), most()
+try:
+    SYNC.perform(Upload(*sys.argv[1:]), limits=Limits(part_timeout=1.0))
+except TimeoutError:
+    pass
+print(time.monotonic() - begin, most() - before)
+"""
+
+
+@dataclass(frozen=True)
+class Endless(Fault):
+    """An error whose body never ends, at so many bytes a second."""
+
+    rate: int = 10 * 2**20
+
+    def answer(self, connection: Connection) -> None:
+        connection.send(b"HTTP/1.1 500 No\r\nTransfer-Encoding: chunked\r\n\r\n")
+        size = self.rate // 100
+        while connection.pause(0.01):
+            connection.send(b"%x\r\n%b\r\n" % (size, b"x" * size))
+
+
+def test_an_endless_error_is_read_for_the_time_of_one_request(
+    source: Path, aws: pytest.MonkeyPatch
+) -> None:
+    with Origin({}, {"PUT /bucket/key": repeat(Endless())}) as origin:
+        aws.setenv("AWS_ENDPOINT_URL", origin.url)
+        arguments = [sys.executable, "-c", ENDLESS, str(source), "s3://bucket/key"]
+        done = subprocess.run(  # noqa: S603
+            arguments, capture_output=True, text=True, timeout=60, check=True
+        )
+    seconds, megabytes = map(float, done.stdout.split())
+    assert seconds < 3.0
+    assert megabytes < 100, "the store sends ten in that time"
 
 
 @each_way
@@ -299,16 +389,18 @@ def test_uploads_into_one_folder_leave_each_other_alone(source: Path, tmp_path: 
 
 
 def test_what_another_is_writing_is_not_swept(tmp_path: Path) -> None:
-    path, staged = str(tmp_path / "key"), tmp_path / "key#1"
-    first = ExitStack()
-    first.enter_context(swept(path))
-    with swept(path):
-        staged.touch()
-        first.close()
-        with swept(path):
-            assert staged.exists()
-    with swept(path):
-        assert not staged.exists()
+    path = tmp_path / "key"
+
+    def first() -> Iterator[bytes]:
+        yield b"ac"
+        folders.put(str(path), [b"nut"])
+        assert sorted(os.listdir(tmp_path)) == ["key", "key#1"]
+        yield b"orn"
+
+    (tmp_path / "key#2").touch()
+    folders.put(str(path), first())
+    assert os.listdir(tmp_path) == ["key"]
+    assert path.read_bytes() == b"acorn"
 
 
 @each_async_way

@@ -158,9 +158,9 @@ def test_verbose_shows_the_log(squirrel: Squirrel) -> None:
         told = squirrel.run(url, "--verbose").err.splitlines()
         assert squirrel.run(url).err == ""
     assert told == [
-        f'got etag "?[2J" for resource {url}',
+        f'got etag "\\x1b[2J" for resource {url}',
         "got copy None",
-        f'writing to the index: {url}, etag "?[2J"',
+        f'writing to the index: {url}, etag "\\x1b[2J"',
     ]
     assert logging.getLogger("ixbackoff").level == logging.NOTSET
 

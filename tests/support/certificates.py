@@ -72,6 +72,21 @@ def untrusted(certificate: Path) -> Generator[Secured]:
 
 
 @contextmanager
+def speaking(certificate: Path, answer: bytes) -> Generator[Secured]:
+    """Start a server that gives the same answer to every request."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+
+    def meet(client: socket.socket) -> None:
+        with context.wrap_socket(client, server_side=True) as secured:
+            while secured.recv(4096):
+                secured.sendall(answer)
+
+    with meeting(meet) as server:
+        yield server
+
+
+@contextmanager
 def hanging_up() -> Generator[Secured]:
     """Start a server that ends the connection in the middle of the handshake."""
     with meeting(lambda client: client.recv(4096)) as server:

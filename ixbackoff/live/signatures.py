@@ -1,0 +1,98 @@
+"""Requests to S3 that the store library cannot make, signed as AWS wants it (version 4)."""
+
+from __future__ import annotations
+
+import hmac
+import inspect
+import os
+from collections.abc import Mapping
+from datetime import timedelta
+from hashlib import sha256
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
+
+if TYPE_CHECKING:
+    from obstore.store import S3Store
+
+LASTS = timedelta(minutes=5)
+SAFE = "-_.~"
+
+
+class Signer(NamedTuple):
+    """Signs URLs of a bucket, beside those that the store library signs.
+
+    Attributes:
+        place: the scheme and the host.
+        bucket: the path of the bucket.
+        key: the key of an object in it.
+        query: what each signed URL says of the time and of who signs it.
+        secret: the secret key.
+    """
+
+    place: str
+    bucket: str
+    key: str
+    query: Mapping[str, str]
+    secret: str
+
+    @property
+    def path(self) -> str:
+        return self.bucket + quote(self.key, safe=f"{SAFE}/")
+
+    def listing(self) -> str:
+        """Return the URL at which the unfinished uploads are listed whose key begins with `key`."""
+        return self.signed("GET", self.bucket, {"uploads": "", "prefix": self.key})
+
+    def aborting(self, number: str) -> str:
+        """Return the URL at which an unfinished upload of `key` is aborted."""
+        return self.signed("DELETE", self.path, {"uploadId": number})
+
+    def signed(self, method: str, path: str, asked: Mapping[str, str]) -> str:
+        """Return a URL with its signature."""
+        given = sorted({**self.query, **asked}.items())
+        query = "&".join(
+            f"{quote(name, safe=SAFE)}={quote(value, safe=SAFE)}" for name, value in given
+        )
+        host = urlsplit(self.place).netloc
+        request = f"{method}\n{path}\n{query}\nhost:{host}\n\nhost\nUNSIGNED-PAYLOAD"
+        scope = self.query["X-Amz-Credential"].partition("/")[2]
+        hashed = sha256(request.encode()).hexdigest()
+        text = f"AWS4-HMAC-SHA256\n{self.query['X-Amz-Date']}\n{scope}\n{hashed}"
+        secret = f"AWS4{self.secret}".encode()
+        for word in [*scope.split("/"), text]:
+            secret = hmac.digest(secret, word.encode(), "sha256")
+        return f"{self.place}{path}?{query}&X-Amz-Signature={secret.hex()}"
+
+
+async def signer_of(store: S3Store, key: str) -> Signer | None:
+    """Return what signs URLs beside that of an object; `None` if the secret key is not known.
+
+    The store library says all but that; a secret is the right one if it makes the same signature.
+    """
+    import obstore
+    from obstore.exceptions import BaseError
+
+    try:
+        url = urlsplit(await obstore.sign_async(store, "PUT", key, LASTS))
+        secret = await secret_of(store)
+    except BaseError:
+        return None
+    query = dict(parse_qsl(url.query))
+    signature = query.pop("X-Amz-Signature", "")
+    name = str(store.config.get("bucket", ""))
+    inside = url.netloc.startswith(f"{name}.") or not url.path.startswith(f"/{name}/")
+    bucket = "/" if inside else f"/{name}/"
+    place = f"{url.scheme}://{url.netloc}"
+    signer = Signer(place, bucket, unquote(url.path.removeprefix(bucket)), query, secret)
+    own = signer.signed("PUT", url.path, {}).rpartition("=")[2]
+    return signer if hmac.compare_digest(own, signature) else None
+
+
+async def secret_of(store: S3Store) -> str:
+    """Return the secret key of a store, if it was given; else nothing."""
+    provider = store.credential_provider
+    if provider is not None:
+        given = provider()
+        credentials = await given if inspect.isawaitable(given) else given
+        return credentials["secret_access_key"]
+    return str(store.config.get("secret_access_key") or os.environ.get("AWS_SECRET_ACCESS_KEY", ""))

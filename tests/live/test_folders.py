@@ -1,0 +1,162 @@
+"""Uploads into folders: on the disk when they say so, under any name, and in any process."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from obstore.store import LocalStore, MemoryStore
+
+from ixbackoff import N0, Misuse, Upload, at
+from ixbackoff.live import folders, live, uploads
+
+from ..support.origins import SYNC, Way, each_way
+
+LARGE = bytes(range(256)) * (2 * uploads.PART // 256 + 1)
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "source"
+    path.write_bytes(LARGE)
+    return path
+
+
+@each_way
+def test_an_object_is_on_the_disk_before_the_upload_returns(
+    way: Way, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[tuple[str, str]] = []
+
+    def recorded(name: str) -> None:
+        carry_out: Callable[..., Any] = getattr(os, name)
+
+        def record(what: Any, *rest: Any, **more: Any) -> Any:
+            path = os.readlink(f"/proc/self/fd/{what}") if isinstance(what, int) else str(what)
+            done.append((name, os.path.relpath(path, tmp_path)))
+            return carry_out(what, *rest, **more)
+
+        monkeypatch.setattr(os, name, record)
+
+    for name in ("fsync", "replace", "mkdir", "write"):
+        recorded(name)
+    way.perform(Upload(str(source), (tmp_path / "a" / "b" / "key").as_uri()))
+    steps = [
+        step for number, step in enumerate(done) if step != (done[number - 1] if number else 0)
+    ]
+    ours = [step for step in steps if step[1] == "." or step[1].startswith("a")]
+    assert ours == [
+        ("mkdir", "a"),
+        ("fsync", "."),
+        ("mkdir", "a/b"),
+        ("fsync", "a"),
+        ("write", "a/b/key#1"),
+        ("fsync", "a/b/key#1"),
+        ("replace", "a/b/key#1"),
+        ("fsync", "a/b"),
+    ]
+
+
+@each_way
+@pytest.mark.parametrize("length", [245, 246, 250, 253, 254, 255])
+def test_a_name_may_be_as_long_as_the_system_allows(
+    way: Way, length: int, source: Path, tmp_path: Path
+) -> None:
+    name = "é" * (length // 2) + "n" * (length % 2)
+    way.perform(Upload(str(source), (tmp_path / "store" / name).as_uri()))
+    assert os.listdir(tmp_path / "store") == [name]
+    assert (tmp_path / "store" / name).read_bytes() == LARGE
+
+
+@each_way
+def test_a_name_that_is_too_long_is_told(way: Way, source: Path, tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="File name too long"):
+        way.perform(Upload(str(source), (tmp_path / ("n" * 256)).as_uri()))
+    assert os.listdir(tmp_path) == ["source"]
+
+
+def test_a_store_that_is_given_is_written_as_one_that_is_named(
+    source: Path, tmp_path: Path
+) -> None:
+    store = LocalStore(tmp_path / "given", mkdir=True)
+    SYNC.perform(Upload(str(source), "nuts://a/b/c"), stores={"nuts://a": store})
+    assert bytes(store.get("b/c").bytes()) == LARGE
+    assert [each["path"] for each in store.list().collect()] == ["b/c"]
+    with pytest.raises(ValueError, match="are for parts"):
+        SYNC.perform(Upload(str(source), "nuts://a/c#1"), stores={"nuts://a": store})
+
+
+def in_a_child(work: Callable[[], object]) -> int:
+    """Do something in a forked child; return how it ended, by a signal if it takes long."""
+    process = os.fork()
+    if not process:
+        signal.alarm(10)
+        try:
+            work()
+            os._exit(0)
+        except Misuse as refused:
+            os._exit(3 if "forked" in str(refused) else 4)
+        finally:
+            os._exit(1)
+    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+
+
+FORKED = """
+import sys
+from pathlib import Path
+from obstore.store import MemoryStore
+from ixbackoff import Upload
+from tests.live.test_folders import in_a_child
+from tests.support.origins import SYNC
+source, folder = sys.argv[1:]
+SYNC.perform(Upload(source, "memory:///a"))
+SYNC.perform(Upload(source, f"file://{folder}/a"))
+print(in_a_child(lambda: SYNC.perform(Upload(source, f"file://{folder}/b"))))
+print(in_a_child(lambda: SYNC.perform(Upload(source, "memory:///b"))))
+print(in_a_child(lambda: SYNC.perform(Upload(source, "s3://bucket/b"))))
+SYNC.perform(Upload(source, "memory:///c"))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform cannot fork")
+def test_a_forked_process_uploads_to_a_folder_and_is_told_what_it_cannot(
+    source: Path, tmp_path: Path, aws: pytest.MonkeyPatch
+) -> None:
+    aws.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+    arguments = [sys.executable, "-c", FORKED, str(source), str(tmp_path / "store")]
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=60)  # noqa: S603
+    assert done.stdout.split() == ["0", "3", "3"], done.stderr
+    assert (tmp_path / "store" / "b").read_bytes() == LARGE
+
+
+def test_a_folder_that_somebody_has_locked_is_no_hindrance(source: Path, tmp_path: Path) -> None:
+    fcntl = pytest.importorskip("fcntl")
+    descriptor = os.open(tmp_path, os.O_RDONLY)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    try:
+        SYNC.perform(Upload(str(source), (tmp_path / "key").as_uri()))
+    finally:
+        os.close(descriptor)
+    assert (tmp_path / "key").read_bytes() == LARGE
+
+
+def test_a_link_in_the_place_of_a_part_is_not_followed(source: Path, tmp_path: Path) -> None:
+    (tmp_path / "store").mkdir()
+    (tmp_path / "secret").write_bytes(b"secret")
+    (tmp_path / "store" / "key#1").symlink_to(tmp_path / "secret")
+    os.link(tmp_path / "secret", tmp_path / "store" / "key#2")
+    folders.put(str(tmp_path / "store" / "key"), [b"acorn"])
+    assert (tmp_path / "secret").read_bytes() == b"secret"
+    assert (tmp_path / "store" / "key").read_bytes() == b"acorn"
+
+
+def test_memory_is_a_store_as_before(source: Path) -> None:
+    store = MemoryStore()
+    at(N0).do(Upload(str(source), "memory:///a")).run(live(stores={"memory://": store}))
+    assert bytes(store.get("a").bytes()) == LARGE

@@ -1,0 +1,270 @@
+"""Uploads in parts that were killed: the next one of the same key aborts what is left of them."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Generator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import httpx2
+import pytest
+from moto.server import ThreadedMotoServer
+from obstore.store import S3Store
+
+from ixbackoff import N0, Upload, at, may_pass
+from ixbackoff.live import live, s3_store, uploads
+from ixbackoff.live.signatures import Signer, signer_of
+from ixbackoff.live.unfinished import Note, listed, unfinished
+from ixbackoff.testing.web import Malformed, Origin
+
+from ..support.origins import PATIENT, QUICK, SYNC, Way, each_way
+
+if TYPE_CHECKING:
+    from obstore.store import S3Credential
+
+LARGE = bytes(range(256)) * (2 * uploads.PART // 256 + 1)
+KEY = "prefix/key é+&#a"
+
+
+@pytest.fixture(scope="module")
+def moto() -> Generator[str]:
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    server = ThreadedMotoServer("127.0.0.1", 0)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+@pytest.fixture
+def bucket(moto: str, aws: pytest.MonkeyPatch, tmp_path: Path) -> str:
+    """A new bucket; notes of uploads are kept apart from those of others."""
+    aws.setenv("AWS_ENDPOINT_URL", moto)
+    aws.setenv("TMPDIR", str(tmp_path))
+    aws.setattr("tempfile.tempdir", None)
+    name = f"bucket-{time.monotonic_ns()}"
+    httpx2.put(f"{moto}/{name}").raise_for_status()
+    return name
+
+
+@pytest.fixture(autouse=True)
+def dated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Say of each upload that it was begun now; the server here says that it was in 2010."""
+    told = listed
+
+    async def listed_now(client: httpx2.AsyncClient, signer: Signer) -> str:
+        now = datetime.now(UTC).isoformat()
+        return re.sub("<Initiated>.*?<", f"<Initiated>{now}<", await told(client, signer))
+
+    monkeypatch.setattr("ixbackoff.live.unfinished.listed", listed_now)
+
+
+@pytest.fixture
+def large(tmp_path: Path) -> Path:
+    path = tmp_path / "large"
+    path.write_bytes(LARGE)
+    return path
+
+
+def begun(moto: str, bucket: str, key: str) -> str:
+    """Begin an upload in parts, as somebody else; return its identifier."""
+    answer = httpx2.post(f"{moto}/{bucket}/{key}?uploads").raise_for_status()
+    return "".join(re.findall("<UploadId>(.*?)</UploadId>", answer.text))
+
+
+def left(moto: str, bucket: str) -> list[str]:
+    return re.findall("<UploadId>(.*?)</UploadId>", httpx2.get(f"{moto}/{bucket}?uploads").text)
+
+
+SLOW = """
+import sys, time
+from ixbackoff.live.times import Deadline
+from tests.support.origins import *
+Deadline.check = lambda deadline: time.sleep(0.05)
+SYNC.perform(Upload(*sys.argv[1:]), limits=PATIENT)
+"""
+
+
+@each_way
+def test_what_a_killed_upload_has_left_is_aborted_by_the_next(
+    way: Way, moto: str, bucket: str, large: Path
+) -> None:
+    url = f"s3://{bucket}/{KEY}"
+    for _ in range(2):
+        arguments = [sys.executable, "-c", SLOW, str(large), url]
+        with subprocess.Popen(arguments) as killed:  # noqa: S603
+            before = left(moto, bucket)
+            while left(moto, bucket) in ([], before):
+                assert killed.poll() is None
+                time.sleep(0.01)
+            killed.send_signal(signal.SIGKILL)
+        assert len(left(moto, bucket)) == 1, "one that was killed tidies up, too"
+    other = begun(moto, bucket, "prefix/key")
+    way.perform(Upload(str(large), url), limits=PATIENT)
+    assert left(moto, bucket) == [other]
+    assert bytes(s3_store(bucket).get(KEY).bytes()) == LARGE
+
+
+def test_what_others_are_uploading_goes_on(moto: str, bucket: str, large: Path) -> None:
+    other = begun(moto, bucket, "key")
+    SYNC.perform(Upload(str(large), f"s3://{bucket}/key"), limits=PATIENT)
+    assert left(moto, bucket) == [other]
+
+
+def test_what_is_too_old_to_go_on_is_aborted(
+    moto: str, bucket: str, large: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun(moto, bucket, "key")
+    SYNC.perform(Upload(str(large), f"s3://{bucket}/key"), limits=PATIENT)
+    assert len(left(moto, bucket)) == 1
+    monkeypatch.setattr(
+        "ixbackoff.live.unfinished.MARGIN", -timedelta(seconds=PATIENT.total_timeout + 1.0)
+    )
+    SYNC.perform(Upload(str(large), f"s3://{bucket}/key"), limits=PATIENT)
+    assert left(moto, bucket) == []
+
+
+def test_a_note_is_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with Note("a") as first, Note("a") as second, Note("b") as other:
+        assert [each.taken for each in (first, second, other)] == [False, True, False]
+        assert [each.found for each in (first, other)] == [False, False]
+        other.done()
+    with Note("a") as found, Note("b") as other:
+        assert found.found
+        assert not other.found
+        found.done()
+    with Note("a") as again:
+        assert not again.found
+
+
+def test_old_notes_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with Note("old"), Note("new"):
+        pass
+    notes = [*next(tmp_path.iterdir()).iterdir()]
+    with Note("old"):
+        for note in notes:
+            os.utime(note, (0, 0))
+        with Note("other"):
+            pass
+        left = [*next(tmp_path.iterdir()).iterdir()]
+    assert len(notes) == len(left) == 2
+    assert len({*notes} & {*left}) == 1, "the one that is in use"
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"access_key_id": "given", "secret_access_key": "hush"},
+        {"access_key_id": "given", "secret_access_key": "hush", "session_token": "for/a+while"},
+        {},
+    ],
+)
+@pytest.mark.anyio
+async def test_a_signature_is_that_of_the_store_library(
+    config: dict[str, str], aws: pytest.MonkeyPatch
+) -> None:
+    inner = S3Store("nuts", prefix="p/q", config=config)  # type: ignore[arg-type, unused-ignore]
+    signer = await signer_of(inner, KEY)
+    assert signer is not None
+    assert (signer.bucket, signer.key) == ("/nuts/", f"p/q/{KEY}")
+    virtual = S3Store(
+        "nuts", config={"virtual_hosted_style_request": True, "endpoint": "http://nuts.h"}
+    )
+    signer = await signer_of(virtual, "nuts/a")
+    assert signer is not None
+    assert (signer.place, signer.bucket, signer.key) == ("http://nuts.h", "/", "nuts/a")
+
+
+@pytest.mark.anyio
+async def test_without_the_secret_nothing_is_signed(aws: pytest.MonkeyPatch) -> None:
+    store = S3Store("nuts")
+    aws.setenv("AWS_SECRET_ACCESS_KEY", "another")
+    assert await signer_of(store, KEY) is None
+
+
+@pytest.mark.anyio
+async def test_a_secret_that_is_provided_is_used(aws: pytest.MonkeyPatch) -> None:
+    def provided() -> S3Credential:
+        return {
+            "access_key_id": "a",
+            "secret_access_key": "b",
+            "token": "for/a+while",
+            "expires_at": None,
+        }
+
+    async def provided_later() -> S3Credential:
+        return provided()
+
+    for provider in (provided, provided_later):
+        store = S3Store("nuts", credential_provider=provider)
+        signer = await signer_of(store, KEY)
+        assert signer is not None
+        assert signer.secret == "b"  # noqa: S105
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+def test_a_store_that_lists_nothing_is_uploaded_to_all_the_same(
+    moto: str, bucket: str, large: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = begun(moto, bucket, "key")
+    for cause in (ValueError("no"), httpx2.ReadTimeout("no")):
+
+        async def fails(*_: object, cause: Exception = cause) -> str:
+            raise cause
+
+        monkeypatch.setattr("ixbackoff.live.unfinished.listed", fails)
+        SYNC.perform(Upload(str(large), f"s3://{bucket}/key"), limits=PATIENT)
+        assert left(moto, bucket) == [other]
+
+
+def test_the_requests_show_no_signature(
+    moto: str, bucket: str, large: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    SYNC.perform(Upload(str(large), f"s3://{bucket}/key"), limits=PATIENT)
+    assert f"{bucket}/" in caplog.text
+    assert "Signature" not in caplog.text
+
+
+def test_a_list_of_uploads_is_read() -> None:
+    entry = (
+        "<Upload><Key>a &amp; b</Key><UploadId>{}</UploadId><Initiator><ID>x</ID></Initiator>"
+        "<Initiated>{}</Initiated></Upload>"
+    )
+    text = "".join(
+        entry.format(*each)
+        for each in [
+            ("7", "2038-01-01T00:00:00.000Z"),
+            ("8", "never"),
+            ("9", "2038-01-01T00:00:00"),
+        ]
+    )
+    assert [each.number for each in unfinished(text, "a & b")] == ["7", "9"]
+    assert unfinished(text, "a") == []
+    assert unfinished("<Upload></Upload><Upload><Key>a</Key>", "a") == []
+
+
+def test_an_upload_that_another_has_aborted_may_be_tried_again(
+    large: Path, aws: pytest.MonkeyPatch
+) -> None:
+    body = b"<Error><Code>NoSuchUpload</Code></Error>"
+    head = b"HTTP/1.1 404 No\r\nContent-Length: %d\r\n\r\n" % len(body)
+    with Origin({}, {"POST /bucket/key": [Malformed(head + body)]}) as origin:
+        aws.setenv("AWS_ENDPOINT_URL", origin.url)
+        with pytest.raises(ConnectionAbortedError, match="ended the upload") as caught:
+            at(N0).do(Upload(str(large), "s3://bucket/key")).run(live(limits=QUICK))
+    assert may_pass(caught.value)
