@@ -38,6 +38,7 @@ from .store import (
     queue_of,
     stretch_of,
 )
+from .turns import Turns
 from .workers import OnFile, OnServer, Worker
 
 A = TypeVar("A")
@@ -75,6 +76,7 @@ class Working:
         generation: how often the lock was lost.
         changing: held while performing begins or ends.
         threads: how many handlers may run at the same time.
+        turns: the runs that tasks of this worker perform.
 
     Raises:
         Misuse: another engine works in this process, or on this file.
@@ -99,6 +101,7 @@ class Working:
         self.generation = 0
         self.changing = Lock()
         self.threads = asyncio.Semaphore(THREADS)
+        self.turns = Turns()
         if WORKING:
             raise Misuse(
                 "Another engine works in this process: give it all recipes, or close it first."
@@ -138,7 +141,8 @@ class Working:
         )
 
         async def body(recipe: str, given: dict[str, Any], run: str, stretch: int) -> Any:
-            return await self.performed(Start(run, recipe, given), stretch)
+            async with self.turns.of(run):
+                return await self.performed(Start(run, recipe, given), stretch)
 
         DBOS.workflow(
             name=WORKFLOW,
@@ -149,7 +153,7 @@ class Working:
         for name in self.recipes:  # before DBOS looks for queues, as it does once a second
             self.store.register(name, self.concurrency, POLL)
         DBOS.launch()
-        self.worker.watch(self.begin_again)
+        self.worker.watch(self.begin_again, self.turns.taken)
 
     def begin_again(self) -> None:
         """Leave all runs, since the lock was lost, and go on as another worker.
@@ -174,6 +178,7 @@ class Working:
             try:
                 self.worker = self.new_worker()
                 self.threads = asyncio.Semaphore(THREADS)
+                self.turns = Turns()
                 self.launch()
             except Exception as error:
                 LOGGER.warning("the database cannot be reached, trying again: %r", error)
@@ -284,9 +289,23 @@ class Stretch:
         for _ in range(taken):
             DBOS.reserve_step()
         self.resumed = BEGIN in self.entries
-        if not self.resumed:
+        if self.resumed:
+            self.check_owned()
+        else:
             self.keep(BEGIN, "run", lambda: {"at": BEGIN, "now": self.now()})
         self.began = self.entries[BEGIN]["now"]
+
+    def check_owned(self) -> None:
+        """Check that nobody has begun this stretch again since it was handed to this task.
+
+        Raises:
+            Lost: somebody has, or the run was paused.
+        """
+        owner = owner_of(self.run, self.number)
+        if not self.working.store.owned(self.run, self.number, owner):
+            lost = self.taken_away()
+            if isinstance(lost, Lost):  # one that was cancelled is replayed to clean up
+                raise lost
 
     @property
     def closing(self) -> bool:
