@@ -81,7 +81,12 @@ def explored(
         changes=changes,
     )
     several = [at(N0).do(worker(name, Ways(program, schedule, broken))) for name in workers]
-    given = {"faults": FAULTS, "at_end": at_end, "again": True, "may_raise": Exception} | how
+    given: dict[str, Any] = {
+        "faults": FAULTS,
+        "at_end": at_end,
+        "again": True,
+        "may_raise": Exception,
+    } | how
     return model.explore(*several, **given)
 
 

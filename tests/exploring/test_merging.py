@@ -110,6 +110,16 @@ def test_each_history_that_is_printed_is_replayed(tens: int) -> None:
             assert str(caught.value) == str(broken)
 
 
+@pytest.mark.parametrize("tens", range(SEEDS // 10))
+def test_a_history_that_depends_on_time_is_replayed(tens: int) -> None:
+    for seed in range(10 * tens, 10 * tens + 10):
+        for broken in found(seed, merge=True, searching=timed_search)[1]:
+            model, programs, how = timed_search(seed)
+            with pytest.raises(Broken) as caught:
+                model.explore(*programs, at_end=every_end, only=str(broken.history), **how)
+            assert str(caught.value) == str(broken)
+
+
 def test_a_second_search_finds_the_same_histories() -> None:
     for seed in range(0, SEEDS, 5):
         once, again = found(seed, merge=True), found(seed, merge=True)

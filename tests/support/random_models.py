@@ -130,8 +130,8 @@ def following(instructions: Sequence[Instruction], last: int = 0) -> Do[Any, int
             case "not ready" if last < number:
                 raise NotReady("too few")
             case "limited":
-                rest = following(instructions[place + 1 :], last)
-                return (yield from do(rest).limit(LIMIT))
+                inside = following(instructions[place + 1 :], last)
+                return (yield from do(inside).limit(LIMIT))
             case "together":
                 rest = instructions[place + 1 :]
                 half = len(rest) // 2

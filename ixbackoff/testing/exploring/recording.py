@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 from ..._running.together import Aborted
 from ..._words.commands import Command
 from ..._words.vocabulary import Delay
 from ...durable.codec import encode, encode_failure
 from ...durable.digests import told
-from ...durable.journal import Entry, Journal, Line, Make, after
+from ...durable.journal import Entry, Journal, Line, Make, MakeAsync, after
 
 __tracebackhide__ = True
+
+A = TypeVar("A")
 
 
 class Answer(NamedTuple):
@@ -62,7 +64,17 @@ class Kept(Journal):
     def parks(self, seconds: float) -> bool:  # noqa: ARG002
         return False
 
-    async def keep(self, place: str, kind: str, make: Make) -> Entry:
+    @property
+    def crowded(self) -> bool:
+        return False
+
+    async def in_thread(self, function: Callable[[], A]) -> A:
+        raise NotImplementedError
+
+    def keep(self, place: str, kind: str, make: Make) -> Entry:
+        raise NotImplementedError
+
+    async def keep_async(self, place: str, kind: str, make: MakeAsync) -> Entry:
         raise NotImplementedError
 
     async def wait(self, place: str, entry: Entry) -> None:
