@@ -355,7 +355,7 @@ class Stretch:
             except Exception as error:
                 if made.error is error:
                     raise
-                time.sleep(self.trouble(error, tried))
+                Event().wait(self.trouble(error, tried))
                 if self.closing:
                     raise Lost from None
                 tried += 1

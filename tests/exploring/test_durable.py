@@ -23,7 +23,9 @@ from ixbackoff.testing.exploring import (
 )
 
 from ..support import engine_models as engine
-from ..support.engine_models import Database, Died, Ways, worker
+from ..support import engine_workers as workers_of_engine
+from ..support.engine_models import Database, Died
+from ..support.engine_workers import Ways, worker
 from ..support.observing import Ask
 from ..support.programs import effects, programs, schedules
 
@@ -37,13 +39,13 @@ HELD = Constant(3.0)
 
 @pytest.fixture(autouse=True)
 def virtual_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(working, "awaitable", lambda: engine.sleeping)
+    monkeypatch.setattr(working, "awaitable", lambda: workers_of_engine.sleeping)
 
 
 @pytest.fixture(autouse=True, scope="module")
 def event_loops() -> Iterator[None]:
     yield
-    engine.close_loops()
+    workers_of_engine.close_loops()
 
 
 def plainly(program: Any) -> str:
@@ -75,7 +77,7 @@ def explored(
         assert world.value == expected or (rests and not world.value), world.value
 
     model = Model(
-        lambda: engine.fresh(broken),
+        lambda: workers_of_engine.fresh(broken),
         Database.interpreter,
         always=Database.repeats_are_excused,
         changes=changes,

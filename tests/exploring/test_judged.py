@@ -83,17 +83,18 @@ def sold(twice: bool) -> Explored:
 
 def charged(key: str | None) -> Explored:
     model = Model(Card, Card.interpreter, always=Card.charged_once)
-    return model.explore(at(N2).retry(charge(key)), faults=[slow(30)], surprises=3)
+    return model.explore(at(N2).retry(charge(key)), faults=[*ONCE, slow(30)])
 
 
 def charged_twice(keys: bool) -> Explored:
     model = Model(Card, Card.interpreter, always=Card.one_charge_is_repeated)
-    return model.explore(at(N0).do(charge_both(keys)), faults=dies("durably"), surprises=1)
+    return model.explore(at(N0).do(charge_both(keys)), faults=dies("durably"))
 
 
 def booked(releases: bool) -> Explored:
     model = Model(Hotel, Hotel.interpreter)
-    faults = dict.fromkeys((Reserve, Pay), [slow(9), slow(2), slow(1)])
+    slowly = (slow(9), slow(2), slow(1))
+    faults = {Reserve: slowly, Pay: slowly}
     return model.explore(
         at(N1).retry(book(releases)),
         at_end=Hotel.nothing_is_left_reserved,

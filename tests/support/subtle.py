@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from ixbackoff import Command, Do, Interpreter, NotReady, all_of, attempt, do
+from ixbackoff import Command, Do, Interpreter, NotReady, Now, all_of, attempt, do
 from ixbackoff.testing.exploring import End
 
 # Seats are sold while there are some; the number is read once, or twice.
@@ -73,7 +73,7 @@ class Charge(Command[None]):
 
 
 @attempt
-def charge(key: str | None) -> Do[Charge, None]:
+def charge(key: str | None) -> Do[Charge | Now, None]:
     yield from do(Charge(key)).limit(5)
 
 
