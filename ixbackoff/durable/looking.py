@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from dbos import WorkflowStatus
 
 from .journal import Entry, after
-from .store import Store, failure_of, has_no_end, is_cancelled
+from .store import Store, failure_of, has_no_end, is_cancelled, is_resumed
 
 OVER = {"SUCCESS": "done", "MAX_RECOVERY_ATTEMPTS_EXCEEDED": "given up"}
 
@@ -100,7 +100,9 @@ def state_of(last: WorkflowStatus, entries: list[Entry]) -> str:
         failure: Any = failure_of(last)
         return f"failed: {failure.__class__.__name__}"
     if status == "CANCELLED":
-        return "cancelled" if is_cancelled(last) else "paused"
+        if is_cancelled(last):
+            return "cancelled"
+        return "resumed" if is_resumed(last) else "paused"
     if status == "DELAYED":
         until = clock((last.delay_until_epoch_ms or 0) / 1000)
         return f"waits until {until}, parked"

@@ -47,6 +47,8 @@ IDLE = 5.0  # seconds for which a process that is frozen keeps others from the r
 ACTIVE = ["PENDING", "ENQUEUED", "DELAYED"]
 CANCELLED = "cancelled"
 """The attribute of a run that was cancelled; a paused one does not have it."""
+RESUMES = "resumes"
+"""The attribute of a run on a server that is paused, and goes on once its worker has let go."""
 
 SERIALIZER = DBOSPortableJSONSerializer
 
@@ -187,7 +189,7 @@ class Store:
     def stretches(self, run: str) -> list[WorkflowStatus]:
         """Return the stretches of a run, from the first to the last."""
         found = self._client.list_workflows(name=WORKFLOW, workflow_id_prefix=run, load_input=False)
-        mine = [one for one in found if one.workflow_id.partition(STRETCH)[0] == run]
+        mine = [one for one in found if run_of(one.workflow_id) == run]
         return sorted(mine, key=lambda one: int(one.workflow_id.partition(STRETCH)[2] or 0))
 
     def recent(self, limit: int) -> list[str]:
@@ -195,7 +197,7 @@ class Store:
         found = self._client.list_workflows(
             name=WORKFLOW, sort_desc=True, load_input=False, load_output=False
         )
-        runs = dict.fromkeys(one.workflow_id.partition(STRETCH)[0] for one in found)
+        runs = dict.fromkeys(run_of(one.workflow_id) for one in found)
         return list(runs)[:limit]
 
     def forget(self, run: str) -> bool:
@@ -223,7 +225,8 @@ class Store:
         """Return whether nobody performs a run now: it is parked, or paused."""
         last = self.last(run)
         return last is not None and (
-            last.status == "DELAYED" or (last.status == "CANCELLED" and not is_cancelled(last))
+            last.status == "DELAYED"
+            or (last.status == "CANCELLED" and not is_cancelled(last) and not is_resumed(last))
         )
 
     def steps(self, stretch: str) -> list[tuple[int, Entry | None]]:
@@ -240,12 +243,21 @@ class Store:
     def resume(self, run: str) -> bool:
         """Have a worker go on with a run that was paused, or whose program diverged.
 
+        On a server the worker that had the run lets it go on, once it is in no command of it any
+        more; if that worker is dead, another one does. On SQLite there is one worker, which begins
+        nothing of the run before that.
+
         Return false if it is in another state: it goes on already, or it has ended.
         """
         last = self.last(run)
         if last is None or is_cancelled(last):
             return False
-        if last.status in ("CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"):
+        if last.status == "CANCELLED":
+            self._mark(last, RESUMES, True)
+            if self.sqlite:
+                self.go_on(last)
+            return True
+        if last.status == "MAX_RECOVERY_ATTEMPTS_EXCEEDED":
             queue = queue_of((last.attributes or {})["recipe"])
             self._client.resume_workflow(last.workflow_id, queue_name=queue)
             return True
@@ -260,6 +272,34 @@ class Store:
         steps = self.steps(ended.workflow_id)
         following = max((number for number, _ in steps), default=0) + 1
         self._client.rewind_workflow(ended.workflow_id, start_step=following, queue_name=queue)
+
+    def resumed(self) -> dict[str, list[WorkflowStatus]]:
+        """Return the stretches that wait until they are let go, by the workers that had them."""
+        found: dict[str, list[WorkflowStatus]] = {}
+        for one in self._client.list_workflows(
+            name=WORKFLOW,
+            status="CANCELLED",
+            attributes={RESUMES: True},
+            load_input=False,
+            load_output=False,
+        ):
+            if not is_cancelled(one):
+                found.setdefault(one.executor_id or "", []).append(one)
+        return found
+
+    def go_on(self, one: WorkflowStatus) -> None:
+        """Have a worker go on with a stretch that was paused, unless it was paused again."""
+        queue = queue_of((one.attributes or {})["recipe"])
+        self._client.resume_workflow(one.workflow_id, queue_name=queue)
+        (now,) = self._client.list_workflows(workflow_ids=[one.workflow_id], load_input=False)
+        if is_cancelled(now) or not is_resumed(now):
+            self._client.cancel_workflows([one.workflow_id])
+        else:
+            self._mark(one, RESUMES, False)
+
+    def owned(self, run: str, stretch: int, owner: str) -> bool:
+        """Return whether a task has a stretch of a run, see `owner_of`."""
+        return self._client._sys_db.get_workflow_owner(stretch_of(run, stretch)) == owner
 
     def working(self) -> set[str]:
         """Return the workers that perform runs, dead ones included."""
@@ -304,14 +344,21 @@ class Store:
         while active:
             found = self.stretches(run)
             for one in found:
-                given = {CANCELLED: True}
-                self._client.update_workflow_attributes(one.workflow_id, given, merge=True)
+                self._mark(one, CANCELLED, True)
             active = self._cancel_active(found)
 
     def pause(self, run: str) -> None:
         """Pause a run: nothing more of it is performed until it is resumed."""
-        while self._cancel_active(self.stretches(run)):
-            pass
+        active = True
+        while active:
+            found = self.stretches(run)
+            for one in found:
+                if is_resumed(one):
+                    self._mark(one, RESUMES, False)
+            active = self._cancel_active(found)
+
+    def _mark(self, one: WorkflowStatus, attribute: str, given: bool) -> None:
+        self._client.update_workflow_attributes(one.workflow_id, {attribute: given}, merge=True)
 
     def _cancel_active(self, stretches: list[WorkflowStatus]) -> bool:
         """Cancel those stretches that go on; return true if one did, so that one may follow it."""
@@ -375,6 +422,11 @@ def is_cancelled(status: WorkflowStatus) -> bool:
     return CANCELLED in (status.attributes or {})
 
 
+def is_resumed(status: WorkflowStatus) -> bool:
+    """Return true if a paused run goes on once its worker has let go of it."""
+    return bool((status.attributes or {}).get(RESUMES))
+
+
 def file_of(database: str) -> str:
     """Return the path of the file that the URL of a SQLite database names.
 
@@ -387,6 +439,11 @@ def file_of(database: str) -> str:
 def queue_of(recipe: str) -> str:
     """Return the queue of a recipe: each has its own, so no worker takes what it cannot run."""
     return f"ixbackoff:{recipe}"
+
+
+def run_of(stretch: str) -> str:
+    """Return the id of the run that a stretch is of."""
+    return stretch.partition(STRETCH)[0]
 
 
 def stretch_of(run: str, stretch: int) -> str:

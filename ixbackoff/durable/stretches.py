@@ -15,7 +15,7 @@ from dbos._error import DBOSWorkflowCancelledError, DBOSWorkflowConflictIDError
 from .._running.sleeping import LONGEST_SLEEP, awaitable
 from .clocks import left
 from .journal import Cancelled, Entry, Lost, Make, MakeAsync, Parked, after
-from .store import Start, is_cancelled, stretch_of
+from .store import Start, is_cancelled, owner_of, stretch_of
 from .troubles import insist, later, later_async
 
 if TYPE_CHECKING:
@@ -64,15 +64,29 @@ class Stretch:
         taken = 0
         for stretch in range(self.number + 1):
             self.before = frozenset(self.entries)
-            steps = self.insist(self.working.store.steps, stretch_of(self.run, stretch))
+            steps = self.insist(partial(self.working.store.steps, stretch_of(self.run, stretch)))
             taken = max((step for step, _ in steps), default=0)
             self.entries |= {entry["at"]: entry for _, entry in steps if entry is not None}
         for _ in range(taken):
             DBOS.reserve_step()
         self.resumed = BEGIN in self.entries
-        if not self.resumed:
+        if self.resumed:
+            self.check_owned()
+        else:
             self.keep(BEGIN, "run", lambda: {"at": BEGIN, "now": self.now()})
         self.began = self.entries[BEGIN]["now"]
+
+    def check_owned(self) -> None:
+        """Check that nobody has begun this stretch again since it was handed to this task.
+
+        Raises:
+            Lost: somebody has, or the run was paused.
+        """
+        owner = owner_of(self.run, self.number)
+        if not self.insist(partial(self.working.store.owned, self.run, self.number, owner)):
+            lost = self.taken_away()
+            if isinstance(lost, Lost):  # one that was cancelled is replayed to clean up
+                raise lost
 
     @property
     def closing(self) -> bool:
@@ -96,13 +110,13 @@ class Stretch:
         self.check()
         return self.working.worker.has_lock()
 
-    def insist(self, function: Callable[[str], A], argument: str) -> A:
+    def insist(self, function: Callable[[], A]) -> A:
         """Ask the database, again and again while it fails.
 
         Raises:
             Lost: this process performs nothing more meanwhile.
         """
-        return insist(self.run, partial(function, argument), self.check)
+        return insist(self.run, function, self.check)
 
     def known(self, place: str) -> Entry | None:
         return self.entries.get(place)
@@ -170,7 +184,7 @@ class Stretch:
 
     def taken_away(self) -> Lost | Cancelled:
         """Return what ends the run here: it was cancelled, or it was paused or is another's."""
-        found = self.insist(self.working.store.stretches, self.run)
+        found = self.insist(partial(self.working.store.stretches, self.run))
         return Cancelled() if any(is_cancelled(one) for one in found) else Lost()
 
     async def wait(self, place: str, entry: Entry) -> None:

@@ -23,7 +23,7 @@ import sqlalchemy
 
 from .._words.commands import Misuse
 from .clocks import DatabaseClock, elapsed
-from .store import Store
+from .store import Store, run_of
 
 LOGGER = getLogger("ixbackoff")
 
@@ -56,8 +56,11 @@ class Worker(Protocol):
         """Return whether nobody can have its runs yet, as far as it knows."""
         raise NotImplementedError
 
-    def watch(self, lost: Callable[[], None]) -> None:
-        """Take over the runs of dead workers from now on; call `lost` once the lock is lost."""
+    def watch(self, lost: Callable[[], None], performs: Callable[[str], bool]) -> None:
+        """Take over the runs of dead workers from now on; call `lost` once the lock is lost.
+
+        Let runs go on that were resumed and that it had, once it does not perform them any more.
+        """
         raise NotImplementedError
 
     def close(self) -> None:
@@ -96,7 +99,7 @@ class OnFile:
     def has_lock(self) -> bool:
         return True
 
-    def watch(self, lost: Callable[[], None]) -> None:
+    def watch(self, lost: Callable[[], None], performs: Callable[[str], bool]) -> None:
         """Do nothing: there is no other worker."""
 
     def close(self) -> None:
@@ -137,9 +140,10 @@ class OnServer:
     def has_lock(self) -> bool:
         return elapsed() - self._sure < SURE
 
-    def watch(self, lost: Callable[[], None]) -> None:
+    def watch(self, lost: Callable[[], None], performs: Callable[[str], bool]) -> None:
         Thread(target=self._look_at_itself, args=(lost,), daemon=True).start()
         Thread(target=self._look_at_others, daemon=True).start()
+        Thread(target=self._look_at_resumed, args=(performs,), daemon=True).start()
 
     def _look_at_itself(self, lost: Callable[[], None]) -> None:
         while not self._stopped.wait(BEAT):
@@ -158,6 +162,29 @@ class OnServer:
                 self._look()
             except Exception as error:
                 LOGGER.warning("worker %s cannot look at the others: %r", self.id, error)
+
+    def _look_at_resumed(self, performs: Callable[[str], bool]) -> None:
+        while not self._stopped.wait(BEAT):
+            try:
+                self._let_go_on(performs)
+            except Exception as error:
+                LOGGER.warning("worker %s cannot look at resumed runs: %r", self.id, error)
+
+    def _let_go_on(self, performs: Callable[[str], bool]) -> None:
+        """Let runs go on that were resumed: those that it had, and those of dead workers.
+
+        Nobody else lets a run go on that a living worker had, since its lock is needed for that.
+        """
+        for worker, runs in self._store.resumed().items():
+            if worker == self.id:
+                for one in runs:
+                    if not performs(run_of(one.workflow_id)):
+                        self._store.go_on(one)
+            else:
+                with self._engine.begin() as connection:
+                    if locked(connection, worker):
+                        for one in self._store.resumed().get(worker, ()):
+                            self._store.go_on(one)
 
     def _look(self) -> None:
         others = self._store.working() - {self.id}

@@ -42,6 +42,7 @@ from .store import (
 )
 from .stretches import Stretch
 from .troubles import TROUBLE, in_words, insisted
+from .turns import Turns
 from .workers import OnFile, OnServer, Worker
 
 A = TypeVar("A")
@@ -75,6 +76,7 @@ class Working:
         generation: how often the lock was lost.
         changing: held while performing begins or ends.
         threads: how many handlers may run at the same time.
+        turns: the runs that tasks of this worker perform.
 
     Raises:
         Misuse: another engine works in this process, or on this file.
@@ -100,6 +102,7 @@ class Working:
         self.generation = 0
         self.changing = Lock()
         self.threads = asyncio.Semaphore(THREADS)
+        self.turns = Turns()
         self.dbos: DBOS | None = None
         self.aborts: set[Abort] = set()
         self.returning: set[asyncio.Task[None]] = set()
@@ -148,7 +151,8 @@ class Working:
         )
 
         async def body(recipe: str, given: dict[str, Any], run: str, stretch: int) -> Any:
-            return await self.performed(Start(run, recipe, given), stretch)
+            async with self.turns.of(run):
+                return await self.performed(Start(run, recipe, given), stretch)
 
         DBOS.workflow(
             name=WORKFLOW,
@@ -160,7 +164,7 @@ class Working:
             self.store.register(name, self.concurrency, POLL)
         DBOS.launch()
         self.dbos._sys_db._retry_connection_errors = False  # or threads go on, even at exit
-        self.worker.watch(self.begin_again)
+        self.worker.watch(self.begin_again, self.turns.taken)
 
     def begin_again(self) -> None:
         """Leave all runs, since the lock was lost, and go on as another worker.
@@ -185,6 +189,7 @@ class Working:
             try:
                 self.worker = self.new_worker()
                 self.threads = asyncio.Semaphore(THREADS)
+                self.turns = Turns()
                 self.launch()
             except Exception as error:
                 LOGGER.warning("the database cannot be reached, trying again: %s", in_words(error))

@@ -97,7 +97,7 @@ def test_a_worker_is_not_sure_of_a_lock_that_it_cannot_look_at(roomy_postgresql:
     store = Store(f"{roomy_postgresql.url.rpartition('/')[0]}/locks")
     worker = OnServer(store)
     lost = threading.Event()
-    worker.watch(lost.set)
+    worker.watch(lost.set, lambda run: False)
     assert worker.has_lock()
     administrator = sqlalchemy.create_engine(roomy_postgresql.url)
     with administrator.begin() as connection:

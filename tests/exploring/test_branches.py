@@ -106,7 +106,31 @@ def test_an_answered_command_of_a_branch_is_not_asked_again_durably(surprises: i
     for put, value in deaths:
         assert value == ("a", "b", "c")
         again = sum(number - 1 for number in Counter(put).values())
-        assert again <= surprises  # at most once more for each death
+        assert max(Counter(put).values()) <= 1 + surprises  # once more for each death and branch
+        assert again <= 3 * surprises
+
+
+def test_two_branches_are_under_way_when_a_process_dies() -> None:
+    together = all_of(puts("a"), puts("b"))
+    lists = [put for put, _ in ended(model, together, faults=dies("durably"), surprises=1)]
+    both = ["a", "b", "a", "a cleaned", "b", "b cleaned"]  # done, and nobody was told
+    only_b = ["b", "a", "a cleaned", "b", "b cleaned"]
+    assert both[:2] in [sorted(put[:2]) for put in lists if Counter(put)["a"] == 2]
+    assert only_b in lists
+    for put in lists:
+        assert max(Counter(put).values()) <= 2  # once more for each branch
+
+
+def test_a_death_with_two_branches_under_way_is_printed_and_replayed() -> None:
+    wrong = Model(Store, Store.interpreter, always=lambda one: sorted(one.put) != ["a", "a", "b"])
+    program = at(N0).do(all_of(puts("a"), puts("b")))
+    with pytest.raises(Broken) as caught:
+        wrong.explore(program, faults=dies("durably"), surprises=1)
+    text = str(caught.value)
+    assert "! 0  A1 Put(key='a')  dies after it, starts durably (A2 is done)" in text
+    with pytest.raises(Broken) as again:
+        wrong.explore(program, faults=dies("durably"), only=str(caught.value.history))
+    assert str(again.value) == text
 
 
 def test_a_failed_branch_is_told_again_durably() -> None:

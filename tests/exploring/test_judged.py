@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from ixbackoff import N2, Command, at
-from ixbackoff.testing.exploring import ONCE, Broken, Explored, Model, dies, late
+from ixbackoff import N0, N1, N2, Command, NotReady, at
+from ixbackoff.testing.exploring import ONCE, Broken, Explored, Model, dies, late, slow
 
 from ..support.judged import (
     Bank,
@@ -25,6 +25,21 @@ from ..support.judged import (
     store,
     transfer_in_two,
     work_first,
+)
+from ..support.subtle import (
+    Card,
+    Hotel,
+    Leases,
+    Pages,
+    Pay,
+    Reserve,
+    Seats,
+    book,
+    charge,
+    charge_both,
+    make,
+    sell,
+    write,
 )
 
 
@@ -60,6 +75,52 @@ def leased(*effects: Any) -> Explored:
     )
 
 
+def sold(twice: bool) -> Explored:
+    model = Model(Seats, Seats.interpreter, always=Seats.adds_up, changes=[Seats.some_are_added])
+    programs = [at(N2).retry(sell(buyer, twice)) for buyer in "ab"]
+    return model.explore(*programs, may_raise=NotReady)
+
+
+def charged(key: str | None) -> Explored:
+    model = Model(Card, Card.interpreter, always=Card.charged_once)
+    return model.explore(at(N2).retry(charge(key)), faults=[*ONCE, slow(30)])
+
+
+def charged_twice(keys: bool) -> Explored:
+    model = Model(Card, Card.interpreter, always=Card.one_charge_is_repeated)
+    return model.explore(at(N0).do(charge_both(keys)), faults=dies("durably"))
+
+
+def booked(releases: bool) -> Explored:
+    model = Model(Hotel, Hotel.interpreter)
+    slowly = (slow(9), slow(2), slow(1))
+    faults = {Reserve: slowly, Pay: slowly}
+    return model.explore(
+        at(N1).retry(book(releases)),
+        at_end=Hotel.nothing_is_left_reserved,
+        faults=faults,
+        within=5,
+        may_raise=TimeoutError,
+    )
+
+
+def made(own: bool) -> Explored:
+    model = Model(Pages, Pages.interpreter, always=Pages.only_its_owner_removes)
+    programs = [at(N1).retry(make(owner, own)) for owner in "ab"]
+    return model.explore(*programs)
+
+
+def written(fenced: bool) -> Explored:
+    model = Model(
+        Leases,
+        Leases.interpreter,
+        always=Leases.only_the_holder_writes,
+        changes=[Leases.it_runs_out],
+    )
+    programs = [at(N1).retry(write(holder, fenced)) for holder in "ab"]
+    return model.explore(*programs, faults=(), surprises=3, may_raise=NotReady)
+
+
 JUDGED: dict[str, tuple[Callable[[], Explored], int | None]] = {
     "read and write a counter": (lambda: counted(count_blindly()), 1),
     "read and swap a counter": (lambda: counted(count_by_swapping()), None),
@@ -70,6 +131,18 @@ JUDGED: dict[str, tuple[Callable[[], Explored], int | None]] = {
     "transfer in one step": (lambda: paid(Transfer(1)), None),
     "look for a seat, then sit": (lambda: seated(seats(careful=False)), 1),
     "sit if there is a seat": (lambda: seated(seats(careful=True)), None),
+    "read seats twice, and sell": (lambda: sold(twice=True), 1),
+    "read seats once, and sell": (lambda: sold(twice=False), None),
+    "charge within a limit": (lambda: charged(None), 1),
+    "charge within a limit, by key": (lambda: charged("key"), None),
+    "charge two cards durably": (lambda: charged_twice(keys=False), 1),
+    "charge two cards durably, by key": (lambda: charged_twice(keys=True), None),
+    "reserve and pay before a deadline": (lambda: booked(releases=False), 1),
+    "reserve, and pay or release": (lambda: booked(releases=True), None),
+    "make a page, or remove it": (lambda: made(own=False), 0),
+    "make a page, or remove one's own": (lambda: made(own=True), None),
+    "write while a lease lasts": (lambda: written(fenced=False), 2),
+    "write with the number of the lease": (lambda: written(fenced=True), None),
     "store without a fence": (lambda: leased(store("1", False), store("2", False)), 1),
     "store with a fence": (lambda: leased(store("1", True), store("2", True)), None),
 }

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
 import pytest
 
 from ixbackoff.testing.exploring import Broken
+from ixbackoff.testing.exploring.machines import Machine
+from ixbackoff.testing.exploring.strands import Strand
 
-from ..support.random_models import every_end, found, search
+from ..support.random_models import every_end, found, search, timed_search
 
 SEEDS = 100
 
@@ -16,6 +22,75 @@ def test_merging_loses_nothing(tens: int) -> None:
     for seed in range(10 * tens, 10 * tens + 10):
         merged, _, _ = found(seed, merge=True)
         assert merged == found(seed, merge=False)[0], seed
+
+
+@pytest.mark.parametrize("tens", range(SEEDS // 10))
+def test_merging_loses_nothing_that_depends_on_time(tens: int) -> None:
+    for seed in range(10 * tens, 10 * tens + 10):
+        merged, _, _ = found(seed, merge=True, searching=timed_search)
+        assert merged == found(seed, merge=False, searching=timed_search)[0], seed
+
+
+@cache
+def in_time() -> list[set[tuple[str, int]]]:
+    """All that is wrong in random searches in which much depends on time."""
+    return [found(seed, merge=True, searching=timed_search)[0] for seed in range(SEEDS)]
+
+
+def without_late_commands(monkeypatch: pytest.MonkeyPatch) -> None:
+    key = Machine.key
+
+    def changed(machine: Machine) -> int:
+        late, machine.on_the_way = machine.on_the_way, ()
+        try:
+            return key(machine)
+        finally:
+            machine.on_the_way = late
+
+    monkeypatch.setattr(Machine, "key", changed)
+
+
+def without_the_time_of_strands(monkeypatch: pytest.MonkeyPatch) -> None:
+    state = Strand.state
+
+    def changed(strand: Strand, timed: bool) -> Any:
+        now, strand.now = strand.now, 0.0
+        try:
+            return state(strand, timed)
+        finally:
+            strand.now = now
+
+    monkeypatch.setattr(Strand, "state", changed)
+
+
+def without_the_times_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    state, told = Strand.state, Strand.told
+
+    def known(strand: Strand, timed: bool) -> Any:
+        times, strand.line.times = strand.line.times, []
+        try:
+            return state(strand, timed)
+        finally:
+            strand.line.times = times
+
+    def tell(strand: Strand, answer: Any, failure: BaseException | None) -> None:
+        strand.line.times = []
+        told(strand, answer, failure)
+
+    monkeypatch.setattr(Strand, "state", known)
+    monkeypatch.setattr(Strand, "told", tell)
+
+
+@pytest.mark.parametrize(
+    "forget", [without_late_commands, without_the_time_of_strands, without_the_times_told]
+)
+def test_a_state_that_leaves_something_out_is_noticed(
+    forget: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = in_time()
+    forget(monkeypatch)
+    less = in_time.__wrapped__()
+    assert sum(one != other for one, other in zip(whole, less, strict=True)) >= 3
 
 
 def test_random_searches_are_of_both_kinds() -> None:
@@ -32,6 +107,16 @@ def test_each_history_that_is_printed_is_replayed(tens: int) -> None:
             how["at_end"] = every_end if seed % 2 else None
             with pytest.raises(Broken) as caught:
                 model.explore(*programs, only=str(broken.history), **how)
+            assert str(caught.value) == str(broken)
+
+
+@pytest.mark.parametrize("tens", range(SEEDS // 10))
+def test_a_history_that_depends_on_time_is_replayed(tens: int) -> None:
+    for seed in range(10 * tens, 10 * tens + 10):
+        for broken in found(seed, merge=True, searching=timed_search)[1]:
+            model, programs, how = timed_search(seed)
+            with pytest.raises(Broken) as caught:
+                model.explore(*programs, at_end=every_end, only=str(broken.history), **how)
             assert str(caught.value) == str(broken)
 
 

@@ -18,6 +18,7 @@ from ixbackoff import (
     all_of,
     at,
     attempt,
+    do,
 )
 from ixbackoff.testing.exploring import (
     Broken,
@@ -104,6 +105,7 @@ class Numbers:
 
 
 Instruction = tuple[str, str, int]
+Searching = Callable[[int], tuple[Model[Numbers, Any], list[Any], dict[str, Any]]]
 
 
 @attempt
@@ -127,6 +129,9 @@ def following(instructions: Sequence[Instruction], last: int = 0) -> Do[Any, int
                 return last
             case "not ready" if last < number:
                 raise NotReady("too few")
+            case "limited":
+                inside = following(instructions[place + 1 :], last)
+                return (yield from do(inside).limit(LIMIT))
             case "together":
                 rest = instructions[place + 1 :]
                 half = len(rest) // 2
@@ -137,7 +142,11 @@ def following(instructions: Sequence[Instruction], last: int = 0) -> Do[Any, int
     return last
 
 
+LIMIT = 3.0  # seconds
 WORDS = ("get", "get", "set", "add", "move", "pick", "now", "unless", "not ready", "together")
+
+
+TIMED = ("get", "get", "add", "add", "set", "now")
 
 
 def instructions(chance: Random) -> list[Instruction]:
@@ -145,6 +154,20 @@ def instructions(chance: Random) -> list[Instruction]:
         (chance.choice(WORDS), chance.choice(KEYS), chance.randrange(3))
         for _ in range(chance.randint(2, 4))
     ]
+
+
+def timed_instructions(chance: Random) -> list[Instruction]:
+    """Longer ones, in which much depends on when something is done."""
+
+    def some(least: int, most: int) -> list[Instruction]:
+        number = chance.randint(least, most)
+        return [
+            (chance.choice(TIMED), chance.choice(KEYS), chance.randrange(3)) for _ in range(number)
+        ]
+
+    if chance.random() < 0.5:
+        return [("together", "x", 0), *some(4, 5), ("now", "x", 0)]
+    return [*some(1, 1), ("limited", "x", 0), *some(2, 3)]
 
 
 def rule(chance: Random) -> Callable[[Numbers], None]:
@@ -183,16 +206,37 @@ def search(seed: int) -> tuple[Model[Numbers, Any], list[Any], dict[str, Any]]:
     return model, programs, how
 
 
+def timed_search(seed: int) -> tuple[Model[Numbers, Any], list[Any], dict[str, Any]]:
+    """As `search`, where commands take their time, or are late: as others that only fail."""
+    chance = Random(seed)  # noqa: S311
+    effect = following(timed_instructions(chance))
+    program = at(N1).retry(effect) if chance.random() < 0.7 else at(N1).resume(effect)
+    same = chance.choice([(fails(GONE), late(GONE)), (slow(2), slow(1)), (slow(2),)])
+    how = {
+        "surprises": 2,
+        "faults": same,
+        "within": chance.choice([None, 4.5]),
+        "may_raise": Exception,
+    }
+    return Model(Numbers, Numbers.interpreter), [program], how
+
+
+GONE = TimeoutError("gone")
+"""The failure of commands that are late, and of commands that only fail."""
+
+
 def every_end(world: Numbers, ends: Sequence[End[Any]]) -> None:
     """Call each end wrong, so that all of them are found."""
     ended = [(one.value, type(one.failure).__name__, one.died) for one in ends]
     raise AssertionError(f"it ends with {world.values} and {ended}")
 
 
-def found(seed: int, merge: bool) -> tuple[set[tuple[str, int]], list[Broken], int]:
+def found(
+    seed: int, merge: bool, searching: Searching = search
+) -> tuple[set[tuple[str, int]], list[Broken], int]:
     """All that is wrong in a random search: what, and with how few surprises."""
-    model, programs, how = search(seed)
-    at_end = every_end if seed % 2 else None
+    model, programs, how = searching(seed)
+    at_end = every_end if seed % 2 or searching is timed_search else None
     try:
         explored = model.explore(*programs, at_end=at_end, most=10**6, merge=merge, **how)
     except ExceptionGroup as group:

@@ -187,7 +187,9 @@ class Machine:
             if leaf is not self.current
         ]
         late = tuple([short(one) for one in self.on_the_way])
-        key = (kind, command.count if unhandled else 0, self.changes, late, *turns)
+        beside = self.beside()
+        others = (self.owner.name, beside)
+        key = (kind, command.count if unhandled else 0, self.changes, late, others, *turns)
         known = plan.interned.get(key)
         if known is None:
             made: list[Option] = []
@@ -199,8 +201,15 @@ class Machine:
                 made += self.changes
             made += [Event("landing", n, f"only now is done: {one}") for n, one in enumerate(late)]
             made += [turn_to(*turn) for turn in turns]
+            if command is not None and not unhandled:
+                made += plan.deaths_with_others(kind, self.owner.name, beside)
             known = plan.interned[key] = tuple(made)
         return known
+
+    def beside(self) -> tuple[tuple[int, ...], ...]:
+        """Return the other branches of this process that may be in a command now."""
+        leaves = self.owner.root.leaves()
+        return tuple([one.path for one in leaves if one is not self.current and not one.pending])
 
     def happen(self, option: Option | None) -> None:
         """Do one step: the usual one, or another."""
@@ -236,10 +245,14 @@ class Machine:
         self.on_the_way = self.on_the_way[: event.place] + self.on_the_way[event.place + 1 :]
         self.watched(lambda: self.landed(command))
 
-    def landed(self, command: Any) -> None:
-        """Do now what was on its way; nobody is told what comes of it."""
+    def landed(self, command: Any, strand: Strand | None = None) -> None:
+        """Do a command; nobody is told what comes of it."""
+        handler = self.handler_of(command.__class__)
+        if strand is not None and strand.owner.recording:
+            key = f"{strand.owner.journal.run}:{strand.line.place}"
+            handler = told_key(handler, key, strand.line.first_again())
         try:
-            self.handler_of(command.__class__)(command)
+            handler(command)
         except (AssertionError, Misuse):
             raise
         except Exception:
@@ -272,6 +285,8 @@ class Machine:
             except Exception as error:
                 failure = error.with_traceback(None)
             self.passed = breaks.passed
+        if surprise is not None and surprise.beside:
+            self.do_beside(surprise.beside)
         if surprise is not None:
             failure = self.surprised(strand, command, surprise, failure)
             if surprise.start:
@@ -280,6 +295,17 @@ class Machine:
                 self.current = owner.root
                 return
         self.tell(strand, at, answer if failure is None else None, failure)
+
+    def do_beside(self, paths: tuple[tuple[int, ...], ...]) -> None:
+        """Do the commands that branches are in whose process dies before it is told of them."""
+        for leaf in [one for one in self.owner.root.leaves() if one.path in paths]:
+            if not leaf.begun:
+                self.begin(leaf)
+            if leaf.command is None or leaf.branches is not None or leaf.pending is not None:
+                continue
+            if leaf.command.__class__ not in STANDARD or leaf.command.__class__ in self.handlers:
+                self.performed += 1
+                leaf.context.run(self.landed, leaf.command, leaf)
 
     def surprised(
         self, strand: Strand, command: Any, surprise: Surprise, failure: Exception | None

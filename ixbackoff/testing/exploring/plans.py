@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Any
 
 from ..._meaning.chains import Ladder
@@ -87,6 +88,18 @@ class Plan:
             if base in self.faults:
                 return self.faults[base]
         return ()
+
+    def deaths_with_others(
+        self, kind: type, name: str, paths: tuple[tuple[int, ...], ...]
+    ) -> list[Option]:
+        """Return the deaths in which commands of other branches are done, too."""
+        return [
+            one.with_others(name, beside)
+            for one in self.faults_of(kind)
+            if one.start
+            for number in range(1, len(paths) + 1)
+            for beside in combinations(paths, number)
+        ]
 
     def in_part(self, kind: type, part: int) -> list[Option]:
         """Return the surprises that can happen when a part of the work of a command is done."""

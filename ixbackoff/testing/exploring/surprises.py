@@ -32,6 +32,7 @@ class Surprise:
         start: how the process is started again, if it dies.
         late: true if the command is on its way, and may be done at any time after.
         part: the number of the `may_break()` at which its work ends; 0 if it is done whole.
+        beside: the branches whose commands are done, too, when the process dies.
     """
 
     word: str
@@ -41,6 +42,7 @@ class Surprise:
     start: Start | None = None
     late: bool = False
     part: int = 0
+    beside: tuple[tuple[int, ...], ...] = ()
 
     def __str__(self) -> str:
         return self.word
@@ -49,6 +51,12 @@ class Surprise:
         """Return the same, where the work of the command ends at a `may_break()`."""
         rest = self.word.removeprefix("is done, but ")
         return replace(self, word=f"is done in part ({part}), {rest}", part=part)
+
+    def with_others(self, name: str, beside: tuple[tuple[int, ...], ...]) -> Surprise:
+        """Return the same, where what other branches of `all_of` are in is done, but not told."""
+        others = " and ".join([name + ".".join(map(str, path)) for path in beside])
+        verb = "is" if len(beside) == 1 else "are"
+        return replace(self, word=f"{self.word} ({others} {verb} done)", beside=beside)
 
 
 Faults: TypeAlias = Sequence[Surprise] | Mapping[type[Command[Any]], Sequence[Surprise]]
