@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from contextvars import copy_context
 from functools import partial
 from threading import Event, Lock
-from typing import TYPE_CHECKING, TypeVar
+from typing import Protocol, TypeVar
 
 from dbos import DBOS, StepOptions, StepReservation
 from dbos._error import DBOSWorkflowCancelledError, DBOSWorkflowConflictIDError
@@ -15,11 +16,9 @@ from dbos._error import DBOSWorkflowCancelledError, DBOSWorkflowConflictIDError
 from .._running.sleeping import LONGEST_SLEEP, awaitable
 from .clocks import left
 from .journal import Cancelled, Entry, Lost, Make, MakeAsync, Parked, after
-from .store import Start, is_cancelled, owner_of, stretch_of
+from .store import Start, Store, is_cancelled, owner_of, stretch_of
 from .troubles import insist, later, later_async
-
-if TYPE_CHECKING:
-    from .working import Working
+from .workers import Worker
 
 A = TypeVar("A")
 
@@ -28,11 +27,39 @@ BEGIN = "begin"
 """The place of the first entry, so that who comes next knows that a run was begun."""
 
 
+class Home(Protocol):
+    """What a stretch needs of whoever performs it.
+
+    Attributes:
+        worker: shows that this process is alive.
+        store: where runs are kept.
+        threads: how many handlers may run at the same time.
+        hold: the longest wait in which a run is held, in seconds.
+        closing: true once nothing more is to be performed.
+        generation: how often the lock was lost.
+    """
+
+    worker: Worker
+    store: Store
+    threads: asyncio.Semaphore
+    hold: float
+    closing: bool
+    generation: int
+
+    def now(self) -> float:
+        """Return the seconds since the epoch, on the clock that all workers share."""
+        raise NotImplementedError
+
+    def abortable(self) -> AbstractContextManager[None]:
+        """Let the handler that is asked in a block be aborted when nothing more is performed."""
+        raise NotImplementedError
+
+
 class Stretch:
     """The journal of a run, in one stretch of it: a workflow of DBOS, each entry a step of it.
 
     Args:
-        working: who performs the run.
+        home: who performs the run.
         start: what the run began with.
         number: the number of the stretch.
 
@@ -41,9 +68,9 @@ class Stretch:
         before: the places of those that earlier stretches kept.
     """
 
-    def __init__(self, working: Working, start: Start, number: int) -> None:
-        self.working = working
-        self.generation = working.generation
+    def __init__(self, home: Home, start: Start, number: int) -> None:
+        self.home = home
+        self.generation = home.generation
         self.run = start.run
         self.number = number
         self.entries: dict[str, Entry] = {}
@@ -53,9 +80,9 @@ class Stretch:
         self.numbering = Lock()
 
     @classmethod
-    async def loaded(cls, working: Working, start: Start, number: int) -> Stretch:
+    async def loaded(cls, home: Home, start: Start, number: int) -> Stretch:
         """Read the journal, and begin the stretch."""
-        made = cls(working, start, number)
+        made = cls(home, start, number)
         await made.in_thread(made.load)
         return made
 
@@ -64,7 +91,7 @@ class Stretch:
         taken = 0
         for stretch in range(self.number + 1):
             self.before = frozenset(self.entries)
-            steps = self.insist(partial(self.working.store.steps, stretch_of(self.run, stretch)))
+            steps = self.insist(partial(self.home.store.steps, stretch_of(self.run, stretch)))
             taken = max((step for step, _ in steps), default=0)
             self.entries |= {entry["at"]: entry for _, entry in steps if entry is not None}
         for _ in range(taken):
@@ -83,14 +110,14 @@ class Stretch:
             Lost: somebody has, or the run was paused.
         """
         owner = owner_of(self.run, self.number)
-        if not self.insist(partial(self.working.store.owned, self.run, self.number, owner)):
+        if not self.insist(partial(self.home.store.owned, self.run, self.number, owner)):
             lost = self.taken_away()
             if isinstance(lost, Lost):  # one that was cancelled is replayed to clean up
                 raise lost
 
     @property
     def closing(self) -> bool:
-        return self.working.closing or self.generation != self.working.generation
+        return self.home.closing or self.generation != self.home.generation
 
     def check(self) -> None:
         """Check that this process may perform more of the run.
@@ -108,7 +135,7 @@ class Stretch:
             Lost: it does not have it any more.
         """
         self.check()
-        return self.working.worker.has_lock()
+        return self.home.worker.has_lock()
 
     def insist(self, function: Callable[[], A]) -> A:
         """Ask the database, again and again while it fails.
@@ -122,18 +149,18 @@ class Stretch:
         return self.entries.get(place)
 
     def now(self) -> float:
-        return self.working.now()
+        return self.home.now()
 
     def parks(self, seconds: float) -> bool:
-        return seconds > self.working.hold
+        return seconds > self.home.hold
 
     @property
     def crowded(self) -> bool:
-        return self.working.threads.locked()
+        return self.home.threads.locked()
 
     async def in_thread(self, function: Callable[[], A]) -> A:
         context = copy_context()
-        async with self.working.threads:
+        async with self.home.threads:
             value = await asyncio.to_thread(context.run, function)
         for variable in context:  # what the program has set there
             if variable.get(None) is not context[variable]:
@@ -146,7 +173,7 @@ class Stretch:
         tried = 0
         while True:
             try:
-                with self.working.abortable():
+                with self.home.abortable():
                     entry = self.step().run(options, made.make, make)
             except (DBOSWorkflowCancelledError, DBOSWorkflowConflictIDError):
                 raise self.taken_away() from None
@@ -184,7 +211,7 @@ class Stretch:
 
     def taken_away(self) -> Lost | Cancelled:
         """Return what ends the run here: it was cancelled, or it was paused or is another's."""
-        found = self.insist(partial(self.working.store.stretches, self.run))
+        found = self.insist(partial(self.home.store.stretches, self.run))
         return Cancelled() if any(is_cancelled(one) for one in found) else Lost()
 
     async def wait(self, place: str, entry: Entry) -> None:

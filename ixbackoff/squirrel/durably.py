@@ -160,6 +160,8 @@ def opened(
         ) from None
     except DBAPIError as error:
         raise ValueError(f"The runs cannot be kept in {place}: {cause_of(error)}.") from None
+    except ConnectionError:
+        raise ValueError(f"The runs cannot be kept in {place}: it cannot be opened.") from None
     with engine, observed(runs.told):
         runs.open(engine)
         yield runs
