@@ -53,7 +53,7 @@ def interleaved(together: Together, world: Clock) -> Generator[Command[Any], Any
             stream.close()
         raise
     except BaseException:
-        for _, place, *_ in queue:
+        for _, place in sorted(one[:2] for one in queue):
             yield from ended(streams[place], contexts[place])
         raise
     finally:

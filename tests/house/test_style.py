@@ -76,7 +76,7 @@ FLOORS = (
 )
 """The rooms of the house, from the ground up: a room imports from floors below its own."""
 
-BESIDE: set[tuple[str, str]] = {("live", "known")}
+BESIDE: set[tuple[str, str]] = {("live", "known"), ("testing", "durable")}
 """Pairs of rooms on one floor, of which the first imports the second."""
 
 

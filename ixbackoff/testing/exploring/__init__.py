@@ -1,0 +1,37 @@
+"""Exploring: every failure, death and interleaving of programs in a modelled world."""
+
+from .breaking import may_break
+from .history import Broken, Drawn, End, Explored, History
+from .layers import Durable
+from .models import Model
+from .searching import Progress
+from .strategies import histories
+from .surprises import ONCE, Faults, Surprise, asks, dies, fails, late, lost, slow
+
+__all__ = [
+    "Model",
+    "Broken",
+    "Explored",
+    "End",
+    "History",
+    "ONCE",
+    "Surprise",
+    "Faults",
+    "fails",
+    "lost",
+    "late",
+    "slow",
+    "asks",
+    "dies",
+    "may_break",
+    "Durable",
+    "Drawn",
+    "histories",
+    "Progress",
+]
+
+_name = ""
+for _name in __all__:  # or a traceback would say ixbackoff.testing.exploring.histories.Broken
+    if getattr(globals()[_name], "__module__", "").startswith(f"{__name__}."):
+        globals()[_name].__module__ = __name__
+del _name

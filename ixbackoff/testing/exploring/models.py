@@ -1,0 +1,255 @@
+"""Models: small worlds, and the exploring of programs in them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, TypeVar
+
+from ..._meaning.chains import Ladder, program_of
+from ..._meaning.defaults import Defaults
+from ..._words.commands import Command, Interpreter, Misuse
+from ..._words.failures import On, predicate
+from ..._words.nat import Z, name_of
+from ..._words.verdicts import may_pass
+from ..._writing.programs import Program
+from ...schedules.kinds import Schedule, check_schedule
+from ..virtual import Known
+from .history import Drawn, End, Explored
+from .plans import Plan, Setting
+from .printing import broken
+from .searching import Progress, Search
+from .surprises import ONCE, Faults, checked_faults
+from .walking import Dicing, Guided, Reading
+
+__tracebackhide__ = True
+
+A = TypeVar("A")
+E = TypeVar("E")
+W = TypeVar("W")
+
+
+def nothing(*_: object) -> None:
+    """Check nothing, and do nothing."""
+
+
+def on_terminal(progress: Progress) -> None:
+    """Write the progress of a search to the terminal, if there is one."""
+    terminal = sys.__stderr__
+    if terminal is not None and terminal.isatty():
+        print(f"exploring: {progress}", file=terminal, flush=True)
+
+
+class Model(Generic[W, E]):
+    """A small world to explore programs in: plain state, and who answers commands by it.
+
+    >>> from dataclasses import dataclass, field
+    >>> from ixbackoff import N1, Command, Interpreter, at
+    >>> from ixbackoff.testing.exploring import Model
+    >>> @dataclass(frozen=True)
+    ... class Charge(Command[None]):
+    ...     order: str
+    >>> @dataclass
+    ... class Shop:
+    ...     charges: list[str] = field(default_factory=list)
+    ...     def interpreter(self) -> Interpreter[Charge]:
+    ...         return Charge.handled_by(lambda command: self.charges.append(command.order))
+    ...     def charged_once(self) -> None:
+    ...         assert len(self.charges) <= 1, f"charged {len(self.charges)} times"
+    >>> shop = Model(Shop, Shop.interpreter, always=Shop.charged_once)
+    >>> shop.explore(at(N1).retry(Charge("42")))
+    Traceback (most recent call last):
+    ixbackoff.testing.exploring.Broken: charged 2 times
+    ! 0  Charge(order='42')  is done, but answers ServerError
+            charges: [] => ['42']
+        ... waits 1 s
+      1  Charge(order='42')
+            charges: ['42'] => ['42', '42']
+    again: explore(..., only='0 is done, but answers ServerError')
+
+    Args:
+        world: makes a fresh world; mostly the class itself.
+        interpreter: makes the interpreter that answers in a world; mostly a method of it.
+        always: what holds at every moment; it raises an `AssertionError`, or returns false.
+        changes: what happens to a world by itself, each once, at any moment.
+        forgets: what a process that dies loses: files, locks, what was not synced.
+        state: what of a world can be compared, where it is not plain data.
+
+    Raises:
+        Misuse: an argument is not a function, or two changes have one name.
+    """
+
+    def __init__(
+        self,
+        world: Callable[[], W],
+        interpreter: Callable[[W], Interpreter[E]],
+        *,
+        always: Callable[[W], object] = nothing,
+        changes: Sequence[Callable[[W], object]] = (),
+        forgets: Callable[[W], object] = nothing,
+        state: Callable[[W], object] | None = None,
+    ) -> None:
+        given = {"world": world, "interpreter": interpreter, "always": always, "forgets": forgets}
+        for name, function in given.items():
+            if not callable(function):
+                raise Misuse(f"{name}={function!r}: give a function of the world.")
+        self._setting = Setting(
+            world, interpreter, always, by_name(changes), forgets, state or (lambda world: world)
+        )
+
+    def explore(
+        self,
+        *programs: Program[Any, Z, A, E | Known],
+        at_end: Callable[[W, Sequence[End[A]]], object] | None = None,
+        surprises: int = 2,
+        faults: Faults = ONCE,
+        may_raise: On = may_pass,
+        again: bool = False,
+        schedule: Schedule | None = None,
+        within: float | None = None,
+        only: str | Drawn | None = None,
+        most: int = 1,
+        merge: bool = True,
+        progress: Callable[[Progress], object] = on_terminal,
+    ) -> Explored:
+        """Run programs beside each other, in all histories with so many surprises.
+
+        Those with fewer surprises come first, so the first failure that is found has the fewest.
+
+        Args:
+            programs: one, or several that run at the same time, each in a process of its own.
+            at_end: what holds when all programs are over.
+            surprises: how many surprises a history has at most.
+            faults: what can happen to each command, or to each kind of command.
+            may_raise: what programs may fail with; injected failures always may.
+            again: true to run the first program once more at the end, without surprises; `at_end`
+                is then told how that one ended.
+            schedule: the seconds of the waits, as for `run`.
+            within: the seconds that each program has in all.
+            only: the one history to run, as it was printed or drawn.
+            most: after how many different failures to stop.
+            merge: false to look at equal states again; for checks of `state` only.
+            progress: it is told of the progress of a long search about once a second; by default a
+                terminal is.
+
+        Raises:
+            Broken: something does not hold; its message is the smallest history.
+            ExceptionGroup: the failures, if `most` is above 1.
+            Misuse: a program or the model cannot be explored.
+        """
+        check_number("surprises", surprises, 0)
+        check_number("most", most, 1)
+        plan = planned(
+            self._setting,
+            [checked_program(one, schedule, within) for one in programs],
+            at_end=at_end or nothing,
+            faults=checked_faults(faults),
+            may_raise=predicate(may_raise),
+            again=again,
+            merge=merge,
+        )
+        if only is None:
+            return Search(plan, surprises, most, progress).run()
+        return run_only(plan, only)
+
+
+def run_only(plan: Plan, only: object) -> Explored:
+    """Run one history.
+
+    Raises:
+        Broken: something does not hold in it.
+        Misuse: it is not a history of these programs.
+    """
+    walk: Guided
+    if isinstance(only, Drawn):
+        walk = Dicing(plan, only)
+    elif isinstance(only, str):
+        walk = Reading(plan, only)
+    else:
+        raise Misuse(f"only={only!r}: give a history as it was printed, or a drawn one.")
+    wrong: AssertionError | None = None
+    try:
+        walk.run()
+    except AssertionError as error:
+        wrong = error
+    if wrong is not None:
+        raise broken(plan, walk.history, wrong, 1)
+    return Explored(1, 0, 0 if walk.machine is None else walk.machine.performed)
+
+
+def by_name(changes: Sequence[Callable[[Any], object]]) -> dict[str, Callable[[Any], object]]:
+    """Return changes by the names of their functions, in words.
+
+    Raises:
+        Misuse: one is not a function, or two have the same name.
+    """
+    named: dict[str, Callable[[Any], object]] = {}
+    for change in changes:
+        if not callable(change):
+            raise Misuse(f"changes: {change!r} is not a function of the world.")
+        name = getattr(change, "__name__", "it changes").replace("_", " ")
+        if name == "<lambda>":
+            name = f"change {len(named) + 1}"
+        if name in named:
+            raise Misuse(f"changes: two are called {name!r}: give them names of their own.")
+        named[name] = change
+    return named
+
+
+def checked_program(
+    given: object, schedule: Schedule | None, within: float | None
+) -> tuple[Ladder, Defaults]:
+    """Return a program and how it is run.
+
+    Raises:
+        Misuse: it cannot be explored.
+        ValueError: `within` is not a finite number.
+    """
+    program = program_of(given)
+    if not isinstance(program, Ladder):
+        hint = " write at(N0).do(...)" if isinstance(given, Command) else " write at(N3).retry(...)"
+        raise Misuse(f"{given!r} is not a program:{hint}.")
+    if program.end:
+        raise Misuse(
+            f"The program is open, it ends at {name_of(program.end)}: end it with .give_up(), or "
+            "go down with .retry(...)."
+        )
+    how = program.defaults.but(schedule, within)
+    check_schedule(how.schedule)
+    if how.budget is not None or how.breaker is not None:
+        raise Misuse(
+            "A budget or a breaker is shared by all runs, so one history would change the next: "
+            "explore the program without it."
+        )
+    return program, how
+
+
+def planned(setting: Setting, programs: Sequence[tuple[Ladder, Defaults]], **how: Any) -> Plan:
+    """Make a plan, once it is sure that each history has a world of its own.
+
+    Raises:
+        Misuse: there is no program, or the model does not make worlds and interpreters.
+    """
+    plan = Plan(setting, programs, **how)
+    if not plan.programs:
+        raise Misuse("There is nothing to explore: give a program, such as at(N3).retry(...).")
+    world, other = setting.world(), setting.world()
+    if world is other and world.__class__ not in (tuple, frozenset, str, int):
+        raise Misuse("world() returned the same world twice: let it make a fresh one each time.")
+    made: object = setting.interpreter(world)
+    if not isinstance(made, Interpreter):
+        raise Misuse(
+            f"interpreter(world) returned {made!r}: return an Interpreter, whose handlers are not "
+            "awaited, such as Kind.handled_by(world.method)."
+        )
+    return plan
+
+
+def check_number(name: str, number: object, least: int) -> None:
+    """Check that a number is a whole one, and not too small.
+
+    Raises:
+        Misuse: it is not.
+    """
+    if isinstance(number, bool) or not isinstance(number, int) or number < least:
+        raise Misuse(f"{name}={number!r}: give a whole number, {least} or more.")

@@ -1,0 +1,183 @@
+"""Stories: a history as a table of what happened, and what that changed in the world."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from typing import Any, NamedTuple
+
+from ..._words.values import fields_of
+from ..._words.vocabulary import Delay
+from ..virtual import Performed
+from .history import Broken, Event, History, Option
+from .layers import Durable
+from .machines import Machine
+from .plans import Plan
+from .shortening import short
+from .walking import Walk
+
+__tracebackhide__ = True
+
+NESTED = 2
+"""How deep the fields of a world are shown one by one."""
+
+ITEM = 48
+"""Characters of one value of the world."""
+
+
+class Row(NamedTuple):
+    """A line of the table.
+
+    Attributes:
+        step: the number of the step, as text.
+        who: the name of the program, if there are several.
+        what: the command or the event.
+        said: the answer or the surprise.
+        strange: true if it is a surprise.
+        changed: what it changed in the world.
+    """
+
+    step: str
+    who: str
+    what: str
+    said: str = ""
+    strange: bool = False
+    changed: tuple[str, ...] = ()
+
+
+class Story(Walk):
+    """Walks a history once more, and tells what happens."""
+
+    def __init__(self, plan: Plan, history: History) -> None:
+        super().__init__(plan, history, trace=[])
+        self.performed: list[Performed] = self.trace if self.trace is not None else []
+        self.shown = 0
+        self.rows: list[Row] = []
+
+    def act(self, machine: Machine, step: int | None, option: Option | None) -> None:
+        self.tell_waits()
+        before, strand, begun = pictured(machine.world), machine.current, len(self.performed)
+        apart = isinstance(option, Event) and option.kind != "pick"
+        what = str(option) if apart else short(strand.command)
+        number = "again" if step is None else str(step)
+        who = self.who(machine)
+        try:
+            super().act(machine, step, option)
+        finally:
+            said = "" if apart or option is None else str(option)
+            if not apart and len(self.performed) > begun:
+                said = outcome(option, said, self.performed[begun])
+                self.shown = begun + 1
+            changed = differences(before, pictured(machine.world))
+            strange = option is not None
+            self.rows.append(Row(number, who, what, said, strange, tuple(changed)))
+
+    def who(self, machine: Machine) -> str:
+        """Return the name of the program or branch whose turn it is, if there are several."""
+        path = ".".join(map(str, machine.current.path))
+        return f"{machine.owner.name}{path}" if path or len(self.plan.programs) > 1 else ""
+
+    def tell_waits(self) -> None:
+        """Tell the waits that have begun since the last step."""
+        for performed in self.performed[self.shown :]:
+            if isinstance(performed.command, Delay):
+                self.rows.append(Row("", "", f"... waits {performed.command.seconds:g} s"))
+        self.shown = len(self.performed)
+
+    def lines(self) -> list[str]:
+        """Write the table."""
+        steps = [row for row in self.rows if row.step]
+        wide = max([len(row.what) for row in steps], default=0)
+        names = max([len(row.who) for row in steps], default=0)
+        numbers = max([2, *[len(row.step) for row in steps]])
+        lines: list[str] = []
+        for row in self.rows:
+            if not row.step:
+                lines.append(f"    {row.what}")
+                continue
+            who = f"{row.who:{names}} " if names else ""
+            mark = "!" if row.strange else " "
+            line = f"{mark}{row.step:>{numbers}}  {who}{row.what:{wide}}  {row.said}"
+            lines.append(line.rstrip())
+            lines += [f"        {change}" for change in row.changed]
+        return lines
+
+
+def outcome(option: Option | None, said: str, performed: Performed) -> str:
+    """Write what came of a command."""
+    if option is not None and (isinstance(option, Event) or option.failure is not None):
+        return said
+    if performed.failure is not None:
+        return f"{said} -> {short(performed.failure)}".strip()
+    return said if performed.answer is None else f"{said} -> {short(performed.answer)}".strip()
+
+
+def broken(plan: Plan, history: History, wrong: AssertionError, number: int) -> Broken:
+    """Make the error of a history in which something does not hold."""
+    story = Story(plan, history)
+    try:
+        story.run()
+        reason = f"{reason_of(wrong)} (and not again: a world or a program depends on chance)"
+    except AssertionError as same:
+        reason = reason_of(same)
+    story.tell_waits()
+    again = f"again: explore(..., only={str(history)!r})"
+    return Broken("\n".join([reason, *story.lines(), again]), reason, history, number)
+
+
+def reason_of(wrong: AssertionError) -> str:
+    """Return the first line of an assertion's message, or else its source."""
+    text = str(wrong).strip().partition("\n")[0]
+    if text:
+        return text
+    place = wrong.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    if place is None:
+        return "an assertion does not hold"
+    code = place.tb_frame.f_code
+    line = linecache.getline(code.co_filename, place.tb_lineno).strip()
+    return line or f"an assertion in {code.co_name} does not hold"
+
+
+def pictured(world: Any) -> dict[str, str]:
+    """Return a world as places and what is there."""
+    picture: dict[str, str] = {}
+    picture_parts(world, "", NESTED, picture)
+    return picture
+
+
+def picture_parts(value: Any, name: str, depth: int, picture: dict[str, str]) -> None:
+    """Add the parts of a value to a picture."""
+    parts = None if depth < 0 else parts_of(value, name)
+    if parts is None:
+        picture[name or "world"] = short(value, ITEM)
+        return
+    for place, part in parts.items():
+        picture_parts(part, place, depth - 1, picture)
+
+
+def parts_of(value: Any, name: str) -> dict[str, Any] | None:
+    """Return the fields or items of a value by their places; `None` if it is shown whole."""
+    kind: type[Any] = value.__class__
+    if issubclass(kind, dict):
+        return {f"{name}[{key_of(key)}]": item for key, item in value.items()}
+    dot = f"{name}." if name else ""
+    if is_dataclass(value) and not name:
+        return {one.name: getattr(value, one.name) for one in fields(value) if one.repr}
+    if name and not issubclass(kind, Durable):
+        return None
+    known: Callable[[Any], dict[str, Any]] = fields_of
+    held = {f"{dot}{one}": item for one, item in known(value).items() if not one.startswith("_")}
+    return held or None
+
+
+def key_of(key: Any) -> str:
+    return key if isinstance(key, str) else short(key, ITEM)
+
+
+def differences(before: dict[str, str], after: dict[str, str]) -> list[str]:
+    """Return the places of two pictures that differ."""
+    places = [place for place in before | after if before.get(place) != after.get(place)]
+    return [f"{p}: {before.get(p, 'nothing')} => {after.get(p, 'nothing')}" for p in places]

@@ -1,0 +1,104 @@
+"""Processes: each runs one program, may die, and may be started again."""
+
+from __future__ import annotations
+
+from contextvars import copy_context
+from random import Random
+
+from ..._meaning.chains import Ladder
+from ..._meaning.defaults import Defaults
+from ..._meaning.runs import Run
+from ..._meaning.semantics import unrolled
+from ..._words.commands import Interpreter
+from ...durable.journal import Line
+from ...durable.performing import Performer
+from .recording import Kept
+from .strands import Strand
+from .surprises import Start
+
+__tracebackhide__ = True
+
+SEED = 7
+"""Waits that are drawn are the same in each history."""
+
+NAMES = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def name_of(number: int) -> str:
+    """Return the name of a program by its number: A, B, and so on."""
+    return NAMES[number] if number < len(NAMES) else f"P{number}"
+
+
+class Process:
+    """A process that runs a program.
+
+    Args:
+        number: its number among the processes.
+        program: its program.
+        how: how the program is run.
+        interpreter: it answers in this world.
+        recording: true if it may be started durably.
+        now: the seconds of virtual time when it begins.
+
+    Attributes:
+        name: its name.
+        runs: how often it was started anew.
+        died: true if it has died for good.
+        root: the strand of its program.
+        journal: what its commands have been answered.
+        performer: it replays the journal, if the process goes on durably.
+    """
+
+    def __init__(
+        self,
+        number: int,
+        program: Ladder,
+        how: Defaults,
+        interpreter: Interpreter[object],
+        recording: bool,
+        now: float = 0.0,
+    ) -> None:
+        self.number = number
+        self.name = name_of(number)
+        self.program = program
+        self.how = how
+        self.interpreter = interpreter
+        self.recording = recording
+        self.runs = 0
+        self.died = False
+        self.performer: Performer | None = None
+        self.journal = Kept(self.name, now)
+        self.root = self.started(now)
+
+    def started(self, now: float) -> Strand:
+        """Make the strand of the program, from its beginning or from where its journal ends."""
+        schedule = self.how.schedule
+        chance = None if schedule.deterministic else Random(SEED)  # noqa: S311
+        run = Run(self.program, schedule, chance)
+        stream = unrolled(self.program, schedule, within=self.how.within, run=run)
+        line = Line(self.journal, again=self.performer is not None)
+        if self.performer is not None:
+            stream = self.performer.replayed(stream, line)
+        root = Strand(self, stream, line, copy_context(), None)
+        root.now = now
+        return root
+
+    def die(self, start: Start, now: float) -> None:
+        """Die, and start again as `start` says."""
+        self.root.close()
+        if start == "for good":
+            self.died = True
+            self.root.over, self.root.branches, self.root.command = True, None, None
+            return
+        if start == "durably":
+            self.performer = Performer(self.journal, self.interpreter)
+        else:
+            self.runs += 1
+            self.performer = None
+            self.journal = Kept(f"{self.name}{self.runs}", now)
+        self.root = self.started(now)
+
+    def state(self, timed: bool) -> tuple[object, ...]:
+        """Return what it knows, and so all that it can depend on."""
+        runs = self.runs if self.recording else 0
+        return (self.root.state(timed), self.died, runs)

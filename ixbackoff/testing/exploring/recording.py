@@ -1,0 +1,99 @@
+"""The journal of a process that is started durably: as that of `ixbackoff.durable`, in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ..._running.together import Aborted
+from ..._words.commands import Command
+from ..._words.vocabulary import Delay
+from ...durable.codec import encode, encode_failure
+from ...durable.digests import told
+from ...durable.journal import Entry, Journal, Line, Make, after
+
+__tracebackhide__ = True
+
+
+class Answer(NamedTuple):
+    """What came of a command.
+
+    Attributes:
+        command: the command.
+        answer: its answer.
+        failure: its failure, if it failed.
+        times: the times that deadlines were told since the command before.
+    """
+
+    command: Command[Any]
+    answer: Any
+    failure: BaseException | None
+    times: Sequence[float]
+
+
+class Kept(Journal):
+    """The journal of one run; its entries are written as JSON once a process has to read them.
+
+    Args:
+        run: the id of the run.
+        began: when the run began, in seconds of virtual time.
+
+    Attributes:
+        time: the seconds of virtual time now.
+        answers: what came of the commands, by their places.
+        keys: the states of the lines of commands, by their paths.
+    """
+
+    def __init__(self, run: str, began: float) -> None:
+        self.run = run
+        self.resumed = False
+        self.began = self.time = began
+        self.answers: dict[str, Answer] = {}
+        self.keys: dict[str, int] = {}
+        self.entries: dict[str, Entry] = {}
+
+    @property
+    def closing(self) -> bool:
+        return False
+
+    def now(self) -> float:
+        return self.time
+
+    def parks(self, seconds: float) -> bool:  # noqa: ARG002
+        return False
+
+    async def keep(self, place: str, kind: str, make: Make) -> Entry:
+        raise NotImplementedError
+
+    async def wait(self, place: str, entry: Entry) -> None:
+        raise NotImplementedError
+
+    def known(self, place: str) -> Entry | None:
+        entry = self.entries.get(place)
+        if entry is None and place in self.answers:
+            entry = self.entries[place] = entry_of(place, self.answers[place])
+        return entry
+
+    def record(self, line: Line, command: Command[Any], answer: Any, failure: Any) -> None:
+        """Keep what came of the present command of a line."""
+        kept = Answer(command, answer, failure, tuple(line.times))
+        self.answers[line.place] = kept
+        if command.__class__ is Delay:
+            self.answers[after(line.place)] = kept
+
+
+def entry_of(place: str, kept: Answer) -> Entry:
+    """Write the entry of a command.
+
+    Raises:
+        Unrecordable: its answer cannot be recorded.
+    """
+    command, answer, failure, times = kept
+    entry = {"at": place, "c": [*told(command)], "t": [*times]}
+    if isinstance(failure, Aborted):
+        return entry | {"x": True}
+    if isinstance(command, Delay):
+        return entry | {"seconds": command.seconds}
+    if failure is not None:
+        return entry | {"f": encode_failure(failure)}
+    return entry | {"a": encode(answer)}

@@ -1,0 +1,213 @@
+"""Strands: lines of commands that are answered in order, one for each program and branch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextvars import Context
+from typing import Any, Protocol
+
+from ..._running.together import Aborted, branches
+from ..._words.commands import Misuse, Stream
+from ..._words.vocabulary import Together
+from ...durable.journal import Line
+from ...durable.performing import Performer
+from .recording import Kept
+from .states import frozen
+
+__tracebackhide__ = True
+
+
+class Owner(Protocol):
+    """The process that a strand belongs to.
+
+    Attributes:
+        journal: what its commands have been answered.
+        performer: it replays the journal, if the process goes on durably.
+        recording: true if the journal may be read.
+    """
+
+    journal: Kept
+    performer: Performer | None
+    recording: bool
+
+
+class Strand:
+    """A line of commands: those of a program, or of an effect in `all_of`.
+
+    Attributes:
+        path: the numbers of the branches that lead to it; none for a program.
+        now: its seconds of virtual time.
+        line: its place in the journal.
+        key: the hash of all answers that it has had.
+        command: the command that it waits for, if it has begun and is not over.
+        pending: an answer or failure that comes at `now`, if one does.
+        branches: the branches of the `all_of` that it waits for, if it does.
+        ending: the branch that cleans up, once another one has failed.
+        value: its value, once it is over and was well.
+        failure: its failure, once it is over and has failed.
+    """
+
+    def __init__(
+        self, owner: Owner, stream: Stream, line: Line, context: Context, parent: Strand | None
+    ) -> None:
+        self.owner = owner
+        self.stream = stream
+        self.line = line
+        self.context = context
+        self.parent = parent
+        self.path: tuple[int, ...] = ()
+        self.now = 0.0
+        self.key = owner.journal.keys.get(line.path, 0)
+        self.begun = self.over = False
+        self.command: Any = None
+        self.pending: tuple[Any, BaseException | None] | None = None
+        self.branches: list[Strand] | None = None
+        self.ending: Strand | None = None
+        self.left: list[Strand] = []
+        self.error: BaseException | None = None
+        self.value: Any = None
+        self.failure: BaseException | None = None
+
+    def advance(self, answer: Any, failure: BaseException | None) -> None:
+        """Go on to the next command, or to the end."""
+        self.begun = True
+        self.owner.journal.time = self.now
+        run = self.context.run
+        try:
+            if failure is None:
+                self.command = run(self.stream.send, answer)
+            else:
+                self.command = run(self.stream.throw, failure)
+        except StopIteration as end:
+            self.over, self.value, self.command = True, end.value, None
+        except BaseException as error:
+            if self.parent is None and (
+                not isinstance(error, Exception) or isinstance(error, Misuse)
+            ):
+                raise
+            error.__traceback__ = None  # it would keep every frame of the history alive
+            self.over, self.failure, self.command = True, error, None
+        finally:
+            del failure
+
+    def told(self, answer: Any, failure: BaseException | None) -> None:
+        """Be told the answer or the failure of the present command, and go on."""
+        line, journal = self.line, self.owner.journal
+        known = frozen_answer(self.command, answer), failure and frozen(failure)
+        self.key = hash((self.key, *line.times, *known))
+        if self.owner.recording:
+            journal.record(line, self.command, answer, failure)
+            journal.keys[line.path] = self.key
+        if self.owner.performer is None:
+            line.next()
+        self.advance(answer, failure)
+
+    def deliver(self) -> None:
+        """Be told the answer that was pending."""
+        if self.pending is not None:
+            (answer, failure), self.pending = self.pending, None
+            self.told(answer, failure)
+
+    def fork(self, command: Together) -> None:
+        """Begin the effects of an `all_of`."""
+        owner, line = self.owner, self.line
+        again, performer = line.first_again(), owner.performer
+        self.branches = []
+        for number, stream in enumerate(self.context.run(branches, command)):
+            path = Line(owner.journal, f"{line.place}/{number}.", again)
+            replayed = stream if performer is None else performer.replayed(stream, path)
+            branch = Strand(owner, replayed, path, self.context.copy(), self)
+            branch.path = (*self.path, number + 1)
+            branch.now = self.now
+            self.branches.append(branch)
+        if performer is not None:  # if one had failed, the others have to be told
+            for branch in self.branches:
+                branch.advance(None, None)
+        self.join()
+
+    def join(self) -> None:
+        """Go on, if all branches are over; if one has failed, end the others one by one."""
+        while self.branches is not None:
+            if self.error is None:
+                failed = [one for one in self.branches if one.failure is not None]
+                if not failed:
+                    if all(one.over for one in self.branches):
+                        self.rejoin([one.value for one in self.branches], None)
+                    return
+                self.error, self.now = failed[0].failure, max(self.now, failed[0].now)
+                going = [one for one in self.branches if not one.over]
+                self.left = sorted(going, key=time_of)
+            elif self.ending is not None:
+                if not self.ending.over:
+                    return
+                self.now = max(self.now, self.ending.now)
+            if not self.left:
+                self.rejoin(None, self.error)
+                return
+            self.ending = self.left.pop(0)
+            self.ending.abort(self.now)
+
+    def rejoin(self, values: Any, failure: BaseException | None) -> None:
+        """Go on behind an `all_of`."""
+        self.now = max([self.now, *[one.now for one in self.branches or ()]])
+        self.branches = self.ending = self.error = None
+        self.told(values, failure)
+
+    def abort(self, now: float) -> None:
+        """End this branch, since another one has failed; the commands of its cleaning up follow."""
+        self.pending, self.now = None, now
+        if self.branches is not None:
+            for branch in self.branches:
+                branch.close()
+            self.branches = None
+        if self.begun:
+            self.told(None, Aborted())
+        else:
+            self.advance(None, Aborted())
+
+    def leaves(self) -> Iterator[Strand]:
+        """Give the strands that can go on, in order."""
+        if self.branches is not None:
+            for branch in self.branches if self.ending is None else (self.ending,):
+                yield from branch.leaves()
+        elif not self.over:
+            yield self
+
+    def close(self) -> None:
+        """End it where it is: nobody answers its `finally` blocks."""
+        for branch in self.branches or ():
+            branch.close()
+        self.stream.close()
+
+    def state(self, timed: bool) -> Any:
+        """Return what it knows, and so all that it can depend on."""
+        known: tuple[Any, ...] = (self.key, self.over, *self.line.times)
+        if timed:
+            known += (self.now,)
+        if self.owner.recording:
+            known += (self.line.again,)
+        if self.pending is not None:
+            answer, failure = self.pending
+            known += (frozen(answer), failure and frozen(failure))
+        if self.branches is not None:
+            known += (tuple([branch.state(timed) for branch in self.branches]),)
+            known += (None if self.ending is None else self.ending.path,)
+        return known
+
+
+def time_of(strand: Strand) -> float:
+    return strand.now
+
+
+def frozen_answer(command: Any, answer: Any) -> Any:
+    """Freeze an answer.
+
+    Raises:
+        Misuse: it cannot be compared.
+    """
+    try:
+        return frozen(answer)
+    except (TypeError, RecursionError) as error:
+        raise Misuse(
+            f"The answer to {command!r} cannot be compared, so answer with plain data: {error}"
+        ) from None

@@ -1,0 +1,174 @@
+"""Walks: each runs one history from its beginning to its end, and checks what has to hold."""
+
+from __future__ import annotations
+
+from ..._words.commands import Misuse
+from ..virtual import Performed
+from .history import Drawn, End, History, Option
+from .machines import Machine
+from .plans import Plan
+from .processes import Process
+
+__tracebackhide__ = True
+
+
+class Walk:
+    """Runs one history.
+
+    Args:
+        plan: what is searched.
+        history: its surprises; as many as are known before.
+        trace: it is told of every command that is performed, if somebody wants to know.
+    """
+
+    def __init__(self, plan: Plan, history: History, trace: list[Performed] | None = None) -> None:
+        self.plan = plan
+        self.history = history
+        self.planned = dict(history)
+        self.last = history[-1][0] if history else -1
+        self.trace = trace
+        self.machine: Machine | None = None
+
+    def run(self) -> None:
+        """Run it.
+
+        Raises:
+            AssertionError: something does not hold.
+            Misuse: the model or a program cannot be explored.
+        """
+        try:
+            machine = self.machine = Machine(self.plan, self.trace)
+            machine.watches = not self.history
+            if self.steps(machine) and self.over(machine):
+                self.finish(machine)
+        except Misuse as wrong:
+            wrong.add_note(f"in the history: {self.history}")
+            raise
+
+    def steps(self, machine: Machine) -> bool:
+        """Go from step to step; false if it goes on as a history that is known."""
+        plan, always = self.plan, self.plan.setting.always
+        if not self.history:
+            check(always(machine.world), always)
+        step = 0
+        while True:
+            going = machine.turn()
+            if not going and not machine.on_the_way and not (plan.again and machine.changes):
+                return True
+            if not self.arrive(machine, step):
+                return False
+            option = self.chosen(machine, step)
+            if not going and option is None:
+                return True
+            self.act(machine, step, option)
+            if step >= self.last:  # before, it was checked in a shorter history
+                check(always(machine.world), always)
+            step += 1
+
+    def arrive(self, machine: Machine, step: int) -> bool:  # noqa: ARG002
+        """Look at the state before a step; false to go no further."""
+        return True
+
+    def chosen(self, machine: Machine, step: int) -> Option | None:  # noqa: ARG002
+        """Return the surprise at a step, if there is one."""
+        return self.planned.get(step)
+
+    def act(self, machine: Machine, step: int | None, option: Option | None) -> None:  # noqa: ARG002
+        """Do one step; that of a further clean run has no number."""
+        machine.happen(option)
+
+    def over(self, machine: Machine) -> bool:
+        """Check how the programs ended; false if a clean run from here is known."""
+        for process in machine.processes:
+            failure = process.root.failure
+            if failure is not None and not self.plan.allows(failure):
+                raise AssertionError(f"{process.name} raised {failure!r}, which nobody injected")
+        return True
+
+    def finish(self, machine: Machine) -> None:
+        """Run the first program once more without surprises, if that is wanted; check the end."""
+        plan, always, at_end = self.plan, self.plan.setting.always, self.plan.at_end
+        if plan.again:
+            program, how = plan.programs[0]
+            again = Process(0, program, how, machine.interpreter, plan.durable, machine.now)
+            machine.processes, machine.current = [again], again.root
+            machine.on_the_way = ()
+            while machine.turn():
+                self.act(machine, None, None)
+                check(always(machine.world), always)
+            Walk.over(self, machine)
+        ends = [End(one.root.value, one.root.failure, one.died) for one in machine.processes]
+        check(at_end(machine.world, ends), at_end)
+
+
+def check(holds: object, checked: object) -> None:
+    """Take a check that returns false for one that raises an `AssertionError`."""
+    if holds is False:
+        raise AssertionError(f"{getattr(checked, '__name__', 'a check')} is false")
+
+
+class Guided(Walk):
+    """A walk whose history is found on the way."""
+
+    def __init__(self, plan: Plan) -> None:
+        super().__init__(plan, History())
+
+    def chosen(self, machine: Machine, step: int) -> Option | None:
+        option = self.guided(machine, step)
+        if option is not None:
+            self.history = History((*self.history, (step, option)))
+        return option
+
+    def guided(self, machine: Machine, step: int) -> Option | None:
+        """Return the surprise at a step, if there is one."""
+        raise NotImplementedError
+
+
+class Dicing(Guided):
+    """Walks a history that hypothesis has drawn."""
+
+    def __init__(self, plan: Plan, drawn: Drawn) -> None:
+        super().__init__(plan)
+        self.drawn: dict[int, int] = {}
+        place = 0
+        for apart, which in drawn:
+            self.drawn[place + apart] = which
+            place += apart + 1
+
+    def guided(self, machine: Machine, step: int) -> Option | None:
+        options = machine.options() if step in self.drawn else ()
+        return options[self.drawn[step] % len(options)] if options else None
+
+
+class Reading(Guided):
+    """Walks a history that is written as text."""
+
+    def __init__(self, plan: Plan, text: str) -> None:
+        super().__init__(plan)
+        self.text = "" if text == str(History()) else text
+
+    def guided(self, machine: Machine, step: int) -> Option | None:
+        number, _, words = self.text.partition(" ")
+        if number != str(step):
+            return None
+        options = [*machine.options()]
+        if words.startswith("is done in part ("):
+            part = words.removeprefix("is done in part (").partition(")")[0]
+            kind: type = machine.current.command.__class__
+            options += machine.plan.in_part(kind, int(part) if part.isdecimal() else 1)
+        for option in sorted(options, key=lambda one: -len(str(one))):
+            if words == str(option) or words.startswith(f"{option}; "):
+                self.text = words[len(str(option)) :].removeprefix("; ")
+                return option
+        raise Misuse(
+            f"only={self.text!r}: at step {step} there is one of {', '.join(map(str, options))}."
+        )
+
+    def steps(self, machine: Machine) -> bool:
+        done = super().steps(machine)
+        if self.text:
+            raise Misuse(
+                f"only={self.text!r}: the history ends before this; write it as it was printed, "
+                "step and surprise, with '; ' in between."
+            )
+        return done

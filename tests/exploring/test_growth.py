@@ -1,0 +1,99 @@
+"""How many histories there are, how fast they are looked at, and how little is kept of them."""
+
+from __future__ import annotations
+
+import time
+import tracemalloc
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from ixbackoff import N3, Command, Do, Interpreter, Log, at, attempt
+from ixbackoff.testing.exploring import Model, Progress
+from ixbackoff.testing.exploring import searching as searching_module
+
+
+@dataclass(frozen=True)
+class Put(Command[None]):
+    key: str
+
+
+@attempt
+def puts(keys: Iterable[str]) -> Do[Put | Log, None]:
+    for key in keys:
+        yield from Log(f"putting {key}")
+        yield from Put(key)
+
+
+@dataclass
+class Store:
+    there: dict[str, int] = field(default_factory=dict)
+
+    def put(self, command: Put) -> None:
+        self.there[command.key] = 1
+
+    def interpreter(self) -> Interpreter[Put]:
+        return Put.handled_by(self.put)
+
+
+store = Model(Store, Store.interpreter)
+
+
+def of(programs: int, commands: int) -> list[Any]:
+    """So many programs of so many commands."""
+    return [
+        at(N3).resume(puts([f"{program} {number}" for number in range(commands)]))
+        for program in range(programs)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("programs", "surprises", "histories"),
+    [(1, 1, 41), (1, 2, 521), (1, 3, 2461), (2, 1, 91), (2, 2, 2111)],
+)
+def test_histories_grow_as_the_documentation_says(
+    programs: int, surprises: int, histories: int
+) -> None:
+    assert store.explore(*of(programs, 10), surprises=surprises).histories == histories
+
+
+@pytest.mark.slow
+def test_three_surprises_of_two_programs_are_26806() -> None:
+    assert store.explore(*of(2, 10), surprises=3).histories == 26806
+
+
+@pytest.mark.parametrize(("commands", "histories"), [(3, 19), (5, 51), (8, 129)])
+def test_all_orders_of_two_programs_are_few_histories(commands: int, histories: int) -> None:
+    found = store.explore(*of(2, commands), faults=(), surprises=2 * commands)
+    assert found.histories == histories
+
+
+def test_three_thousand_histories_take_a_second_of_cpu() -> None:
+    rates = []
+    for _ in range(3):
+        begun = time.process_time()
+        found = store.explore(*of(2, 7))
+        rates.append(found.histories / (time.process_time() - begun))
+    assert max(rates) > 3000
+
+
+def test_a_history_that_was_looked_at_is_not_kept() -> None:
+    tracemalloc.start()
+    try:
+        found = store.explore(*of(1, 8), surprises=3)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert found.histories > 1000
+    assert most / found.histories < 1000  # bytes
+
+
+def test_progress_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(searching_module, "EVERY", 0.0)
+    told: list[Progress] = []
+    found = store.explore(*of(1, 10), progress=told.append)
+    assert [one.explored.histories for one in told] == [200, 400]
+    assert str(told[-1]).startswith("400 histories, 490 states, now those with 2 surprises, after")
+    assert found.histories == 521

@@ -1,0 +1,147 @@
+"""Two states are one only if they are equal, and no number is taken for another."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter, OrderedDict, deque
+from dataclasses import dataclass, field
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
+from math import nan
+from pathlib import PurePath
+from random import Random
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ixbackoff import Log, NotReady, ServerError, call
+from ixbackoff.testing.exploring import Durable
+from ixbackoff.testing.exploring.states import frozen, state_of
+
+atoms = (
+    st.none()
+    | st.booleans()
+    | st.integers(-3, 3)
+    | st.sampled_from([0.0, 1.0, -1.0, -2.0, 2**61 - 1, 2**61, -(2**61)])
+    | st.sampled_from(["", "a", "b", b"", b"a"])
+)
+values = st.recursive(
+    atoms,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.lists(inner, max_size=3).map(tuple)
+        | st.dictionaries(st.sampled_from("abc"), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+
+
+def typed(value: Any) -> Any:
+    """A value with the classes of all that is in it, since 1 == True == 1.0."""
+    if isinstance(value, dict):
+        return {key: typed(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [type(value), *map(typed, value)]
+    return (type(value), value)
+
+
+@given(values, values)
+def test_frozen_values_are_equal_if_the_values_are(one: Any, other: Any) -> None:
+    same = typed(one) == typed(other)
+    assert (frozen(one) == frozen(other)) == same
+    assert (state_of(one, "") == state_of(other, "")) == same
+
+
+class Color(Enum):
+    RED = 1
+    BLUE = 2
+
+
+class Point(NamedTuple):
+    x: int
+
+
+@dataclass
+class Part:
+    name: str
+    seen: list[str] = field(default_factory=list, compare=False)
+
+
+class Plain:
+    def __init__(self, **fields: Any) -> None:
+        self.__dict__.update(fields)
+
+
+class Derived(Plain):
+    pass
+
+
+class Slotted:
+    __slots__ = ("x",)
+
+    def __init__(self, x: int) -> None:
+        self.x = x
+
+
+def module_function() -> None: ...
+
+
+def inner(number: int) -> Any:
+    return lambda: number
+
+
+def drawn(seed: int) -> Random:
+    return Random(seed)  # noqa: S311
+
+
+DIFFERENT: list[tuple[Any, Any, Any]] = [
+    (Color.RED, Color.RED, Color.BLUE),
+    (Point(1), Point(1), Point(2)),
+    (Point(1), Point(1), (1,)),
+    (Part("a", ["x"]), Part("a", ["y"]), Part("b")),
+    (Plain(x=1), Plain(x=1), Plain(x=2)),
+    (Derived(x=1), Derived(x=1), Plain(x=1)),
+    (Slotted(1), Slotted(1), Slotted(2)),
+    ({1, 2}, {2, 1}, {1, 3}),
+    (frozenset("a"), frozenset("a"), {"a"}),
+    (deque([1]), deque([1]), deque([2])),
+    (Counter("aab"), Counter("aba"), Counter("ab")),
+    (OrderedDict(a=1), OrderedDict(a=1), OrderedDict(a=2)),
+    (Decimal("1.5"), Decimal("1.5"), Decimal("1.6")),
+    (Fraction(1, 2), Fraction(1, 2), Fraction(1, 3)),
+    (PurePath("a"), PurePath("a"), PurePath("b")),
+    (drawn(1), drawn(1), drawn(2)),
+    (nan, nan, 0.0),
+    (NotReady("a"), NotReady("a"), NotReady("b")),
+    (ServerError(503), ServerError(503), ServerError(500)),
+    (Log("a"), Log("a"), Log("b")),
+    (call(len, "a"), call(len, "a"), call(len, "b")),
+    (module_function, module_function, drawn),
+    (inner(1), inner(1), inner(2)),
+    (Durable([1]), Durable([1]), Durable([2])),
+    (Plain(x=1).__init__, Plain(x=1).__init__, Plain(x=2).__init__),  # type: ignore[misc]
+    (int, int, str),
+    (1j, 1j, 2j),
+]
+
+
+@pytest.mark.parametrize(("one", "same", "other"), DIFFERENT)
+def test_values_of_every_kind_are_compared(one: Any, same: Any, other: Any) -> None:
+    assert state_of(one, "") == state_of(same, "")
+    assert state_of(one, "") != state_of(other, "")
+
+
+@pytest.mark.parametrize("value", [threading.Lock(), (number for number in "a"), memoryview(b"a")])
+def test_what_has_no_state_that_can_be_seen_is_refused(value: Any) -> None:
+    with pytest.raises(TypeError, match="the world: cannot"):
+        state_of([value], "the world")
+
+
+def test_what_refers_to_itself_is_refused() -> None:
+    one: list[Any] = []
+    one.append(one)
+    with pytest.raises(TypeError, match="the world: it refers to itself"):
+        state_of(one, "the world")
