@@ -55,7 +55,9 @@ def judge_by_text(failure: Any) -> Verdict:
     if is_refused(failure):
         return refused(failure, ": the server refused the connection")
     passes = SERVER_SAYS.search(text) is not None
-    return Verdict(True) if passes else unresolved(failure) if AWAY.search(text) else refused(failure)
+    return (
+        Verdict(True) if passes else unresolved(failure) if AWAY.search(text) else refused(failure)
+    )
 
 
 def is_refused(failure: Exception) -> bool:

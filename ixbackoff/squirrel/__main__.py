@@ -13,17 +13,26 @@ from .._commandline import INTERRUPTED, WRONG, Parser
 
 PACKAGES = ("httpx2", "obstore", "rich", "sqlalchemy")
 LONGEST = 86_400.0
+WITHIN = 900.0
+MOST_JOBS = 256
 
 
 def seconds(text: str) -> float:
-    """Parse the number of seconds of a first wait."""
+    """Parse a number of seconds."""
     try:
         number = float(text)
     except ValueError:
         number = 0.0
     if not 0 < number <= LONGEST:
-        raise ArgumentTypeError(f"{text} is not a wait: give seconds, above 0, a day at most")
+        raise ArgumentTypeError(f"{text} is not a time: give seconds, above 0, a day at most")
     return number
+
+
+def number(text: str) -> int:
+    """Parse the number of jobs."""
+    if not text.isdecimal() or not 1 <= int(text) <= MOST_JOBS:
+        raise ArgumentTypeError(f"{text} is not a number of jobs: give 1 to {MOST_JOBS}")
+    return int(text)
 
 
 def parsed(arguments: list[str] | None) -> Namespace:
@@ -60,6 +69,29 @@ def parsed(arguments: list[str] | None) -> Namespace:
         "(default: %(default)s)",
     )
     parser.add_argument(
+        "--input",
+        metavar="FILE",
+        help="a file with one URL a line, - for the standard input; blank lines and those that "
+        "begin with # are left out. One line is printed for each resource once it is over: result, "
+        "URL, tries, seconds waited, key",
+    )
+    parser.add_argument(
+        "--jobs",
+        metavar="N",
+        type=number,
+        default=8,
+        help="how many resources are kept at the same time; equal ones are kept one after the "
+        "other (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--within",
+        metavar="SECONDS",
+        type=seconds,
+        help="the time that a resource has in all, tries, waits and downloads; a wait that would "
+        f"end later is not begun (default: {WITHIN:g}; with --durable {LONGEST:g}, and the time in "
+        "which no process runs counts)",
+    )
+    parser.add_argument(
         "--base",
         metavar="SECONDS",
         type=seconds,
@@ -74,8 +106,10 @@ def parsed(arguments: list[str] | None) -> Namespace:
     add_durable(parser)
     parser.add_argument("--verbose", action="store_true", help="show what the program logs")
     words = parser.parse_args(arguments)
-    if words.demo == bool(words.urls):
-        parser.error("give the URLs of the resources, or --demo without any")
+    if words.demo == bool(words.urls or words.input is not None):
+        parser.error("give the URLs of the resources, or --input, or --demo without any")
+    if words.within is None:
+        words.within = LONGEST if words.durable else WITHIN
     if words.demo and words.durable:
         parser.error("--durable goes on with URLs of your own, and the origin of --demo ends")
     if words.database is not None and not words.durable:
@@ -133,6 +167,7 @@ def run(words: Namespace) -> int:
         return WRONG
     from .index import IndexBroken, IndexUnavailable
     from .running import demonstrated, kept
+    from .texts import plain
 
     try:
         if words.durable:
@@ -142,9 +177,9 @@ def run(words: Namespace) -> int:
         return demonstrated(words) if words.demo else kept(words)
     except OSError as error:
         where = f"{error.filename} cannot be used ({error.strerror}): give a folder to write to."
-        print(where if error.filename else f"{error}", file=sys.stderr)
+        print(plain(where if error.filename else f"{error}"), file=sys.stderr)
     except (ValueError, ImportError, IndexBroken, IndexUnavailable) as error:
-        print(f"{error}", file=sys.stderr)
+        print(plain(f"{error}"), file=sys.stderr)
     return WRONG
 
 

@@ -291,6 +291,20 @@ class Index:
         raise failure
 
 
+def is_in_memory(url: str | URL) -> bool:
+    """Return whether a database does not outlive its process.
+
+    >>> is_in_memory("sqlite://"), is_in_memory("sqlite:///index.sqlite")
+    (True, False)
+
+    Raises:
+        ArgumentError: it is not a URL.
+    """
+    parsed = make_url(url)
+    of_sqlite = parsed.drivername.startswith("sqlite")
+    return of_sqlite and parsed.database in (None, "", ":memory:")
+
+
 def _made(connection: Connection) -> None:
     """Make the tables that are missing."""
     there = inspect(connection).get_table_names()

@@ -29,9 +29,11 @@ class Jobs(Generic[T, A]):
         work: works on one.
         take: takes the number of an item and what came of the work, one at a time; after an
             interruption what is done already.
+        stop: set when all waits are to end.
+        ending: the seconds that jobs have to end after an interruption.
 
     Attributes:
-        stop: set when all waits are to end.
+        taken: how many items were taken until now.
     """
 
     def __init__(
@@ -41,10 +43,12 @@ class Jobs(Generic[T, A]):
         work: Callable[[T], A],
         take: Callable[[int, A], None],
         stop: Event,
+        ending: float = ENDING,
     ) -> None:
         self._items = enumerate(items)
         self._name, self._work, self._take = name, work, take
-        self.stop = stop
+        self._stop, self._ending = stop, ending
+        self.taken = 0
         self._changed = Condition()
         self._turns: dict[str, deque[object]] = {}
         self._aborts: set[Abort] = set()
@@ -74,13 +78,13 @@ class Jobs(Generic[T, A]):
             self._failure = None
 
     def _end(self, threads: list[Thread]) -> None:
-        self.stop.set()
+        self._stop.set()
         with self._changed:
             aborts = list(self._aborts)
             self._changed.notify_all()
         for abort in aborts:
             abort.request()
-        end = monotonic() + ENDING
+        end = monotonic() + self._ending
         for thread in threads:
             if thread.ident is not None:
                 thread.join(max(0.0, end - monotonic()))
@@ -100,21 +104,22 @@ class Jobs(Generic[T, A]):
     def _next(self) -> bool:
         """Work on the next item; return false if there is none."""
         with self._changed:
-            if self.stop.is_set():
+            if self._stop.is_set():
                 return False
             try:
                 number, item = next(self._items)
             except StopIteration:
                 return False
+            self.taken += 1
             name, turn, abort = self._name(item), object(), Abort()
             turns = self._turns.setdefault(name, deque())
             turns.append(turn)
-            while turns[0] is not turn and not self.stop.is_set():
+            while turns[0] is not turn and not self._stop.is_set():
                 self._changed.wait()
             self._aborts.add(abort)
         ABORT.set(abort)
         try:
-            if self.stop.is_set():
+            if self._stop.is_set():
                 return False
             answer = self._work(item)
         finally:

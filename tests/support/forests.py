@@ -47,10 +47,10 @@ class Forest:
     def etag(self) -> str | None:
         return self.origin if self.has_etags else None
 
-    def list_objects(self, command: ListObjects) -> tuple[Stored, ...]:
+    def list_objects(self, _: ListObjects) -> tuple[Stored, ...]:
         return tuple(Stored(key, len(body)) for key, body in self.store.items())
 
-    def look(self, command: Look) -> Entry:
+    def look(self, _: Look) -> Entry:
         return Entry(self.kept, tuple(self.claims))
 
     def fetch(self, command: Fetch) -> Brought:
@@ -60,7 +60,7 @@ class Forest:
         held = self.files[command.folder]
         return Brought(command.folder, held if self.has_etags else None, len(held))
 
-    def claim(self, command: Claim) -> str:
+    def claim(self, _: Claim) -> str:
         self.keys += 1
         self.claims[f"k{self.keys}"] = False
         return f"k{self.keys}"
@@ -122,13 +122,13 @@ class Forest:
             assert body is not None, f"the index says {self.kept.key}, and it is not there"
             assert self.kept.etag in (body, None), f"{self.kept.key} is {body}, not as {self.kept}"
 
-    def kept_now(self, ends: Sequence[End[Kept]]) -> None:
+    def kept_now(self, _: Sequence[End[Kept]]) -> None:
         """The last run was well, and what is kept is what the origin has."""
         assert self.kept is not None, "not kept"
         assert self.store.get(self.kept.key) == self.origin, f"kept: {self.store}"
 
-    def kept_alone(self, ends: Sequence[End[Kept]]) -> None:
+    def kept_alone(self, _: Sequence[End[Kept]]) -> None:
         """The same, and nothing is left over."""
-        self.kept_now(ends)
+        self.kept_now(_)
         assert list(self.store) == [self.kept.key if self.kept else ""], f"left: {self.store}"
         assert not self.claims, f"left: {self.claims}"
