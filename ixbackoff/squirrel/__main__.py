@@ -14,7 +14,7 @@ from .._commandline import INTERRUPTED, WRONG, Parser
 PACKAGES = ("httpx2", "obstore", "rich", "sqlalchemy")
 LONGEST = 86_400.0
 WITHIN = 900.0
-MOST_JOBS = 256
+JOBS, MOST_JOBS = 8, 256
 
 
 def seconds(text: str) -> float:
@@ -79,9 +79,8 @@ def parsed(arguments: list[str] | None) -> Namespace:
         "--jobs",
         metavar="N",
         type=number,
-        default=8,
         help="how many resources are kept at the same time; equal ones are kept one after the "
-        "other (default: %(default)s)",
+        f"other (default: {JOBS}; with --demo 1)",
     )
     parser.add_argument(
         "--within",
@@ -108,6 +107,8 @@ def parsed(arguments: list[str] | None) -> Namespace:
     words = parser.parse_args(arguments)
     if words.demo == bool(words.urls or words.input is not None):
         parser.error("give the URLs of the resources, or --input, or --demo without any")
+    if words.jobs is None:
+        words.jobs = 1 if words.demo else JOBS
     if words.within is None:
         words.within = LONGEST if words.durable else WITHIN
     if words.demo and words.durable:

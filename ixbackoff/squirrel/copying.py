@@ -147,7 +147,10 @@ def folder_made_again(command: Command[Any], handler: Handler) -> Any:
     try:
         return handler(command)
     except FileNotFoundError:
-        if isinstance(command, Upload) and command.url.startswith("file:"):
-            if os.path.exists(command.path):
-                raise NotReady("another squirrel has removed the folder of the object") from None
+        if (
+            isinstance(command, Upload)
+            and command.url.startswith("file:")
+            and os.path.exists(command.path)
+        ):
+            raise NotReady("another squirrel has removed the folder of the object") from None
         raise

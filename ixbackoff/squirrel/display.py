@@ -35,8 +35,8 @@ KEY = 69
 PART_OF_KEY = 37
 REST = 27
 """Columns for the numbers and the lines between."""
-BAR = 60
-"""Columns of a bar and its numbers."""
+BAR, NUMBERS = 20, 28
+"""Columns of a bar, and of the numbers beside it."""
 
 
 class Line(NamedTuple):
@@ -80,11 +80,11 @@ class Display:
 
     def __init__(self, verbose: bool = False) -> None:
         self._console = Console(stderr=True, highlight=False, markup=False, emoji=False)
-        longest = max(self._console.width - BAR, PART_OF_KEY // 2)
+        longest = max(self._console.width - BAR - NUMBERS, PART_OF_KEY // 2)
         shown = Column(no_wrap=True, overflow="ellipsis", max_width=longest)
         self._progress = Progress(
             TextColumn("{task.description}", markup=False, table_column=shown),
-            BarColumn(),
+            BarColumn(BAR),
             DownloadColumn(),
             TransferSpeedColumn(),
             console=self._console,
@@ -130,6 +130,7 @@ class Display:
         with self._safely():
             self._begun.pop(str(what), None)
             if (bar := self._bars.pop(str(what), None)) is not None:
+                self._progress.refresh()
                 self._progress.remove_task(bar)
                 if not self._bars:
                     self._progress.stop()

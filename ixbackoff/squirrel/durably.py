@@ -115,7 +115,7 @@ def keep_durably(
     display: Display,
     report: Report,
 ) -> None:
-    """Keep these resources by durable runs, several at the same time, and print what became of them.
+    """Keep these resources by durable runs, and print what became of them.
 
     A run is forgotten when the report was printed. Until then whoever is killed finds all that it
     needs for the same report.

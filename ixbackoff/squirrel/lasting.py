@@ -18,7 +18,7 @@ from .._limits.observers import Began, Event, Waits
 from .._meaning.defaults import Defaults
 from .._words.commands import Handler
 from .._writing.programs import at_with
-from ..durable import Engine, Recipe, asked, durable
+from ..durable import Engine, Recipe, durable
 from ..durable.clocks import left
 from ..durable.codec import decode
 from ..durable.journal import Entry, after
@@ -145,7 +145,7 @@ class Runs:
         sweep(self.home, self.engine.store.may_go_on)
 
     def perform(self, command: Command[Any], handler: Handler) -> Any:
-        """Perform a command; what is uploaded is what was fetched, across the death of a process."""
+        """Perform a command, and see to it that what is uploaded is what was fetched."""
         if isinstance(command, Upload):
             check_sealed(command.path)
         answer = handler(command)

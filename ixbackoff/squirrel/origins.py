@@ -21,7 +21,7 @@ class Budgets:
 
     @contextmanager
     def of(self, resource: Resource) -> Generator[Budget]:
-        """Give the budget of the origin of a resource; it is forgotten when it is full and unused."""
+        """Give the budget of a resource's origin; one that is full and unused is forgotten."""
         origin = urlsplit(resource.url).netloc.rpartition("@")[2].lower()
         with self._lock:
             budget = self._budgets.setdefault(origin, Budget.botocore())

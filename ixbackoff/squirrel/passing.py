@@ -45,7 +45,7 @@ class Held:
 
 
 class Passing:
-    """Files that are fetched, and stay open and locked until the programs that need them have ended.
+    """Files that are fetched, and stay open and locked until their programs have ended.
 
     Nobody else writes into such a file meanwhile, or removes it. When a program was well, its file
     is removed; otherwise it stays, if it can be gone on with, for a later run in the same folder.

@@ -66,7 +66,7 @@ class Report:
         seconds = monotonic() - self.begun
         rate = amount(self.size / max(seconds, 1e-9))
         print(
-            f"{self.copied} copied ({amount(self.size)}), {self.hits} hits, {self.failed} failed "
-            f"in {seconds:.3g} s: {rate}/s"
+            f"copied: {self.copied} ({amount(self.size)}); hits: {self.hits}; failed: "
+            f"{self.failed}; {seconds:.3g} s, {rate}/s"
         )
         sys.stdout.flush()

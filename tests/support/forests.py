@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Self
 
 from ixbackoff import Interpreter, Log, Upload
 from ixbackoff.squirrel.commands import (
@@ -43,6 +44,11 @@ class Forest:
     claims: dict[str, bool] = field(default_factory=dict)
     keys: int = 0
     has_etags: bool = True
+
+    @classmethod
+    def settled(cls) -> Self:
+        """A world in which a copy is kept already."""
+        return cls(store={"k0": "v1"}, kept=Copy("k0", "v1", 2))
 
     def etag(self) -> str | None:
         return self.origin if self.has_etags else None
