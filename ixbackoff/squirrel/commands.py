@@ -81,10 +81,12 @@ class Entry(NamedTuple):
     Attributes:
         copy: the copy that is kept, if there is one.
         claims: keys of objects that are on their way in or out, or were left by somebody who died.
+        beginning: the beginning of all keys of the resource that this index has or had.
     """
 
     copy: Copy | None
     claims: tuple[str, ...]
+    beginning: str
 
 
 class Brought(NamedTuple):

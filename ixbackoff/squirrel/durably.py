@@ -7,7 +7,6 @@ from argparse import Namespace
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Event
 
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
@@ -127,7 +126,9 @@ def keep_durably(
         index_opened(places.index, how.schedule, display) as index,
         opened(places, index, database, how, display) as runs,
     ):
-        jobs = Jobs(resources, name_of, lambda one: line_of(one, runs), report.take, Event(), 0.0)
+        jobs = Jobs(
+            resources, name_of, lambda one: line_of(one, runs), report.take, report.stop, 0.0
+        )
         try:
             jobs.run(how.jobs)
             for number, line in enumerate(runs.others(), jobs.taken):

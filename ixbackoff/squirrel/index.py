@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from hashlib import sha256
 from math import ceil
 from typing import Any, Self, TypeVar
 from uuid import uuid4
@@ -14,6 +15,7 @@ from sqlalchemy import (
     Column,
     Connection,
     Engine,
+    Integer,
     MetaData,
     String,
     Table,
@@ -57,6 +59,12 @@ CLAIMS = Table(
     Column("name", String(36), nullable=False),
     Column("doomed", Boolean, nullable=False),
 )
+MARKS = Table(
+    "marks",
+    METADATA,
+    Column("number", Integer, primary_key=True),
+    Column("mark", String(32), nullable=False),
+)
 SQLITE, POSTGRESQL = "sqlite", "postgresql+psycopg"
 DRIVERS = {
     "sqlite": SQLITE,
@@ -69,6 +77,8 @@ OPTIONS: dict[str, Mapping[str, str]] = {
     POSTGRESQL: {"connect_timeout": "10", "tcp_user_timeout": "10000"},
 }
 PRAGMAS = ("PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL")
+MARK, FRESH = 8, 24
+"""Digits of a key that tell the index and the place, and digits that are new."""
 PATIENCE = 5.0
 """Seconds that PostgreSQL may wait for a lock, and twice that for a statement."""
 # The names of SQLite. The classes of codes of PostgreSQL: connection, rollback, resources, object
@@ -144,7 +154,7 @@ class Index:
             event.listen(self.engine, "connect", _connected)
         event.listen(self.engine, "begin", self._begun)
         try:
-            self._do(_made, writes=False)
+            self._mark = self._do(self._made, writes=False)
         except BaseException:
             self.close()
             raise
@@ -159,14 +169,14 @@ class Index:
             row = connection.execute(kept).one_or_none()
             copy = None if row is None else Copy(row.key, row.etag, row.size)
             keys = connection.execute(claimed.order_by(CLAIMS.c.key)).scalars()
-            return Entry(copy, tuple(keys))
+            return Entry(copy, tuple(keys), self._beginning(name, place))
 
         return self._do(work, writes=False, order=name)
 
     def claim(self, command: Claim) -> str:
         """Write a claim to a key that nobody has had, and return the key."""
         name = command.resource.name
-        key = f"{name}/{uuid4().hex}"
+        key = self._beginning(name, command.place) + uuid4().hex[:FRESH]
         row = {"place": command.place, "key": key, "name": name, "doomed": False}
         claimed = self._insert(CLAIMS).values(row).on_conflict_do_nothing()
         self._do(lambda connection: connection.execute(claimed), order=key)
@@ -179,9 +189,11 @@ class Index:
 
     def doom(self, command: Doom) -> bool:
         """Doom a claim; return whether there is such a claim."""
-        doomed = update(CLAIMS).where(*_claim(command.place, command.key)).values(doomed=True)
+        which = _claim(command.place, command.key)
+        doomed = update(CLAIMS).where(*which).values(doomed=True).returning(CLAIMS.c.key)
         return self._do(
-            lambda connection: connection.execute(doomed).rowcount == 1, order=command.key
+            lambda connection: connection.execute(doomed).scalar_one_or_none() is not None,
+            order=command.key,
         )
 
     def forget(self, command: Forget) -> None:
@@ -210,6 +222,27 @@ class Index:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def _made(self, connection: Connection) -> str:
+        """Make the tables that are missing; return the mark of this index."""
+        there = inspect(connection).get_table_names()
+        for table in METADATA.sorted_tables:
+            if table.name not in there:
+                connection.execute(CreateTable(table, if_not_exists=True))
+        marks = select(MARKS.c.mark)
+        mark = connection.execute(marks).scalar()
+        if mark is None:
+            row = {"number": 1, "mark": uuid4().hex}
+            connection.execute(self._insert(MARKS).values(row).on_conflict_do_nothing())
+            mark = connection.execute(marks).scalar_one()
+        return str(mark)
+
+    def _beginning(self, name: str, place: str) -> str:
+        """Return the beginning of the keys that this index claims, so that it removes no others'.
+
+        Another index may use the same store, and the same store may have two names.
+        """
+        return f"{name}/{sha256(f'{self._mark} {place}'.encode()).hexdigest()[:MARK]}"
+
     def _swapped(self, connection: Connection, command: Swap) -> bool:
         """Swap in one transaction; the claim is locked first, so that nobody dooms it meanwhile."""
         resource, place, expected, copy = (
@@ -227,11 +260,11 @@ class Index:
         columns = {"resource": str(resource), **copy._asdict()}
         if kept is None:
             made = self._insert(COPIES).values(name=resource.name, place=place, **columns)
-            done = connection.execute(made.on_conflict_do_nothing())
+            done = made.on_conflict_do_nothing().returning(COPIES.c.key)
         else:
             which = (COPIES.c.name == resource.name, COPIES.c.place == place, COPIES.c.key == kept)
-            done = connection.execute(update(COPIES).where(*which).values(columns))
-        if done.rowcount != 1:
+            done = update(COPIES).where(*which).values(columns).returning(COPIES.c.key)
+        if connection.execute(done).scalar_one_or_none() is None:
             return False
         connection.execute(delete(CLAIMS).where(*_claim(place, copy.key)))
         if kept is not None:
@@ -303,14 +336,6 @@ def is_in_memory(url: str | URL) -> bool:
     parsed = make_url(url)
     of_sqlite = parsed.drivername.startswith("sqlite")
     return of_sqlite and parsed.database in (None, "", ":memory:")
-
-
-def _made(connection: Connection) -> None:
-    """Make the tables that are missing."""
-    there = inspect(connection).get_table_names()
-    for table in METADATA.sorted_tables:
-        if table.name not in there:
-            connection.execute(CreateTable(table, if_not_exists=True))
 
 
 def _row(name: str, place: str) -> Any:

@@ -93,6 +93,11 @@ class Passing:
             if kept or not held.lasting:
                 held.part.origin = None
             held.part.__exit__(None, None, None)
+        elif kept:  # an earlier run may have died after all was done
+            left = PartFile(os.path.join(folder, resource.name))
+            for path in (left.part, left.note):
+                with suppress(OSError, portalocker.LockException):
+                    remove_unlocked(Path(path))
 
     def _of(self, resource: Resource, folder: str) -> Held:
         key = (folder, resource.name)

@@ -63,10 +63,11 @@ def keep(resource: Resource, places: Places) -> Do[Row, Kept]:
     yield from Log(f"got etag {etag} for resource {resource}")
     # The objects are listed before the look: what has no claim and is not kept then, never will be.
     objects = yield from ListObjects(resource, store)
-    copy, claims = yield from Look(resource, place)
+    copy, claims, beginning = yield from Look(resource, place)
     yield from Log(f"got copy {copy}")
     expected = None if copy is None else copy.key
-    strays = [key for key, _ in objects if key != expected and key not in claims]
+    mine = [key for key, _ in objects if key.startswith(beginning)]
+    strays = [key for key in mine if key != expected and key not in claims]
     if copy is not None and copy.etag == etag is not None and stored(copy) in objects:
         yield from cleared(strays, claims, places)
         return Kept(copy, hit=True)

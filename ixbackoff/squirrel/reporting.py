@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, field
+from threading import Event
 from time import monotonic
 
 from .display import Line, show
@@ -14,7 +15,10 @@ from .texts import amount, plain
 class Report:
     """Takes the lines of resources, and prints them: in a table at the end, or one by one.
 
+    Once `stop` is set it takes no failures, since it is the interruption that has caused them.
+
     Args:
+        stop: set when all is to end.
         table: true to keep all lines for a table; false to print each at once, and keep none.
 
     Attributes:
@@ -24,6 +28,7 @@ class Report:
         size: the bytes of the copies that were made.
     """
 
+    stop: Event = field(default_factory=Event)
     table: bool = True
     copied: int = 0
     hits: int = 0
@@ -35,6 +40,8 @@ class Report:
     def take(self, number: int, line: Line) -> None:
         """Take the line of the resource with this number."""
         if not line.kept:
+            if self.stop.is_set():
+                return
             self.failed += 1
         elif line.hit:
             self.hits += 1

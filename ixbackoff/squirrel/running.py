@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Event
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
@@ -196,7 +195,7 @@ def keep_all(
     report: Report,
 ) -> None:
     """Keep these resources, several at the same time, and print what became of them."""
-    stop = Event()
+    stop = report.stop
     try:
         with (
             log_shown(display),

@@ -50,6 +50,11 @@ class Forest:
         """A world in which a copy is kept already."""
         return cls(store={"k0": "v1"}, kept=Copy("k0", "v1", 2))
 
+    @classmethod
+    def outdated(cls) -> Self:
+        """A world in which a copy is kept of what the origin had before."""
+        return cls(origin="v2", store={"k0": "v1"}, kept=Copy("k0", "v1", 2))
+
     def etag(self) -> str | None:
         return self.origin if self.has_etags else None
 
@@ -57,7 +62,7 @@ class Forest:
         return tuple(Stored(key, len(body)) for key, body in self.store.items())
 
     def look(self, _: Look) -> Entry:
-        return Entry(self.kept, tuple(self.claims))
+        return Entry(self.kept, tuple(self.claims), "k")
 
     def fetch(self, command: Fetch) -> Brought:
         """A file that came with the ETag that the resource has now is not fetched again."""

@@ -171,10 +171,11 @@ class Killing:
         kept = objects_of(home) if self.objects is None else self.objects(number)
         if kept != names:
             self.broke(f"squirrel {number} kept {sorted(kept)} in place of {sorted(names)}")
-        rows = {row.key: row.etag for row in rows_of(home / "index.sqlite")}
+        rows = {row.name: row.etag for row in rows_of(home / "index.sqlite")}
         if rows.keys() != names.keys() or None in rows.values():
             self.broke(f"squirrel {number} has the index {rows}")
-        objects = [] if self.objects else ["objects", *(f"objects/{name}" for name in names)]
+        places = [f"objects/{name}{more}" for name in names for more in ("", "/*")]
+        objects = [] if self.objects else ["objects", *places]
         if files_below(home) != sorted(
             ["index.sqlite", "runs.sqlite", "runs.sqlite.worker", *objects]
         ):
