@@ -90,7 +90,7 @@ def killed_in_a_wait(squirrel: Squirrel, *words: str, base: str = "600", before:
 
 
 def killed_before_its_upload(squirrel: Squirrel, *words: str) -> None:
-    with begun(squirrel, *words, before=KILLED) as process:
+    with begun(squirrel, *words, base="0.5", before=KILLED) as process:
         process.communicate(timeout=60)
     assert process.returncode == -signal.SIGKILL
 
