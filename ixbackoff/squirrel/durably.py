@@ -183,4 +183,4 @@ def opened(
 def make_private(database: str) -> None:
     """Make the file of a database so that nobody else can read it, as URLs have secrets."""
     if database.startswith("sqlite"):
-        os.close(os.open(file_of(database), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+        os.close(os.open(file_of(database), os.O_CREAT | os.O_RDWR, 0o600))

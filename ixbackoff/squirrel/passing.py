@@ -17,7 +17,7 @@ from .._words.vocabulary import Download
 from ..live.arrivals import Arrival, Fetched
 from ..live.connections import Connections
 from ..live.exchanges import Exchange, Progress
-from ..live.files import PartFile, is_mine, stands
+from ..live.files import READ, PartFile, is_mine, stands
 from ..live.http import arrive
 from ..live.times import Deadline
 from .commands import Brought, Fetch, Resource
@@ -146,11 +146,11 @@ def remove_unlocked(path: Path) -> None:
         LockException: a process has.
         OSError: it cannot be removed.
     """
-    descriptor = os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
-    try:
+    with open(os.open(path, READ), "rb") as file:
+        descriptor = file.fileno()
         flags = portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING
         portalocker.lock(descriptor, flags)
         if is_mine(os.fstat(descriptor)) and stands(descriptor, str(path)):
+            if os.name == "nt":  # there a file that is open cannot be removed
+                file.close()
             path.unlink()
-    finally:
-        os.close(descriptor)
