@@ -43,14 +43,12 @@ def objects_below(
     store, key = store_of(url, stores, limits)
     found: dict[str, int] = {}
 
-    async def listed() -> None:
-        import obstore
-
-        async for page in obstore.list(store, prefix=f"{key}/"):
+    async def listed(listing: Any) -> None:  # half of its types are those of another library
+        async for page in listing.list(f"{key}/"):
             for meta in page:
                 found[meta["path"].removeprefix(f"{key}/")] = meta["size"]
 
-    performed(listed, shown, deadline)
+    performed(partial(listed, store), shown, deadline)
     return found
 
 
@@ -128,7 +126,7 @@ def performed(work: Callable[[], Awaitable[Any]], shown: str, deadline: Deadline
 
         from .threads import awaited
     try:
-        awaited(partial(work), deadline, check_not_aborted, 0.0)
+        awaited(work, deadline, check_not_aborted, 0.0)
     except BaseError as error:
         failure = failure_of(error, shown)
         if isinstance(failure, TimeoutError) and not deadline.left:

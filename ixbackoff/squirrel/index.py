@@ -260,7 +260,7 @@ class Index:
         columns = {"resource": str(resource), **copy._asdict()}
         if kept is None:
             made = self._insert(COPIES).values(name=resource.name, place=place, **columns)
-            done = made.on_conflict_do_nothing().returning(COPIES.c.key)
+            done: Any = made.on_conflict_do_nothing().returning(COPIES.c.key)
         else:
             which = (COPIES.c.name == resource.name, COPIES.c.place == place, COPIES.c.key == kept)
             done = update(COPIES).where(*which).values(columns).returning(COPIES.c.key)

@@ -19,7 +19,7 @@ import pytest
 from ixbackoff.squirrel.commands import Claim, Copy, Look, Resource, Swap
 from ixbackoff.squirrel.index import Index, IndexUnavailable
 from ixbackoff.squirrel.jobs import Jobs
-from ixbackoff.testing.web import Hang, Origin, Slow, Status
+from ixbackoff.testing.web import Fault, Hang, Origin, Slow, Status
 
 from ..support.squirrels import Squirrel, files_below, tidy
 
@@ -147,7 +147,11 @@ runpy.run_module("ixbackoff.squirrel", run_name="__main__", alter_sys=True)
 
 def test_interrupted_all_jobs_end_and_what_is_kept_is_shown(tmp_path: Path) -> None:
     folder = tmp_path / "squirrel"
-    faults = {"GET /hang": [Hang()], "HEAD /hanging": [Hang()], "GET /wait": [Status(503)]}
+    faults: dict[str, list[Fault | None]] = {
+        "GET /hang": [Hang()],
+        "HEAD /hanging": [Hang()],
+        "GET /wait": [Status(503)],
+    }
     resources = dict.fromkeys(["/nuts", "/hang", "/hanging", "/wait"], ACORN)
     with Origin(resources, faults) as origin:
         url = origin.url + "/nuts"

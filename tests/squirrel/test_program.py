@@ -92,7 +92,7 @@ def scripted(
     )
 
 
-def performed(scripts: Interpreter[Row]) -> tuple[Kept, Virtual]:
+def performed(scripts: Interpreter[Row]) -> tuple[Kept, Virtual[Any]]:
     with Virtual(scripts) as world:
         return squirrel(NUTS, PLACES).run(world.interpreter), world
 
@@ -133,8 +133,8 @@ def test_a_copy_that_is_not_there_whole_is_not_a_hit(objects: tuple[Stored, ...]
 
 def test_what_is_replaced_is_removed_and_so_is_what_the_dead_have_left() -> None:
     entry = Entry(OLD, ("name/dead", "name/gone"), "name/")
-    objects = (Stored("name/dead", 1), Stored("name/old", 3), Stored("name/stray", 2))
-    objects = (*objects, Stored("another index's", 2))
+    mine = (Stored("name/dead", 1), Stored("name/old", 3), Stored("name/stray", 2))
+    objects = (*mine, Stored("another index's", 2))
     clearing = (
         Doom.handled_by(answers(True, False))
         | Remove.handled_by(answers(None, None, None))
