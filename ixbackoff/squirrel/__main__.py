@@ -45,6 +45,36 @@ def parsed(arguments: list[str] | None) -> Namespace:
         epilog="Exit status: 0 if all resources are kept, 1 if not, 2 if the command is wrong.",
     )
     parser.add_argument("urls", nargs="*", metavar="URL", help="an http:// or https:// resource")
+    add_places(parser)
+    add_ways(parser)
+    parser.add_argument(
+        "--demo",
+        action="store_true",
+        help="copy five resources, twice, from an origin on loopback that fails as real ones do",
+    )
+    add_durable(parser)
+    parser.add_argument("--verbose", action="store_true", help="show what the program logs")
+    words = parser.parse_args(arguments)
+    check_together(parser, words)
+    if words.jobs is None:
+        words.jobs = 1 if words.demo else JOBS
+    if words.within is None:
+        words.within = LONGEST if words.durable else WITHIN
+    return words
+
+
+def check_together(parser: Parser, words: Namespace) -> None:
+    """Refuse options that do not go together."""
+    if words.demo == bool(words.urls or words.input is not None):
+        parser.error("give the URLs of the resources, or --input, or --demo without any")
+    if words.demo and words.durable:
+        parser.error("--durable goes on with URLs of your own, and the origin of --demo ends")
+    if words.database is not None and not words.durable:
+        parser.error("--database is for --durable")
+
+
+def add_places(parser: Parser) -> None:
+    """Add where things are."""
     parser.add_argument(
         "--store",
         metavar="URL",
@@ -68,6 +98,10 @@ def parsed(arguments: list[str] | None) -> Namespace:
         help="for temporary files, and by default for the store and the index "
         "(default: %(default)s)",
     )
+
+
+def add_ways(parser: Parser) -> None:
+    """Add which resources are kept, and how."""
     parser.add_argument(
         "--input",
         metavar="FILE",
@@ -97,25 +131,6 @@ def parsed(arguments: list[str] | None) -> Namespace:
         help="the first wait; the next ones take twice and four times as long "
         "(default: 1; with --demo 0.1)",
     )
-    parser.add_argument(
-        "--demo",
-        action="store_true",
-        help="copy five resources, twice, from an origin on loopback that fails as real ones do",
-    )
-    add_durable(parser)
-    parser.add_argument("--verbose", action="store_true", help="show what the program logs")
-    words = parser.parse_args(arguments)
-    if words.demo == bool(words.urls or words.input is not None):
-        parser.error("give the URLs of the resources, or --input, or --demo without any")
-    if words.jobs is None:
-        words.jobs = 1 if words.demo else JOBS
-    if words.within is None:
-        words.within = LONGEST if words.durable else WITHIN
-    if words.demo and words.durable:
-        parser.error("--durable goes on with URLs of your own, and the origin of --demo ends")
-    if words.database is not None and not words.durable:
-        parser.error("--database is for --durable")
-    return words
 
 
 def add_durable(parser: Parser) -> None:
@@ -124,7 +139,7 @@ def add_durable(parser: Parser) -> None:
         "--durable",
         action="store_true",
         help="go on where a killed squirrel was, when the same command is given again: nothing "
-        "that was answered is asked again, and no wait is shortened",
+        "that was answered in a try is asked again in it, and no wait is shortened",
     )
     parser.add_argument(
         "--database",
