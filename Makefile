@@ -22,9 +22,10 @@ test-all: .venv/dev  ## run everything on each supported Python that is installe
 sound: .venv/dev  ## check and run 10,000 random programs
 	$(BIN)/python -m tests.types.soundness 10000
 
-kill: .venv/dev  ## kill durable runs 440 times and squirrels 100 times, and check their promises
+kill: .venv/dev  ## kill durable runs 440 times and squirrels 300 times, and check their promises
 	$(BIN)/python -m tests.support.killing
 	$(BIN)/python -m tests.support.killed_squirrels
+	$(BIN)/python -m tests.support.killed_jobs
 
 bench: .venv/bench  ## measure speed, as ratios to peers
 	$(BIN)/python -m benchmarks

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from threading import RLock
@@ -89,6 +90,7 @@ class Display:
             TransferSpeedColumn(),
             console=self._console,
             transient=True,
+            redirect_stdout=sys.stdout.isatty(),  # what goes into a file stays out of the display
         )
         self._lock = RLock()
         self._begun: dict[str, float] = {}

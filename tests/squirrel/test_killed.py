@@ -18,6 +18,7 @@ from ixbackoff.squirrel.workplace import FOLDER, workplace
 from ixbackoff.testing.web import Origin, Status, Truncated
 
 from ..support.killed import Moments
+from ..support.killed_jobs import Killing
 from ..support.squirrels import Squirrel, files_below, objects_of, rows_of, tidy
 
 ROOT = Path(__file__).parent.parent.parent
@@ -189,3 +190,9 @@ def test_a_later_run_fetches_only_what_is_missing(
         assert asked == f"bytes={half - 1}-"
         assert squirrel.objects == {Resource(url).name: NEW}
         assert files_below(squirrel.folder) == tidy(url)
+
+
+@pytest.mark.slow
+def test_killed_at_random_moments_with_several_jobs(tmp_path: Path) -> None:
+    found = Killing(tmp_path / "squirrel", seed=2).until(kills=6)
+    assert found.broken == [], str(found)

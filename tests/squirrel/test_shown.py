@@ -83,6 +83,39 @@ def test_no_error_of_the_display_fails_a_copy(
         assert squirrel.run(origin.url + "/nuts").status == 0
 
 
+def test_lines_go_to_the_standard_output_while_a_bar_is_shown(
+    squirrel: Squirrel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setattr("ixbackoff.squirrel.display.LONG", 0.05)
+    slow = {"GET /slow": [Slow(seconds=0.1, piece=len(ACORN) // 8)]}
+    with Origin({"/slow": ACORN, "/nuts": b"acorn", "/later": b"acorn"}, slow) as origin:
+        origin.script("HEAD /later", [Slow(seconds=0.4)])
+        file = tmp_path / "urls"
+        file.write_text("".join(f"{origin.url}/{name}\n" for name in ("slow", "nuts", "later")))
+        ran = squirrel.run("--input", str(file))
+    assert "/slow" in ran.err
+    assert ran.out.count("copied\t") == 3
+    assert "copied\t" not in ran.err
+
+
+def test_more_downloads_than_lines_fit_the_terminal(
+    squirrel: Squirrel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {"TTY_COMPATIBLE": "1", "LINES": "5", "COLUMNS": "60"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("ixbackoff.squirrel.display.LONG", 0.0)
+    paths = [f"/a-very-long-name-of-a-resource-{number}" for number in range(12)]
+    slow = {f"GET {path}": [Slow(seconds=0.05, piece=len(ACORN) // 8)] for path in paths}
+    with Origin(dict.fromkeys(paths, ACORN), slow) as origin:
+        ran = squirrel.run(*(origin.url + path for path in paths), "--jobs", "12")
+    assert ran.status == 0
+    frames = re.split("\x1b\\[2K", re.sub("\x1b\\[[0-9;]*m", "", ran.err))
+    assert max(len(line) for frame in frames for line in frame.splitlines()) <= 60
+    ups = re.findall("(?:\x1b\\[1A\x1b\\[2K)+", ran.err)
+    assert max(up.count("\x1b[1A") for up in ups) < 5
+
+
 def test_nothing_here_is_for_one_system_only() -> None:
     folder = Path(str(ixbackoff.squirrel.__file__)).parent
     for path in folder.glob("*.py"):
