@@ -196,3 +196,23 @@ def test_a_later_run_fetches_only_what_is_missing(
 def test_killed_at_random_moments_with_several_jobs(tmp_path: Path) -> None:
     found = Killing(tmp_path / "squirrel", seed=2).until(kills=6)
     assert found.broken == [], str(found)
+
+
+@pytest.mark.slow
+def test_squirrels_beside_each_other_keep_each_resource_once(tmp_path: Path) -> None:
+    folder = tmp_path / "squirrel"
+    resources = {f"/nuts/{number}": b"%d" % number * 30_000 for number in range(4)}
+    with Origin(resources) as origin:
+        words = [*(origin.url + path for path in resources), "--folder", str(folder)]
+        command = [sys.executable, "-m", "ixbackoff.squirrel", *words, "--base", "0.3"]
+        processes = [
+            subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603
+            for _ in range(6)
+        ]
+        for process in processes:
+            out, _ = process.communicate(timeout=60)
+            assert process.returncode == 0, out
+        kept = {Resource(origin.url + path).name: body for path, body in resources.items()}
+        assert objects_of(folder) == kept
+        left = {name for path in resources for name in tidy(origin.url + path)}
+        assert files_below(folder) == sorted(left)
