@@ -40,7 +40,7 @@ class Work(NamedTuple):
 
     Attributes:
         name: the name of the measurement.
-        count: how many resources.
+        number: how many resources.
         size: the bytes of each.
         delay: the seconds that the server takes for an answer.
         rounds: how often each copies.
@@ -48,7 +48,7 @@ class Work(NamedTuple):
     """
 
     name: str
-    count: int
+    number: int
     size: int
     delay: float
     rounds: int
@@ -198,7 +198,7 @@ def measured(
         in_process(serve, work.size, work.delay) as url,
     ):
         folder = Path(name)
-        urls = [f"{url}/resource-{number}" for number in range(work.count)]
+        urls = [f"{url}/resource-{number}" for number in range(work.number)]
         (folder / "urls").write_text("\n".join(urls))
         times: list[list[float]] = [[], []]
         for _ in range(work.rounds):
