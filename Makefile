@@ -23,10 +23,11 @@ test-all: .venv/dev  ## run everything on each supported Python that is installe
 sound: .venv/dev  ## check and run 10,000 random programs
 	$(BIN)/python -m tests.types.soundness 10000
 
-kill: .venv/dev  ## kill durable runs 600 times, squirrels 100 times, and their server for ten seconds
+kill: .venv/dev  ## kill durable runs and squirrels a thousand times, and check their promises
 	$(BIN)/python -m tests.support.killing
 	$(BIN)/python -m tests.support.away
 	$(BIN)/python -m tests.support.killed_squirrels
+	$(BIN)/python -m tests.support.killed_jobs
 
 prove:  ## check the proof of the promises, with Agda
 	@if ! command -v agda >/dev/null || ! test -d $(AGDA_STDLIB); then \

@@ -52,10 +52,23 @@ def judge(failure: Any) -> Verdict:
 def judge_by_text(failure: Any) -> Verdict:
     """Judge a failure of the connection."""
     text = str(failure)
-    if SERVER_SAYS.search(text):
-        passes = SERVER_MAY_PASS.search(text) is not None
-        return Verdict(True) if passes else refused(failure, ": the server refused the connection")
-    return unresolved(failure) if AWAY.search(text) else refused(failure)
+    if is_refused(failure):
+        return refused(failure, ": the server refused the connection")
+    passes = SERVER_SAYS.search(text) is not None
+    return (
+        Verdict(True) if passes else unresolved(failure) if AWAY.search(text) else refused(failure)
+    )
+
+
+def is_refused(failure: Exception) -> bool:
+    """Return whether a server refused a connection for a reason that does not pass by itself.
+
+    A wrong password is one, and a database that is not there.
+    """
+    text = str(failure)
+    if getattr(failure, "sqlstate", None) is not None or not SERVER_SAYS.search(text):
+        return False
+    return SERVER_MAY_PASS.search(text) is None
 
 
 def unresolved(failure: Exception) -> Verdict:

@@ -36,18 +36,23 @@ def fetch(
     """Carry out a download."""
     exchange = Exchange("GET", command.url, connections.limits, deadline)
     with PartFile(command.path) as part:
-        arrival = Arrival(command, exchange, part, progress)
-        while not arrival.whole:
-            try:
-                with answer(exchange, connections, arrival.headers()) as response:
-                    if arrival.begins(response):
-                        for chunk in response.iter_raw():
-                            arrival.take(chunk)
-                        arrival.check_whole()
-            except Exception as failure:
-                if not arrival.goes_on(failure):
-                    raise
+        fetched = arrive(Arrival(command, exchange, part, progress), connections)
         part.commit()
+    return fetched
+
+
+def arrive(arrival: Arrival, connections: Connections) -> Fetched:
+    """Fetch what is missing of a download, and leave it in its part."""
+    while not arrival.whole:
+        try:
+            with answer(arrival.exchange, connections, arrival.headers()) as response:
+                if arrival.begins(response):
+                    for chunk in response.iter_raw():
+                        arrival.take(chunk)
+                    arrival.check_whole()
+        except Exception as failure:
+            if not arrival.goes_on(failure):
+                raise
     return arrival.fetched
 
 

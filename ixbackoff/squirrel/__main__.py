@@ -13,17 +13,26 @@ from .._commandline import INTERRUPTED, WRONG, Parser
 
 PACKAGES = ("httpx2", "obstore", "rich", "sqlalchemy")
 LONGEST = 86_400.0
+WITHIN = 900.0
+JOBS, MOST_JOBS = 8, 256
 
 
 def seconds(text: str) -> float:
-    """Parse the number of seconds of a first wait."""
+    """Parse a number of seconds."""
     try:
         number = float(text)
     except ValueError:
         number = 0.0
     if not 0 < number <= LONGEST:
-        raise ArgumentTypeError(f"{text} is not a wait: give seconds, above 0, a day at most")
+        raise ArgumentTypeError(f"{text} is not a time: give seconds, above 0, a day at most")
     return number
+
+
+def number(text: str) -> int:
+    """Parse the number of jobs."""
+    if not text.isdecimal() or not 1 <= int(text) <= MOST_JOBS:
+        raise ArgumentTypeError(f"{text} is not a number of jobs: give 1 to {MOST_JOBS}")
+    return int(text)
 
 
 def parsed(arguments: list[str] | None) -> Namespace:
@@ -36,6 +45,36 @@ def parsed(arguments: list[str] | None) -> Namespace:
         epilog="Exit status: 0 if all resources are kept, 1 if not, 2 if the command is wrong.",
     )
     parser.add_argument("urls", nargs="*", metavar="URL", help="an http:// or https:// resource")
+    add_places(parser)
+    add_ways(parser)
+    parser.add_argument(
+        "--demo",
+        action="store_true",
+        help="copy five resources, twice, from an origin on loopback that fails as real ones do",
+    )
+    add_durable(parser)
+    parser.add_argument("--verbose", action="store_true", help="show what the program logs")
+    words = parser.parse_args(arguments)
+    check_together(parser, words)
+    if words.jobs is None:
+        words.jobs = 1 if words.demo else JOBS
+    if words.within is None:
+        words.within = LONGEST if words.durable else WITHIN
+    return words
+
+
+def check_together(parser: Parser, words: Namespace) -> None:
+    """Refuse options that do not go together."""
+    if words.demo == bool(words.urls or words.input is not None):
+        parser.error("give the URLs of the resources, or --input, or --demo without any")
+    if words.demo and words.durable:
+        parser.error("--durable goes on with URLs of your own, and the origin of --demo ends")
+    if words.database is not None and not words.durable:
+        parser.error("--database is for --durable")
+
+
+def add_places(parser: Parser) -> None:
+    """Add where things are."""
     parser.add_argument(
         "--store",
         metavar="URL",
@@ -59,6 +98,32 @@ def parsed(arguments: list[str] | None) -> Namespace:
         help="for temporary files, and by default for the store and the index "
         "(default: %(default)s)",
     )
+
+
+def add_ways(parser: Parser) -> None:
+    """Add which resources are kept, and how."""
+    parser.add_argument(
+        "--input",
+        metavar="FILE",
+        help="a file with one URL a line, - for the standard input; blank lines and those that "
+        "begin with # are left out. One line is printed for each resource once it is over: result, "
+        "URL, tries, seconds waited, key",
+    )
+    parser.add_argument(
+        "--jobs",
+        metavar="N",
+        type=number,
+        help="how many resources are kept at the same time; equal ones are kept one after the "
+        f"other (default: {JOBS}; with --demo 1)",
+    )
+    parser.add_argument(
+        "--within",
+        metavar="SECONDS",
+        type=seconds,
+        help="the time that a resource has in all, tries, waits and downloads; a wait that would "
+        f"end later is not begun (default: {WITHIN:g}; with --durable {LONGEST:g}, and the time in "
+        "which no process runs counts)",
+    )
     parser.add_argument(
         "--base",
         metavar="SECONDS",
@@ -66,21 +131,6 @@ def parsed(arguments: list[str] | None) -> Namespace:
         help="the first wait; the next ones take twice and four times as long "
         "(default: 1; with --demo 0.1)",
     )
-    parser.add_argument(
-        "--demo",
-        action="store_true",
-        help="copy five resources, twice, from an origin on loopback that fails as real ones do",
-    )
-    add_durable(parser)
-    parser.add_argument("--verbose", action="store_true", help="show what the program logs")
-    words = parser.parse_args(arguments)
-    if words.demo == bool(words.urls):
-        parser.error("give the URLs of the resources, or --demo without any")
-    if words.demo and words.durable:
-        parser.error("--durable goes on with URLs of your own, and the origin of --demo ends")
-    if words.database is not None and not words.durable:
-        parser.error("--database is for --durable")
-    return words
 
 
 def add_durable(parser: Parser) -> None:
@@ -89,7 +139,7 @@ def add_durable(parser: Parser) -> None:
         "--durable",
         action="store_true",
         help="go on where a killed squirrel was, when the same command is given again: nothing "
-        "that was answered is asked again, and no wait is shortened",
+        "that was answered in a try is asked again in it, and no wait is shortened",
     )
     parser.add_argument(
         "--database",
@@ -133,6 +183,7 @@ def run(words: Namespace) -> int:
         return WRONG
     from .index import IndexBroken, IndexUnavailable
     from .running import demonstrated, kept
+    from .texts import plain
 
     try:
         if words.durable:
@@ -142,9 +193,9 @@ def run(words: Namespace) -> int:
         return demonstrated(words) if words.demo else kept(words)
     except OSError as error:
         where = f"{error.filename} cannot be used ({error.strerror}): give a folder to write to."
-        print(where if error.filename else f"{error}", file=sys.stderr)
+        print(plain(where if error.filename else f"{error}"), file=sys.stderr)
     except (ValueError, ImportError, IndexBroken, IndexUnavailable) as error:
-        print(f"{error}", file=sys.stderr)
+        print(plain(f"{error}"), file=sys.stderr)
     return WRONG
 
 

@@ -50,15 +50,57 @@ class Resource:
 
 
 class Copy(NamedTuple):
-    """The place of a copy.
+    """A copy of a resource, as the index knows it.
 
     Attributes:
-        bucket: the URL of the object store.
-        key: the key of the object in it.
+        key: the key of the object in the store.
+        etag: the ETag that came with its bytes, if any.
+        size: how many bytes it has.
     """
 
-    bucket: str
     key: str
+    etag: str | None
+    size: int
+
+
+class Stored(NamedTuple):
+    """An object in the store.
+
+    Attributes:
+        key: its key.
+        size: how many bytes it has.
+    """
+
+    key: str
+    size: int
+
+
+class Entry(NamedTuple):
+    """What the index has of a resource.
+
+    Attributes:
+        copy: the copy that is kept, if there is one.
+        claims: keys of objects that are on their way in or out, or were left by somebody who died.
+        beginning: the beginning of all keys of the resource that this index has or had.
+    """
+
+    copy: Copy | None
+    claims: tuple[str, ...]
+    beginning: str
+
+
+class Brought(NamedTuple):
+    """A file that was fetched.
+
+    Attributes:
+        path: where it is.
+        etag: the ETag that came with its bytes, if any.
+        size: how many bytes it has.
+    """
+
+    path: str
+    etag: str | None
+    size: int
 
 
 @dataclass(frozen=True)
@@ -69,24 +111,83 @@ class GetETag(Command[str | None]):
 
 
 @dataclass(frozen=True)
-class FindCopy(Command[Copy | None]):
-    """Look up in the index where the resource is kept with this ETag."""
+class Fetch(Command[Brought]):
+    """Fetch what is missing of a resource into a file, which stays until the program has ended.
 
-    resource: Resource
-    etag: str
-
-
-@dataclass(frozen=True)
-class GenerateUUID(Command[str]):
-    """Generate the name of a resource in the store, the same one for each retry."""
-
-    resource: Resource
-
-
-@dataclass(frozen=True)
-class RecordCopy(Command[None]):
-    """Write to the index where the resource is kept with this ETag, over its former entry."""
+    Attributes:
+        etag: the ETag that the resource has now, if it has one: a file that came with this one is
+            not fetched again.
+        folder: where the file is.
+    """
 
     resource: Resource
     etag: str | None
+    folder: str
+
+
+@dataclass(frozen=True, repr=False)
+class ListObjects(Command[tuple[Stored, ...]]):
+    """List the objects of a resource in the store at this URL."""
+
+    resource: Resource
+    store: str
+
+    def __repr__(self) -> str:
+        return f"ListObjects({self.resource!r}, {without_secrets(self.store)!r})"
+
+
+@dataclass(frozen=True, repr=False)
+class Remove(Command[None]):
+    """Remove an object from the store at this URL, if it is there."""
+
+    key: str
+    store: str
+
+    def __repr__(self) -> str:
+        return f"Remove({self.key!r}, {without_secrets(self.store)!r})"
+
+
+@dataclass(frozen=True)
+class Look(Command[Entry]):
+    """Look up in the index what is kept of a resource in this place, and what is claimed."""
+
+    resource: Resource
+    place: str
+
+
+@dataclass(frozen=True)
+class Claim(Command[str]):
+    """Claim a new key for an object of the resource, and write the claim to the index."""
+
+    resource: Resource
+    place: str
+
+
+@dataclass(frozen=True)
+class Swap(Command[bool]):
+    """Write to the index that this copy is the one that is kept; the claim to its key ends.
+
+    It is done, and answered with true, only if the key that is kept is still the one that is
+    expected, and the claim stands and is not doomed. The former key is a doomed claim from then on.
+    """
+
+    resource: Resource
+    place: str
+    expected: str | None
     copy: Copy
+
+
+@dataclass(frozen=True)
+class Doom(Command[bool]):
+    """Doom a claim: its key can never be swapped in. The answer says whether there is the claim."""
+
+    place: str
+    key: str
+
+
+@dataclass(frozen=True)
+class Forget(Command[None]):
+    """Remove a claim from the index."""
+
+    place: str
+    key: str

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any, NamedTuple
+import os
+from collections.abc import Callable, MutableMapping
+from threading import Event
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .. import Command, Delay, Interpreter, Schedule, Standard
+from .. import Command, Delay, Interpreter, NotReady, Schedule, Standard, Upload
 from .._words.commands import Handler
 from .._words.failures import ClientError, ServerError
 from ..live import response_headers
-from .commands import GenerateUUID, GetETag, Resource
-from .display import COPIED, HIT, Display, Line, described
+from ..live.connections import Connections
+from ..live.objects import objects_below, remove_object
+from .commands import Fetch, GetETag, ListObjects, Remove, Resource, Stored
+from .display import COPIED, HIT, Display, Line
 from .index import Index
-from .pipeline import Kept, Row, squirrel
+from .origins import Budgets
+from .passing import Passing
+from .pipeline import Kept, Places, Row, squirrel
+from .texts import ended
+
+if TYPE_CHECKING:
+    from obstore.store import ObjectStore
 
 NO_HEADERS_ALONE = frozenset({403, 405, 501})
 
@@ -23,16 +32,22 @@ class Parts(NamedTuple):
 
     Attributes:
         interpreter: the handlers of its commands.
-        store: the URL of the object store.
-        folder: the folder for temporary files.
+        places: the places that resources pass.
+        passing: the files that are on their way.
         schedule: the lengths of the waits.
+        within: the seconds that each resource has.
+        budgets: those that further tries are taken from.
+        stop: an event that ends all waits.
         display: the display that shows the waits.
     """
 
     interpreter: Interpreter[Row | Delay]
-    store: str
-    folder: Path
+    places: Places
+    passing: Passing
     schedule: Schedule
+    within: float
+    budgets: Budgets
+    stop: Event
     display: Display
 
 
@@ -46,40 +61,96 @@ def copied(resource: Resource, parts: Parts) -> Line:
             parts.display.wait(resource, command)
         return handler(command)
 
-    program = squirrel(resource, parts.store, str(parts.folder))
+    program = squirrel(resource, parts.places)
     answering = parts.interpreter.around(shown)
+
+    def keep() -> Kept:
+        with parts.budgets.of(resource) as budget:
+            return program.run(
+                answering,
+                schedule=parts.schedule,
+                within=parts.within,
+                budget=budget,
+                stop=parts.stop,
+            )
+
+    line = Line(str(resource), "", 0, 0.0, "")
     try:
-        result, key = outcome(resource, lambda: program.run(answering, schedule=parts.schedule))
+        line = outcome(resource, keep)
     finally:
-        parts.display.over()
-    return Line(str(resource), result, len(waits) + 1, sum(waits), key)
+        parts.display.over(resource)
+        parts.passing.release(resource, parts.places.folder, line.kept)
+    return line._replace(attempts=len(waits) + 1, waited=sum(waits))
 
 
-def outcome(resource: Resource, keep: Callable[[], Kept]) -> tuple[str, str]:
-    """Keep a resource; return the result for the table, and the key of the object."""
+def outcome(resource: Resource, keep: Callable[[], Kept]) -> Line:
+    """Keep a resource; return its line of the table, but for its tries and waits."""
     try:
-        kept = keep()
+        copy, hit = keep()
     except Exception as failure:
         # The row of the table names the resource already.
-        return described(failure).replace(f" {resource}:", ":"), ""
-    return (HIT if kept.hit else COPIED), kept.copy.key
+        told = ended(failure).replace(f" {resource}:", ":")
+        return Line(str(resource), told, 0, 0.0, "")
+    return Line(str(resource), HIT if hit else COPIED, 0, 0.0, copy.key, copy.size)
 
 
-def answering(standard: Interpreter[Standard], index: Index) -> Interpreter[Row | Delay]:
+class Handlers(NamedTuple):
+    """What carries out the squirrel's own commands, but for those that are about the index.
+
+    Attributes:
+        connections: the connections to web servers.
+        stores: object stores by the beginnings of their URLs.
+        passing: the files that are on their way.
+    """
+
+    connections: Connections
+    stores: MutableMapping[str, ObjectStore]
+    passing: Passing
+
+    def get_etag(self, command: GetETag) -> str | None:
+        """Send a `HEAD` request; a server that does not allow those counts as one without ETags."""
+        try:
+            headers = response_headers(command.resource.url, connections=self.connections)
+            return headers.get("etag")
+        except (ClientError, ServerError) as error:
+            if error.status in NO_HEADERS_ALONE:
+                return None
+            raise
+
+    def list_objects(self, command: ListObjects) -> tuple[Stored, ...]:
+        name = command.resource.name
+        url = f"{command.store}/{name}"
+        found = objects_below(url, self.stores, self.connections.limits)
+        return tuple(Stored(f"{name}/{key}", size) for key, size in sorted(found.items()))
+
+    def remove(self, command: Remove) -> None:
+        url = f"{command.store}/{command.key}"
+        remove_object(url, self.stores, self.connections.limits)
+
+
+def answering(
+    standard: Interpreter[Standard], index: Index, handlers: Handlers
+) -> Interpreter[Row | Delay]:
     """Join handlers for the squirrel's own commands to those of the standard ones."""
     return (
-        standard
-        | GetETag.handled_by(get_etag)
-        | GenerateUUID.handled_by(lambda command: command.resource.name)
+        standard.around(folder_made_again)
+        | GetETag.handled_by(handlers.get_etag)
+        | ListObjects.handled_by(handlers.list_objects)
+        | Fetch.handled_by(handlers.passing.fetch)
+        | Remove.handled_by(handlers.remove)
         | index.interpreter
     )
 
 
-def get_etag(command: GetETag) -> str | None:
-    """Send a `HEAD` request; a server that does not allow those counts as one without ETags."""
+def folder_made_again(command: Command[Any], handler: Handler) -> Any:
+    """Try an upload again if its folder, which was empty, was removed by another squirrel."""
     try:
-        return response_headers(command.resource.url).get("etag")
-    except (ClientError, ServerError) as error:
-        if error.status in NO_HEADERS_ALONE:
-            return None
+        return handler(command)
+    except FileNotFoundError:
+        if (
+            isinstance(command, Upload)
+            and command.url.startswith("file:")
+            and os.path.exists(command.path)
+        ):
+            raise NotReady("another squirrel has removed the folder of the object") from None
         raise

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
+from threading import RLock
 from time import monotonic
 from typing import NamedTuple
 
@@ -14,21 +18,26 @@ from rich.progress import (
     TextColumn,
     TransferSpeedColumn,
 )
-from rich.table import Table
+from rich.table import Column, Table
+from rich.text import Text
 
 from .._limits.events import Waits
 from .._words.vocabulary import Delay, Download, without_secrets
+from .texts import described, plain
 
 HIT = "hit"
 COPIED = "copied"
 LONG = 0.5
 """Seconds after which a download is long enough for a bar."""
-WIDE = 120
+WIDE = 150
 """Columns of a terminal that is wide enough for a key beside its resource."""
 UNBOUNDED = 100_000
-KEY = 36
+KEY = 69
+PART_OF_KEY = 37
 REST = 27
 """Columns for the numbers and the lines between."""
+BAR, NUMBERS = 20, 28
+"""Columns of a bar, and of the numbers beside it."""
 
 
 class Line(NamedTuple):
@@ -40,6 +49,7 @@ class Line(NamedTuple):
         attempts: the number of tries.
         waited: the sum of the waits between them, in seconds.
         key: the key of the object, "" if the resource is not kept.
+        size: how many bytes the object has.
     """
 
     resource: str
@@ -47,6 +57,7 @@ class Line(NamedTuple):
     attempts: int
     waited: float
     key: str
+    size: int = 0
 
     @property
     def hit(self) -> bool:
@@ -60,20 +71,30 @@ class Line(NamedTuple):
 
 
 class Display:
-    """A display of the progress, on standard error.
+    """A display of the progress, on standard error, which threads share.
+
+    Nothing that it shows is markup, and none of its errors reaches those who use it.
 
     Args:
         verbose: show the log of the program, too.
     """
 
     def __init__(self, verbose: bool = False) -> None:
-        self._console = Console(stderr=True, highlight=False)
-        columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
+        self._console = Console(stderr=True, highlight=False, markup=False, emoji=False)
+        longest = max(self._console.width - BAR - NUMBERS, PART_OF_KEY // 2)
+        shown = Column(no_wrap=True, overflow="ellipsis", max_width=longest)
         self._progress = Progress(
-            *columns, TransferSpeedColumn(), console=self._console, transient=True
+            TextColumn("{task.description}", markup=False, table_column=shown),
+            BarColumn(BAR),
+            DownloadColumn(),
+            TransferSpeedColumn(),
+            console=self._console,
+            transient=True,
+            redirect_stdout=sys.stdout.isatty(),  # what goes into a file stays out of the display
         )
-        self._begun: dict[Download, float] = {}
-        self._bars: dict[Download, TaskID] = {}
+        self._lock = RLock()
+        self._begun: dict[str, float] = {}
+        self._bars: dict[str, TaskID] = {}
         self.verbose = verbose
 
     def wait(self, what: object, delay: Delay | Waits, rest: float | None = None) -> None:
@@ -84,7 +105,7 @@ class Display:
             delay: the wait.
             rest: the rest of a wait that was begun by another process.
         """
-        self.over()
+        self.over(what)
         failed = described(delay.failure).rstrip(".")
         if str(what) not in failed:
             failed = f"{what}: {failed}"
@@ -96,59 +117,69 @@ class Display:
 
     def progress(self, download: Download, done: int, total: int | None) -> None:
         """Show the progress of a download that takes long, as a bar."""
-        now = monotonic()
-        long = now - self._begun.setdefault(download, now) >= LONG
-        if not (long and self._console.is_terminal):
-            return
-        if download not in self._bars:
-            self._progress.start()
-            shown = without_secrets(download.url)
-            self._bars[download] = self._progress.add_task(shown, total=total)
-        self._progress.update(self._bars[download], completed=done, total=total)
+        with self._safely():
+            shown, now = without_secrets(download.url), monotonic()
+            long = now - self._begun.setdefault(shown, now) >= LONG
+            if not (long and self._console.is_terminal):
+                return
+            if shown not in self._bars:
+                self._progress.start()
+                self._bars[shown] = self._progress.add_task(plain(shown), total=total)
+            self._progress.update(self._bars[shown], completed=done, total=total)
 
-    def over(self) -> None:
-        """Remove all bars, since no download is running any more."""
-        if self._bars:
-            self._progress.stop()
-        for bar in self._bars.values():
-            self._progress.remove_task(bar)
-        self._bars.clear()
-        self._begun.clear()
+    def over(self, what: object) -> None:
+        """Remove the bar of a resource, since it is not being downloaded any more."""
+        with self._safely():
+            self._begun.pop(str(what), None)
+            if (bar := self._bars.pop(str(what), None)) is not None:
+                self._progress.refresh()
+                self._progress.remove_task(bar)
+                if not self._bars:
+                    self._progress.stop()
+
+    def close(self) -> None:
+        """Remove all bars."""
+        with self._safely():
+            for what in list(self._bars):
+                self.over(what)
 
     def say(self, text: str) -> None:
         """Print one line."""
-        # A server may have put control characters into an ETag, and a terminal would obey them.
-        plain = "".join(each if each.isprintable() else "?" for each in text)
-        self._console.print(plain, markup=False, soft_wrap=True)
+        with self._safely():
+            self._console.print(Text(plain(text)), soft_wrap=True)
+
+    @contextmanager
+    def _safely(self) -> Generator[None]:
+        with self._lock, suppress(Exception):
+            yield
 
 
-def described(failure: BaseException | None) -> str:
-    """Describe a failure in one line: by its sentence, or by its class if it has none.
+def show(lines: Sequence[Line]) -> None:
+    """Print the closing table on standard output.
 
-    >>> described(ConnectionError("no route to host")), described(KeyError(1))
-    ('no route to host', 'KeyError: 1')
+    In a narrow terminal a key is broken after its first part, and nowhere else.
     """
-    text, kind = " ".join(str(failure).split()), type(failure).__name__
-    if " " in text:
-        return text
-    return f"{kind}: {text}" if text else kind
-
-
-def show(lines: list[Line]) -> None:
-    """Print the closing table on standard output; no key is broken, however narrow the terminal."""
-    console = Console(highlight=False, markup=False)
+    console = Console(highlight=False, markup=False, emoji=False)
     if not console.is_terminal:
         console.width = UNBOUNDED
     beside = console.width >= WIDE
     table = Table()
-    table.add_column("resource" if beside else "resource, key", min_width=KEY, overflow="fold")
-    room = console.width - REST - KEY - (KEY + 3 if beside else 0)
+    width = KEY if beside else PART_OF_KEY
+    first = "resource" if beside else "resource, key"
+    table.add_column(first, min_width=PART_OF_KEY, overflow="fold")
+    room = console.width - REST - PART_OF_KEY - (width + 3 if beside else 0)
     table.add_column("result", max_width=max(room, 6), overflow="fold")
     table.add_column("attempts")
     table.add_column("waited")
     if beside:
         table.add_column("key", no_wrap=True)
     for line in lines:
-        shown = (line.resource, line.key) if beside else (f"{line.resource}\n{line.key}".strip(),)
-        table.add_row(shown[0], line.result, str(line.attempts), f"{line.waited:.3g} s", *shown[1:])
+        cells = [plain(line.resource), plain(line.result), str(line.attempts)]
+        cells.append(f"{line.waited:.3g} s")
+        if beside:
+            cells.append(plain(line.key))
+        elif line.key:
+            name, slash, rest = plain(line.key).partition("/")
+            cells[0] += f"\n{name}{slash}\n{rest}".rstrip()
+        table.add_row(*map(Text, cells))
     console.print(table)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from argparse import Namespace
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
@@ -12,20 +11,24 @@ from pathlib import Path
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from .. import Exponential
 from .._limits.observers import observed
 from .._words.commands import Misuse
 from ..durable import Engine
 from ..durable.store import checked_database, file_of
-from ..live import live
+from ..live import Connections, live
 from .commands import Resource
-from .copying import answering
-from .display import Display, Line, show
-from .index import Index, cause_of
+from .copying import Handlers, answering
+from .display import Display, Line
+from .index import Index, cause_of, is_in_memory
+from .jobs import Jobs
 from .lasting import Runs, digest, recipe_for
 from .logs import log_shown
-from .passing import PREFIX
-from .running import Places, index_opened, places_of, store_checked
+from .naming import Wrong
+from .passing import Passing
+from .pipeline import Places as Passed
+from .reporting import Report
+from .running import How, Places, how_of, index_opened, name_of, named, places_of, store_checked
+from .sealing import PREFIX
 from .workplace import made
 
 FILE = "runs.sqlite"
@@ -41,12 +44,12 @@ def kept_durably(words: Namespace) -> int:
         IndexUnavailable: the index cannot be reached.
         ImportError: a package is missing; the error says what to install.
     """
-    resources = [Resource(url) for url in words.urls]
+    resources = named(words)
     database = database_of(words.folder) if words.database is None else words.database
-    base = 1.0 if words.base is None else words.base
+    report, places = Report(table=words.input is None), lasting(places_of(words))
     display = Display(words.verbose)
-    lines = keep_durably(resources, lasting(places_of(words)), checked(database), base, display)
-    return 0 if all(line.kept for line in lines) else 1
+    keep_durably(resources, places, checked(database), how_of(words), display, report)
+    return 0 if report.well else 1
 
 
 def database_of(folder: Path) -> str:
@@ -77,19 +80,16 @@ def lasting(places: Places) -> Places:
         ValueError: one is in memory.
     """
     try:
-        index = place_of(places.index)
+        index = is_in_memory(places.index)
     except SQLAlchemyError:
-        index = ""  # whoever opens it says what is wrong
+        index = False  # whoever opens it says what is wrong
     in_memory = "store" if places.store.startswith("memory://") else "index"
-    if in_memory == "store" or index == MEMORY:
+    if in_memory == "store" or index:
         raise ValueError(
             f"--durable needs what outlives the process, and the {in_memory} is in memory: give "
             f"another --{in_memory}."
         )
     return places
-
-
-MEMORY = "memory"
 
 
 def place_of(url: str | URL) -> str:
@@ -103,41 +103,52 @@ def place_of(url: str | URL) -> str:
         return f"{parsed.host}:{parsed.port or 5432}/{parsed.database}"
     if not parsed.drivername.startswith("sqlite"):
         return str(parsed.database)
-    in_memory = parsed.database in (None, "", ":memory:")
-    return MEMORY if in_memory else str(Path(str(parsed.database)).absolute())
+    return "memory" if is_in_memory(url) else str(Path(str(parsed.database)).absolute())
 
 
 def keep_durably(
-    resources: Iterable[Resource], places: Places, database: str, base: float, display: Display
-) -> list[Line]:
-    """Keep these resources by durable runs, one after the other, and print a table of the results.
+    resources: Iterable[Resource | Wrong],
+    places: Places,
+    database: str,
+    how: How,
+    display: Display,
+    report: Report,
+) -> None:
+    """Keep these resources by durable runs, and print what became of them.
 
-    A run is forgotten when the table was printed. Until then whoever is killed finds all that it
-    needs for the same table.
+    A run is forgotten when the report was printed. Until then whoever is killed finds all that it
+    needs for the same report.
     """
-    lines: list[Line] = []
     with (
         log_shown(display),
         made(places.folder),
         store_checked(places),
-        index_opened(places.index, Exponential(base=base), display) as index,
-        opened(places, index, database, base, display) as runs,
+        index_opened(places.index, how.schedule, display) as index,
+        opened(places, index, database, how, display) as runs,
     ):
+        jobs = Jobs(
+            resources, name_of, lambda one: line_of(one, runs), report.take, report.stop, 0.0
+        )
         try:
-            for resource in resources:
-                lines.append(runs.line(resource))  # noqa: PERF401
-            lines += runs.others()
+            jobs.run(how.jobs)
+            for number, line in enumerate(runs.others(), jobs.taken):
+                report.take(number, line)
         finally:  # after Ctrl-C, too
-            if lines:
-                show(lines)
-                sys.stdout.flush()
+            display.close()
+            report.end()
         runs.forget()
-    return lines
+
+
+def line_of(given: Resource | Wrong, runs: Runs) -> Line:
+    """Keep a resource; return its line of the table."""
+    if isinstance(given, Wrong):
+        return Line(given.place, given.sentence, 0, 0.0, "")
+    return runs.line(given)
 
 
 @contextmanager
 def opened(
-    places: Places, index: Index, database: str, base: float, display: Display
+    places: Places, index: Index, database: str, how: How, display: Display
 ) -> Generator[Runs]:
     """Perform the runs of these places while the block lasts.
 
@@ -145,29 +156,33 @@ def opened(
         ValueError: the database cannot be used, or another process performs the runs in it.
     """
     place = place_of(database)
-    recipe = recipe_for(f"{places.store} {places.endpoint or ''} {place_of(places.index)}")
+    recipe = recipe_for(f"{places.name} {place_of(places.index)}")
     home = places.folder / f"{PREFIX}{digest(place)}"
-    runs = Runs(recipe, places.store, home, base, index, display)
-    standard = live(progress=display.progress, stores=places.stores)
-    interpreter = answering(standard, index).around(runs.perform)
-    try:
-        make_private(database)
-        engine = Engine(interpreter, recipe, database=database, concurrency=1)
-    except Misuse:
-        raise ValueError(
-            f"Another program performs the runs in {place}: wait for its end, or give another "
-            "--database."
-        ) from None
-    except DBAPIError as error:
-        raise ValueError(f"The runs cannot be kept in {place}: {cause_of(error)}.") from None
-    except ConnectionError:
-        raise ValueError(f"The runs cannot be kept in {place}: it cannot be opened.") from None
-    with engine, observed(runs.told):
-        runs.open(engine)
-        yield runs
+    with Connections() as connections:
+        passing = Passing(connections, display.progress)
+        passed = Passed(places.store, places.name, str(home))
+        runs = Runs(recipe, passed, how.schedule.base, how.within, passing, display)
+        standard = live(connections=connections, stores=places.stores)
+        handlers = Handlers(connections, places.stores, passing)
+        interpreter = answering(standard, index, handlers).around(runs.perform)
+        try:
+            make_private(database)
+            engine = Engine(interpreter, recipe, database=database, concurrency=how.jobs)
+        except Misuse:
+            raise ValueError(
+                f"Another program performs the runs in {place}: wait for its end, or give another "
+                "--database."
+            ) from None
+        except DBAPIError as error:
+            raise ValueError(f"The runs cannot be kept in {place}: {cause_of(error)}.") from None
+        except ConnectionError:
+            raise ValueError(f"The runs cannot be kept in {place}: it cannot be opened.") from None
+        with engine, observed(runs.told):
+            runs.open(engine)
+            yield runs
 
 
 def make_private(database: str) -> None:
     """Make the file of a database so that nobody else can read it, as URLs have secrets."""
     if database.startswith("sqlite"):
-        os.close(os.open(file_of(database), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+        os.close(os.open(file_of(database), os.O_CREAT | os.O_RDWR, 0o600))

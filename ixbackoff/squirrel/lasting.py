@@ -12,30 +12,30 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
-from .. import N3, Command, Delay, Download, Exponential, Program, Upload, Z
+from .. import N3, Command, Delay, Exponential, Program, Upload, Z
+from .._limits.budgets import Budget
 from .._limits.events import Began, Event, Waits
 from .._meaning.defaults import Defaults
 from .._words.commands import Handler
-from .._words.vocabulary import without_secrets
 from .._writing.programs import at_with
-from ..durable import Engine, Recipe, asked, durable
+from ..durable import Engine, Recipe, durable
 from ..durable.clocks import left
 from ..durable.codec import decode
 from ..durable.journal import Entry, after
 from ..durable.looking import entries_of, look
 from ..durable.store import CANCELLED
-from .commands import Copy, RecordCopy, Resource
+from .commands import Brought, Resource
 from .copying import outcome
 from .display import Display, Line
-from .index import Index
-from .passing import FileGone, check_sealed, seal, sweep
-from .pipeline import Kept, Row, keep
+from .passing import Passing
+from .pipeline import Kept, Places, Row, keep
+from .sealing import FileGone, check_sealed, seal, sweep
 
 DIGITS = 12
 NAME = 60  # characters of a host in the id of a run
 SHORT = 0.05  # seconds of a rest of a wait that nobody need be told of
 
-Keeping: TypeAlias = Recipe[[Resource, str, str, float], Kept, Row | Delay]
+Keeping: TypeAlias = Recipe[[Resource, Places, float, float], Kept, Row | Delay]
 
 
 class Given(NamedTuple):
@@ -43,15 +43,15 @@ class Given(NamedTuple):
 
     Attributes:
         resource: the resource.
-        store: the URL of the object store.
-        folder: the folder for its passing file.
+        places: the places that it passes.
         base: the seconds of the first wait.
+        within: the seconds that the run has.
     """
 
     resource: Resource
-    store: str
-    folder: str
+    places: Places
     base: float
+    within: float
 
 
 def recipe_for(destination: str) -> Keeping:
@@ -61,12 +61,12 @@ def recipe_for(destination: str) -> Keeping:
     <Recipe squirrel-2066f4bc7d69>
     """
 
-    @durable(name=f"squirrel-{digest(destination)}")
+    @durable(name=f"squirrel-{digest(destination)}", budget=Budget.botocore())
     def kept(
-        resource: Resource, store: str, folder: str, base: float
+        resource: Resource, places: Places, base: float, within: float
     ) -> Program[N3, Z, Kept, Row | Delay]:
-        start = at_with(N3, Defaults(schedule=Exponential(base=base)))
-        return start.resume(keep(resource, store, folder))
+        how = Defaults(schedule=Exponential(base=base), within=within)
+        return at_with(N3, how).retry(keep(resource, places))
 
     return kept
 
@@ -92,25 +92,29 @@ class Runs:
 
     Attributes:
         recipe: the recipe of all of them.
-        store: the URL of the object store.
-        home: the folder for the folders of their passing files.
+        places: the places of runs that begin; in their folder each has one of its own.
         base: the seconds of the first wait of runs that begin.
-        index: the index.
+        within: the seconds that runs have which begin.
+        passing: their files.
         display: it shows their waits.
         engine: performs them; `open` sets it.
     """
 
     recipe: Keeping
-    store: str
-    home: Path
+    places: Places
     base: float
-    index: Index
+    within: float
+    passing: Passing
     display: Display
     _numbers: Counter[str] = field(default_factory=Counter[str])
     _given: dict[str, Given] = field(default_factory=dict[str, Given])
     _shown: set[str] = field(default_factory=set[str])
     _performed: dict[str, None] = field(default_factory=dict[str, None])
-    _cleared: set[str] = field(default_factory=set[str])
+
+    @property
+    def home(self) -> Path:
+        """The folder for the folders of their files."""
+        return Path(self.places.folder)
 
     def open(self, engine: Engine[Row | Delay]) -> None:
         """Perform runs by this engine, and remove the files of runs that have ended."""
@@ -122,15 +126,15 @@ class Runs:
         self._numbers[resource.name] += 1
         run = id_of(resource, self.recipe.name, self._numbers[resource.name])
         self._greet(run, resource)
-        folder = str(self.home / run)
-        return self._line(run, Given(resource, self.store, folder, self.base))
+        places = self.places._replace(folder=str(self.home / run))
+        return self._line(run, Given(resource, places, self.base, self.within))
 
     def others(self) -> list[Line]:
         """Return the lines of other runs, which an earlier command has left, and this went on with.
 
         One that is parked is left to the next command.
         """
-        theirs = [run for run in self._performed if run not in self._shown]
+        theirs = [run for run in list(self._performed) if run not in self._shown]
         rests = self.engine.store.rests
         return [self._line(run, self.given(run)) for run in theirs if not rests(run)]
 
@@ -141,20 +145,12 @@ class Runs:
         sweep(self.home, self.engine.store.may_go_on)
 
     def perform(self, command: Command[Any], handler: Handler) -> Any:
-        """Perform a command, with what is due to files and index across the death of a process."""
-        mine = asked()
-        run = "" if mine is None else mine.key.rpartition(":")[0]
+        """Perform a command, and see to it that what is uploaded is what was fetched."""
         if isinstance(command, Upload):
             check_sealed(command.path)
-            if run not in self._cleared:
-                self._clear(run)
-        if isinstance(command, Download):
-            Path(command.path).parent.mkdir(parents=True, exist_ok=True)
         answer = handler(command)
-        if isinstance(command, Download):
-            seal(command.path)
-        if isinstance(command, RecordCopy):
-            self._cleared.add(run)
+        if isinstance(answer, Brought):
+            seal(answer.path)
         return answer
 
     def told(self, event: Event) -> None:
@@ -191,13 +187,14 @@ class Runs:
                 return self.engine.start_as(run, self.recipe, *given).result()
 
         try:
-            told, key = outcome(given.resource, result)
+            line = outcome(given.resource, result)
         finally:
-            self.display.over()
+            self.display.over(given.resource)
         self._shown.add(run)
         waits = [one["seconds"] for one in self._entries(run).values() if "seconds" in one]
-        shutil.rmtree(given.folder, ignore_errors=True)
-        return Line(str(given.resource), told, len(waits) + 1, sum(waits), key)
+        self.passing.release(given.resource, given.places.folder, kept=True)
+        shutil.rmtree(given.places.folder, ignore_errors=True)
+        return line._replace(attempts=len(waits) + 1, waited=sum(waits))
 
     def _greet(self, run: str, resource: Resource) -> None:
         """Say that a run was begun before, if it goes on; forget one that was cancelled."""
@@ -224,13 +221,3 @@ class Runs:
         entries = self._entries(run)
         waits = [one for one in entries.values() if "seconds" in one]
         return waits[-1] if waits and after(waits[-1]["at"]) not in entries else None
-
-    def _clear(self, run: str) -> None:
-        """Forget what the index knows of an object that is replaced next.
-
-        The program has seen to it, but maybe long ago, in another process: since then others may
-        have kept the resource under the same key.
-        """
-        given = self.given(run)
-        copy = Copy(without_secrets(given.store), given.resource.name)
-        self.index.record(RecordCopy(given.resource, None, copy))

@@ -26,9 +26,10 @@ def log_shown(display: Display) -> Generator[None]:
     """Show the log of the program in this block, if the display is verbose."""
     program = logging.getLogger("ixbackoff")
     level = program.level
-    lines = Lines(display)
+    # Without a handler, waits would be logged to standard error, and the display shows them.
+    lines = Lines(display) if display.verbose else logging.NullHandler()
+    program.addHandler(lines)
     if display.verbose:
-        program.addHandler(lines)
         program.setLevel(logging.INFO)
     try:
         yield

@@ -1,57 +1,156 @@
-"""Passing files of durable runs: downloads that wait for their upload, and outlive processes.
-
-Each run has a folder of its own for them, in one folder for all runs of a database.
-"""
+"""The files of resources between their download and their upload."""
 
 from __future__ import annotations
 
 import os
-import shutil
-from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
+from time import time
+from uuid import uuid4
 
-PREFIX = ".squirrel-durable-"  # folders that begin so are removed by `sweep` alone
-SEAL = ".seal"
+import portalocker
+
+from .._words.failures import NotReady
+from .._words.vocabulary import Download
+from ..live.arrivals import Arrival, Fetched
+from ..live.connections import Connections
+from ..live.exchanges import Exchange, Progress
+from ..live.files import READ, PartFile, is_mine, stands
+from ..live.http import arrive
+from ..live.times import Deadline
+from .commands import Brought, Fetch, Resource
+
+OLD = 7 * 86_400.0
+"""Seconds after which a file that nobody has gone on with is removed."""
+TRIES = 5
+PRIVATE = "~"
+"""A mark in the names of files of one process alone, which the next one removes."""
 
 
-class FileGone(Exception):
-    """A file that was downloaded before its process died is no longer there, or not the same."""
+@dataclass
+class Held:
+    """A file that is open and locked.
+
+    Attributes:
+        part: the file.
+        lasting: true if another process may go on with it.
+        fetched: what came with its bytes, once they are all there.
+    """
+
+    part: PartFile
+    lasting: bool
+    fetched: Fetched | None = None
 
 
-def seal(path: str) -> None:
-    """Note the state of a file that was downloaded, before anybody is told that it was."""
-    Path(path + SEAL).write_text(state_of(path))
+class Passing:
+    """Files that are fetched, and stay open and locked until their programs have ended.
+
+    Nobody else writes into such a file meanwhile, or removes it. When a program was well, its file
+    is removed; otherwise it stays, if it can be gone on with, for a later run in the same folder.
+
+    Args:
+        connections: the connections to web servers.
+        progress: told how far downloads are.
+    """
+
+    def __init__(self, connections: Connections, progress: Progress | None = None) -> None:
+        self._connections = connections
+        self._progress = progress
+        self._lock = Lock()
+        self._held: dict[tuple[str, str], Held] = {}
+
+    def fetch(self, command: Fetch) -> Brought:
+        """Fetch what is missing of a resource.
+
+        Raises:
+            Exception: the same failures as `Download`, in the same cases.
+        """
+        deadline = Deadline(self._connections.limits)
+        resource, folder = command.resource, command.folder
+        exchange = Exchange("GET", resource.url, self._connections.limits, deadline)
+        held = self._of(resource, folder)
+        done = held.fetched
+        if done is None or command.etag is None or done.etag != command.etag:
+            held.fetched = None
+            shown = Download(resource.url, held.part.part)
+            arrival = Arrival(shown, exchange, held.part, self._progress)
+            done = held.fetched = arrive(arrival, self._connections)
+        return Brought(held.part.part, done.etag, done.size)
+
+    def release(self, resource: Resource, folder: str, kept: bool) -> None:
+        """Let go of the file of a resource, since its program has ended.
+
+        Args:
+            resource: the resource.
+            folder: the folder of the file.
+            kept: true if the file is not needed any more.
+        """
+        with self._lock:
+            held = self._held.pop((folder, resource.name), None)
+        if held is not None:
+            if kept or not held.lasting:
+                held.part.origin = None
+            held.part.__exit__(None, None, None)
+        elif kept:  # an earlier run may have died after all was done
+            left = PartFile(os.path.join(folder, resource.name))
+            for path in (left.part, left.note):
+                with suppress(OSError, portalocker.LockException):
+                    remove_unlocked(Path(path))
+
+    def _of(self, resource: Resource, folder: str) -> Held:
+        key = (folder, resource.name)
+        held = self._held.get(key)
+        if held is None:
+            held = opened(folder, resource.name)
+            with self._lock:
+                self._held[key] = held
+        return held
 
 
-def check_sealed(path: str) -> None:
-    """Check that a file is the one that was downloaded.
+def opened(folder: str, name: str) -> Held:
+    """Open the file that an earlier run has left, or another one if somebody is using that.
 
     Raises:
-        FileGone: it is not.
+        OSError: the folder cannot be written to.
     """
-    try:
-        same = Path(path + SEAL).read_text() == state_of(path)
-    except FileNotFoundError:
-        same = False
-    if not same:
-        raise FileGone("The file that was downloaded is gone or was changed before its upload.")
+    lasting = True
+    for _ in range(TRIES):
+        path = os.path.join(folder, name if lasting else f"{name}{PRIVATE}{uuid4().hex}")
+        try:
+            os.makedirs(folder, exist_ok=True)
+            return Held(PartFile(path).__enter__(), lasting)
+        except NotReady:  # another squirrel has it, or looks whether somebody has
+            lasting = False
+        except FileNotFoundError:  # another squirrel has removed the folder, since it was empty
+            continue
+    raise NotReady(f"{folder}: others open and remove files there all the time")
 
 
-def state_of(path: str) -> str:
-    """Return the size of a file, and when it was written."""
-    found = os.stat(path)
-    return f"{found.st_size} {found.st_mtime_ns}"
-
-
-def sweep(home: Path, needed: Callable[[str], bool]) -> None:
-    """Remove the folders of all runs but those that are needed; `home` too if it gets empty.
-
-    The folders are listed before anybody is asked: a run is begun before its folder is made.
-    """
-    with suppress(FileNotFoundError):
-        for folder in list(home.iterdir()):
-            if not needed(folder.name):
-                shutil.rmtree(folder, ignore_errors=True)
+def sweep_old(folder: Path) -> None:
+    """Remove files that nobody uses: old ones, and those that nobody can go on with."""
     with suppress(OSError):
-        home.rmdir()
+        for path in list(folder.iterdir()):
+            with suppress(OSError, portalocker.LockException):
+                if PRIVATE in path.name or path.stat().st_mtime < time() - OLD:
+                    remove_unlocked(path)
+    with suppress(OSError):
+        folder.rmdir()
+
+
+def remove_unlocked(path: Path) -> None:
+    """Remove a file of this user, unless a process has locked it.
+
+    Raises:
+        LockException: a process has.
+        OSError: it cannot be removed.
+    """
+    with open(os.open(path, READ), "rb") as file:
+        descriptor = file.fileno()
+        flags = portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING
+        portalocker.lock(descriptor, flags)
+        if is_mine(os.fstat(descriptor)) and stands(descriptor, str(path)):
+            if os.name == "nt":  # there a file that is open cannot be removed
+                file.close()
+            path.unlink()

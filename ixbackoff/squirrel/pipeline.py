@@ -1,21 +1,53 @@
-"""The pipeline as a program: the commands that keep a resource, in order."""
+"""The pipeline as a program: the commands that keep a resource, in order.
+
+Each try uploads to a key of its own, which it has claimed in the index before. Then one transaction
+swaps the key into the index, if nobody else was faster. So an object and what the index says of it
+belong together, whoever dies or comes late: `tests/squirrel/test_explored.py` goes through that.
+"""
 
 from __future__ import annotations
 
 from typing import NamedTuple, TypeAlias
 
-from .. import N3, Delay, Do, Download, Log, Program, Upload, Z, at, attempt
-from .._words.vocabulary import without_secrets
-from .commands import Copy, FindCopy, GenerateUUID, GetETag, RecordCopy, Resource
+from .. import N3, Delay, Do, Log, NotReady, Program, Upload, Z, at, attempt
+from .commands import (
+    Claim,
+    Copy,
+    Doom,
+    Fetch,
+    Forget,
+    GetETag,
+    ListObjects,
+    Look,
+    Remove,
+    Resource,
+    Stored,
+    Swap,
+)
 
-Row: TypeAlias = GetETag | FindCopy | GenerateUUID | RecordCopy | Download | Upload | Log
+Clearing: TypeAlias = Doom | Remove | Forget
+Row: TypeAlias = GetETag | ListObjects | Look | Fetch | Claim | Upload | Swap | Clearing | Log
+
+
+class Places(NamedTuple):
+    """The places that a resource passes on its way.
+
+    Attributes:
+        store: the URL of the object store.
+        place: the name of the store in the index, without secrets.
+        folder: the folder for its file.
+    """
+
+    store: str
+    place: str
+    folder: str
 
 
 class Kept(NamedTuple):
     """The result for a resource that is kept.
 
     Attributes:
-        copy: the place of the copy.
+        copy: the copy.
         hit: `True` if it was kept already.
     """
 
@@ -24,33 +56,71 @@ class Kept(NamedTuple):
 
 
 @attempt
-def keep(resource: Resource, store: str, folder: str) -> Do[Row, Kept]:
-    """Copy the resource into the object store at `store`, by way of a file in `folder`."""
-    bucket = without_secrets(store)
+def keep(resource: Resource, places: Places) -> Do[Row, Kept]:
+    """Keep a copy of the resource, and remove what others have left of it."""
+    store, place, folder = places
     etag = yield from GetETag(resource)
     yield from Log(f"got etag {etag} for resource {resource}")
-    if etag is not None:
-        known = yield from FindCopy(resource, etag)
-        yield from Log(f"got copy {known}")
-        if known is not None and known.bucket == bucket:
-            return Kept(known, hit=True)
-    key = yield from GenerateUUID(resource)
-    path, copy = f"{folder}/{key}", Copy(bucket, key)
-    yield from Download(resource.url, path)
-    # The object is replaced before the index knows: until then, no ETag may be a hit.
-    yield from RecordCopy(resource, None, copy)
-    yield from Upload(path, f"{store}/{key}")
-    yield from Log(f"writing to the index: {resource}, etag {etag}")
-    yield from RecordCopy(resource, etag, copy)
-    return Kept(copy, hit=False)
+    # The objects are listed before the look: what has no claim and is not kept then, never will be.
+    objects = yield from ListObjects(resource, store)
+    copy, claims, beginning = yield from Look(resource, place)
+    yield from Log(f"got copy {copy}")
+    expected = None if copy is None else copy.key
+    mine = [key for key, _ in objects if key.startswith(beginning)]
+    strays = [key for key in mine if key != expected and key not in claims]
+    if copy is not None and copy.etag == etag is not None and stored(copy) in objects:
+        yield from cleared(strays, claims, places)
+        return Kept(copy, hit=True)
+    brought = yield from Fetch(resource, etag, folder)
+    key = yield from Claim(resource, place)
+    yield from Upload(brought.path, f"{store}/{key}")
+    made = Copy(key, brought.etag, brought.size)
+    yield from Log(f"writing to the index: {resource}, etag {made.etag}")
+    if not (yield from Swap(resource, place, expected, made)):
+        yield from removed(key, places)
+        raise NotReady(f"{resource}: another squirrel keeps it at the same time")
+    if expected is not None:
+        yield from removed(expected, places)
+    yield from cleared(strays, claims, places)
+    return Kept(made, hit=False)
 
 
-def squirrel(resource: Resource, store: str, folder: str) -> Program[N3, Z, Kept, Row | Delay]:
-    """Keep the resource; after a transient failure wait, at most three times, and go on from there.
+def stored(copy: Copy) -> Stored:
+    """Return the object that has to be in the store if a copy is whole."""
+    return Stored(copy.key, copy.size)
+
+
+@attempt
+def cleared(strays: list[str], claims: tuple[str, ...], places: Places) -> Do[Clearing, None]:
+    """Remove objects that nobody will ever need.
+
+    Args:
+        strays: keys that nobody has a claim to.
+        claims: keys that somebody has or had a claim to; one who is still at work tries again.
+        places: where they are.
+    """
+    for key in strays:
+        yield from Remove(key, places.store)
+    for key in claims:
+        if (yield from Doom(places.place, key)):
+            yield from removed(key, places)
+
+
+@attempt
+def removed(key: str, places: Places) -> Do[Remove | Forget, None]:
+    """Remove an object that can no longer be swapped in, and then the claim to it."""
+    yield from Remove(key, places.store)
+    yield from Forget(places.place, key)
+
+
+def squirrel(resource: Resource, places: Places) -> Program[N3, Z, Kept, Row | Delay]:
+    """Keep the resource; after a transient failure wait, at most three times, and try again.
+
+    What was fetched before a failure is not fetched again.
 
     >>> from ixbackoff import plan
     >>> resource = Resource("http://localhost/nuts")
-    >>> print(plan(squirrel(resource, "memory://", "work")))
+    >>> print(plan(squirrel(resource, Places("memory://", "memory", "work"))))
     rung  tries    then waits  if
     N3        1           1 s  failed
     N2        1           2 s  failed
@@ -59,4 +129,4 @@ def squirrel(resource: Resource, store: str, folder: str) -> Program[N3, Z, Kept
     at most 4 tries, 3 waits, 7 s
     commands: those of keep, which only the run tells
     """
-    return at(N3).resume(keep(resource, store, folder))
+    return at(N3).retry(keep(resource, places))

@@ -4,26 +4,34 @@ from __future__ import annotations
 
 import re
 from argparse import Namespace
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from sqlalchemy.engine import URL
+from sqlalchemy.exc import ArgumentError
 
 from .. import N3, Command, Delay, Exponential, at, call
 from .._words.commands import Handler
 from .._words.vocabulary import without_secrets
-from ..live import live, s3_store, store_of
+from ..live import Connections, live, s3_store, store_of
 from .commands import Resource
-from .copying import Parts, answering, copied
+from .copying import Handlers, Parts, answering, copied
 from .demo import RESOURCES, WHAT_HAPPENS, origin
-from .display import Display, Line, show
-from .index import Index
+from .display import Display, Line
+from .index import Index, is_in_memory
+from .jobs import Jobs
 from .logs import log_shown
+from .naming import Wrong, resources_in
+from .origins import Budgets
+from .passing import Passing
+from .pipeline import Places as Passed
+from .reporting import Report
 from .workplace import made, workplace
 
 if TYPE_CHECKING:
@@ -34,21 +42,42 @@ STORE = re.compile(r"(file://(localhost)?/+[^/?#]|memory://|s3://[^/@?#]+($|/))[
 
 @dataclass(frozen=True)
 class Places:
-    """The places of the store, the index and the temporary files.
+    """The places of the store, the index and the files that are on their way.
 
     Attributes:
         store: the URL of the object store, without a slash at its end.
         stores: stores that are open already, by their URLs.
         index: the URL of the index.
-        folder: the folder for temporary files.
-        endpoint: the URL of the S3 service, if it is named.
+        folder: the folder for files.
+        endpoint: the URL of the S3 service, if it is not AWS's.
     """
 
     store: str
     stores: dict[str, ObjectStore]
     index: str | URL
     folder: Path
-    endpoint: str | None = None
+    endpoint: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name of the store in the index: an object elsewhere is another one."""
+        name = without_secrets(self.store)
+        return f"{name} at {without_secrets(self.endpoint)}" if self.endpoint else name
+
+
+@dataclass(frozen=True)
+class How:
+    """How resources are kept.
+
+    Attributes:
+        schedule: the lengths of the waits.
+        within: the seconds that each resource has.
+        jobs: how many are kept at the same time.
+    """
+
+    schedule: Exponential
+    within: float
+    jobs: int
 
 
 def kept(words: Namespace) -> int:
@@ -61,27 +90,43 @@ def kept(words: Namespace) -> int:
         IndexUnavailable: the index cannot be reached.
         ImportError: a package is missing; the error says what to install.
     """
-    resources = [Resource(url) for url in words.urls]
-    schedule = Exponential(base=1.0 if words.base is None else words.base)
-    lines = keep_all(resources, places_of(words), schedule, Display(words.verbose))
-    return 0 if all(line.kept for line in lines) else 1
+    report = Report(table=words.input is None)
+    keep_all(named(words), places_of(words), how_of(words), Display(words.verbose), report)
+    return 0 if report.well else 1
+
+
+def named(words: Namespace) -> Iterator[Resource | Wrong]:
+    """Return the resources that the command line names; those of a file are read as they come.
+
+    Raises:
+        ValueError: a URL of the command line is not one.
+    """
+    given = [Resource(url) for url in words.urls]
+    return chain(given, () if words.input is None else resources_in(words.input))
+
+
+def how_of(words: Namespace, base: float = 1.0) -> How:
+    """Take from the command line how resources are kept."""
+    first = base if words.base is None else words.base
+    return How(Exponential(base=first), words.within, words.jobs)
 
 
 def demonstrated(words: Namespace) -> int:
     """Run the demonstration, and return 0 if all resources are hits the second time."""
-    schedule = Exponential(base=0.1 if words.base is None else words.base)
+    how = how_of(words, base=0.1)
     print(WHAT_HAPPENS, "", "The first time:", sep="\n", flush=True)
     with TemporaryDirectory(prefix="squirrel-") as name, origin() as place:
         resources = [Resource(place.url + path) for path in RESOURCES]
         places = places_in(Path(name))
-        first = keep_all(resources, places, schedule, Display(words.verbose))
+        first, second = Report(), Report()
+        keep_all(resources, places, how, Display(words.verbose), first)
         print("The second time:", flush=True)
-        second = keep_all(resources, places, schedule, Display(words.verbose))
-    return 0 if all(line.kept for line in first) and all(line.hit for line in second) else 1
+        keep_all(resources, places, how, Display(words.verbose), second)
+    return 0 if first.well and second.hits == len(resources) else 1
 
 
 def places_in(folder: Path) -> Places:
-    """Put the store, the index and the temporary files into one folder."""
+    """Put the store, the index and the files that are on their way into one folder."""
     index = URL.create("sqlite", database=str(folder / "index.sqlite"))
     return Places((folder / "objects").as_uri(), {}, index, folder)
 
@@ -93,6 +138,7 @@ def places_of(words: Namespace) -> Places:
         ValueError: the store or its endpoint cannot be used.
     """
     places = places_in(words.folder.absolute())
+    in_memory = False
     if words.store:
         if not STORE.fullmatch(words.store):
             shown = without_secrets(words.store)
@@ -106,37 +152,82 @@ def places_of(words: Namespace) -> Places:
             index="sqlite://" if in_memory else places.index,
         )
     if words.index:
+        if in_memory and not in_memory_too(words.index):
+            raise ValueError(
+                "The store is in memory and the index is not, so it would tell of objects that are "
+                "gone: leave out --index, or give another --store."
+            )
         places = replace(places, index=words.index)
+    return opened(places, words.endpoint)
+
+
+def in_memory_too(index: str) -> bool:
+    try:
+        return is_in_memory(index)
+    except ArgumentError:
+        return True  # who opens it says what is wrong
+
+
+def opened(places: Places, endpoint: str | None) -> Places:
+    """Return places with an open store, where that is one for all threads.
+
+    Raises:
+        ValueError: the endpoint cannot be used.
+    """
     scheme, _, rest = places.store.partition("://")
     if scheme == "s3":
         bucket = rest.partition("/")[0]
-        places.stores[f"s3://{bucket}"] = s3_store(bucket, endpoint=words.endpoint)
-        places = replace(places, endpoint=words.endpoint)
-    elif words.endpoint:
+        store = s3_store(bucket, endpoint=endpoint)
+        places.stores[f"s3://{bucket}"] = store
+        return replace(places, endpoint=store.config.get("endpoint", ""))
+    if endpoint:
         raise ValueError("--endpoint needs a store in S3: give --store s3://bucket/prefix.")
+    if scheme == "memory":
+        store_of("memory:///key", places.stores)  # adds it
     return places
 
 
 def keep_all(
-    resources: Iterable[Resource], places: Places, schedule: Exponential, display: Display
-) -> list[Line]:
-    """Keep these resources, one after the other, and print a table of the results."""
-    lines: list[Line] = []
-    standard = live(progress=display.progress, stores=places.stores)
+    resources: Iterable[Resource | Wrong],
+    places: Places,
+    how: How,
+    display: Display,
+    report: Report,
+) -> None:
+    """Keep these resources, several at the same time, and print what became of them."""
+    stop = report.stop
     try:
         with (
             log_shown(display),
             workplace(places.folder) as work,
             store_checked(places),
-            index_opened(places.index, schedule, display) as index,
+            index_opened(places.index, how.schedule, display) as index,
+            Connections() as connections,
         ):
-            parts = Parts(answering(standard, index), places.store, work, schedule, display)
-            for resource in resources:
-                lines.append(copied(resource, parts))  # noqa: PERF401
+            passing = Passing(connections, display.progress)
+            standard = live(connections=connections, stores=places.stores, stop=stop)
+            interpreter = answering(standard, index, Handlers(connections, places.stores, passing))
+            passed = Passed(places.store, places.name, str(work))
+            parts = Parts(
+                interpreter, passed, passing, how.schedule, how.within, Budgets(), stop, display
+            )
+            jobs = Jobs(resources, name_of, lambda one: line_of(one, parts), report.take, stop)
+            jobs.run(how.jobs)
     finally:  # after Ctrl-C, too
-        if lines:
-            show(lines)
-    return lines
+        display.close()
+        report.end()
+
+
+def name_of(given: Resource | Wrong) -> str:
+    """Return what is the same for two that must not be kept at the same time."""
+    return given.name if isinstance(given, Resource) else given.place
+
+
+def line_of(given: Resource | Wrong, parts: Parts) -> Line:
+    """Keep a resource; return its line of the table."""
+    if isinstance(given, Wrong):
+        return Line(given.place, given.sentence, 0, 0.0, "")
+    return copied(given, parts)
 
 
 @contextmanager
@@ -151,9 +242,12 @@ def store_checked(places: Places) -> Generator[None]:
 def index_opened(url: str | URL, schedule: Exponential, display: Display) -> Index:
     """Open the index; while it is not available, wait and try again."""
 
+    def open_index() -> Index:
+        return Index(url)
+
     def shown(command: Command[Any], handler: Handler) -> Any:
         if isinstance(command, Delay):
             display.wait("index", command)
         return handler(command)
 
-    return at(N3).retry(call(Index, url)).run(live().around(shown), schedule=schedule)
+    return at(N3).retry(call(open_index)).run(live().around(shown), schedule=schedule)

@@ -1,16 +1,15 @@
-"""Temporary folders, and folders that are removed if they stay empty."""
+"""Folders that are removed if they stay empty."""
 
 from __future__ import annotations
 
-import fcntl
-import os
-import shutil
 from collections.abc import Generator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from tempfile import mkdtemp
 
-PREFIX = ".squirrel-work-"  # folders that begin so are removed, so nobody else may use it
+from .passing import sweep_old
+
+FOLDER = ".squirrel-parts"
+"""The folder for files that were not fetched to their ends, which the next run goes on with."""
 
 
 @contextmanager
@@ -32,32 +31,18 @@ def made(folder: Path) -> Generator[Path]:
 
 @contextmanager
 def workplace(home: Path) -> Generator[Path]:
-    """Make a folder in `home` for this process alone, and remove it at the end.
+    """Give a folder in `home` for files that are on their way, which all squirrels there share.
 
-    Folders of killed processes are removed, too: a folder is locked while its process lives.
+    At the begin and at the end, what nobody will go on with is removed.
 
     Raises:
         OSError: `home` cannot be written to.
     """
-    with made(home), ExitStack() as held:
-        with _locked(home):
-            folder = Path(mkdtemp(prefix=PREFIX, dir=home))
-            held.enter_context(_locked(folder))
-            for other in home.glob(f"{PREFIX}*"):
-                if other != folder:
-                    with suppress(OSError), _locked(other, fcntl.LOCK_NB):
-                        shutil.rmtree(other)
+    with made(home):
+        folder = home / FOLDER
+        folder.mkdir(exist_ok=True)
+        sweep_old(folder)
         try:
             yield folder
         finally:
-            shutil.rmtree(folder)
-
-
-@contextmanager
-def _locked(folder: Path, how: int = 0) -> Generator[None]:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | how)
-        yield
-    finally:
-        os.close(descriptor)
+            sweep_old(folder)

@@ -19,13 +19,13 @@ from moto.server import ThreadedMotoServer
 
 from ixbackoff.durable import __main__ as commandline
 from ixbackoff.squirrel.commands import Resource
-from ixbackoff.squirrel.passing import PREFIX
+from ixbackoff.squirrel.sealing import PREFIX
 from ixbackoff.testing.web import Fault, Hang, Origin, Status
 
 from ..support.killed_squirrels import RECORDED, RESOURCES, Killing
 from ..support.origins import SECRETS, with_secrets
 from ..support.postgresql import Server
-from ..support.squirrels import Squirrel, files_below, tidy
+from ..support.squirrels import Squirrel, by_name, files_below, tidy
 
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
@@ -56,12 +56,7 @@ durably.answering = lambda *parts: theirs(*parts).around(around)
 """
 
 KILLED = AWAY.replace(
-    'raise ConnectionError("the store is away")',
-    """
-        handler(command)
-        import os
-        os.kill(os.getpid(), 9)
-""",
+    'raise ConnectionError("the store is away")', "import os; os.kill(os.getpid(), 9)"
 )
 
 
@@ -92,6 +87,12 @@ def killed_in_a_wait(squirrel: Squirrel, *words: str, base: str = "600", before:
         time.sleep(RECORDED)
         process.kill()
     assert "; on N" in line
+
+
+def killed_before_its_upload(squirrel: Squirrel, *words: str) -> None:
+    with begun(squirrel, *words, base="0.5", before=KILLED) as process:
+        process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGKILL
 
 
 def look(squirrel: Squirrel, *words: str) -> str:
@@ -154,7 +155,7 @@ def test_killed_at_random_moments_with_a_bucket(tmp_path: Path, aws: pytest.Monk
             found = client.list_objects_v2(Bucket="durable", Prefix=f"{number}/")
             keys = [each["Key"] for each in found["Contents"]]
             bodies = {key: client.get_object(Bucket="durable", Key=key)["Body"] for key in keys}
-            return {key.partition("/")[2]: body.read() for key, body in bodies.items()}
+            return by_name({key.partition("/")[2]: body.read() for key, body in bodies.items()})
 
         def words(number: int) -> list[str]:
             return ["--store", f"s3://durable/{number}", "--endpoint", url]
@@ -167,7 +168,7 @@ def test_killed_at_random_moments_with_a_bucket(tmp_path: Path, aws: pytest.Monk
 def test_interrupted_in_a_wait_it_says_how_to_go_on(squirrel: Squirrel) -> None:
     with Origin({"/nuts": ACORN, "/later": WALNUT}, {"GET /later": [Status(503)]}) as origin:
         urls = [origin.url + path for path in ("/nuts", "/later")]
-        with begun(squirrel, *urls, base="3") as process:
+        with begun(squirrel, *urls, "--jobs", "1", base="3") as process:
             assert process.stderr is not None
             assert "on N3 (3 waits left), waiting 3 s" in process.stderr.readline()
             process.send_signal(signal.SIGINT)
@@ -180,7 +181,7 @@ def test_interrupted_in_a_wait_it_says_how_to_go_on(squirrel: Squirrel) -> None:
         assert (ran.status, ran.results, ran.attempts) == (0, ["copied", "copied"], [1, 2])
         assert f"{urls[1]}: going on where it was" in ran.err
         requests = [one for one in origin.requests if one.path == "/later"]
-        assert [one.method for one in requests] == ["HEAD", "GET", "GET"]
+        assert [one.method for one in requests] == ["HEAD", "GET", "HEAD", "GET"]
         assert requests[2].at - requests[1].at >= 3
         assert origin.counts["HEAD /nuts"] == 1
 
@@ -197,7 +198,7 @@ def test_interrupted_in_a_download_it_ends_at_once(squirrel: Squirrel) -> None:
         assert files_below(squirrel.folder) == sorted([*RUNS, *tidy(origin.url + "/nuts")])
 
 
-def test_killed_before_its_upload_it_fetches_nothing_again(squirrel: Squirrel) -> None:
+def test_killed_in_a_wait_before_its_upload_it_fetches_nothing_again(squirrel: Squirrel) -> None:
     with Origin({"/nuts": ACORN, "/walnuts": WALNUT}) as origin:
         url = origin.url + "/nuts"
         killed_in_a_wait(squirrel, url, base="2", before=AWAY)
@@ -205,19 +206,30 @@ def test_killed_before_its_upload_it_fetches_nothing_again(squirrel: Squirrel) -
         assert squirrel.run(origin.url + "/walnuts").results == ["copied"]  # and sweeps nothing
         ran = squirrel.run("--durable", url)
         assert (ran.status, ran.results, ran.attempts) == (0, ["copied"], [2])
-        assert squirrel.run("--durable", url).results == ["hit"]
         assert origin.requests[-1].at - begin >= 2
-        assert (origin.counts["HEAD /nuts"], origin.counts["GET /nuts"]) == (2, 1)
+        assert origin.requests[-1].headers["range"] == f"bytes={len(ACORN) - 1}-"
+        assert squirrel.run("--durable", url).results == ["hit"]
+        assert (origin.counts["HEAD /nuts"], origin.counts["GET /nuts"]) == (3, 2)
         assert squirrel.objects[Resource(url).name] == ACORN
     assert list(squirrel.folder.glob(f"{PREFIX}*")) == []
+
+
+def test_killed_before_its_upload_it_asks_nothing_again(squirrel: Squirrel) -> None:
+    with Origin({"/nuts": ACORN}) as origin:
+        url = origin.url + "/nuts"
+        killed_before_its_upload(squirrel, url)
+        ran = squirrel.run("--durable", url)
+        assert (ran.status, ran.results, ran.attempts) == (0, ["copied"], [1])
+        assert (origin.counts["HEAD /nuts"], origin.counts["GET /nuts"]) == (1, 1)
+    assert files_below(squirrel.folder) == sorted([*RUNS, *tidy(url)])
 
 
 @pytest.mark.parametrize("change", ["gone", "changed", "no folder"])
 def test_without_its_file_it_begins_anew(change: str, squirrel: Squirrel) -> None:
     with Origin({"/nuts": ACORN}) as origin:
         url = origin.url + "/nuts"
-        killed_in_a_wait(squirrel, url, base="0.5", before=AWAY)
-        (file,) = squirrel.folder.glob(f"{PREFIX}*/*/{Resource(url).name}")
+        killed_before_its_upload(squirrel, url)
+        (file,) = squirrel.folder.glob(f"{PREFIX}*/*/.{Resource(url).name}.part")
         if change == "gone":
             file.unlink()
         elif change == "changed":
@@ -233,19 +245,18 @@ def test_without_its_file_it_begins_anew(change: str, squirrel: Squirrel) -> Non
     assert files_below(squirrel.folder) == sorted([*RUNS, *tidy(url)])
 
 
-def test_what_another_squirrel_has_recorded_meanwhile_is_no_hit(squirrel: Squirrel) -> None:
-    """An old file is put in the place of a newer one: until that is recorded, nobody hits."""
+def test_what_another_squirrel_has_kept_meanwhile_stays(squirrel: Squirrel) -> None:
+    """An old file is put beside a newer object: it is not swapped in, and nothing of it stays."""
     with Origin({"/nuts": ACORN}) as origin:
         url = origin.url + "/nuts"
-        killed_in_a_wait(squirrel, url, base="0.5", before=AWAY)
+        killed_before_its_upload(squirrel, url)
         origin.resources["/nuts"] = WALNUT
         assert squirrel.run(url).results == ["copied"]
-        with begun(squirrel, url, before=KILLED) as process:
-            process.communicate(timeout=60)
-        assert process.returncode == -signal.SIGKILL
-        assert squirrel.objects == {Resource(url).name: ACORN}
-        assert squirrel.run(url).results == ["copied"]
+        ran = squirrel.run("--durable", url)
+        assert (ran.results, ran.attempts) == (["hit"], [2])
+        assert "another squirrel keeps it at the same time" in ran.err
         assert squirrel.objects == {Resource(url).name: WALNUT}
+    assert files_below(squirrel.folder) == sorted([*RUNS, *tidy(url)])
 
 
 def test_what_an_earlier_command_has_left_is_brought_to_its_end(squirrel: Squirrel) -> None:
@@ -286,7 +297,7 @@ def test_secrets_are_not_shown(squirrel: Squirrel) -> None:
         look(squirrel, "cancel", run)
         ran = squirrel.run("--durable", url, "--verbose")
     assert ran.status == 0
-    assert "Download(url='http://127.0.0.1" in shown
+    assert "Fetch(resource=Resource('http://127.0.0.1" in shown
     assert [secret for secret in SECRETS if secret in shown + ran.out + ran.err] == []
 
 
@@ -299,10 +310,10 @@ def test_runs_in_postgresql(squirrel: Squirrel, roomy_postgresql: Server) -> Non
         ran = squirrel.run("--durable", url, *database)
         assert (ran.status, ran.results, ran.attempts) == (0, ["copied"], [2])
         requests = origin.requests
-        assert [one.method for one in requests] == ["HEAD", "GET", "GET"]
+        assert [one.method for one in requests] == ["HEAD", "GET", "HEAD", "GET"]
         assert requests[2].at - requests[1].at >= 3
         assert squirrel.run("--durable", url, *database).results == ["hit"]
-    assert files_below(squirrel.folder) == ["objects", f"objects/{Resource(url).name}"]
+    assert files_below(squirrel.folder) == tidy(url)[1:]
 
 
 @pytest.mark.parametrize(

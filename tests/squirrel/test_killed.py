@@ -13,10 +13,12 @@ import pytest
 
 from ixbackoff.squirrel import running
 from ixbackoff.squirrel.commands import Resource
-from ixbackoff.squirrel.workplace import PREFIX, workplace
-from ixbackoff.testing.web import Origin, Status
+from ixbackoff.squirrel.passing import opened
+from ixbackoff.squirrel.workplace import FOLDER, workplace
+from ixbackoff.testing.web import Origin, Status, Truncated
 
 from ..support.killed import Moments
+from ..support.killed_jobs import Killing
 from ..support.squirrels import Squirrel, files_below, objects_of, rows_of, tidy
 
 ROOT = Path(__file__).parent.parent.parent
@@ -41,11 +43,16 @@ def test_killed_at_any_moment_it_keeps_the_resource_the_next_time(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    with Origin({"/nuts": NEW}) as origin:
+    with Origin({"/nuts": OLD}) as origin:
         url = origin.url + "/nuts"
         key = Resource(url).name
-        count = moments_of(url, Squirrel(tmp_path / "dry", capsys), monkeypatch)
+        dry = Squirrel(tmp_path / "dry", capsys)
+        count = moments_of(url, dry, monkeypatch)
         assert count == 20  # ten commands
+        origin.resources["/nuts"] = NEW
+        if kept_before:
+            count = moments_of(url, dry, monkeypatch)
+            assert count == 24  # the former object is removed, and the claim to it
         moments = [str(moment) for moment in range(count)] + ["download", "upload"]
         squirrels = {moment: Squirrel(tmp_path / moment, capsys) for moment in moments}
         if kept_before:
@@ -61,14 +68,15 @@ def test_killed_at_any_moment_it_keeps_the_resource_the_next_time(
         assert any(name.endswith(".part") for name in left["download"])
         assert any("#" in name for name in left["upload"])
         for moment, squirrel in squirrels.items():
-            before = {key: OLD} if kept_before else {}
-            uploaded = moment.isdecimal() and int(moment) >= count - 5
-            assert squirrel.objects == ({key: NEW} if uploaded else before), moment
-            recorded = moment == str(count - 1)
+            recorded = moment.isdecimal() and int(moment) >= 19
+            for row in squirrel.rows:  # what is recorded is there
+                assert recorded or kept_before
+                kept = squirrel.folder / "objects" / row.key
+                assert kept.read_bytes() == (NEW if recorded else OLD), moment
             ran = squirrel.run(url)
             assert (ran.status, ran.results) == (0, ["hit" if recorded else "copied"]), moment
             assert squirrel.objects == {key: NEW}
-            assert [row.key for row in squirrel.rows] == [key]
+            assert [row.name for row in squirrel.rows] == [key]
             assert files_below(squirrel.folder) == tidy(url)
 
 
@@ -86,6 +94,7 @@ def test_interrupted_in_a_wait_it_shows_what_is_kept(tmp_path: Path) -> None:
         origin.resources["/later"] = OLD
         words = [origin.url + "/nuts", origin.url + "/later", origin.url + "/never"]
         arguments = ["-c", INTERRUPTIBLE, *words, "--folder", str(folder), "--base", "600"]
+        arguments += ["--jobs", "1"]
         with subprocess.Popen(  # noqa: S603
             [sys.executable, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         ) as process:
@@ -109,37 +118,37 @@ def test_interrupted_in_a_wait_it_shows_what_is_kept(tmp_path: Path) -> None:
 
 WORKING = """
 import sys
-from pathlib import Path
-from ixbackoff.squirrel.workplace import workplace
-with workplace(Path(sys.argv[1])) as folder:
-    print(folder, flush=True)
-    sys.stdin.read()
+from ixbackoff.squirrel.passing import opened
+for name in "mine", "mine":
+    print(opened(sys.argv[1], name).part.part, flush=True)
+sys.stdin.read()
 """
 
 
 def test_squirrels_leave_each_other_in_peace_and_clear_up_after_the_dead(tmp_path: Path) -> None:
-    others = [tmp_path / "work-of-mine", tmp_path / f"{PREFIX}file"]
-    others[0].mkdir()
-    others[1].touch()
+    folder = tmp_path / FOLDER
     with subprocess.Popen(  # noqa: S603
-        [sys.executable, "-c", WORKING, str(tmp_path)],
+        [sys.executable, "-c", WORKING, str(folder)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
     ) as process:
         assert process.stdout is not None
-        theirs = Path(process.stdout.readline().strip())
-        (theirs / "part").touch()
-        with workplace(tmp_path) as ours:
-            assert sorted(os.listdir(tmp_path)) == sorted(
-                path.name for path in (*others, ours, theirs)
-            )
-        assert (theirs / "part").exists()
+        lasting, private = (Path(process.stdout.readline().strip()) for _ in range(2))
+        with workplace(tmp_path):
+            ours = opened(str(folder), "mine")
+            assert not ours.lasting
+            os.utime(lasting, (0, 0))
+            with workplace(tmp_path):
+                assert {*folder.iterdir()} == {lasting, private, Path(ours.part.part)}
+            ours.part.__exit__(None, None, None)
         process.kill()
         process.wait()
-        with workplace(tmp_path) as ours:
-            assert sorted(tmp_path.iterdir()) == sorted((*others, ours))
-    assert sorted(tmp_path.iterdir()) == sorted(others)
+        os.utime(lasting)
+        with workplace(tmp_path):
+            assert [*folder.iterdir()] == [lasting]
+            os.utime(lasting, (0, 0))
+    assert [*tmp_path.iterdir()] == []
 
 
 def test_a_folder_that_nothing_was_put_into_is_not_left_behind(tmp_path: Path) -> None:
@@ -154,3 +163,56 @@ def test_a_folder_that_nothing_was_put_into_is_not_left_behind(tmp_path: Path) -
     with workplace(home / "c"):
         (home / "c" / "kept").touch()
     assert os.listdir(home / "c") == ["kept"]
+
+
+@pytest.mark.parametrize("way", ["killed", "failed"])
+def test_a_later_run_fetches_only_what_is_missing(
+    way: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    squirrel = Squirrel(tmp_path / "squirrel", capsys)
+    half = len(NEW) // 2
+    faults = [Truncated(after=half), *[Status(503)] * 4]  # it goes on once, without a wait
+    with Origin({"/nuts": NEW}, {"GET /nuts": faults}) as origin:
+        url = origin.url + "/nuts"
+        if way == "killed":
+            words = [sys.executable, "-m", "ixbackoff.squirrel", url, "--base", "600"]
+            with subprocess.Popen(  # noqa: S603
+                [*words, "--folder", str(squirrel.folder)], stderr=subprocess.PIPE
+            ) as process:
+                assert process.stderr is not None
+                process.stderr.readline()
+                process.kill()
+            origin.script("GET /nuts", [])
+        else:
+            assert squirrel.run(url).status == 1
+        assert squirrel.run(url).results == ["copied"]
+        asked = origin.requests[-1].headers["range"]
+        assert asked == f"bytes={half - 1}-"
+        assert squirrel.objects == {Resource(url).name: NEW}
+        assert files_below(squirrel.folder) == tidy(url)
+
+
+@pytest.mark.slow
+def test_killed_at_random_moments_with_several_jobs(tmp_path: Path) -> None:
+    found = Killing(tmp_path / "squirrel", seed=2).until(kills=6)
+    assert found.broken == [], str(found)
+
+
+@pytest.mark.slow
+def test_squirrels_beside_each_other_keep_each_resource_once(tmp_path: Path) -> None:
+    folder = tmp_path / "squirrel"
+    resources = {f"/nuts/{number}": b"%d" % number * 30_000 for number in range(4)}
+    with Origin(resources) as origin:
+        words = [*(origin.url + path for path in resources), "--folder", str(folder)]
+        command = [sys.executable, "-m", "ixbackoff.squirrel", *words, "--base", "0.3"]
+        processes = [
+            subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603
+            for _ in range(6)
+        ]
+        for process in processes:
+            out, _ = process.communicate(timeout=60)
+            assert process.returncode == 0, out
+        kept = {Resource(origin.url + path).name: body for path, body in resources.items()}
+        assert objects_of(folder) == kept
+        left = {name for path in resources for name in tidy(origin.url + path)}
+        assert files_below(folder) == sorted(left)

@@ -7,129 +7,190 @@ from uuid import NAMESPACE_URL, uuid5
 
 import pytest
 
-from ixbackoff import ClientError, Command, Download, Interpreter, Log, NotReady, Upload
+from ixbackoff import ClientError, Command, Interpreter, Log, NotReady, Upload
 from ixbackoff.squirrel.commands import (
+    Brought,
+    Claim,
     Copy,
-    FindCopy,
-    GenerateUUID,
+    Doom,
+    Entry,
+    Fetch,
+    Forget,
     GetETag,
-    RecordCopy,
+    ListObjects,
+    Look,
+    Remove,
     Resource,
+    Stored,
+    Swap,
 )
-from ixbackoff.squirrel.pipeline import Kept, Row, squirrel
-from ixbackoff.testing import Virtual, always, answers, by_command, waited
+from ixbackoff.squirrel.pipeline import Kept, Places, Row, squirrel
+from ixbackoff.testing import Virtual, answers, waited
 
 NUTS = Resource("http://localhost/nuts?token=hush")
 STORE = "s3://bucket/prefix"
+PLACES = Places(STORE, "place", "work")
 ETAG = '"v1"'
-COPY = Copy(STORE, "key")
+OLD = Copy("name/old", '"v0"', 3)
+COPY = Copy("name/new", ETAG, 5)
 
 GET_ETAG = GetETag(NUTS)
 GOT_ETAG = Log('got etag "v1" for resource http://localhost/nuts')
-FIND_COPY = FindCopy(NUTS, ETAG)
-GENERATE_UUID = GenerateUUID(NUTS)
-DOWNLOAD = Download(NUTS.url, "work/key")
-UPLOAD = Upload("work/key", "s3://bucket/prefix/key")
+LIST = ListObjects(NUTS, STORE)
+LOOK = Look(NUTS, "place")
+FETCH = Fetch(NUTS, ETAG, "work")
+CLAIM = Claim(NUTS, "place")
+UPLOAD = Upload("work/file", "s3://bucket/prefix/name/new")
 WRITING = Log('writing to the index: http://localhost/nuts, etag "v1"')
-FORGET_ETAG = RecordCopy(NUTS, None, COPY)
-RECORD_COPY = RecordCopy(NUTS, ETAG, COPY)
+SWAP = Swap(NUTS, "place", None, COPY)
 COPYING: list[Command[Any]] = [
     GET_ETAG,
     GOT_ETAG,
-    FIND_COPY,
+    LIST,
+    LOOK,
     Log("got copy None"),
-    GENERATE_UUID,
-    DOWNLOAD,
-    FORGET_ETAG,
+    FETCH,
+    CLAIM,
     UPLOAD,
     WRITING,
-    RECORD_COPY,
+    SWAP,
 ]
 REAL = [command for command in COPYING if not isinstance(command, Log)]
-UNASKED = (
-    GetETag.handled_by(answers())
-    | FindCopy.handled_by(answers())
-    | GenerateUUID.handled_by(answers())
-    | Download.handled_by(answers())
-    | Upload.handled_by(answers())
-    | RecordCopy.handled_by(answers())
-    | Log.handled_by(lambda command: None)
-)
+REMOVED = [Remove("name/old", STORE), Forget("place", "name/old")]
+
+
+NOTHING = Entry(None, (), "name/")
 
 
 def scripted(
-    failing: Command[Any] | None = None, failure: Exception | None = None
+    failing: Command[Any] | None = None,
+    failure: Exception | None = None,
+    entry: Entry = NOTHING,
+    objects: tuple[Stored, ...] = (),
 ) -> Interpreter[Row]:
-    """Answers of a run that copies; one command fails first."""
+    """Answers of a run that copies; one command fails first, and those before it come twice."""
 
-    def before(command: Command[Any]) -> tuple[Exception, ...]:
-        return (failure or NotReady(),) if command == failing else ()
+    def script(command: Command[Any], answer: Any) -> Any:
+        if failing is None:
+            return answers(answer)
+        again = REAL.index(command) < REAL.index(failing)
+        first = (failure or NotReady(),) if command == failing else ()
+        return answers(*first, *[answer] * (2 if again else 1))
 
     return (
-        GetETag.handled_by(answers(*before(GET_ETAG), ETAG))
-        | FindCopy.handled_by(answers(*before(FIND_COPY), None))
-        | GenerateUUID.handled_by(answers(*before(GENERATE_UUID), "key"))
-        | Download.handled_by(answers(*before(DOWNLOAD), None))
-        | Upload.handled_by(answers(*before(UPLOAD), None))
-        | RecordCopy.handled_by(
-            by_command(
-                {
-                    FORGET_ETAG: answers(*before(FORGET_ETAG), None),
-                    RECORD_COPY: answers(*before(RECORD_COPY), None),
-                }
-            )
-        )
+        GetETag.handled_by(script(GET_ETAG, ETAG))
+        | ListObjects.handled_by(script(LIST, objects))
+        | Look.handled_by(script(LOOK, entry))
+        | Fetch.handled_by(script(FETCH, Brought("work/file", ETAG, 5)))
+        | Claim.handled_by(script(CLAIM, "name/new"))
+        | Upload.handled_by(script(UPLOAD, None))
+        | Swap.handled_by(script(SWAP, True))
         | Log.handled_by(lambda command: None)
+        | Doom.handled_by(answers())
+        | Remove.handled_by(answers())
+        | Forget.handled_by(answers())
+    )
+
+
+def performed(scripts: Interpreter[Row]) -> tuple[Kept, Virtual[Any]]:
+    with Virtual(scripts) as world:
+        return squirrel(NUTS, PLACES).run(world.interpreter), world
+
+
+def unasked() -> Interpreter[Fetch | Claim | Upload | Swap]:
+    return (
+        Fetch.handled_by(answers())
+        | Claim.handled_by(answers())
+        | Upload.handled_by(answers())
+        | Swap.handled_by(answers())
     )
 
 
 def test_a_resource_that_is_kept_is_a_hit() -> None:
-    scripts = UNASKED | GetETag.handled_by(answers(ETAG)) | FindCopy.handled_by(answers(COPY))
-    with Virtual(scripts) as world:
-        kept = squirrel(NUTS, STORE, "work").run(world.interpreter)
+    there = scripted(entry=Entry(COPY, (), "name/"), objects=(Stored("name/new", 5),))
+    kept, world = performed(there | unasked())
     assert kept == Kept(COPY, hit=True)
-    world.expect(GET_ETAG, GOT_ETAG, FIND_COPY, Log(f"got copy {COPY}"))
+    world.expect(GET_ETAG, GOT_ETAG, LIST, LOOK, Log(f"got copy {COPY}"))
 
 
 def test_a_resource_that_is_not_kept_is_copied() -> None:
-    with Virtual(scripted()) as world:
-        kept = squirrel(NUTS, STORE, "work").run(world.interpreter)
+    kept, world = performed(scripted())
     assert kept == Kept(COPY, hit=False)
     world.expect(*COPYING)
 
 
-def test_a_copy_in_another_store_is_not_a_hit() -> None:
-    elsewhere = Copy("s3://elsewhere", "key")
-    scripts = scripted() | FindCopy.handled_by(answers(elsewhere))
-    with Virtual(scripts) as world:
-        kept = squirrel(NUTS, STORE, "work").run(world.interpreter)
+@pytest.mark.parametrize("objects", [(), (Stored("name/old", 4),), (Stored("name/older", 3),)])
+def test_a_copy_that_is_not_there_whole_is_not_a_hit(objects: tuple[Stored, ...]) -> None:
+    old = OLD._replace(etag=ETAG)
+    strays = [Remove(key, STORE) for key, _ in objects if key != "name/old"]
+    removing = Remove.handled_by(answers(*[None] * (1 + len(strays))))
+    scripts = scripted(entry=Entry(old, (), "name/"), objects=objects) | removing
+    kept, world = performed(scripts | Forget.handled_by(answers(None)))
     assert kept == Kept(COPY, hit=False)
-    world.expect(*COPYING[:3], Log(f"got copy {elsewhere}"), *COPYING[4:])
+    swap = Swap(NUTS, "place", "name/old", COPY)
+    world.expect(*COPYING[:4], Log(f"got copy {old}"), *COPYING[5:-1], swap, *REMOVED, *strays)
+
+
+def test_what_is_replaced_is_removed_and_so_is_what_the_dead_have_left() -> None:
+    entry = Entry(OLD, ("name/dead", "name/gone"), "name/")
+    mine = (Stored("name/dead", 1), Stored("name/old", 3), Stored("name/stray", 2))
+    objects = (*mine, Stored("another index's", 2))
+    clearing = (
+        Doom.handled_by(answers(True, False))
+        | Remove.handled_by(answers(None, None, None))
+        | Forget.handled_by(answers(None, None))
+    )
+    kept, world = performed(scripted(entry=entry, objects=objects) | clearing)
+    assert kept == Kept(COPY, hit=False)
+    assert world.commands[-8:] == [
+        Swap(NUTS, "place", "name/old", COPY),
+        *REMOVED,
+        Remove("name/stray", STORE),
+        Doom("place", "name/dead"),
+        Remove("name/dead", STORE),
+        Forget("place", "name/dead"),
+        Doom("place", "name/gone"),
+    ]
+
+
+def test_if_somebody_else_was_faster_it_removes_its_own_and_tries_again() -> None:
+    theirs = Copy("name/theirs", ETAG, 5)
+    scripts = (
+        scripted()
+        | GetETag.handled_by(answers(ETAG, ETAG))
+        | ListObjects.handled_by(answers((), (Stored("name/theirs", 5),)))
+        | Look.handled_by(answers(Entry(None, (), "name/"), Entry(theirs, (), "name/")))
+        | Swap.handled_by(answers(False))
+        | Remove.handled_by(answers(None))
+        | Forget.handled_by(answers(None))
+    )
+    kept, world = performed(scripts)
+    assert kept == Kept(theirs, hit=True)
+    own = [Remove("name/new", STORE), Forget("place", "name/new")]
+    again = [*COPYING[:4], Log(f"got copy {theirs}")]
+    world.expect(*COPYING, *own, waited(1), *again)
 
 
 @pytest.mark.parametrize("failing", REAL, ids=repr)
 @pytest.mark.parametrize("failure", [NotReady(), ConnectionResetError(), TimeoutError()], ids=repr)
-def test_after_a_transient_failure_it_goes_on_at_what_failed(
+def test_after_a_transient_failure_it_tries_again(
     failing: Command[Any], failure: Exception
 ) -> None:
-    with Virtual(scripted(failing, failure)) as world:
-        kept = squirrel(NUTS, STORE, "work").run(world.interpreter)
+    kept, world = performed(scripted(failing, failure))
     assert kept == Kept(COPY, hit=False)
-    place = COPYING.index(failing)
-    world.expect(*COPYING[: place + 1], waited(1), *COPYING[place:])
+    world.expect(*COPYING[: COPYING.index(failing) + 1], waited(1), *COPYING)
 
 
 def test_failures_of_several_commands_share_one_ladder() -> None:
     scripts = (
         scripted()
-        | GetETag.handled_by(answers(NotReady(), ETAG))
-        | Download.handled_by(answers(NotReady(), None))
-        | RecordCopy.handled_by(answers(None, NotReady(), None))
+        | GetETag.handled_by(answers(NotReady(), ETAG, ETAG, ETAG))
+        | ListObjects.handled_by(answers(NotReady(), (), ()))
+        | Look.handled_by(answers(*[Entry(None, (), "name/")] * 2))
+        | Fetch.handled_by(answers(NotReady(), Brought("work/file", ETAG, 5)))
     )
-    with Virtual(scripts) as world:
-        squirrel(NUTS, STORE, "work").run(world.interpreter)
+    _, world = performed(scripts)
     assert world.waits == [1, 2, 4]
-    world.expect(GET_ETAG, waited(1), *COPYING[:6], waited(2), *COPYING[5:], waited(4), RECORD_COPY)
 
 
 def test_the_fourth_failure_is_the_end() -> None:
@@ -137,7 +198,7 @@ def test_the_fourth_failure_is_the_end() -> None:
     scripts = scripted() | GetETag.handled_by(answers(NotReady(), NotReady(), NotReady(), last))
     world = Virtual(scripts)
     with pytest.raises(NotReady) as caught:
-        squirrel(NUTS, STORE, "work").run(world.interpreter)
+        squirrel(NUTS, PLACES).run(world.interpreter)
     assert caught.value is last
     world.expect(*(GET_ETAG, waited(1)), *(GET_ETAG, waited(2)), *(GET_ETAG, waited(4)), GET_ETAG)
 
@@ -147,39 +208,36 @@ def test_what_no_other_try_would_help_is_raised_at_once(failing: Command[Any]) -
     missing = ClientError(404)
     world = Virtual(scripted(failing, missing))
     with pytest.raises(ClientError) as caught:
-        squirrel(NUTS, STORE, "work").run(world.interpreter)
+        squirrel(NUTS, PLACES).run(world.interpreter)
     assert caught.value is missing
     world.expect(*COPYING[: COPYING.index(failing) + 1])
 
 
-def test_without_an_etag_it_is_copied_and_the_index_is_not_asked() -> None:
-    without = (
-        scripted()
+def test_what_is_recorded_is_the_etag_that_came_with_the_bytes() -> None:
+    kept, world = performed(scripted() | Fetch.handled_by(answers(Brought("work/file", "v2", 6))))
+    assert kept.copy == Copy("name/new", "v2", 6)
+    assert world.commands[-1] == Swap(NUTS, "place", None, kept.copy)
+
+
+def test_without_an_etag_it_is_copied_each_time() -> None:
+    entry, objects = Entry(OLD._replace(etag=None), (), "name/"), (Stored("name/old", 3),)
+    scripts = (
+        scripted(entry=entry, objects=objects)
         | GetETag.handled_by(answers(None))
-        | FindCopy.handled_by(answers())
-        | RecordCopy.handled_by(answers(None, None))
+        | Fetch.handled_by(answers(Brought("work/file", None, 5)))
+        | Remove.handled_by(answers(None))
+        | Forget.handled_by(answers(None))
     )
-    with Virtual(without) as world:
-        kept = squirrel(NUTS, STORE, "work").run(world.interpreter)
-    assert kept == Kept(COPY, hit=False)
-    world.expect(
-        GET_ETAG,
-        Log("got etag None for resource http://localhost/nuts"),
-        GENERATE_UUID,
-        DOWNLOAD,
-        FORGET_ETAG,
-        UPLOAD,
-        Log("writing to the index: http://localhost/nuts, etag None"),
-        FORGET_ETAG,
-    )
+    kept, _ = performed(scripts)
+    assert kept == Kept(COPY._replace(etag=None), hit=False)
 
 
 @pytest.mark.parametrize("etag", ["", "v1", '"v1', 'W/"v1"', '"a", "b"', "é", "' OR 1=1 --"])
 def test_a_malformed_etag_is_compared_as_it_stands(etag: str) -> None:
-    scripts = scripted() | GetETag.handled_by(answers(etag)) | FindCopy.handled_by(answers(COPY))
-    world = Virtual(scripts)
-    assert squirrel(NUTS, STORE, "work").run(world.interpreter).hit
-    assert world.commands[2] == FindCopy(NUTS, etag)
+    copy = COPY._replace(etag=etag)
+    there = scripted(entry=Entry(copy, (), "name/"), objects=(Stored("name/new", 5),))
+    kept, _ = performed(there | unasked() | GetETag.handled_by(answers(etag)))
+    assert kept == Kept(copy, hit=True)
 
 
 def test_a_resource_has_one_name_whoever_asks() -> None:
@@ -198,9 +256,13 @@ def test_a_resource_has_one_name_whoever_asks() -> None:
 
 def test_commands_show_no_secrets() -> None:
     resource = Resource("http://sesame:opensaysme@localhost/nuts?token=hush#whisper")
-    program = squirrel(resource, "s3://sesame:opensaysme@bucket/prefix?token=hush", "work")
-    world = Virtual(scripted() | RecordCopy.handled_by(always(None)))
-    program.run(world.interpreter)
+    places = Places("s3://sesame:opensaysme@bucket/prefix?token=hush", "place", "work")
+    world = Virtual(
+        scripted(entry=Entry(OLD, (), "name/"))
+        | Remove.handled_by(answers(None))
+        | Forget.handled_by(answers(None))
+    )
+    squirrel(resource, places).run(world.interpreter)
     shown = "\n".join(str(performed) for performed in world.trace) + repr(resource) + str(resource)
     for secret in ("sesame", "opensaysme", "hush", "whisper"):
         assert secret not in shown

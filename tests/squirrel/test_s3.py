@@ -46,18 +46,30 @@ def test_a_bucket_of_s3(squirrel: Squirrel, moto: str, aws: pytest.MonkeyPatch) 
     ):
         client.create_bucket(Bucket="bucket")
         url = origin.url + "/nuts"
-        key = f"prefix/{Resource(url).name}"
+        name = Resource(url).name
         for content, result in [(ACORN, "copied"), (ACORN, "hit"), (WALNUT, "copied")]:
             origin.resources["/nuts"] = content
             ran = squirrel.run(url, *store)
             assert (ran.status, ran.results) == (0, [result])
+            (row,) = squirrel.rows
+            assert (row.name, row.place) == (name, f"s3://bucket/prefix at {moto}")
+            key = f"prefix/{row.key}"
             with closing(client.get_object(Bucket="bucket", Key=key)["Body"]) as body:
                 assert body.read() == content
-        assert client.list_objects_v2(Bucket="bucket")["KeyCount"] == 1
-    assert [(row.bucket, row.key) for row in squirrel.rows] == [
-        ("s3://bucket/prefix", Resource(url).name)
-    ]
+            assert client.list_objects_v2(Bucket="bucket")["KeyCount"] == 1
     assert files_below(squirrel.folder) == ["index.sqlite"]
+
+
+def test_another_endpoint_is_another_place(
+    squirrel: Squirrel, moto: str, aws: pytest.MonkeyPatch
+) -> None:
+    with Origin({"/nuts": ACORN}) as origin, closing(boto3.client("s3", endpoint_url=moto)) as s3:
+        s3.create_bucket(Bucket="places")
+        elsewhere = moto.replace("127.0.0.1", "localhost")
+        for endpoint, result in [(moto, "copied"), (elsewhere, "copied"), (moto, "hit")]:
+            words = ["--store", "s3://places", "--endpoint", endpoint]
+            found = squirrel.run(origin.url + "/nuts", *words)
+            assert found.results == [result]
 
 
 def test_the_endpoint_may_be_one_of_the_usual_variables(
@@ -84,7 +96,8 @@ def test_killed_at_any_moment_it_keeps_the_resource_the_next_time(
 
         def objects(moment: str) -> list[tuple[str, int]]:
             found = client.list_objects_v2(Bucket="killed", Prefix=f"{moment}/")
-            return [(each["Key"], each["Size"]) for each in found.get("Contents", [])]
+            kept = [(each["Key"], each["Size"]) for each in found.get("Contents", [])]
+            return [(key.rpartition("/")[0], size) for key, size in kept]
 
         moments = [str(moment) for moment in range(20)]
         words = [url, "--store", "s3://killed/{moment}"]

@@ -24,6 +24,8 @@ from ..support.origins import SECRETS, with_secrets
 from ..support.squirrels import Squirrel
 
 ACORN = b"acorn" * 50_000
+EMPTY = b"""<ListBucketResult><Name>bucket</Name><KeyCount>0</KeyCount><MaxKeys>1000</MaxKeys>
+<IsTruncated>false</IsTruncated></ListBucketResult>"""
 
 OUTCOMES: dict[str, tuple[str, Fault | None]] = {
     "kept": ("GET", None),
@@ -112,7 +114,9 @@ def test_those_of_a_command_that_is_refused(
 @pytest.mark.parametrize(
     "fault", [Status(403), Status(503), Dropped(), Malformed(b"HTTP/1.1 400 No\r\n\r\nsesame")]
 )
+@pytest.mark.parametrize("method", ["GET", "PUT"])
 def test_those_of_a_bucket(
+    method: str,
     fault: Fault,
     squirrel: Squirrel,
     caplog: pytest.LogCaptureFixture,
@@ -121,14 +125,15 @@ def test_those_of_a_bucket(
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "sesame")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "opensaysme")
     monkeypatch.setenv("AWS_REGION", "us-east-1")
-    with Origin({"/nuts": ACORN}) as origin, Origin({}) as bucket:
+    with Origin({"/nuts": ACORN}) as origin, Origin({"/": EMPTY}) as bucket:
         url = origin.url + "/nuts"
-        bucket.script("PUT /", repeat(fault))
+        bucket.script(f"{method} /", repeat(fault))
         endpoint = with_secrets(bucket.url, "")
         ran = squirrel.run(url, "--store", "s3://bucket", "--endpoint", endpoint, "--verbose")
         assert ran.status == 1
-        puts = {request.target for request in bucket.requests if request.method == "PUT"}
-        assert puts == {"/?token=hush"}
+        asked = {request.target for request in bucket.requests if request.method == method}
+        assert {target.startswith("/?") for target in asked} == {True}
+        assert method == "GET" or asked == {"/?token=hush"}
     assert told(ran.out + ran.err) == []
     assert told(caplog.text) == []
     assert told(kept(squirrel.folder)) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Generator
 from contextlib import closing, contextmanager
@@ -15,6 +16,8 @@ from obstore.store import LocalStore
 from ixbackoff.squirrel.__main__ import main
 from ixbackoff.squirrel.commands import Resource
 
+FRESH = re.compile("/[0-9a-f]{32}$")
+
 
 class Row(NamedTuple):
     """A row of the index."""
@@ -22,8 +25,9 @@ class Row(NamedTuple):
     name: str
     resource: str
     etag: str | None
-    bucket: str
+    place: str
     key: str
+    size: int
 
 
 class Ran(NamedTuple):
@@ -79,32 +83,43 @@ class Squirrel:
 
 def rows_of(index: Path) -> list[Row]:
     with closing(sqlite3.connect(index)) as connection:
-        rows = connection.execute("SELECT name, resource, etag, bucket, key FROM copies")
+        rows = connection.execute("SELECT name, resource, etag, place, key, size FROM copies")
         return [Row(*row) for row in rows]
 
 
 def objects_of(folder: Path) -> dict[str, bytes]:
-    """Read the contents of the store in a squirrel's folder, by their keys."""
+    """Read the contents of the store in a squirrel's folder, by the names of their resources."""
     objects = folder / "objects"
     if not objects.exists():
         return {}
     store = LocalStore(objects)
     keys = [meta["path"] for page in store.list() for meta in page]
-    return {key: bytes(store.get(key).bytes()) for key in keys}
+    return by_name({key: bytes(store.get(key).bytes()) for key in keys})
+
+
+def by_name(objects: dict[str, bytes]) -> dict[str, bytes]:
+    """Return objects by the names of their resources, of each of which there is one."""
+    named = {key.partition("/")[0]: body for key, body in objects.items()}
+    assert len(named) == len(objects), f"more than one object of a resource: {list(objects)}"
+    return named
 
 
 def files_below(folder: Path) -> list[str]:
-    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+    """List the files in a folder; the fresh part of a key is shown as `*`."""
+    return sorted(FRESH.sub("/*", str(path.relative_to(folder))) for path in folder.rglob("*"))
 
 
 def tidy(url: str) -> list[str]:
     """List the files in a squirrel's folder when it keeps one resource."""
-    return ["index.sqlite", "objects", f"objects/{Resource(url).name}"]
+    name = f"objects/{Resource(url).name}"
+    return ["index.sqlite", "objects", name, f"{name}/*"]
 
 
 @contextmanager
 def locking(index: Path, how: str) -> Generator[sqlite3.Connection]:
     """Lock a SQLite index as another program does, until the end of the block or a `rollback`."""
-    with closing(sqlite3.connect(index, isolation_level=None)) as connection:
+    with closing(
+        sqlite3.connect(index, isolation_level=None, check_same_thread=False)
+    ) as connection:
         connection.execute(f"BEGIN {how}")
         yield connection

@@ -1,0 +1,154 @@
+"""Work in groups: what several threads ask for at the same time is done in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from copy import copy
+from threading import Condition, Event, Thread
+from time import monotonic
+from typing import Any, Generic, TypeVar
+
+from .._limits.deadlines import time_limit
+from .._running.aborting import ABORT
+from .._words.failures import Transient
+
+A = TypeVar("A")
+C = TypeVar("C")
+
+LONGEST = 30.0
+"""Seconds that work may take if nothing else limits it."""
+CLOSING = 5.0
+"""Seconds for which a close waits for what is being done."""
+MOST = 256
+
+
+class Work(Generic[C, A]):
+    """One piece of work.
+
+    Args:
+        function: does it, in a transaction.
+        writes: true if it changes something.
+        order: work of a group is done in the order of these texts.
+        seconds: how long it may take.
+    """
+
+    def __init__(
+        self, function: Callable[[C], A], writes: bool, order: str, seconds: float
+    ) -> None:
+        self.function = function
+        self.writes = writes
+        self.order = order
+        self.end = monotonic() + seconds
+        self.over = Event()
+        self.answers: list[A] = []
+        self.failure: Exception | None = None
+
+    @property
+    def left(self) -> float:
+        return self.end - monotonic()
+
+    def done(self, answer: A) -> None:
+        self.answers.append(answer)
+        self.over.set()
+
+    def failed(self, failure: Exception) -> None:
+        """Fail; each caller raises an exception of its own."""
+        self.failure = copy(failure)
+        self.over.set()
+
+    def answer(self) -> A:
+        """Wait for the answer, in the thread that asked for it."""
+        abort = ABORT.get()
+        if abort is not None:
+            abort.on_request(self.over.set)
+        try:
+            self.over.wait(max(0.0, self.left))
+        finally:
+            self.end = 0.0  # if it was not begun, it need not be
+        if self.failure is not None:
+            try:
+                raise self.failure
+            finally:
+                self.failure = None
+        if not self.answers:
+            raise TimeoutError
+        return self.answers[0]
+
+
+class Groups(Generic[C]):
+    """Does work in a thread of its own; what has come meanwhile is the next group.
+
+    Args:
+        perform: does the work of a group in one transaction, and returns the answers.
+        end: called in that thread when all is over.
+        closed: makes the failure of work that comes too late.
+        splits: true for a failure after which each work of the group is worth a transaction of its
+            own.
+    """
+
+    def __init__(
+        self,
+        perform: Callable[[Sequence[Work[C, Any]]], list[Any]],
+        end: Callable[[], None],
+        closed: Callable[[], Transient],
+        splits: Callable[[Exception], bool],
+    ) -> None:
+        self._perform, self._end, self._refusal, self._splits = perform, end, closed, splits
+        self._changed = Condition()
+        self._waiting: list[Work[C, Any]] = []
+        self._closed = False
+        self._thread: Thread | None = None
+
+    def do(self, function: Callable[[C], A], writes: bool, order: str = "") -> A:
+        """Do work in the next transaction, and return its answer after the commit.
+
+        Raises:
+            TimeoutError: it took longer than the command may, or it was aborted.
+            Exception: the failure of the transaction.
+        """
+        limit = time_limit()
+        work = Work(function, writes, order, LONGEST if limit is None else min(limit, LONGEST))
+        with self._changed:
+            if self._closed:
+                raise self._refusal()
+            self._waiting.append(work)
+            if self._thread is None:
+                self._thread = Thread(target=self._run, name="squirrel-index", daemon=True)
+                self._thread.start()
+            self._changed.notify()
+        return work.answer()
+
+    def close(self) -> None:
+        """Do what was asked for, and nothing more."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+        if self._thread is not None:
+            self._thread.join(CLOSING)
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                while not (self._waiting or self._closed):
+                    self._changed.wait()
+                group, self._waiting = self._waiting[:MOST], self._waiting[MOST:]
+            if not group:
+                self._end()
+                return
+            self._together([work for work in group if work.left > 0])
+            group.clear()
+
+    def _together(self, group: list[Work[C, Any]]) -> None:
+        group.sort(key=lambda work: work.order)
+        try:
+            answers = self._perform(group) if group else []
+        except Exception as failure:
+            if len(group) > 1 and self._splits(failure):
+                for work in group:
+                    self._together([work])
+                return
+            for work in group:
+                work.failed(failure)
+            return
+        for work, answer in zip(group, answers, strict=True):
+            work.done(answer)

@@ -1,0 +1,135 @@
+"""Jobs: several threads that keep resources, each of them one after the other."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from threading import Condition, Event, Thread
+from time import monotonic
+from typing import Generic, TypeVar
+
+from .._running.aborting import ABORT, Abort
+
+A = TypeVar("A")
+T = TypeVar("T")
+
+ENDING = 3.0
+"""Seconds that jobs have to end after an interruption."""
+
+
+class Jobs(Generic[T, A]):
+    """Threads that take items, in order, and work on each.
+
+    Items with one name are worked on one after the other. An interruption, or an exception that is
+    not an `Exception`, ends all jobs: waits end, downloads and uploads are aborted.
+
+    Args:
+        items: they are taken one by one, when a job is free.
+        name: returns the name of an item.
+        work: works on one.
+        take: takes the number of an item and what came of the work, one at a time; after an
+            interruption what is done already.
+        stop: set when all waits are to end.
+        ending: the seconds that jobs have to end after an interruption.
+
+    Attributes:
+        taken: how many items were taken until now.
+    """
+
+    def __init__(
+        self,
+        items: Iterable[T],
+        name: Callable[[T], str],
+        work: Callable[[T], A],
+        take: Callable[[int, A], None],
+        stop: Event,
+        ending: float = ENDING,
+    ) -> None:
+        self._items = enumerate(items)
+        self._name, self._work, self._take = name, work, take
+        self._stop, self._ending = stop, ending
+        self.taken = 0
+        self._changed = Condition()
+        self._turns: dict[str, deque[object]] = {}
+        self._aborts: set[Abort] = set()
+        self._running = 0
+        self._failure: BaseException | None = None
+
+    def run(self, most: int) -> None:
+        """Work on all items, with so many threads.
+
+        Raises:
+            BaseException: what the work or an interruption raised.
+        """
+        threads = [Thread(target=self._job, daemon=True) for _ in range(most)]
+        self._running = most
+        try:
+            for thread in threads:
+                thread.start()
+            with self._changed:
+                while self._running and self._failure is None:
+                    self._changed.wait()
+            if self._failure is not None:
+                raise self._failure
+        except BaseException:
+            self._end(threads)
+            raise
+        finally:
+            self._failure = None
+
+    def _end(self, threads: list[Thread]) -> None:
+        self._stop.set()
+        with self._changed:
+            aborts = list(self._aborts)
+            self._changed.notify_all()
+        for abort in aborts:
+            abort.request()
+        end = monotonic() + self._ending
+        for thread in threads:
+            if thread.ident is not None:
+                thread.join(max(0.0, end - monotonic()))
+
+    def _job(self) -> None:
+        try:
+            while self._next():
+                pass
+        except BaseException as failure:
+            with self._changed:
+                self._failure = self._failure or failure
+        finally:
+            with self._changed:
+                self._running -= 1
+                self._changed.notify_all()
+
+    def _next(self) -> bool:
+        """Work on the next item; return false if there is none."""
+        with self._changed:
+            if self._stop.is_set():
+                return False
+            try:
+                number, item = next(self._items)
+            except StopIteration:
+                return False
+            self.taken += 1
+            name, turn, abort = self._name(item), object(), Abort()
+            turns = self._turns.setdefault(name, deque())
+            turns.append(turn)
+            while turns[0] is not turn and not self._stop.is_set():
+                self._changed.wait()
+            self._aborts.add(abort)
+        ABORT.set(abort)
+        try:
+            if self._stop.is_set():
+                return False
+            answer = self._work(item)
+        finally:
+            ABORT.set(None)
+            with self._changed:
+                self._aborts.discard(abort)
+                turns.remove(turn)
+                if not turns:
+                    self._turns.pop(name, None)
+                self._changed.notify_all()
+        with self._changed:
+            self._take(number, answer)
+        return True

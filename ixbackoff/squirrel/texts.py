@@ -1,0 +1,57 @@
+"""Texts as they may be shown."""
+
+from __future__ import annotations
+
+from .._limits.budgets import REFUSED
+from .._words.reasons import NOTE
+
+UNTRIED = (f"{NOTE} not tried again: a wait of ", REFUSED)
+
+
+def plain(text: str) -> str:
+    r"""Replace what a terminal would obey: control characters, and those that change directions.
+
+    >>> plain("a\x1b[2J\u202eb")
+    'a?[2J?b'
+    """
+    return "".join(each if each.isprintable() else "?" for each in text)
+
+
+def described(failure: BaseException | None) -> str:
+    """Describe a failure in one line: by its sentence, or by its class if it has none.
+
+    >>> described(ConnectionError("no route to host")), described(KeyError(1))
+    ('no route to host', 'KeyError: 1')
+    """
+    text, kind = " ".join(str(failure).split()), type(failure).__name__
+    if " " in text:
+        return plain(text)
+    return plain(f"{kind}: {text}" if text else kind)
+
+
+def ended(failure: Exception) -> str:
+    """Describe the failure that a program ended with, and why it was not tried again.
+
+    >>> failure = TimeoutError("no answer")
+    >>> failure.add_note("ixbackoff: not tried again: a wait of 9 s would end after the deadline")
+    >>> ended(failure)
+    'no answer; not tried again: a wait of 9 s would end after the deadline'
+    """
+    told = described(failure)
+    for note in getattr(failure, "__notes__", ()):
+        if note.startswith(UNTRIED):
+            return f"{told}; {plain(note.removeprefix(NOTE).strip())}"
+    return told
+
+
+def amount(size: float) -> str:
+    """Return a number of bytes as it is shown.
+
+    >>> amount(5), amount(1234567), amount(3e9)
+    ('5 B', '1.23 MB', '3 GB')
+    """
+    for unit in ("B", "kB", "MB"):
+        if size < 1000:
+            return f"{size:.3g} {unit}"
+        size /= 1000
+    return f"{size:.3g} GB"

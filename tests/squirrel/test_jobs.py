@@ -1,0 +1,275 @@
+"""Several resources at the same time, and what bounds them."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from itertools import repeat
+from pathlib import Path
+
+import pytest
+
+from ixbackoff.squirrel.commands import Claim, Copy, Look, Resource, Swap
+from ixbackoff.squirrel.index import Index, IndexUnavailable
+from ixbackoff.squirrel.jobs import Jobs
+from ixbackoff.testing.web import Fault, Hang, Origin, Slow, Status
+
+from ..support.squirrels import Squirrel, files_below, tidy
+
+ACORN = b"acorn" * 1_000
+MANY = {f"/nuts/{number}": b"%d" % number for number in range(40)}
+
+
+@pytest.fixture
+def squirrel(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Squirrel:
+    return Squirrel(tmp_path / "squirrel", capsys)
+
+
+def results(out: str) -> list[list[str]]:
+    """The lines that are printed one by one."""
+    return [line.split("\t") for line in out.splitlines() if "\t" in line]
+
+
+def test_resources_of_a_file(squirrel: Squirrel, tmp_path: Path) -> None:
+    with Origin(MANY) as origin:
+        urls = [origin.url + path for path in MANY]
+        file = tmp_path / "urls"
+        file.write_text("\n# All of them.\n" + "\n".join(urls[2:]) + "\n  \nnuts\n")
+        ran = squirrel.run(*urls[:2], "--input", str(file))
+        assert ran.status == 1
+        lines = results(ran.out)
+        assert sorted(line[1] for line in lines if line[0] == "copied") == sorted(urls)
+        (wrong,) = [line for line in lines if line[0] != "copied"]
+        assert wrong[0] == "'nuts' is not a URL such as http://host/path or https://host/path."
+        assert wrong[1] == f"{file}, line {len(urls) + 2}"
+        assert "copied: 40 (70 B); hits: 0; failed: 1; " in ran.out
+        assert squirrel.objects == {
+            Resource(url).name: MANY[url.removeprefix(origin.url)] for url in urls
+        }
+
+
+def test_resources_of_the_standard_input(
+    squirrel: Squirrel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Origin({"/nuts": ACORN}) as origin:
+        monkeypatch.setattr("sys.stdin", io.StringIO(f"{origin.url}/nuts\n"))
+        ran = squirrel.run("--input", "-")
+    assert (ran.status, results(ran.out)[0][0]) == (0, "copied")
+
+
+def test_a_file_that_is_not_there(squirrel: Squirrel, tmp_path: Path) -> None:
+    ran = squirrel.run("--input", str(tmp_path / "none"))
+    assert ran.status == 2
+    assert "cannot be read (No such file or directory)" in ran.err
+
+
+@pytest.mark.parametrize("jobs", ["0", "-1", "1.5", "many", "1000000"])
+def test_a_number_of_jobs_that_is_not_one(jobs: str, squirrel: Squirrel) -> None:
+    ran = squirrel.run("http://127.0.0.1:1/nuts", "--jobs", jobs)
+    assert ran.status == 2
+    assert "give 1 to 256" in ran.err
+
+
+def test_several_are_kept_at_the_same_time(squirrel: Squirrel) -> None:
+    slow = {f"HEAD {path}": repeat(Slow(seconds=0.3)) for path in list(MANY)[:16]}
+    with Origin(MANY, slow) as origin:
+        urls = [origin.url + path for path in list(MANY)[:16]]
+        begin = time.monotonic()
+        ran = squirrel.run(*urls, "--jobs", "16")
+        assert ran.results == ["copied"] * 16
+        assert time.monotonic() - begin < 16 * 0.3 / 2
+
+
+def test_equal_ones_are_kept_one_after_the_other(squirrel: Squirrel) -> None:
+    with Origin({"/nuts": ACORN}) as origin:
+        url = origin.url + "/nuts"
+        ran = squirrel.run(*[url] * 10, url.replace("http://", "http://me@"))
+        assert ran.results == ["copied"] + ["hit"] * 10
+        assert ran.err == ""
+        assert origin.counts["GET /nuts"] == 1
+
+
+@pytest.mark.parametrize("status", [503, 429])
+def test_many_jobs_hammer_an_origin_that_fails_no_more_than_one(
+    status: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    counts = []
+    for jobs in ("1", "8"):
+        squirrel = Squirrel(tmp_path / jobs, capsys)
+        with Origin(MANY, {f"HEAD {path}": repeat(Status(status)) for path in MANY}) as origin:
+            urls = [origin.url + path for path in MANY]
+            assert squirrel.run(*urls, "--jobs", jobs, base="0.001").status == 1
+            counts.append(len(origin.requests))
+    assert counts[0] < 4 * len(MANY)
+    assert counts[1] <= 1.2 * counts[0]
+
+
+def test_an_origin_that_fails_costs_another_one_nothing(squirrel: Squirrel) -> None:
+    with (
+        Origin(MANY, {f"HEAD {path}": repeat(Status(503)) for path in MANY}) as failing,
+        Origin({"/nuts": ACORN}, {"GET /nuts": [Status(503)] * 3}) as origin,
+    ):
+        urls = [*(failing.url + path for path in MANY), origin.url + "/nuts"]
+        assert squirrel.run(*urls, base="0.001").results[-1] == "copied"
+
+
+@pytest.mark.parametrize("asked", ["1000000000", "1" + "0" * 400, "Fri, 31 Dec 9999 23:59:59 GMT"])
+def test_a_wait_that_does_not_fit_is_not_begun(asked: str, squirrel: Squirrel) -> None:
+    with Origin({"/nuts": ACORN, "/later": ACORN}, {}) as origin:
+        origin.script("HEAD /nuts", [Status(503, headers={"Retry-After": asked})])
+        ran = squirrel.run(origin.url + "/nuts", origin.url + "/later", "--jobs", "1")
+    assert (ran.status, ran.results[1]) == (1, "copied")
+    assert "; not tried again: a wait of " in ran.results[0]
+    assert ran.results[0].endswith(" s would end after the deadline, 900 s in all")
+
+
+def test_what_takes_too_long_is_ended(squirrel: Squirrel) -> None:
+    with Origin({"/nuts": ACORN}, {"GET /nuts": [Hang()]}) as origin:
+        ran = squirrel.run(origin.url + "/nuts", "--within", "1")
+    assert ran.status == 1
+    assert "not done within 1 s" in ran.results[0]
+    assert files_below(squirrel.folder) == ["index.sqlite"]
+
+
+INTERRUPTIBLE = """
+import runpy, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+runpy.run_module("ixbackoff.squirrel", run_name="__main__", alter_sys=True)
+"""
+
+
+def test_interrupted_all_jobs_end_and_what_is_kept_is_shown(tmp_path: Path) -> None:
+    folder = tmp_path / "squirrel"
+    faults: dict[str, list[Fault | None]] = {
+        "GET /hang": [Hang()],
+        "HEAD /hanging": [Hang()],
+        "GET /wait": [Status(503)],
+    }
+    resources = dict.fromkeys(["/nuts", "/hang", "/hanging", "/wait"], ACORN)
+    with Origin(resources, faults) as origin:
+        url = origin.url + "/nuts"
+        words = [url, *(origin.url + path for path in ("/hang", "/hanging", "/wait"))]
+        arguments = ["-c", INTERRUPTIBLE, *words, "--folder", str(folder), "--base", "600"]
+        with subprocess.Popen(  # noqa: S603
+            [sys.executable, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as process:
+            assert process.stderr is not None
+            process.stderr.readline()
+            while not (folder / "objects" / Resource(url).name).exists():
+                time.sleep(0.01)
+            time.sleep(0.5)
+            process.send_signal(signal.SIGINT)
+            begin = time.monotonic()
+            out, err = process.communicate(timeout=60)
+        assert time.monotonic() - begin < 5
+        assert (process.returncode, err.count("\n")) == (130, 1)
+        assert "copied: 1 (5 kB); hits: 0; failed: 0; " in out
+        assert "/hang" not in out
+        assert files_below(folder) == tidy(url)
+
+
+def test_a_file_of_many_lines_takes_no_memory_for_each() -> None:
+    """Lines are read when a job is free, and nothing is kept of them."""
+    read = 0
+
+    def lines() -> Iterator[int]:
+        nonlocal read
+        for number in range(100_000):
+            read = number
+            yield number
+
+    ahead: list[int] = []
+    stop = threading.Event()
+    jobs = Jobs(lines(), str, lambda one: ahead.append(read - one), lambda *_: ahead.clear(), stop)
+    jobs.run(8)
+    assert jobs.taken == 100_000
+    assert not jobs._turns
+
+
+MEMORY = """
+import json, resource, sys
+from ixbackoff.squirrel.__main__ import main
+assert main(sys.argv[1:]) == 0
+print(json.dumps(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss))
+"""
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_number_of_resources(tmp_path: Path) -> None:
+    peaks = []
+    with Origin({"/nuts": ACORN}) as origin:
+        for count in (300, 3_000):
+            file = tmp_path / str(count)
+            urls = (f"{origin.url}/nuts?{number}\n" for number in range(count))
+            file.write_text("".join(urls))
+            words = ["--input", str(file), "--folder", str(tmp_path / f"of {count}")]
+            done = subprocess.run(  # noqa: S603
+                [sys.executable, "-c", MEMORY, *words], capture_output=True, text=True, check=True
+            )
+            peaks.append(json.loads(done.stdout.splitlines()[-1]))
+    assert peaks[1] - peaks[0] < 4_000, f"{peaks} kB"
+
+
+def test_what_is_asked_at_the_same_time_is_one_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    groups: list[int] = []
+    slow = Index._perform
+
+    def counted(self: Index, group: object) -> list[object]:
+        groups.append(len(list(group)))  # type: ignore[call-overload]
+        time.sleep(0.02)
+        return slow(self, group)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Index, "_perform", counted)
+    with Index(f"sqlite:///{tmp_path / 'index.sqlite'}") as index:
+
+        def work(number: int) -> None:
+            nuts = Resource(f"http://localhost/{number}")
+            key = index.claim(Claim(nuts, "den"))
+            assert index.swap(Swap(nuts, "den", None, Copy(key, "v1", 5)))
+            assert index.look(Look(nuts, "den")).copy == Copy(key, "v1", 5)
+
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(20)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert sum(groups) == 61
+    assert len(groups) < 20
+
+
+def test_a_failure_reaches_each_that_asked_and_after_the_end_nobody_hangs(tmp_path: Path) -> None:
+    index = Index(f"sqlite:///{tmp_path / 'index.sqlite'}")
+    failures: list[Exception] = []
+
+    def work(number: int) -> None:
+        try:
+            index.claim(Claim(Resource(f"http://localhost/{number}"), "\ud800" if number else "a"))
+        except Exception as failure:
+            failures.append(failure)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10)
+    assert [type(failure) for failure in failures] == [UnicodeEncodeError] * 7
+    index.close()
+    with pytest.raises(IndexUnavailable, match="it was closed"):
+        index.look(Look(Resource("http://localhost/1"), "den"))
+
+
+def test_a_store_in_memory_with_an_index_that_lasts_is_refused(squirrel: Squirrel) -> None:
+    words = ["--store", "memory://", "--index", f"sqlite:///{squirrel.folder}/index.sqlite"]
+    ran = squirrel.run("http://127.0.0.1:1/nuts", *words)
+    assert ran.status == 2
+    assert "The store is in memory and the index is not" in ran.err
+    assert not os.path.exists(squirrel.folder)

@@ -1,0 +1,123 @@
+"""What the squirrel shows: nothing of it is markup, and nothing is obeyed by a terminal."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from rich.progress import Progress
+
+import ixbackoff.squirrel
+from ixbackoff import Download
+from ixbackoff.squirrel.display import Display, Line, show
+from ixbackoff.testing.web import Origin, Resource, Slow, Status
+
+from ..support.squirrels import Squirrel
+
+ACORN = bytes(range(256)) * 2000
+ODD = ["/[/b]nuts", "/[link=http://elsewhere]nuts[/link]", "/[red]", "/:acorn:"]
+OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+@pytest.fixture
+def squirrel(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Squirrel:
+    return Squirrel(tmp_path / "squirrel", capsys)
+
+
+@pytest.mark.parametrize("path", ODD)
+def test_a_url_is_not_markup(
+    path: str, squirrel: Squirrel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setattr("ixbackoff.squirrel.display.LONG", 0.05)
+    slow = Slow(seconds=0.05, piece=len(ACORN) // 8)
+    with Origin({path: ACORN}, {f"HEAD {path}": [Status(503)], f"GET {path}": [slow]}) as origin:
+        ran = squirrel.run(origin.url + path)
+    assert (ran.status, ran.out.count("copied:")) == (0, 1)
+    assert path in ran.out
+    assert f"{path} ━" in ran.err
+    assert f"{path}: server error 503" in ran.err or f"{path}): server" in ran.err
+    assert "\x1b]8" not in ran.out + ran.err
+
+
+def test_what_a_terminal_would_obey_is_replaced(squirrel: Squirrel) -> None:
+    evil = "\x1b[2J\x9b31m\u202e"
+    with Origin({"/nuts": Resource(ACORN, etag='"\x1b[2J\x9b"')}) as origin:
+        urls = [f"{origin.url}/nuts", f"{origin.url}/{evil}", f"ftp://{evil}"]
+        shown = [squirrel.run(*urls[:2], "--verbose"), squirrel.run(urls[2])]
+        words = ["--index", f"sqlite:///{squirrel.folder}/{evil}/index", "--store", f"s3:{evil}"]
+        shown += [squirrel.run(urls[0], *words[:2]), squirrel.run(urls[0], *words[2:])]
+    assert [ran.status for ran in shown] == [1, 2, 2, 2]
+    for ran in shown:
+        assert OBEYED.findall(ran.out + ran.err) == []
+
+
+def test_the_table_shows_texts_as_they_are(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    show([Line("http://localhost/[/b]", "failed: [red]\x1b[2J\n\u202e", 1, 0.0, "")])
+    assert "http://localhost/[/b]" in (out := capsys.readouterr().out)
+    assert "failed: [red]?[2J??" in out
+
+
+def test_no_error_of_the_display_fails_a_copy(
+    squirrel: Squirrel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise RuntimeError("the terminal is gone")
+
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setattr("ixbackoff.squirrel.display.LONG", 0.0)
+    monkeypatch.setattr(Progress, "update", fails)
+    monkeypatch.setattr("rich.console.Console.print", fails)
+    display = Display()
+    display.progress(Download("http://localhost/nuts", "nuts"), 1, None)
+    display.say("nuts")
+    display.over("http://localhost/nuts")
+    display.close()
+    with Origin({"/nuts": ACORN}, {"HEAD /nuts": [Status(503)]}) as origin:
+        monkeypatch.setattr("ixbackoff.squirrel.reporting.show", lambda lines: None)
+        assert squirrel.run(origin.url + "/nuts").status == 0
+
+
+def test_lines_go_to_the_standard_output_while_a_bar_is_shown(
+    squirrel: Squirrel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setattr("ixbackoff.squirrel.display.LONG", 0.05)
+    slow = {"GET /slow": [Slow(seconds=0.1, piece=len(ACORN) // 8)]}
+    with Origin({"/slow": ACORN, "/nuts": b"acorn", "/later": b"acorn"}, slow) as origin:
+        origin.script("HEAD /later", [Slow(seconds=0.4)])
+        file = tmp_path / "urls"
+        file.write_text("".join(f"{origin.url}/{name}\n" for name in ("slow", "nuts", "later")))
+        ran = squirrel.run("--input", str(file))
+    assert "/slow" in ran.err
+    assert ran.out.count("copied\t") == 3
+    assert "copied\t" not in ran.err
+
+
+def test_more_downloads_than_lines_fit_the_terminal(
+    squirrel: Squirrel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {"TTY_COMPATIBLE": "1", "LINES": "5", "COLUMNS": "60"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("ixbackoff.squirrel.display.LONG", 0.0)
+    paths = [f"/a-very-long-name-of-a-resource-{number}" for number in range(12)]
+    slow = {f"GET {path}": [Slow(seconds=0.05, piece=len(ACORN) // 8)] for path in paths}
+    with Origin(dict.fromkeys(paths, ACORN), slow) as origin:
+        ran = squirrel.run(*(origin.url + path for path in paths), "--jobs", "12")
+    assert ran.status == 0
+    frames = re.split("\x1b\\[2K", re.sub("\x1b\\[[0-9;]*m", "", ran.err))
+    assert max(len(line) for frame in frames for line in frame.splitlines()) <= 60
+    ups = re.findall("(?:\x1b\\[1A\x1b\\[2K)+", ran.err)
+    assert max(up.count("\x1b[1A") for up in ups) < 5
+
+
+def test_nothing_here_is_for_one_system_only() -> None:
+    folder = Path(str(ixbackoff.squirrel.__file__)).parent
+    for path in folder.glob("*.py"):
+        for word in ("fcntl", "os.O_CLOEXEC", "os.O_DIRECTORY", "os.fork", "import pwd"):
+            assert word not in path.read_text(), path
