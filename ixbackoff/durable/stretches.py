@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextvars import copy_context
 from functools import partial
 from threading import Event, Lock
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from dbos import DBOS, StepOptions, StepReservation
 from dbos._error import DBOSWorkflowCancelledError, DBOSWorkflowConflictIDError
@@ -17,6 +17,7 @@ from .clocks import left
 from .journal import Cancelled, Entry, Lost, Make, MakeAsync, Parked, after
 from .store import Start, is_cancelled, stretch_of
 from .troubles import insist, later, later_async
+from .workers import Worker
 
 if TYPE_CHECKING:
     from .working import Working
@@ -28,6 +29,18 @@ BEGIN = "begin"
 """The place of the first entry, so that who comes next knows that a run was begun."""
 
 
+class Held(NamedTuple):
+    """Under what a process has a run: the lock that it held when it took it.
+
+    Attributes:
+        worker: the worker with the lock.
+        generation: how often the process had lost a lock before.
+    """
+
+    worker: Worker
+    generation: int
+
+
 class Stretch:
     """The journal of a run, in one stretch of it: a workflow of DBOS, each entry a step of it.
 
@@ -35,15 +48,16 @@ class Stretch:
         working: who performs the run.
         start: what the run began with.
         number: the number of the stretch.
+        held: the worker that took it, which may not be the one of this process any more.
 
     Attributes:
         entries: the entries by their places.
         before: the places of those that earlier stretches kept.
     """
 
-    def __init__(self, working: Working, start: Start, number: int) -> None:
+    def __init__(self, working: Working, start: Start, number: int, held: Held) -> None:
         self.working = working
-        self.generation = working.generation
+        self.held = held
         self.run = start.run
         self.number = number
         self.entries: dict[str, Entry] = {}
@@ -53,9 +67,9 @@ class Stretch:
         self.numbering = Lock()
 
     @classmethod
-    async def loaded(cls, working: Working, start: Start, number: int) -> Stretch:
+    async def loaded(cls, working: Working, start: Start, number: int, held: Held) -> Stretch:
         """Read the journal, and begin the stretch."""
-        made = cls(working, start, number)
+        made = cls(working, start, number, held)
         await made.in_thread(made.load)
         return made
 
@@ -76,7 +90,7 @@ class Stretch:
 
     @property
     def closing(self) -> bool:
-        return self.working.closing or self.generation != self.working.generation
+        return self.working.left(self.held)
 
     def check(self) -> None:
         """Check that this process may perform more of the run.
@@ -94,7 +108,7 @@ class Stretch:
             Lost: it does not have it any more.
         """
         self.check()
-        return self.working.worker.has_lock()
+        return self.held.worker.has_lock()
 
     def insist(self, function: Callable[[str], A], argument: str) -> A:
         """Ask the database, again and again while it fails.
