@@ -293,14 +293,15 @@ class Working:
 
     def watch_end(self, start: Start, stretch: int, held: Held) -> None:
         """Have a worker go on with a stretch if the database fails to keep that it has ended."""
+        owner = owner_of(start.run, stretch)
 
         def ended(task: asyncio.Task[Any]) -> None:
             if self.left(held) or task.cancelled():
                 return
             if not isinstance(task.exception(), SQLAlchemyError):
                 return
-            identity = stretch_of(start.run, stretch)
-            returning = insisted(start.run, self.store.give_back, identity, held.worker.id)
+            given = (stretch_of(start.run, stretch), held.worker.id, owner)
+            returning = insisted(start.run, self.store.give_back, *given)
             self.returning.add(asyncio.create_task(returning))
 
         task = asyncio.current_task()

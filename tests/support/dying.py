@@ -40,7 +40,7 @@ MOMENTS: dict[str, tuple[Any, str]] = {
     "record": (SystemDatabase, "record_operation_result"),
     "end": (SystemDatabase, "update_workflow_outcome"),
     "park": (Store, "park"),
-    "take-over": (DBOSClient, "resume_workflows"),
+    "take-over": (Store, "enqueue_again"),
 }
 """What a process does when it may kill itself, just before that or just after."""
 
