@@ -310,33 +310,41 @@ class Store:
 
     def enqueue_again(self, worker: str) -> int:
         """Have other workers go on with the runs of one that is dead; return their number."""
-        queues: dict[str, list[str]] = {}
-        for one in self._client.list_workflows(
-            name=WORKFLOW,
-            status="PENDING",
-            executor_id=worker,
-            load_input=False,
-            load_output=False,
-        ):
-            queue = queue_of((one.attributes or {})["recipe"])
-            queues.setdefault(queue, []).append(one.workflow_id)
-        for queue, runs in queues.items():
-            self._client.resume_workflows(runs, queue_name=queue)
-        return sum(map(len, queues.values()))
+        rows = self._rows()
+        return self._enqueue_pending(rows.c.name == WORKFLOW, rows.c.executor_id == worker)
 
-    def give_back(self, stretch: str, worker: str) -> None:
+    def give_back(self, stretch: str, worker: str, owner: str) -> None:
         """Have a worker go on with a stretch whose end the database failed to keep for this one.
 
-        Nothing is done if another one has it by now, or if it was cancelled.
+        Nothing is done if it was taken again by now, be it by this one, or if it was cancelled.
+
+        Args:
+            stretch: its id.
+            worker: the worker that had it.
+            owner: what shows that this worker has it still, see `owner_of`.
         """
+        rows = self._rows()
+        if self._enqueue_pending(rows.c.workflow_uuid == stretch, rows.c.owner_xid == owner):
+            return
         for one in self._client.list_workflows(workflow_ids=[stretch], load_input=False):
-            if one.executor_id != worker:
-                continue
-            if one.status == "PENDING":
-                queue = queue_of((one.attributes or {})["recipe"])
-                self._client.resume_workflow(stretch, queue_name=queue)
-            elif has_no_end(one):
+            if one.executor_id == worker and has_no_end(one):
                 self._rewind(one)
+
+    def _rows(self) -> sqlalchemy.Table:
+        """The table of the stretches."""
+        return self._client._sys_db.tables.workflow_status
+
+    def _enqueue_pending(self, *which: sqlalchemy.ColumnElement[bool]) -> int:
+        """Put stretches that are performed back in their queues; return their number.
+
+        In DBOS that is two steps, to look and to resume. Who comes late to the second one, or does
+        it again since its answer was lost, would take them from a worker that has them by then.
+        """
+        rows = self._rows()
+        change = sqlalchemy.update(rows).where(rows.c.status == "PENDING", *which)
+        values = {"status": "ENQUEUED", "owner_xid": None, "started_at_epoch_ms": None}
+        with self.engine().begin() as connection:
+            return connection.execute(change.values(values)).rowcount
 
     def cancel(self, run: str) -> None:
         """Cancel a run: its `finally` blocks run, and it does not go on."""

@@ -8,7 +8,11 @@ from contextlib import AbstractContextManager
 from contextvars import copy_context
 from functools import partial
 from threading import Event, Lock
+<<<<<<< HEAD
 from typing import Protocol, TypeVar
+=======
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+>>>>>>> hunt
 
 from dbos import DBOS, StepOptions, StepReservation
 from dbos._error import DBOSWorkflowCancelledError, DBOSWorkflowConflictIDError
@@ -19,6 +23,12 @@ from .journal import Cancelled, Entry, Lost, Make, MakeAsync, Parked, after
 from .store import Start, Store, is_cancelled, owner_of, stretch_of
 from .troubles import insist, later, later_async
 from .workers import Worker
+<<<<<<< HEAD
+=======
+
+if TYPE_CHECKING:
+    from .working import Working
+>>>>>>> hunt
 
 A = TypeVar("A")
 
@@ -27,6 +37,7 @@ BEGIN = "begin"
 """The place of the first entry, so that who comes next knows that a run was begun."""
 
 
+<<<<<<< HEAD
 class Home(Protocol):
     """What a stretch needs of whoever performs it.
 
@@ -54,6 +65,19 @@ class Home(Protocol):
         """Let the handler that is asked in a block be aborted when nothing more is performed."""
         raise NotImplementedError
 
+=======
+class Held(NamedTuple):
+    """Under what a process has a run: the lock that it held when it took it.
+
+    Attributes:
+        worker: the worker with the lock.
+        generation: how often the process had lost a lock before.
+    """
+
+    worker: Worker
+    generation: int
+
+>>>>>>> hunt
 
 class Stretch:
     """The journal of a run, in one stretch of it: a workflow of DBOS, each entry a step of it.
@@ -62,15 +86,22 @@ class Stretch:
         home: who performs the run.
         start: what the run began with.
         number: the number of the stretch.
+        held: the worker that took it, which may not be the one of this process any more.
 
     Attributes:
         entries: the entries by their places.
         before: the places of those that earlier stretches kept.
     """
 
+<<<<<<< HEAD
     def __init__(self, home: Home, start: Start, number: int) -> None:
         self.home = home
         self.generation = home.generation
+=======
+    def __init__(self, working: Working, start: Start, number: int, held: Held) -> None:
+        self.working = working
+        self.held = held
+>>>>>>> hunt
         self.run = start.run
         self.number = number
         self.entries: dict[str, Entry] = {}
@@ -80,9 +111,15 @@ class Stretch:
         self.numbering = Lock()
 
     @classmethod
+<<<<<<< HEAD
     async def loaded(cls, home: Home, start: Start, number: int) -> Stretch:
         """Read the journal, and begin the stretch."""
         made = cls(home, start, number)
+=======
+    async def loaded(cls, working: Working, start: Start, number: int, held: Held) -> Stretch:
+        """Read the journal, and begin the stretch."""
+        made = cls(working, start, number, held)
+>>>>>>> hunt
         await made.in_thread(made.load)
         return made
 
@@ -117,7 +154,11 @@ class Stretch:
 
     @property
     def closing(self) -> bool:
+<<<<<<< HEAD
         return self.home.closing or self.generation != self.home.generation
+=======
+        return self.working.left(self.held)
+>>>>>>> hunt
 
     def check(self) -> None:
         """Check that this process may perform more of the run.
@@ -135,7 +176,11 @@ class Stretch:
             Lost: it does not have it any more.
         """
         self.check()
+<<<<<<< HEAD
         return self.home.worker.has_lock()
+=======
+        return self.held.worker.has_lock()
+>>>>>>> hunt
 
     def insist(self, function: Callable[[], A]) -> A:
         """Ask the database, again and again while it fails.

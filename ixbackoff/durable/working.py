@@ -40,7 +40,7 @@ from .store import (
     queue_of,
     stretch_of,
 )
-from .stretches import Stretch
+from .stretches import Held, Stretch
 from .troubles import TROUBLE, in_words, insisted
 from .turns import Turns
 from .workers import OnFile, OnServer, Worker
@@ -150,9 +150,15 @@ class Working:
             }
         )
 
+        held = Held(self.worker, self.generation)  # a run may come late from a queue
+
         async def body(recipe: str, given: dict[str, Any], run: str, stretch: int) -> Any:
+<<<<<<< HEAD
             async with self.turns.of(run):
                 return await self.performed(Start(run, recipe, given), stretch)
+=======
+            return await self.performed(Start(run, recipe, given), stretch, held)
+>>>>>>> hunt
 
         DBOS.workflow(
             name=WORKFLOW,
@@ -228,14 +234,17 @@ class Working:
         """Return the seconds since the epoch, on the clock that all workers share."""
         return self.worker.now()
 
-    async def performed(self, start: Start, stretch: int) -> JSON:
+    def left(self, held: Held) -> bool:
+        """Return whether nothing more is to be performed of what a worker took."""
+        return self.closing or held.generation != self.generation
+
+    async def performed(self, start: Start, stretch: int, held: Held) -> JSON:
         """Perform one stretch of a run; return its value, or the stretch that follows.
 
         Raises:
             RunFailed: it ended with a failure.
         """
-        generation = self.generation
-        self.watch_end(start, stretch)
+        self.watch_end(start, stretch, held)
         try:
             recipe = self.recipes[start.recipe]
             args = [decode(value) for value in start.given["args"]]
@@ -246,7 +255,7 @@ class Working:
                     "%s was changed since run %s began: it goes on as far as it agrees",
                     *(start.recipe, start.run),
                 )
-            journal = await Stretch.loaded(self, start, stretch)
+            journal = await Stretch.loaded(self, start, stretch, held)
             value = await run_durably(program, how, self.interpreter, journal, start.given["seed"])
             return {"value": encode(value)}
         except Parked as parked:
@@ -254,7 +263,7 @@ class Working:
             await insisted(start.run, self.park, start, stretch, parked, owner)
             return {"next": stretch_of(start.run, stretch + 1)}
         except Lost:
-            if self.closing or generation != self.generation:
+            if self.left(held):
                 raise asyncio.CancelledError from None
             raise DBOSWorkflowConflictIDError(stretch_of(start.run, stretch)) from None
         except Cancelled:
@@ -291,16 +300,17 @@ class Working:
             ABORT.reset(token)
             self.aborts.discard(abort)
 
-    def watch_end(self, start: Start, stretch: int) -> None:
+    def watch_end(self, start: Start, stretch: int, held: Held) -> None:
         """Have a worker go on with a stretch if the database fails to keep that it has ended."""
-        generation = self.generation
+        owner = owner_of(start.run, stretch)
 
         def ended(task: asyncio.Task[Any]) -> None:
-            left = self.closing or generation != self.generation
-            if left or task.cancelled() or not isinstance(task.exception(), SQLAlchemyError):
+            if self.left(held) or task.cancelled():
                 return
-            identity = stretch_of(start.run, stretch)
-            returning = insisted(start.run, self.store.give_back, identity, self.worker.id)
+            if not isinstance(task.exception(), SQLAlchemyError):
+                return
+            given = (stretch_of(start.run, stretch), held.worker.id, owner)
+            returning = insisted(start.run, self.store.give_back, *given)
             self.returning.add(asyncio.create_task(returning))
 
         task = asyncio.current_task()

@@ -55,6 +55,8 @@ def objects_below(
 def remove_object(url: str, stores: MutableMapping[str, ObjectStore], limits: Limits) -> None:
     """Remove the object that a URL names, if it is there; in a folder, the folder if it is empty.
 
+    Unfinished uploads of it are aborted.
+
     Args:
         url: as for `Upload`.
         stores: stores by the beginnings of the URLs that they are used for.
@@ -70,7 +72,12 @@ def remove_object(url: str, stores: MutableMapping[str, ObjectStore], limits: Li
 
     async def removed() -> None:
         import obstore
+        from obstore.store import S3Store
 
+        from .unfinished import abort_all
+
+        if isinstance(store, S3Store):
+            await abort_all(store, key, limits, deadline)
         with suppress(FileNotFoundError):
             await obstore.delete_async(store, key)
 
@@ -125,6 +132,8 @@ def performed(work: Callable[[], Awaitable[Any]], shown: str, deadline: Deadline
         from obstore.exceptions import BaseError
 
         from .threads import awaited
+        from .uploads import check_process
+    check_process()
     try:
         awaited(work, deadline, check_not_aborted, 0.0)
     except BaseError as error:

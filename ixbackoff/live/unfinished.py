@@ -76,6 +76,19 @@ async def tidied(
         note.done()
 
 
+async def abort_all(store: S3Store, key: str, limits: Limits, deadline: Deadline) -> None:
+    """Abort all unfinished uploads of a key that nobody needs any more.
+
+    What cannot be listed or aborted stays, as for `tidied`.
+    """
+    signer = await signer_of(store, key)
+    if signer is not None:
+        with suppress(httpx2.HTTPError, httpx2.InvalidURL, ValueError):
+            timeout = deadline.of(min(SECONDS, limits.part_timeout))
+            async with httpx2.AsyncClient(timeout=timeout, verify=trusted()) as client:
+                await abort_left(client, signer, None)
+
+
 async def abort_left(client: httpx2.AsyncClient, signer: Signer, longest: timedelta | None) -> None:
     """Abort the unfinished uploads of a key.
 

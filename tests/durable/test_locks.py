@@ -12,9 +12,12 @@ import pytest
 import sqlalchemy
 
 from ixbackoff import N1, at, attempt
-from ixbackoff.durable import durable
-from ixbackoff.durable.store import Store
+from ixbackoff.durable import Engine, durable
+from ixbackoff.durable.codec import JSON
+from ixbackoff.durable.store import Start, Store, owner_of
+from ixbackoff.durable.stretches import Held
 from ixbackoff.durable.workers import ROUND, SPREAD, SURE, OnFile, OnServer
+from ixbackoff.durable.working import POLL, Working
 from ixbackoff.live import live_async
 
 from ..support.engines import Said, Say, until, working
@@ -129,6 +132,42 @@ def test_runs_are_taken_over_when_a_lock_was_free_at_two_looks(roomy_postgresql:
         taken.assert_called_once_with(one.id)
     other.close()
     store.close()
+
+
+def statuses(engine: Engine[Any], run: str) -> list[str]:
+    return [one.status for one in engine.store.stretches(run)]
+
+
+def test_who_comes_late_takes_no_run_from_the_worker_that_has_it(tmp_path: Path) -> None:
+    """As it does when the answer of the database was lost, or when it was frozen meanwhile."""
+    owners: list[str] = []
+    go_on = threading.Event()
+
+    def first() -> None:
+        go_on.wait(10)
+
+    performed = Working.performed
+
+    async def owned(working: Working, start: Start, stretch: int, held: Held) -> JSON:
+        owners.append(owner_of(start.run, stretch))
+        return await performed(working, start, stretch, held)
+
+    said = Said(first=first)
+    with (
+        patch.object(Working, "performed", owned),
+        working(tmp_path, said.interpreter, both) as engine,
+    ):
+        run = engine.start_as("one", both)
+        until(lambda: said.what == ["first"])
+        engine.store.give_back("one", "local", owners[0])
+        until(lambda: len(owners) == 2)
+        engine.store.give_back("one", "local", owners[0])
+        assert engine.store.enqueue_again("another") == 0
+        assert statuses(engine, "one") == ["PENDING"]
+        time.sleep(3 * POLL)
+        assert len(owners) == 2
+        go_on.set()
+        assert run.result() is None
 
 
 def test_a_worker_is_sure_for_less_than_a_round() -> None:

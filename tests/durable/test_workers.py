@@ -15,9 +15,12 @@ from typing import Any
 
 import pytest
 import sqlalchemy
+from dbos import _queue
+from dbos._core import execute_dequeued_workflow
 
 from ixbackoff import N1, Constant, at, call
 from ixbackoff.durable import Engine, durable
+from ixbackoff.durable.stretches import Stretch
 from ixbackoff.durable.working import WORKING
 from ixbackoff.live import live
 
@@ -201,6 +204,49 @@ def test_a_worker_that_lost_its_lock_leaves_its_runs_and_goes_on(
         assert run.result() == "2"
         go_on.set()
         assert len(asked) == 2
+
+
+def test_a_run_that_comes_from_its_queue_just_when_the_lock_is_lost_is_left(
+    database: str, roomy_postgresql: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    ready = threading.Event()
+    hand_out, sure = execute_dequeued_workflow, Stretch.sure
+
+    @durable(name="saying")
+    def saying() -> Any:
+        return at(N1).do(call(said.append, "first")).do(call(second)).give_up()
+
+    def second() -> None:
+        said.append("second")
+        time.sleep(0.5)
+
+    with Engine(live(), saying, database=database) as engine:
+        run = engine.start_as("one", saying)
+        until(lambda: said == ["first", "second"])
+        (working,) = WORKING
+        dead = working.worker.id
+
+    def handed_out(*args: Any) -> Any:
+        if working.generation:
+            return hand_out(*args)
+        end_sessions_with_locks(roomy_postgresql)
+        until(lambda: working.generation and not working.worker.has_lock())
+        handle = hand_out(*args)
+        ready.wait(0.5)  # by then it waits for a lock, or it was left; the event loop ends later
+        return handle
+
+    def asked(stretch: Stretch) -> bool:
+        ready.set()
+        return sure(stretch)
+
+    monkeypatch.setattr(_queue, execute_dequeued_workflow.__name__, handed_out)
+    monkeypatch.setattr(Stretch, "sure", asked)
+    with Engine(live(), saying, database=database) as engine:
+        (working,) = WORKING
+        engine.store.enqueue_again(dead)
+        assert engine.start_as(run.id, saying).result() is None
+    assert said == ["first", "second", "second"]
 
 
 def test_a_run_goes_on_when_its_database_was_away(

@@ -26,7 +26,7 @@ from ixbackoff.durable import Engine
 from ixbackoff.durable.clocks import since_boot
 from ixbackoff.durable.journal import Entry, Line
 from ixbackoff.durable.store import Store
-from ixbackoff.durable.stretches import Stretch
+from ixbackoff.durable.stretches import Held, Stretch
 from ixbackoff.durable.workers import OnServer
 from ixbackoff.durable.working import Working
 
@@ -40,7 +40,7 @@ MOMENTS: dict[str, tuple[Any, str]] = {
     "record": (SystemDatabase, "record_operation_result"),
     "end": (SystemDatabase, "update_workflow_outcome"),
     "park": (Store, "park"),
-    "take-over": (DBOSClient, "resume_workflows"),
+    "take-over": (Store, "enqueue_again"),
 }
 """What a process does when it may kill itself, just before that or just after."""
 
@@ -95,8 +95,8 @@ def ask_again() -> None:
     """Forget the last answer when a process dies."""
     whole = Stretch.loaded
 
-    async def loaded(working: Working, start: Any, number: int) -> Stretch:
-        made = await whole(working, start, number)
+    async def loaded(working: Working, start: Any, number: int, held: Held) -> Stretch:
+        made = await whole(working, start, number, held)
         answered = [at for at, entry in made.entries.items() if "a" in entry or "f" in entry]
         if made.resumed and answered:
             del made.entries[max(answered, key=lambda at: int(at.partition("/")[0]))]
@@ -167,7 +167,7 @@ def tell_of_locks(record: Record) -> None:
     usually_sure = Stretch.sure
 
     def sure(stretch: Stretch) -> bool:
-        record.here.lost = stretch.generation
+        record.here.lost = stretch.held.generation
         return usually_sure(stretch)
 
     patch.object(Stretch, "sure", sure).start()
