@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+from math import inf
 from typing import Any
 
 import pytest
 
-from ixbackoff import N0, N1, N2, N3, N4, NotReady, Plan, at, plan
+from ixbackoff import FOREVER, N0, N1, N2, N3, N4, N20, Log, NotReady, Plan, at, backoff, do, plan
 from ixbackoff._meaning.counting import Commands
 from ixbackoff._meaning.planning import PlannedRung
 from ixbackoff.testing import Virtual, always
@@ -41,7 +43,7 @@ PLANS: dict[str, tuple[Any, Plan]] = {
         Plan(
             (
                 PlannedRung(2, 1, 1.0, "well"),
-                PlannedRung(1, 0, 2.0, "failed"),
+                PlannedRung(1, 0, 2.0, "failed", takes=0.0),
                 PlannedRung(0, 1, None, ""),
             ),
             tries=2,
@@ -63,7 +65,7 @@ PLANS: dict[str, tuple[Any, Plan]] = {
     "only a function may fail": (
         at(N1).map(lambda value: value).backoff().or_else(ask),
         Plan(
-            (PlannedRung(1, 0, 1.0, "failed"), PlannedRung(0, 1, None, "")),
+            (PlannedRung(1, 0, 1.0, "failed", takes=0.0), PlannedRung(0, 1, None, "")),
             tries=1,
             waits=1,
             seconds=1.0,
@@ -73,18 +75,19 @@ PLANS: dict[str, tuple[Any, Plan]] = {
     "nothing may fail": (
         at(N1).backoff().or_else(ask),
         Plan(
-            (PlannedRung(1, 0, None, ""), PlannedRung(0, 0, None, "")),
+            (PlannedRung(1, 0, None, "", takes=0.0), PlannedRung(0, 0, None, "", takes=0.0)),
             tries=0,
             waits=0,
             seconds=0.0,
             commands=asks(0),
+            longest=0.0,
         ),
     ),
     "skipped": (
         at(N2).skip().retry(ask),
         Plan(
             (
-                PlannedRung(2, 0, None, ""),
+                PlannedRung(2, 0, None, "", takes=0.0),
                 PlannedRung(1, 1, 2.0, "failed"),
                 PlannedRung(0, 1, None, ""),
             ),
@@ -106,6 +109,21 @@ PLANS: dict[str, tuple[Any, Plan]] = {
             waits=2,
             seconds=3.0,
             commands=asks(2, "<lambda>"),
+        ),
+    ),
+    "limits": (
+        at(N2).do(do(ask).limit(5)).backoff().retry(do(ask).limit(2)),
+        Plan(
+            (
+                PlannedRung(2, 1, 1.0, "failed", takes=5.0),
+                PlannedRung(1, 1, 2.0, "failed", takes=2.0),
+                PlannedRung(0, 1, None, "", takes=2.0),
+            ),
+            tries=3,
+            waits=2,
+            seconds=3.0,
+            commands=asks(3),
+            longest=10.0,
         ),
     ),
     "a program instead": (
@@ -155,3 +173,41 @@ def test_a_plan_prints_as_a_table() -> None:
         "at most as many tries as its functions tell, 3 waits, 7 s",
         "commands: those of <lambda>, which only the run tells",
     ]
+
+
+def test_a_plan_says_how_long_a_program_takes_in_all() -> None:
+    asked = do(ask).limit(2)
+    assert plan(at(N2).retry(asked)).longest == 3 + 3 * 2
+    assert plan(at(N2).retry(ask)).longest is None
+    assert plan(at(N2).retry(ask), each=4).longest == 3 + 3 * 4
+    assert plan(at(N2).retry(asked), each=4).longest == 3 + 3 * 2
+    assert (
+        plan(at(N2).then(lambda _: asked).backoff().retry(asked), each=4).longest == 3 + 4 + 2 * 2
+    )
+    assert plan(at(N2).do(ask).wait().retry(Log("done"))).longest is None
+    assert plan(at(N2).do(Log("first")).wait().retry(Log("done"))).longest == 3
+
+
+def test_only_the_run_tells_how_long_a_function_of_bind_takes() -> None:
+    known = plan(at(N2).bind(lambda _: at(N2).give_up()), each=1)
+    assert known.longest is None
+    assert [rung.takes for rung in known.rungs] == [None, None, None]
+
+
+def test_a_program_without_end_takes_for_ever_but_for_its_deadline() -> None:
+    assert plan(at(FOREVER).retry(do(ask).limit(2))).longest == inf
+    assert plan(backoff(FOREVER, within=30)(print)).longest == 30
+    assert plan(backoff(N20, within=timedelta(minutes=1))(print)).longest == 60
+    assert plan(backoff(N1, within=60)(print), each=2).longest == 1 + 2 * 2
+
+
+def test_a_plan_prints_the_time_in_all_where_it_is_known() -> None:
+    assert str(plan(at(N2).retry(do(ask).limit(5)))).endswith(
+        "at most 3 tries, 2 waits, 3 s; 18 s in all"
+    )
+
+
+@pytest.mark.parametrize("wrong", [-1, float("nan"), float("inf"), "1"])
+def test_the_seconds_of_a_try_are_a_number(wrong: Any) -> None:
+    with pytest.raises(ValueError, match=r"each=.*: give a number of seconds, 0 or more\."):
+        plan(at(N2).retry(ask), each=wrong)
