@@ -112,18 +112,18 @@ PLANS: dict[str, tuple[Any, Plan]] = {
         ),
     ),
     "limits": (
-        at(N2).do(do(ask).limit(5)).backoff().retry(do(ask).limit(2)),
+        at(N2).do(do(ask).limit(5)).backoff().or_else(do(ask).limit(2)).give_up(),
         Plan(
             (
                 PlannedRung(2, 1, 1.0, "failed", takes=5.0),
-                PlannedRung(1, 1, 2.0, "failed", takes=2.0),
-                PlannedRung(0, 1, None, "", takes=2.0),
+                PlannedRung(1, 1, None, "", takes=2.0),
+                PlannedRung(0, 0, None, "", takes=0.0),
             ),
-            tries=3,
-            waits=2,
-            seconds=3.0,
-            commands=asks(3),
-            longest=10.0,
+            tries=2,
+            waits=1,
+            seconds=1.0,
+            commands=asks(2),
+            longest=8.0,
         ),
     ),
     "a program instead": (
@@ -181,9 +181,9 @@ def test_a_plan_says_how_long_a_program_takes_in_all() -> None:
     assert plan(at(N2).retry(ask)).longest is None
     assert plan(at(N2).retry(ask), each=4).longest == 3 + 3 * 4
     assert plan(at(N2).retry(asked), each=4).longest == 3 + 3 * 2
-    assert (
-        plan(at(N2).then(lambda _: asked).backoff().retry(asked), each=4).longest == 3 + 4 + 2 * 2
-    )
+    made = at(N2).then(lambda _: asked).backoff().or_else(asked).give_up()
+    assert plan(made).longest is None
+    assert plan(made, each=4).longest == 4 + 1 + 2
     assert plan(at(N2).do(ask).wait().retry(Log("done"))).longest is None
     assert plan(at(N2).do(Log("first")).wait().retry(Log("done"))).longest == 3
 
