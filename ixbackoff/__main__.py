@@ -11,6 +11,8 @@ from ._commandline import FAILED, INTERRUPTED, WRONG
 COMMANDS = {
     "check": ("_door.check", "a type checker's errors, explained in a sentence and a drawing"),
     "explain": ("_door.explain", "a mistake by its code: what is wrong, and how to write it"),
+    "plan": ("_door.plans", "what a program does at most, and whether that fits a limit"),
+    "run": ("_door.running", "a program, for real or rehearsed; or a shell command on a ladder"),
     "fleet": ("fleet.__main__", "many clients against a modelled service, and the experiments"),
     "plotting": ("plotting.__main__", "pictures of schedules"),
     "squirrel": ("squirrel.__main__", "copies of web resources in an object store, with an index"),

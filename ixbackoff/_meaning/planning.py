@@ -27,6 +27,8 @@ class PlannedRung(NamedTuple):
         when: "failed", "well", or "perhaps" if only the run tells; "" without a wait.
         takes: seconds that the tries here take in all at most, as their limits (`.limit`) and
             `each` say; `None` if they say nothing.
+        begins: seconds after the start when it is reached at the latest, without the tries whose
+            seconds nobody knows.
     """
 
     rung: int
@@ -34,6 +36,7 @@ class PlannedRung(NamedTuple):
     waits: float | None
     when: str
     takes: float | None = None
+    begins: float = 0.0
 
 
 class Plan(NamedTuple):
@@ -152,6 +155,8 @@ class Worst(NamedTuple):
     """The most that can have happened on the way to a place.
 
     Attributes:
+        longest: the seconds of its waits and tries, without those that nobody knows.
+        open: true if there are tries whose seconds nobody knows.
         unknown: the rungs, from one down to another, between which a function of a `bind` led.
     """
 
@@ -159,8 +164,27 @@ class Worst(NamedTuple):
     waits: float = 0
     seconds: float = 0.0
     longest: float = 0.0
+    open: bool = False
     commands: Commands = NONE
     unknown: frozenset[tuple[int, int]] = frozenset()
+
+    def tried(self, takes: float, commands: Commands, times: int = 1) -> Worst:
+        """As many tries more, of so many seconds each; inf if nobody knows them."""
+        known = takes < inf
+        return self._replace(
+            tries=self.tries + times,
+            longest=self.longest + times * takes if known else self.longest,
+            open=self.open or not known,
+            commands=self.commands.plus(commands.times(times)),
+        )
+
+    def waited(self, seconds: float, times: int = 1) -> Worst:
+        """As many waits more, of so many seconds in all."""
+        return self._replace(
+            waits=self.waits + times,
+            seconds=self.seconds + seconds,
+            longest=self.longest + seconds,
+        )
 
     def most(self, other: Worst | None) -> Worst:
         """The most of two ways to the same place."""
@@ -171,6 +195,7 @@ class Worst(NamedTuple):
             max(self.waits, other.waits),
             max(self.seconds, other.seconds),
             max(self.longest, other.longest),
+            self.open or other.open,
             self.commands.most(other.commands),
             self.unknown | other.unknown,
         )
@@ -205,6 +230,7 @@ class _Planner:
         self.ended: Ways = {}  # by a misuse
         self.tries: dict[int, int | None] = {}
         self.takes: dict[int, float] = {}
+        self.begins: dict[int, float] = {}
         self.waits: dict[int, tuple[float, str]] = {}
 
     def planned(self, program: Ladder) -> Plan:
@@ -234,16 +260,13 @@ class _Planner:
         for worst in [*last, *self.ended.values()]:
             most = most.most(worst)
         tries = None if None in self.tries.values() else most.tries
-        within = checked_seconds("within", program.defaults.within)
-        longest = most.longest if within is None else min(most.longest, max(within, 0.0))
-        known = longest < inf or most.waits == inf
         return Plan(
             self.rungs(end),
             tries,
             most.waits,
             most.seconds,
             most.commands,
-            longest if known else None,
+            longest_of(most, checked_seconds("within", program.defaults.within)),
         )
 
     def rungs(self, end: int) -> tuple[PlannedRung, ...]:
@@ -251,7 +274,11 @@ class _Planner:
         first, last = (DEEPEST, 1) if self.top == ENDLESS else (self.top, end)
         return tuple(
             PlannedRung(
-                rung, self.tries.get(rung, 0), *self.waits.get(rung, (None, "")), self.taken(rung)
+                rung,
+                self.tries.get(rung, 0),
+                *self.waits.get(rung, (None, "")),
+                self.taken(rung),
+                self.begins.get(rung, 0.0),
             )
             for rung in range(first, last - 1, -1)
         )
@@ -307,14 +334,11 @@ class _Planner:
                 ends = [0, ENDLESS] if step.end is None else [step.end]
             for end in ends:
                 waits = self.all_waits(start, end)
-                after = Worst(
-                    inf,
-                    worst.waits + len(waits),
-                    worst.seconds + sum(waits),
-                    inf,
-                    worst.commands.plus(only_the_run_tells(function_name(step.function))),
-                    worst.unknown | {(start, end)},
-                )
+                told = only_the_run_tells(function_name(step.function))
+                after = worst.tried(inf, told).waited(sum(waits), len(waits))
+                after = after._replace(tries=inf, unknown=worst.unknown | {(start, end)})
+                for done, rung in enumerate(range(start, end - 1, -1)):
+                    self.reach(rung, worst.longest + sum(waits[:done]))
                 if start == ENDLESS != end:
                     after = after._replace(waits=inf, seconds=inf)
                 self.arrive(outcome, (end, True), after)
@@ -331,19 +355,17 @@ class _Planner:
         outcome: Ways = {}
         for (rung, _), worst in self.well.items():
             endless = rung == ENDLESS
-            waits = self.all_waits(rung, 0)
+            after = worst
             for place in range(DEEPEST if endless else rung, 0 if endless else -1, -1):
+                self.reach(place, after.longest)
                 self.try_on(place, takes)
+                after = after.tried(takes, effect)
                 if place:
                     self.wait_on(place, "failed")
-            after = Worst(
-                inf if endless else worst.tries + rung + 1,
-                inf if endless else worst.waits + rung,
-                inf if endless else worst.seconds + sum(waits),
-                inf if endless else worst.longest + sum(waits) + (rung + 1) * takes,
-                worst.commands.plus(many(effect) if endless else effect.times(rung + 1)),
-                worst.unknown,
-            )
+                    after = after.waited(self.waits[place][0])
+            if endless:
+                commands = worst.commands.plus(many(effect))
+                after = Worst(inf, inf, inf, inf, False, commands, worst.unknown)
             self.arrive(outcome, (0, True), after)
         self.well, self.failed = outcome, merged(self.moved(self.failed, step), outcome)
 
@@ -355,11 +377,7 @@ class _Planner:
         for rung in {rung for rung, _ in ways}:
             self.try_on(min(rung, DEEPEST), takes)
         for place, worst in ways.items():
-            after[place] = worst._replace(
-                tries=worst.tries + 1,
-                longest=worst.longest + takes,
-                commands=worst.commands.plus(commands),
-            )
+            after[place] = worst.tried(takes, commands)
         return after
 
     def waited(self, ways: Ways, when: str) -> Ways:
@@ -368,12 +386,7 @@ class _Planner:
         for place, worst in ways.items():
             rung = place[0]
             self.wait_on(rung, when)
-            wait = self.wait(self.top - rung)
-            after[place] = worst._replace(
-                waits=worst.waits + 1,
-                seconds=worst.seconds + wait,
-                longest=worst.longest + wait,
-            )
+            after[place] = worst.waited(self.wait(self.top - rung))
         return after
 
     def moved(self, ways: Ways, step: Step) -> Ways:
@@ -388,6 +401,7 @@ class _Planner:
             except Misuse:
                 self.arrive(self.ended, (rung, sure), worst)
             else:
+                self.reach(there, worst.longest)
                 self.arrive(after, (there, below is not None), worst)
         return after
 
@@ -398,6 +412,11 @@ class _Planner:
     def seconds_of_a_try(self, step: Do | Then | OrElse | Retry) -> float:
         told = inf if isinstance(step, Then | Vary) else seconds_of(step.effect)
         return min(told, self.each)
+
+    def reach(self, rung: int, seconds: float) -> None:
+        """Note when a rung is reached, unless the run stood on it before."""
+        if rung != self.top:
+            self.begins[rung] = max(self.begins.get(rung, 0.0), seconds)
 
     def try_on(self, rung: int, takes: float) -> None:
         tries = self.tries.get(rung, 0)
@@ -428,6 +447,14 @@ class _Planner:
             before = self.longest[-1] if self.longest else 0.0
             self.longest.append(max(before, self.schedule.longest(len(self.longest))))
         return self.longest[k]
+
+
+def longest_of(worst: Worst, within: float | None) -> float | None:
+    """The seconds that a run takes in all; `None` if nobody knows."""
+    known = worst.longest if worst.waits == inf or not worst.open else None
+    if within is None:
+        return known
+    return max(within, 0.0) if known is None else min(known, max(within, 0.0))
 
 
 def commands_in(step: Do | Then | OrElse | Retry) -> Commands:

@@ -29,8 +29,8 @@ PLANS: dict[str, tuple[Any, Plan]] = {
         Plan(
             (
                 PlannedRung(2, 1, 1.0, "well"),
-                PlannedRung(1, 1, 2.0, "failed"),
-                PlannedRung(0, 1, None, ""),
+                PlannedRung(1, 1, 2.0, "failed", begins=1.0),
+                PlannedRung(0, 1, None, "", begins=3.0),
             ),
             tries=3,
             waits=2,
@@ -43,8 +43,8 @@ PLANS: dict[str, tuple[Any, Plan]] = {
         Plan(
             (
                 PlannedRung(2, 1, 1.0, "well"),
-                PlannedRung(1, 0, 2.0, "failed", takes=0.0),
-                PlannedRung(0, 1, None, ""),
+                PlannedRung(1, 0, 2.0, "failed", takes=0.0, begins=1.0),
+                PlannedRung(0, 1, None, "", begins=2.0),
             ),
             tries=2,
             waits=1,
@@ -55,7 +55,7 @@ PLANS: dict[str, tuple[Any, Plan]] = {
     "several tries on a rung, and a function that may fail": (
         at(N1).do(ask).do(ask).map(lambda value: value).backoff().or_else(ask),
         Plan(
-            (PlannedRung(1, 2, 1.0, "failed"), PlannedRung(0, 1, None, "")),
+            (PlannedRung(1, 2, 1.0, "failed"), PlannedRung(0, 1, None, "", begins=1.0)),
             tries=3,
             waits=1,
             seconds=1.0,
@@ -65,7 +65,7 @@ PLANS: dict[str, tuple[Any, Plan]] = {
     "only a function may fail": (
         at(N1).map(lambda value: value).backoff().or_else(ask),
         Plan(
-            (PlannedRung(1, 0, 1.0, "failed", takes=0.0), PlannedRung(0, 1, None, "")),
+            (PlannedRung(1, 0, 1.0, "failed", takes=0.0), PlannedRung(0, 1, None, "", begins=1.0)),
             tries=1,
             waits=1,
             seconds=1.0,
@@ -89,7 +89,7 @@ PLANS: dict[str, tuple[Any, Plan]] = {
             (
                 PlannedRung(2, 0, None, "", takes=0.0),
                 PlannedRung(1, 1, 2.0, "failed"),
-                PlannedRung(0, 1, None, ""),
+                PlannedRung(0, 1, None, "", begins=2.0),
             ),
             tries=2,
             waits=1,
@@ -102,8 +102,8 @@ PLANS: dict[str, tuple[Any, Plan]] = {
         Plan(
             (
                 PlannedRung(2, None, 1.0, "perhaps"),
-                PlannedRung(1, None, 2.0, "failed"),
-                PlannedRung(0, 1, None, ""),
+                PlannedRung(1, None, 2.0, "failed", begins=1.0),
+                PlannedRung(0, 1, None, "", begins=3.0),
             ),
             tries=None,
             waits=2,
@@ -116,8 +116,8 @@ PLANS: dict[str, tuple[Any, Plan]] = {
         Plan(
             (
                 PlannedRung(2, 1, 1.0, "failed", takes=5.0),
-                PlannedRung(1, 1, None, "", takes=2.0),
-                PlannedRung(0, 0, None, "", takes=0.0),
+                PlannedRung(1, 1, None, "", takes=2.0, begins=6.0),
+                PlannedRung(0, 0, None, "", takes=0.0, begins=8.0),
             ),
             tries=2,
             waits=1,
@@ -131,8 +131,8 @@ PLANS: dict[str, tuple[Any, Plan]] = {
         Plan(
             (
                 PlannedRung(2, 1, 1.0, "failed"),
-                PlannedRung(1, 1, 2.0, "failed"),
-                PlannedRung(0, 1, None, ""),
+                PlannedRung(1, 1, 2.0, "failed", begins=1.0),
+                PlannedRung(0, 1, None, "", begins=3.0),
             ),
             tries=3,
             waits=2,
