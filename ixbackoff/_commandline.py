@@ -90,7 +90,7 @@ def imported(text: str) -> Any:
         try:
             found = getattr(found, part)
         except AttributeError:
-            near = get_close_matches(part, [*vars(found)] if hasattr(found, "__dict__") else [], 1)
+            near = get_close_matches(part, dir(found), 1)
             perhaps = f"; did you mean {near[0]}?" if near else ""
             kind = "module" if isinstance(found, ModuleType) else found.__class__.__name__
             raise ArgumentTypeError(f"{text}: the {kind} has no {part}{perhaps}") from None

@@ -38,10 +38,9 @@ def program(text: str) -> Found:
     made = named
     if not isinstance(named, Ladder) and not hasattr(named, PROGRAM) and is_function(named):
         made = called(text, named)
-    ladder = program_of(made)
-    if not isinstance(ladder, Program):
+    known: Any = program_of(made)
+    if not isinstance(known, Program):
         raise ArgumentTypeError(f"{text} {refusal(made, named)}")
-    known: Program[Any, Any, Any, Any] = ladder
     name = known._name or text.rpartition(":")[2]
     return Found(name, known, needed(made) if hasattr(made, PROGRAM) else "")
 

@@ -78,7 +78,7 @@ def as_svg(planned: Planned) -> str:
     last = max([*ends, 1e-3])
     limits = [one.limit.seconds for one in planned.verdicts]
     axis = Axis(max(last, *(one for one in limits if one <= last * FARTHEST), 0.0) * 1.02)
-    top = TOP + 18 * len(limits)
+    top = TOP + 18 * len(limits) - (0 if limits else 22)
     bottom = top + ROW * len(known.rungs)
     body = [
         *heading(planned, bottom + BELOW + 22 * len(limits) - 10),
@@ -110,15 +110,15 @@ def heading(planned: Planned, height: float) -> Iterator[str]:
         worst = min(planned.verdicts, key=lambda one: (one.fits, one.limit.seconds))
         lines.insert(0, f"{planned.name} {worst.short}")
     for number, line in enumerate(lines):
-        size = min(19 - 4 * number, (WIDTH - 24) / (0.56 * len(line)))
+        letters = min(19 - 4 * number, (WIDTH - 24) / (0.56 * len(line)))
         kind = "quiet" if number else "head"
         y = 24 + 22 * number
-        place = f'style="font-size: {size:.1f}px" x="12" y="{y}"'
+        place = f'style="font-size: {letters:.1f}px" x="12" y="{y}"'
         yield f'<text class="{kind}" {place}>{escape(line)}</text>'
-    x, y = 12.0, 44.0 + 22 * (len(lines) - 1)
+    x, below = 12.0, 44.0 + 22 * (len(lines) - 1)
     for sign, words in key(planned):
-        yield sign.format(x=x, y=y, end=x + 30, middle=x + 15)
-        yield f'<text class="quiet key" x="{x + 36:g}" y="{y + 5:g}">{words}</text>'
+        yield sign.format(x=x, y=below, end=x + 30, middle=x + 15)
+        yield f'<text class="quiet key" x="{x + 36:g}" y="{below + 5:g}">{words}</text>'
         x += 36 + 0.85 * LETTER * len(words) + 8
 
 
@@ -199,8 +199,8 @@ def dots(axis: Axis, y: float, rung: PlannedRung) -> Iterator[str]:
         yield f'<circle class="try" cx="{place:.1f}" cy="{y:g}" r="6"/>'
     near = len(places) > 1 and places[1] - places[0] < 12
     if rung.tries > len(places) or near:
-        place = f'x="{places[-1] + 9:.1f}" y="{y + 16:g}"'
-        yield f'<text class="quiet" {place}>{rung.tries} tries</text>'
+        where = f'x="{places[-1] + 9:.1f}" y="{y + 16:g}"'
+        yield f'<text class="quiet" {where}>{rung.tries} tries</text>'
 
 
 def drawn_limit(axis: Axis, bottom: float, number: int, verdict: Verdict) -> Iterator[str]:
@@ -208,8 +208,8 @@ def drawn_limit(axis: Axis, bottom: float, number: int, verdict: Verdict) -> Ite
     y = TOP + 18 * number
     words = escape(str(verdict.limit))
     if verdict.limit.seconds > axis.span:
-        place = f'x="{WIDTH - RIGHT:g}" y="{y:g}" text-anchor="end"'
-        yield f'<text class="behind" {place}>{words}</text><text {place}>{words} &#8594;</text>'
+        where = f'x="{WIDTH - RIGHT:g}" y="{y:g}" text-anchor="end"'
+        yield f'<text class="behind" {where}>{words}</text><text {where}>{words} &#8594;</text>'
     else:
         x = axis.x(verdict.limit.seconds)
         kind = "limit" if verdict.fits else "limit over"
