@@ -109,7 +109,7 @@ def name_of_file(file: Path) -> str:
     """
     whole = (file / "__init__.py" if file.is_dir() else file).resolve()
     if not whole.is_file():
-        raise ArgumentTypeError(f"{file}: there is not such a file")
+        raise ArgumentTypeError(f"{file}: there is no such file")
     parts = [] if whole.stem == "__init__" else [whole.stem]
     folder = whole.parent
     while (folder / "__init__.py").is_file():

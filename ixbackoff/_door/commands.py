@@ -155,12 +155,14 @@ def main(words: list[str]) -> int:
     except KeyboardInterrupt:  # in a wait
         return end_by(signal.SIGINT)
     except Failed as failure:
+        ended = failure.ended
+        if ended.told is None and ended.status not in args.on:
+            print(f"{program._name}: {failure} is not tried again; see --on.", file=sys.stderr)
         return status_of(failure)
     except NotStarted as failure:
         print(failure, file=sys.stderr)
         return failure.status
-    except DeadlineExceeded as failure:
-        print(f"{program._name}: {failure}", file=sys.stderr)
+    except DeadlineExceeded:  # which is logged
         return LATE
     return 0
 

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from .._commandline import FAILED, in_one_line
-from .._words.commands import Command, Misuse
+from .._words.commands import Command, Issued, Misuse
 from .._words.failures import NotReady
 from ..live.answers import failure_of_status
 from ..testing import Virtual
@@ -94,6 +94,9 @@ def rehearsed(found: Found, script: list[Any], options: dict[str, Any]) -> int:
 
     def answered(command: Command[Any]) -> Any:
         nonlocal asked
+        known = next((known_to[kind] for kind in type(command).__mro__ if kind in known_to), None)
+        if known is not None:
+            return known(command)
         asked += 1
         if asked > MOST:
             raise Endless
@@ -102,6 +105,8 @@ def rehearsed(found: Found, script: list[Any], options: dict[str, Any]) -> int:
 
     anything: type[Command[Any]] = Command
     world = Virtual(anything.handled_by(answered))
+    known_to = world._standard()
+    del known_to[Issued]
     failed = True
     try:
         value = found.program.run(world.interpreter, **options)

@@ -11,7 +11,7 @@ from typing import Any
 from .._commandline import FAILED, WRONG, Parser, in_one_line, number
 from .._meaning.planning import plan
 from .._words.calls import CallAsync
-from .._words.commands import AsyncInterpreter, Misuse
+from .._words.commands import AsyncInterpreter, Interpreter, Misuse, interpreter_of, join
 from .._words.reasons import NOTE
 from ..live import live, live_async
 from . import commands, finding
@@ -100,8 +100,16 @@ def done(found: finding.Found, interpreter: Any, options: dict[str, Any]) -> Any
 
 
 def with_own(handlers: Any, own: Any) -> Any:
-    """These handlers, and the user's own in their place where both can answer."""
-    return handlers if own is None else handlers | own
+    """These handlers, and the user's own in their place where both can answer.
+
+    `|` would refuse two handlers of a generic kind, which a type checker cannot tell apart; here
+    the user has said whose answers count.
+    """
+    if own is None:
+        return handlers
+    several = isinstance(handlers, AsyncInterpreter) or isinstance(own, AsyncInterpreter)
+    kind: Any = AsyncInterpreter if several else Interpreter
+    return interpreter_of(kind, join(handlers._handlers, own._handlers))
 
 
 def told(failure: Exception) -> str:
