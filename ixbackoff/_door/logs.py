@@ -1,4 +1,4 @@
-"""The log of a run, on standard error."""
+"""What is told of a run: its log on standard error, and its failure in one line."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import logging
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
+
+from .._commandline import in_one_line
+from .._words.reasons import NOTE
 
 LOGGER = logging.getLogger("ixbackoff")
 
@@ -31,3 +34,16 @@ def logged(ends: bool = True) -> Generator[None]:
     finally:
         LOGGER.removeHandler(handler)
         LOGGER.setLevel(level)
+
+
+def told(failure: Exception) -> str:
+    """Describe a failure in one line, with its notes.
+
+    >>> failure = TimeoutError("no answer")
+    >>> failure.add_note("ixbackoff: attempts made: 4, waits: 3, 7 s in all")
+    >>> told(failure)
+    'TimeoutError: no answer (attempts made: 4, waits: 3, 7 s in all)'
+    """
+    notes = [str(note).removeprefix(NOTE).strip() for note in getattr(failure, "__notes__", ())]
+    behind = " ".join("; ".join(notes).split())
+    return f"{in_one_line(failure)} ({behind})" if behind else in_one_line(failure)

@@ -8,13 +8,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from .._commandline import FAILED, in_one_line
+from .._commandline import FAILED
 from .._words.commands import Command, Issued, Misuse
 from .._words.failures import NotReady
 from ..live.answers import failure_of_status
 from ..testing import Virtual
 from ..testing.scripts import given_by, takes
 from .finding import Found
+from .logs import told
 
 FAILURES: dict[str, Callable[[], Exception]] = {
     "timeout": partial(TimeoutError, "rehearsed"),
@@ -47,10 +48,10 @@ def outcome(text: str) -> Any:
     Raises:
         ArgumentTypeError: it is not an outcome.
     """
-    told, _, seconds = text.partition("@")
+    told, lasting, seconds = text.partition("@")
     kind, _, rest = told.partition(":")
     try:
-        if seconds:
+        if lasting:
             return takes(positive(seconds), outcome(told))
         if kind == "ok":
             return answer(rest)
@@ -117,7 +118,7 @@ def rehearsed(found: Found, script: list[Any], options: dict[str, Any]) -> int:
     except Endless:
         end = f"goes on: {MOST} commands were rehearsed"
     except Exception as failure:  # a program may fail with any
-        end = f"fails: {in_one_line(failure)}"
+        end = f"fails: {told(failure)}"
     print(world.transcript())
     print(f"{world.now:10.3f}  {found.name} {end}")
     return FAILED if failed else 0

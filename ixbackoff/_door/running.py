@@ -8,14 +8,13 @@ import sys
 from argparse import Namespace
 from typing import Any
 
-from .._commandline import FAILED, WRONG, Parser, in_one_line, number
+from .._commandline import FAILED, WRONG, Parser, number
 from .._meaning.planning import plan
 from .._words.calls import CallAsync
 from .._words.commands import AsyncInterpreter, Interpreter, Misuse, interpreter_of, join
-from .._words.reasons import NOTE
 from ..live import live, live_async
 from . import commands, finding
-from .logs import logged
+from .logs import logged, told
 from .rehearsing import outcomes, rehearsed
 
 
@@ -110,19 +109,6 @@ def with_own(handlers: Any, own: Any) -> Any:
     several = isinstance(handlers, AsyncInterpreter) or isinstance(own, AsyncInterpreter)
     kind: Any = AsyncInterpreter if several else Interpreter
     return interpreter_of(kind, join(handlers._handlers, own._handlers))
-
-
-def told(failure: Exception) -> str:
-    """Describe a failure in one line, with its notes.
-
-    >>> failure = TimeoutError("no answer")
-    >>> failure.add_note("ixbackoff: attempts made: 4, waits: 3, 7 s in all")
-    >>> told(failure)
-    'TimeoutError: no answer (attempts made: 4, waits: 3, 7 s in all)'
-    """
-    notes = [str(note).removeprefix(NOTE).strip() for note in getattr(failure, "__notes__", ())]
-    behind = " ".join("; ".join(notes).split())
-    return f"{in_one_line(failure)} ({behind})" if behind else in_one_line(failure)
 
 
 def show(value: object) -> None:
