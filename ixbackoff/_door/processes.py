@@ -61,8 +61,9 @@ def performed(words: tuple[str, ...], limit: float | None) -> Ended:
     Raises:
         NotStarted: it cannot be run.
     """
-    if signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:  # then nobody would know the status
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    for ours in signal.SIGCHLD, signal.SIGALRM:
+        if signal.getsignal(ours) is signal.SIG_IGN:  # then nobody would know the end
+            signal.signal(ours, signal.SIG_DFL)
     watched = {signal.SIGCHLD, signal.SIGALRM, *numbers(PASSED_ON)}
     watched -= {one for one in watched if signal.getsignal(one) is signal.SIG_IGN}
     with blocked(watched) as before:

@@ -272,16 +272,13 @@ class _Planner:
     def rungs(self, end: int) -> tuple[PlannedRung, ...]:
         """The table, from the top down to `end`."""
         first, last = (DEEPEST, 1) if self.top == ENDLESS else (self.top, end)
-        return tuple(
-            PlannedRung(
-                rung,
-                self.tries.get(rung, 0),
-                *self.waits.get(rung, (None, "")),
-                self.taken(rung),
-                self.begins.get(rung, 0.0),
-            )
-            for rung in range(first, last - 1, -1)
-        )
+        return tuple(self.planned_rung(rung) for rung in range(first, last - 1, -1))
+
+    def planned_rung(self, rung: int) -> PlannedRung:
+        """What is known of one rung."""
+        waits, when = self.waits.get(rung, (None, ""))
+        tries, begins = self.tries.get(rung, 0), self.begins.get(rung, 0.0)
+        return PlannedRung(rung, tries, waits, when, self.taken(rung), begins)
 
     def taken(self, rung: int) -> float | None:
         """The seconds of all tries on a rung, if they are known."""

@@ -40,7 +40,7 @@ def line_style(number: int, points: int = 0, colors: Sequence[str] = COLORS) -> 
 def plain(axis: Any) -> None:
     """Write the numbers of an axis in full, 0.1, 10 and 10,000, although it is logarithmic."""
     ticker: Any = import_module("matplotlib.ticker")
-    axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:,.10g}"))
+    axis.set_major_formatter(ticker.StrMethodFormatter("{x:,.10g}"))
     axis.set_minor_formatter(ticker.NullFormatter())
 
 

@@ -15,7 +15,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ixbackoff import N0, N1, N2, N3, N4, Constant, Exponential, Fibonacci, NotReady, at, do, plan
+from ixbackoff import (
+    N0,
+    N1,
+    N2,
+    N3,
+    N4,
+    Constant,
+    Exponential,
+    Fibonacci,
+    NotReady,
+    all_of,
+    at,
+    do,
+    plan,
+)
 from ixbackoff.__main__ import main
 from ixbackoff._door.fitting import SERVICES, Limit, judged
 from ixbackoff.testing import Virtual, takes
@@ -251,30 +265,41 @@ def test_the_sources_of_all_limits_are_in_the_documentation() -> None:
 
 
 SECONDS = [0.25, 0.5, 2.0]
-answers_in_time = st.tuples(st.sampled_from(SECONDS), st.sampled_from([1, 2, NotReady, OSError]))
-scripts = st.lists(answers_in_time, min_size=1, max_size=6)
+outcomes = st.sampled_from([1, 2, NotReady, OSError])
+scripts = st.lists(st.tuples(st.sampled_from(SECONDS), outcomes), min_size=1, max_size=6)
+late_scripts = st.lists(st.tuples(st.sampled_from([0.25, 9.0]), outcomes), min_size=1, max_size=6)
 schedules = st.sampled_from([Exponential(), Constant(2), Fibonacci(), Exponential(0.5).jittered(2)])
+
+
+def limit_of(effect: Any, seconds: float) -> Any:
+    return do(effect).limit(seconds)
+
+
+limited = st.recursive(
+    st.builds(limit_of, ladders.effects, st.sampled_from(SECONDS)),
+    lambda inner: st.one_of(
+        st.builds(lambda one, other: do(one).or_else(other), inner, inner),
+        st.builds(lambda one, other: all_of(one, other), inner, inner),
+        st.builds(limit_of, inner, st.sampled_from(SECONDS)),
+    ),
+    max_leaves=4,
+)
 
 
 @st.composite
 def limited_programs(draw: st.DrawFn) -> Any:
     """A program whose tries have limits, so that a plan knows how long it takes."""
-    effects = st.builds(
-        lambda effect, seconds: do(effect).limit(seconds),
-        ladders.effects,
-        st.sampled_from(SECONDS),
-    )
     rung = draw(st.integers(0, 4))
     program: Any = at(RUNGS[rung])
     for _ in range(draw(st.integers(0, 6))):
         kinds = ["do", "or_else", *(["backoff", "wait", "skip"] if rung else [])]
         kind = draw(st.sampled_from(kinds))
         if kind in ("do", "or_else"):
-            program = getattr(program, kind)(draw(effects))
+            program = getattr(program, kind)(draw(limited))
         else:
             program, rung = getattr(program, kind)(), rung - 1
     last = draw(st.sampled_from(["retry", "resume", "give_up"]))
-    return program.give_up() if last == "give_up" else getattr(program, last)(draw(effects))
+    return program.give_up() if last == "give_up" else getattr(program, last)(draw(limited))
 
 
 def length(program: Any, script: Any, schedule: Any) -> float:
@@ -298,7 +323,7 @@ def fits(known: Any, seconds: float) -> bool:
 
 
 @settings(max_examples=200)
-@given(limited_programs(), scripts, schedules)
+@given(limited_programs(), late_scripts, schedules)
 def test_what_fits_is_done_in_time(program: Any, script: Any, schedule: Any) -> None:
     known = plan(program, schedule)
     assert known.longest is not None
