@@ -8,7 +8,23 @@ from typing import Any
 
 import pytest
 
-from ixbackoff import FOREVER, N0, N1, N2, N3, N4, N20, Log, NotReady, Plan, at, backoff, do, plan
+from ixbackoff import (
+    FOREVER,
+    N0,
+    N1,
+    N2,
+    N3,
+    N4,
+    N20,
+    Log,
+    NotReady,
+    Plan,
+    all_of,
+    at,
+    backoff,
+    do,
+    plan,
+)
 from ixbackoff._meaning.counting import Commands
 from ixbackoff._meaning.planning import PlannedRung
 from ixbackoff.testing import Virtual, always
@@ -181,6 +197,8 @@ def test_a_plan_says_how_long_a_program_takes_in_all() -> None:
     assert plan(at(N2).retry(ask)).longest is None
     assert plan(at(N2).retry(ask), each=4).longest == 3 + 3 * 4
     assert plan(at(N2).retry(asked), each=4).longest == 3 + 3 * 2
+    several = all_of(do(ask).limit(5), do(ask).limit(2))
+    assert plan(at(N0).do(several)).longest == 5
     made = at(N2).then(lambda _: asked).backoff().or_else(asked).give_up()
     assert plan(made).longest is None
     assert plan(made, each=4).longest == 4 + 1 + 2
