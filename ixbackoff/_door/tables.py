@@ -31,7 +31,8 @@ class Planned(NamedTuple):
         """
         known = self.plan
         if known.waits == inf:
-            return f"{self.name}: tries without end, until it is well"
+            ends = "" if known.longest in (None, inf) else f" or {spoken(known.longest)} are over"
+            return f"{self.name}: tries without end, until it is well{ends}"
         said = [counted(known.tries, "try", "tries"), counted(known.waits, "wait", "waits")]
         if known.longest is None:
             said.append(f"{spoken(known.seconds)} of waiting")
