@@ -273,9 +273,17 @@ def test_when_we_are_stopped_the_command_is_stopped_as_well() -> None:
         assert process.wait(10) == 2
 
 
+COUNTING = """
+import signal, sys, time
+signal.signal(signal.SIGINT, lambda *_: print("got it", flush=True))
+print("begun", flush=True)
+time.sleep(1)
+sys.exit(3)
+"""
+
+
 def test_ctrl_c_of_a_terminal_reaches_the_command_once() -> None:
-    script = "trap 'echo got it' INT; echo begun; sleep 1; sleep 1; exit 3"
-    words = [sys.executable, "-m", "ixbackoff", "run", "N9", "--", "sh", "-c", script]
+    words = [sys.executable, "-m", "ixbackoff", "run", "N9", "--", sys.executable, "-c", COUNTING]
     process, terminal = pty.fork()
     if not process:
         os.execv(words[0], words)  # noqa: S606
