@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -288,14 +288,22 @@ def test_ctrl_c_of_a_terminal_reaches_the_command_once() -> None:
     if not process:
         os.execv(words[0], words)  # noqa: S606
     told = b""
-    while b"begun" not in told:
-        told += os.read(terminal, 1024)
-    os.write(terminal, b"\x03")
-    try:
-        while part := os.read(terminal, 1024):
+
+    def read_until(word: bytes) -> None:
+        nonlocal told
+        while word not in told:
+            part = os.read(terminal, 1024)
+            if not part:
+                raise OSError("the terminal is closed")
             told += part
-    except OSError:  # the terminal is closed
-        pass
+
+    read_until(b"begun")
+    os.kill(process, signal.SIGSTOP)  # so that the command answers first
+    os.write(terminal, b"\x03")
+    read_until(b"got it")
+    os.kill(process, signal.SIGCONT)
+    with suppress(OSError):
+        read_until(b"no such word")
     assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 3
     assert told.count(b"got it") == 1
     os.close(terminal)
