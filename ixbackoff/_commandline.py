@@ -5,7 +5,10 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable
+from difflib import get_close_matches
 from importlib import import_module
+from pathlib import Path
+from types import ModuleType
 from typing import Any, Never
 
 FAILED = 1
@@ -62,26 +65,63 @@ def number(least: float, most: float) -> Callable[[str], float]:
 def imported(text: str) -> Any:
     """Import the object that `module:name` names; the module may be in the current folder.
 
+    The module can also be given as its file, inside a package or not, and the name can have dots.
+
     >>> imported("ixbackoff.schedules:powers_of_two")
     Exponential(base=1.0, factor=2.0, cap=None)
 
     Raises:
         ArgumentTypeError: the module cannot be imported, or it does not have the name.
     """
-    module, _, name = text.partition(":")
+    module, _, name = text.rpartition(":")
     if not module or not name:
         raise ArgumentTypeError(
             f"{text}: write MODULE:NAME, such as ixbackoff.published:aws_polling"
         )
     if "" not in sys.path:
         sys.path.insert(0, "")  # as `python -m` does
+    is_file = module.endswith(".py") or "/" in module
+    dotted = name_of_file(Path(module)) if is_file else module
     try:
-        names: dict[str, object] = vars(import_module(module))
+        found: Any = import_module(dotted)
     except (Exception, SystemExit) as error:  # the module may have any fault
         raise ArgumentTypeError(f"{text}: cannot be imported: {in_one_line(error)}") from None
-    if name not in names:
-        raise ArgumentTypeError(f"{text}: the module has no {name}")
-    return names[name]
+    for part in name.split("."):
+        try:
+            found = getattr(found, part)
+        except AttributeError:
+            near = get_close_matches(part, dir(found), 1)
+            perhaps = f"; did you mean {near[0]}?" if near else ""
+            kind = "module" if isinstance(found, ModuleType) else found.__class__.__name__
+            raise ArgumentTypeError(f"{text}: the {kind} has no {part}{perhaps}") from None
+    return found
+
+
+def name_of_file(file: Path) -> str:
+    """Make the file of a module importable, and return the module's name: with its packages.
+
+    >>> from ixbackoff import schedules
+    >>> name_of_file(Path(schedules.__file__).parent / "kinds.py")
+    'ixbackoff.schedules.kinds'
+
+    Raises:
+        ArgumentTypeError: there is not such a file, or another module has that name already.
+    """
+    whole = (file / "__init__.py" if file.is_dir() else file).resolve()
+    if not whole.is_file():
+        raise ArgumentTypeError(f"{file}: there is no such file")
+    parts = [] if whole.stem == "__init__" else [whole.stem]
+    folder = whole.parent
+    while (folder / "__init__.py").is_file():
+        parts.insert(0, folder.name)
+        folder = folder.parent
+    name = ".".join(parts)
+    known = getattr(sys.modules.get(name), "__file__", None)
+    if name in sys.modules and (known is None or Path(known).resolve() != whole):
+        raise ArgumentTypeError(f"{file}: another module has the name {name}: rename the file")
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+    return name
 
 
 def in_one_line(error: BaseException) -> str:

@@ -6,11 +6,14 @@ from collections.abc import Callable, Iterator
 from math import inf
 from typing import NamedTuple, TypeAlias
 
+from .._limits.deadlines import checked_seconds
+from .._words.checks import finite
 from .._words.commands import Misuse
 from .._words.nat import DEEPEST, ENDLESS
 from ..schedules.kinds import Schedule, check_schedule
 from .chains import Ladder, Step, program_of
 from .counting import NONE, Commands, commands_of, function_name, only_the_run_tells
+from .durations import seconds_of
 from .steps import Backoff, Bind, Do, Map, OrBind, OrElse, Retry, Then, Vary, Wait
 
 
@@ -22,12 +25,18 @@ class PlannedRung(NamedTuple):
         tries: how many commands and attempts are tried here at most; `None` if only the run tells.
         waits: seconds of the wait that leads down from here; `None` if none does.
         when: "failed", "well", or "perhaps" if only the run tells; "" without a wait.
+        takes: seconds that the tries here take in all at most, as their limits (`.limit`) and
+            `each` say; `None` if they say nothing.
+        begins: seconds after the start when it is reached at the latest, without the tries whose
+            seconds nobody knows.
     """
 
     rung: int
     tries: int | None
     waits: float | None
     when: str
+    takes: float | None = None
+    begins: float = 0.0
 
 
 class Plan(NamedTuple):
@@ -49,6 +58,10 @@ class Plan(NamedTuple):
         seconds: how many seconds it waits in all at most.
         commands: how many commands it issues at most, by kind; a print of them names the functions
             whose commands only the run tells.
+        longest: how many seconds it takes in all at most, its tries and its waits, on the way that
+            takes longest; `None` if only the run tells, inf if it tries until it is well. The limit
+            of a try bounds it, and so does `within` of a decorated function; it leaves out what
+            cannot be ended at a limit, such as a plain function.
     """
 
     rungs: tuple[PlannedRung, ...]
@@ -56,6 +69,7 @@ class Plan(NamedTuple):
     waits: float
     seconds: float
     commands: Commands
+    longest: float | None = None
 
     def __str__(self) -> str:
         lines = ["rung  tries    then waits  if", *map(_line, self.rungs)]
@@ -68,7 +82,9 @@ class Plan(NamedTuple):
                 else (f"{self.tries} {'try' if self.tries == 1 else 'tries'}")
             )
             waits = "1 wait" if self.waits == 1 else f"{self.waits} waits"
-            lines.append(f"at most {tries}, {waits}, {self.seconds:g} s")
+            known = self.longest not in (None, self.seconds)
+            whole = f"; {self.longest:g} s in all" if known else ""
+            lines.append(f"at most {tries}, {waits}, {self.seconds:g} s{whole}")
         if self.commands.untold or sum(self.commands.kinds.values()) != self.tries:
             lines.append(f"commands: {self.commands}")
         return "\n".join(lines)
@@ -80,7 +96,12 @@ def _line(planned: PlannedRung) -> str:
     return f"{'N' + str(planned.rung):4}  {tries:>5}  {waits:>12}  {planned.when}".rstrip()
 
 
-def plan(program: Ladder | Callable[..., object], schedule: Schedule | None = None) -> Plan:
+def plan(
+    program: Ladder | Callable[..., object],
+    schedule: Schedule | None = None,
+    *,
+    each: float | None = None,
+) -> Plan:
     """Plan what `program` does at most, without doing it.
 
     >>> from ixbackoff import N3, Download, at, plan
@@ -102,12 +123,20 @@ def plan(program: Ladder | Callable[..., object], schedule: Schedule | None = No
     >>> plan(backoff(N3)(print)).seconds
     7.0
 
+    Where each try has a limit, the plan knows how long the program takes in all:
+
+    >>> from ixbackoff import do
+    >>> plan(at(N3).retry(do(Download("http://localhost/a", "a")).limit(5))).longest
+    27.0
+
     Args:
         program: the program, or a decorated function.
         schedule: the seconds of its waits, unless it is its own.
+        each: the seconds that each try takes at most, where its own limit is not shorter.
 
     Raises:
         Misuse: it is not a program, or `schedule` is not a schedule.
+        ValueError: `each` is not a number of seconds, 0 or more.
     """
     given = program_of(program)
     if not isinstance(given, Ladder):
@@ -117,21 +146,45 @@ def plan(program: Ladder | Callable[..., object], schedule: Schedule | None = No
         )
     timing = given.defaults.schedule if schedule is None else schedule
     check_schedule(timing)
-    return _Planner(given, timing).planned(given)
+    if each is not None and not finite(each) >= 0:
+        raise ValueError(f"each={each!r}: give a number of seconds, 0 or more.")
+    return _Planner(given, timing, inf if each is None else each).planned(given)
 
 
 class Worst(NamedTuple):
     """The most that can have happened on the way to a place.
 
     Attributes:
+        longest: the seconds of its waits and tries, without those that nobody knows.
+        open: true if there are tries whose seconds nobody knows.
         unknown: the rungs, from one down to another, between which a function of a `bind` led.
     """
 
     tries: float = 0
     waits: float = 0
     seconds: float = 0.0
+    longest: float = 0.0
+    open: bool = False
     commands: Commands = NONE
     unknown: frozenset[tuple[int, int]] = frozenset()
+
+    def tried(self, takes: float, commands: Commands, times: int = 1) -> Worst:
+        """As many tries more, of so many seconds each; inf if nobody knows them."""
+        known = takes < inf
+        return self._replace(
+            tries=self.tries + times,
+            longest=self.longest + times * takes if known else self.longest,
+            open=self.open or not known,
+            commands=self.commands.plus(commands.times(times)),
+        )
+
+    def waited(self, seconds: float, times: int = 1) -> Worst:
+        """As many waits more, of so many seconds in all."""
+        return self._replace(
+            waits=self.waits + times,
+            seconds=self.seconds + seconds,
+            longest=self.longest + seconds,
+        )
 
     def most(self, other: Worst | None) -> Worst:
         """The most of two ways to the same place."""
@@ -141,6 +194,8 @@ class Worst(NamedTuple):
             max(self.tries, other.tries),
             max(self.waits, other.waits),
             max(self.seconds, other.seconds),
+            max(self.longest, other.longest),
+            self.open or other.open,
             self.commands.most(other.commands),
             self.unknown | other.unknown,
         )
@@ -165,14 +220,17 @@ def merged(*several: Ways) -> Ways:
 class _Planner:
     """Walks a program's steps with all places where a run may be, when it is well and failed."""
 
-    def __init__(self, program: Ladder, schedule: Schedule) -> None:
+    def __init__(self, program: Ladder, schedule: Schedule, each: float) -> None:
         self.top = program.start
         self.schedule = schedule
+        self.each = each  # seconds of a try at most; inf if nobody said
         self.longest: list[float] = []  # of each wait, and of all before it
         self.well: Ways = {(self.top, True): Worst()}
         self.failed: Ways = {}
         self.ended: Ways = {}  # by a misuse
         self.tries: dict[int, int | None] = {}
+        self.takes: dict[int, float] = {}
+        self.begins: dict[int, float] = {}
         self.waits: dict[int, tuple[float, str]] = {}
 
     def planned(self, program: Ladder) -> Plan:
@@ -202,15 +260,30 @@ class _Planner:
         for worst in [*last, *self.ended.values()]:
             most = most.most(worst)
         tries = None if None in self.tries.values() else most.tries
-        return Plan(self.rungs(end), tries, most.waits, most.seconds, most.commands)
+        return Plan(
+            self.rungs(end),
+            tries,
+            most.waits,
+            most.seconds,
+            most.commands,
+            longest_of(most, checked_seconds("within", program.defaults.within)),
+        )
 
     def rungs(self, end: int) -> tuple[PlannedRung, ...]:
         """The table, from the top down to `end`."""
         first, last = (DEEPEST, 1) if self.top == ENDLESS else (self.top, end)
-        return tuple(
-            PlannedRung(rung, self.tries.get(rung, 0), *self.waits.get(rung, (None, "")))
-            for rung in range(first, last - 1, -1)
-        )
+        return tuple(self.planned_rung(rung) for rung in range(first, last - 1, -1))
+
+    def planned_rung(self, rung: int) -> PlannedRung:
+        """What is known of one rung."""
+        waits, when = self.waits.get(rung, (None, ""))
+        tries, begins = self.tries.get(rung, 0), self.begins.get(rung, 0.0)
+        return PlannedRung(rung, tries, waits, when, self.taken(rung), begins)
+
+    def taken(self, rung: int) -> float | None:
+        """The seconds of all tries on a rung, if they are known."""
+        takes = self.takes.get(rung, 0.0)
+        return None if self.tries.get(rung, 0) is None or takes == inf else takes
 
     def enter(self, step: Bind | OrBind, known: Ladder) -> tuple[Ways, Ways]:
         """Go into a program that is joined; the places of those that pass it over."""
@@ -258,13 +331,11 @@ class _Planner:
                 ends = [0, ENDLESS] if step.end is None else [step.end]
             for end in ends:
                 waits = self.all_waits(start, end)
-                after = Worst(
-                    inf,
-                    worst.waits + len(waits),
-                    worst.seconds + sum(waits),
-                    worst.commands.plus(only_the_run_tells(function_name(step.function))),
-                    worst.unknown | {(start, end)},
-                )
+                told = only_the_run_tells(function_name(step.function))
+                after = worst.tried(inf, told).waited(sum(waits), len(waits))
+                after = after._replace(tries=inf, unknown=worst.unknown | {(start, end)})
+                for done, rung in enumerate(range(start, end - 1, -1)):
+                    self.reach(rung, worst.longest + sum(waits[:done]))
                 if start == ENDLESS != end:
                     after = after._replace(waits=inf, seconds=inf)
                 self.arrive(outcome, (end, True), after)
@@ -277,38 +348,33 @@ class _Planner:
     def take_retry(self, step: Retry) -> None:
         """Try, and wait and try again, on every rung that is left."""
         effect = commands_in(step)
+        takes = self.seconds_of_a_try(step)
         outcome: Ways = {}
         for (rung, _), worst in self.well.items():
             endless = rung == ENDLESS
-            waits = self.all_waits(rung, 0)
+            after = worst
             for place in range(DEEPEST if endless else rung, 0 if endless else -1, -1):
-                self.try_on(place)
+                self.reach(place, after.longest)
+                self.try_on(place, takes)
+                after = after.tried(takes, effect)
                 if place:
                     self.wait_on(place, "failed")
-            after = Worst(
-                inf if endless else worst.tries + rung + 1,
-                inf if endless else worst.waits + rung,
-                inf if endless else worst.seconds + sum(waits),
-                worst.commands.plus(many(effect) if endless else effect.times(rung + 1)),
-                worst.unknown,
-            )
+                    after = after.waited(self.waits[place][0])
+            if endless:
+                commands = worst.commands.plus(many(effect))
+                after = Worst(inf, inf, inf, inf, False, commands, worst.unknown)
             self.arrive(outcome, (0, True), after)
         self.well, self.failed = outcome, merged(self.moved(self.failed, step), outcome)
 
     def tried(self, ways: Ways, step: Do | Then | OrElse) -> Ways:
         """One try more."""
-        commands = (
-            only_the_run_tells(function_name(step.function))
-            if isinstance(step, Then)
-            else commands_of(step.effect)
-        )
+        commands = commands_in(step)
+        takes = self.seconds_of_a_try(step)
         after: Ways = {}
         for rung in {rung for rung, _ in ways}:
-            self.try_on(min(rung, DEEPEST))
+            self.try_on(min(rung, DEEPEST), takes)
         for place, worst in ways.items():
-            after[place] = worst._replace(
-                tries=worst.tries + 1, commands=worst.commands.plus(commands)
-            )
+            after[place] = worst.tried(takes, commands)
         return after
 
     def waited(self, ways: Ways, when: str) -> Ways:
@@ -317,8 +383,7 @@ class _Planner:
         for place, worst in ways.items():
             rung = place[0]
             self.wait_on(rung, when)
-            seconds = worst.seconds + self.wait(self.top - rung)
-            after[place] = worst._replace(waits=worst.waits + 1, seconds=seconds)
+            after[place] = worst.waited(self.wait(self.top - rung))
         return after
 
     def moved(self, ways: Ways, step: Step) -> Ways:
@@ -333,6 +398,7 @@ class _Planner:
             except Misuse:
                 self.arrive(self.ended, (rung, sure), worst)
             else:
+                self.reach(there, worst.longest)
                 self.arrive(after, (there, below is not None), worst)
         return after
 
@@ -340,9 +406,19 @@ class _Planner:
         """One more way to a place."""
         ways[place] = worst.most(ways.get(place))
 
-    def try_on(self, rung: int) -> None:
+    def seconds_of_a_try(self, step: Do | Then | OrElse | Retry) -> float:
+        told = inf if isinstance(step, Then | Vary) else seconds_of(step.effect)
+        return min(told, self.each)
+
+    def reach(self, rung: int, seconds: float) -> None:
+        """Note when a rung is reached, unless the run stood on it before."""
+        if rung != self.top:
+            self.begins[rung] = max(self.begins.get(rung, 0.0), seconds)
+
+    def try_on(self, rung: int, takes: float) -> None:
         tries = self.tries.get(rung, 0)
         self.tries[rung] = None if tries is None else tries + 1
+        self.takes[rung] = self.takes.get(rung, 0.0) + takes
 
     def wait_on(self, rung: int, when: str) -> None:
         top = min(self.top, DEEPEST)
@@ -368,6 +444,14 @@ class _Planner:
             before = self.longest[-1] if self.longest else 0.0
             self.longest.append(max(before, self.schedule.longest(len(self.longest))))
         return self.longest[k]
+
+
+def longest_of(worst: Worst, within: float | None) -> float | None:
+    """The seconds that a run takes in all; `None` if nobody knows."""
+    known = worst.longest if worst.waits == inf or not worst.open else None
+    if within is None:
+        return known
+    return max(within, 0.0) if known is None else min(known, max(within, 0.0))
 
 
 def commands_in(step: Do | Then | OrElse | Retry) -> Commands:

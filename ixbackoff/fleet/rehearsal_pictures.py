@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from math import nan
 from pathlib import Path
 
+from ..plotting.styles import headline, legend, line_style
 from .drawing import drawing
 from .outcomes import Outcome
 from .simulation import Outage
@@ -35,17 +37,21 @@ def draw(outcome: Outcome, stopped: Outage, folder: Path) -> list[Path]:
                 "runs that gave up": [second.gave_up for second in seconds],
             },
         ),
-        ("in the service", {"": [second.load for second in seconds]}),
-        ("latency, s", {"": [second.latency for second in seconds]}),
+        ("requests in the service", {"": [second.load for second in seconds]}),
+        ("latency, s", {"": [second.latency if second.answered else nan for second in seconds]}),
     ]
     with drawing(folder, "simulation", INCHES) as (figure, files):
         axes = figure.subplots(len(curves), 1, sharex=True)
         for plot, (label, lines) in zip(axes, curves, strict=True):
-            for name, values in lines.items():
-                plot.plot(times, values, label=name or None)
-            plot.axvspan(*stopped.span, color="0.9")
+            for number, (name, values) in enumerate(lines.items()):
+                style = line_style(number, len(times))
+                plot.plot(times, values, **style, label=name or None)
+            plot.axvspan(*stopped.span, color="0.9", label="the service is stopped")
             plot.set_ylabel(label)
             plot.grid(visible=True, alpha=0.3)
-        axes[0].legend()
-        axes[-1].set_xlabel("seconds")
+        axes[-1].set_xlabel("time, s")
+        well = outcome.total(lambda second: second.well)
+        gave_up = outcome.total(lambda second: second.gave_up)
+        headline(figure, f"{well:,} runs ended well, {gave_up:,} gave up")
+        legend(figure, axes[0])
     return files

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..schedules.kinds import Timing
+from .styles import headline, legend, line_style, plain
 
 SCALES = {"linear": "linear", "logarithmic": "log"}
 FORMATS = ("png", "svg")
@@ -73,7 +74,14 @@ def plot(
     for scale in SCALES:
         with matplotlib.rc_context(SAME):
             figure: Any = figures.Figure(figsize=INCHES, layout="constrained")
-            plotted(figure.add_subplot(), curves, scale)
+            axes = figure.add_subplot()
+            plotted(axes, curves, scale)
+            first, last = (
+                min(curve.run[0] for curve in curves),
+                max(curve.run[-1] for curve in curves),
+            )
+            headline(figure, f"How long the waits get: from {first:.3g} s to {last:.3g} s")
+            legend(figure, axes, columns=2)
             for form in FORMATS:
                 files.append(place / f"{name}-{scale}.{form}")
                 figure.savefig(files[-1], metadata={"Date": None} if form == "svg" else None)
@@ -100,8 +108,7 @@ def plotted(axes: Any, curves: Sequence[Curve], scale: str) -> None:
         axes.plot(
             list(points),
             list(points.values()),
-            color=color,
-            marker=".",
+            **line_style(number - 1, colors=COLORS),
             label=curve.label,
             gid=f"curve-{number}",
         )
@@ -119,13 +126,14 @@ def plotted(axes: Any, curves: Sequence[Curve], scale: str) -> None:
                 alpha=0.2,
                 linewidth=0,
                 gid=f"band-{number}",
+                label=f"{curve.label}: range of {RUNS} runs",
             )
     axes.set_xlabel("attempt")
-    axes.set_ylabel("seconds of the wait after it")
+    axes.set_ylabel("length of the wait after it, s")
     axes.set_yscale(SCALES[scale])
+    plain(axes.yaxis)
     axes.xaxis.get_major_locator().set_params(integer=True)
     axes.grid(visible=True, alpha=0.3)
-    axes.legend()
 
 
 def drawable(wait: float, scale: str) -> bool:

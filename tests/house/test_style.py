@@ -73,6 +73,8 @@ FLOORS = (
     ("__init__",),
     ("known", "live", "observing", "testing", "plotting", "durable"),
     ("fleet", "squirrel"),
+    ("_door",),
+    ("__main__",),
 )
 """The rooms of the house, from the ground up: a room imports from floors below its own."""
 

@@ -2,11 +2,29 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+from math import inf
 from typing import Any
 
 import pytest
 
-from ixbackoff import N0, N1, N2, N3, N4, NotReady, Plan, at, plan
+from ixbackoff import (
+    FOREVER,
+    N0,
+    N1,
+    N2,
+    N3,
+    N4,
+    N20,
+    Log,
+    NotReady,
+    Plan,
+    all_of,
+    at,
+    backoff,
+    do,
+    plan,
+)
 from ixbackoff._meaning.counting import Commands
 from ixbackoff._meaning.planning import PlannedRung
 from ixbackoff.testing import Virtual, always
@@ -27,8 +45,8 @@ PLANS: dict[str, tuple[Any, Plan]] = {
         Plan(
             (
                 PlannedRung(2, 1, 1.0, "well"),
-                PlannedRung(1, 1, 2.0, "failed"),
-                PlannedRung(0, 1, None, ""),
+                PlannedRung(1, 1, 2.0, "failed", begins=1.0),
+                PlannedRung(0, 1, None, "", begins=3.0),
             ),
             tries=3,
             waits=2,
@@ -41,8 +59,8 @@ PLANS: dict[str, tuple[Any, Plan]] = {
         Plan(
             (
                 PlannedRung(2, 1, 1.0, "well"),
-                PlannedRung(1, 0, 2.0, "failed"),
-                PlannedRung(0, 1, None, ""),
+                PlannedRung(1, 0, 2.0, "failed", takes=0.0, begins=1.0),
+                PlannedRung(0, 1, None, "", begins=2.0),
             ),
             tries=2,
             waits=1,
@@ -53,7 +71,7 @@ PLANS: dict[str, tuple[Any, Plan]] = {
     "several tries on a rung, and a function that may fail": (
         at(N1).do(ask).do(ask).map(lambda value: value).backoff().or_else(ask),
         Plan(
-            (PlannedRung(1, 2, 1.0, "failed"), PlannedRung(0, 1, None, "")),
+            (PlannedRung(1, 2, 1.0, "failed"), PlannedRung(0, 1, None, "", begins=1.0)),
             tries=3,
             waits=1,
             seconds=1.0,
@@ -63,7 +81,7 @@ PLANS: dict[str, tuple[Any, Plan]] = {
     "only a function may fail": (
         at(N1).map(lambda value: value).backoff().or_else(ask),
         Plan(
-            (PlannedRung(1, 0, 1.0, "failed"), PlannedRung(0, 1, None, "")),
+            (PlannedRung(1, 0, 1.0, "failed", takes=0.0), PlannedRung(0, 1, None, "", begins=1.0)),
             tries=1,
             waits=1,
             seconds=1.0,
@@ -73,20 +91,21 @@ PLANS: dict[str, tuple[Any, Plan]] = {
     "nothing may fail": (
         at(N1).backoff().or_else(ask),
         Plan(
-            (PlannedRung(1, 0, None, ""), PlannedRung(0, 0, None, "")),
+            (PlannedRung(1, 0, None, "", takes=0.0), PlannedRung(0, 0, None, "", takes=0.0)),
             tries=0,
             waits=0,
             seconds=0.0,
             commands=asks(0),
+            longest=0.0,
         ),
     ),
     "skipped": (
         at(N2).skip().retry(ask),
         Plan(
             (
-                PlannedRung(2, 0, None, ""),
+                PlannedRung(2, 0, None, "", takes=0.0),
                 PlannedRung(1, 1, 2.0, "failed"),
-                PlannedRung(0, 1, None, ""),
+                PlannedRung(0, 1, None, "", begins=2.0),
             ),
             tries=2,
             waits=1,
@@ -99,8 +118,8 @@ PLANS: dict[str, tuple[Any, Plan]] = {
         Plan(
             (
                 PlannedRung(2, None, 1.0, "perhaps"),
-                PlannedRung(1, None, 2.0, "failed"),
-                PlannedRung(0, 1, None, ""),
+                PlannedRung(1, None, 2.0, "failed", begins=1.0),
+                PlannedRung(0, 1, None, "", begins=3.0),
             ),
             tries=None,
             waits=2,
@@ -108,13 +127,28 @@ PLANS: dict[str, tuple[Any, Plan]] = {
             commands=asks(2, "<lambda>"),
         ),
     ),
+    "limits": (
+        at(N2).do(do(ask).limit(5)).backoff().or_else(do(ask).limit(2)).give_up(),
+        Plan(
+            (
+                PlannedRung(2, 1, 1.0, "failed", takes=5.0),
+                PlannedRung(1, 1, None, "", takes=2.0, begins=6.0),
+                PlannedRung(0, 0, None, "", takes=0.0, begins=8.0),
+            ),
+            tries=2,
+            waits=1,
+            seconds=1.0,
+            commands=asks(2),
+            longest=8.0,
+        ),
+    ),
     "a program instead": (
         at(N2).do(ask).backoff() | at(N1).do(ask).backoff() | at(N0).do(ask),
         Plan(
             (
                 PlannedRung(2, 1, 1.0, "failed"),
-                PlannedRung(1, 1, 2.0, "failed"),
-                PlannedRung(0, 1, None, ""),
+                PlannedRung(1, 1, 2.0, "failed", begins=1.0),
+                PlannedRung(0, 1, None, "", begins=3.0),
             ),
             tries=3,
             waits=2,
@@ -155,3 +189,43 @@ def test_a_plan_prints_as_a_table() -> None:
         "at most as many tries as its functions tell, 3 waits, 7 s",
         "commands: those of <lambda>, which only the run tells",
     ]
+
+
+def test_a_plan_says_how_long_a_program_takes_in_all() -> None:
+    asked = do(ask).limit(2)
+    assert plan(at(N2).retry(asked)).longest == 3 + 3 * 2
+    assert plan(at(N2).retry(ask)).longest is None
+    assert plan(at(N2).retry(ask), each=4).longest == 3 + 3 * 4
+    assert plan(at(N2).retry(asked), each=4).longest == 3 + 3 * 2
+    several = all_of(do(ask).limit(5), do(ask).limit(2))
+    assert plan(at(N0).do(several)).longest == 5
+    made = at(N2).then(lambda _: asked).backoff().or_else(asked).give_up()
+    assert plan(made).longest is None
+    assert plan(made, each=4).longest == 4 + 1 + 2
+    assert plan(at(N2).do(ask).wait().retry(Log("done"))).longest is None
+    assert plan(at(N2).do(Log("first")).wait().retry(Log("done"))).longest == 3
+
+
+def test_only_the_run_tells_how_long_a_function_of_bind_takes() -> None:
+    known = plan(at(N2).bind(lambda _: at(N2).give_up()), each=1)
+    assert known.longest is None
+    assert [rung.takes for rung in known.rungs] == [None, None, None]
+
+
+def test_a_program_without_end_takes_for_ever_but_for_its_deadline() -> None:
+    assert plan(at(FOREVER).retry(do(ask).limit(2))).longest == inf
+    assert plan(backoff(FOREVER, within=30)(print)).longest == 30
+    assert plan(backoff(N20, within=timedelta(minutes=1))(print)).longest == 60
+    assert plan(backoff(N1, within=60)(print), each=2).longest == 1 + 2 * 2
+
+
+def test_a_plan_prints_the_time_in_all_where_it_is_known() -> None:
+    assert str(plan(at(N2).retry(do(ask).limit(5)))).endswith(
+        "at most 3 tries, 2 waits, 3 s; 18 s in all"
+    )
+
+
+@pytest.mark.parametrize("wrong", [-1, float("nan"), float("inf"), "1"])
+def test_the_seconds_of_a_try_are_a_number(wrong: Any) -> None:
+    with pytest.raises(ValueError, match=r"each=.*: give a number of seconds, 0 or more\."):
+        plan(at(N2).retry(ask), each=wrong)

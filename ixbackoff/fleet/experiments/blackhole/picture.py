@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from pathlib import Path
 
+from ....plotting.styles import headline, legend
 from ...drawing import drawing
 from ..styles import INCHES, STYLES
 from .model import Reading
@@ -29,9 +30,13 @@ def draw(readings: Sequence[Reading], folder: Path) -> list[Path]:
         axes = figure.add_subplot()
         for one in readings:
             reads = [0, *accumulate(second.well for second in one.outcome.seconds)]
-            axes.plot(range(len(reads)), reads, color=STYLES[one.kind]["color"], label=one.kind)
-        axes.set_xlabel("seconds")
+            style = STYLES[one.kind] | {"markevery": max(1, len(reads) // 12)}
+            axes.plot(range(len(reads)), reads, **style, label=f"{one.kind}: {one.reads} files")
+        axes.set_xlabel("time, s")
         axes.set_ylabel("files that were read")
         axes.grid(visible=True, alpha=0.3)
-        axes.legend()
+        best = max(readings, key=lambda one: one.reads, default=None)
+        if best is not None:
+            headline(figure, f"One of three servers never answers: {best.kind} reads most files")
+        legend(figure, axes)
     return files

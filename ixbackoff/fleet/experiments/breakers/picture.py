@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from ....plotting.styles import headline, legend, line_style, plain
 from ...drawing import drawing
 from .model import Guarded
 
 INCHES = (9.0, 6.5)
-LINES = ("-", "--")
-"""With a breaker, and without one."""
 
 
 def draw(some: Sequence[Guarded], folder: Path) -> list[Path]:
@@ -33,18 +32,19 @@ def draw(some: Sequence[Guarded], folder: Path) -> list[Path]:
     """
     with drawing(folder, "breakers", INCHES) as (figure, files):
         asked, well = figure.subplots(2, 1, sharex=True)
-        for one in some:
+        for number, one in enumerate(some):
             times = [number + 1 for number in range(len(one.asked))]
-            line = LINES[not one.way.breakers]
-            asked.plot(times, one.asked, line, label=one.way.name)
-            well.plot(times, [second.well for second in one.outcome.seconds], line)
+            style = line_style(number, len(times))
+            asked.plot(times, one.asked, **style, label=one.way.name)
+            well.plot(times, [second.well for second in one.outcome.seconds], **style)
         for plot in asked, well:
-            plot.axvspan(*some[0].stopped.span, color="0.9")
+            plot.axvspan(*some[0].stopped.span, color="0.9", label="the service is down")
             plot.grid(visible=True, alpha=0.3)
         asked.set_yscale("symlog", linthresh=10)
+        plain(asked.yaxis)
         asked.set_ylabel("requests per second")
         well.set_ylabel("runs that end well per second")
-        well.set_xlabel("seconds")
-        lines, labels = asked.get_legend_handles_labels()
-        figure.legend(lines, labels, loc="outside lower center", ncols=3)
+        well.set_xlabel("time, s")
+        headline(figure, "A service that is down: how many requests it gets, and what comes after")
+        legend(figure, asked, columns=3)
     return files

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from ....plotting.styles import headline, legend, plain
 from ...drawing import drawing
 from ..styles import INCHES, STYLES
 from .model import Buffered
@@ -32,12 +33,14 @@ def draw(results: Sequence[Buffered], folder: Path) -> list[Path]:
             rates = [one.megabytes / len(one.outcome.seconds) for one in some]
             consumed.plot(many, rates, **style, label=kind)
             collisions.plot(many, [one.collisions for one in some], **style, label=kind)
-        consumed.set_ylabel("MB/s consumed")
+        consumed.set_ylabel("consumed, MB/s")
         consumed.set_ylim(bottom=0)
-        collisions.set_ylabel("collisions")
+        collisions.set_ylabel("collisions, in all")
         collisions.set_yscale("symlog", linthresh=10)
+        plain(collisions.yaxis)
         for axes in consumed, collisions:
             axes.set_xlabel("producers")
             axes.grid(visible=True, alpha=0.3)
-        consumed.legend()
+        headline(figure, "The more producers share a full disk: what is consumed, and collisions")
+        legend(figure, consumed)
     return files

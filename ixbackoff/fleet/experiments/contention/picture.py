@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from ....plotting.styles import headline, legend, line_style, plain
 from ...drawing import drawing
 from .model import Contention
 
@@ -31,16 +32,19 @@ def draw(results: Sequence[Contention], folder: Path) -> list[Path]:
     """
     with drawing(folder, "contention", INCHES) as (figure, files):
         calls, times = figure.subplots(1, 2)
-        for name in dict.fromkeys(one.name for one in results):
+        for number, name in enumerate(dict.fromkeys(one.name for one in results)):
+            style = line_style(number)
             some = [one for one in results if one.name == name]
             many = [one.clients for one in some]
-            calls.plot(many, [one.calls for one in some], "o-", label=name)
-            times.plot(many, [one.seconds for one in some], "o-", label=name)
+            calls.plot(many, [one.calls for one in some], **style, label=name)
+            times.plot(many, [one.seconds for one in some], **style, label=name)
         for axes in calls, times:
             axes.set_xlabel("clients")
             axes.grid(visible=True, alpha=0.3)
-        calls.set_ylabel("calls")
-        times.set_ylabel("seconds until all are done")
+        calls.set_ylabel("calls, in all")
+        times.set_ylabel("time until all are done, s")
         times.set_yscale("log")
-        calls.legend()
+        plain(times.yaxis)
+        headline(figure, "Clients that update one row: fewer calls, or done sooner")
+        legend(figure, calls, columns=5)
     return files

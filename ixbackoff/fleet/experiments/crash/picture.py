@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ....plotting.styles import headline, legend, line_style, plain
 from ...drawing import drawing
 from .model import Crash
 
 INCHES = (10.0, 6.0)
-COLORS = {"fixed": "tab:red", "exponential": "tab:blue", "as shipped": "tab:green"}
+WAYS = ("exponential", "fixed", "as shipped")
+"""The ways to wait that are always drawn in the same style."""
 
 
 def draw(crashes: Sequence[Crash], folder: Path) -> list[Path]:
@@ -36,24 +38,28 @@ def draw(crashes: Sequence[Crash], folder: Path) -> list[Path]:
         axes = figure.subplots(2, len(backlogs), sharex=True, sharey="row", squeeze=False)
         for column, backlog in enumerate(backlogs):
             answered, places = axes[0][column], axes[1][column]
-            answered.set_title(f"accept queue: {backlog}")
-            for one in crashes:
-                if one.backlog == backlog:
-                    drawn(one, answered, places)
+            some = [one for one in crashes if one.backlog == backlog]
+            back = [one.way for one in some if one.recovers]
+            answered.set_title(f"accept queue {backlog}: back with {', '.join(back) or 'none'}")
+            for one in some:
+                drawn(one, answered, places)
             for plot in answered, places:
-                plot.axvspan(*crashes[0].stopped.span, color="0.9", label="stopped")
+                plot.axvspan(*crashes[0].stopped.span, color="0.9", label="the server is stopped")
                 plot.grid(visible=True, alpha=0.3)
             places.set_yscale("symlog", linthresh=10)
-            places.set_xlabel("seconds")
+            plain(places.yaxis)
+            places.set_xlabel("time, s")
         axes[0][0].set_ylabel("answered per second")
         axes[1][0].set_ylabel("requests at once")
-        axes[0][0].legend()
+        headline(figure, "After an outage: which way to wait lets the server come back?")
+        legend(figure, axes[0][0])
     return files
 
 
 def drawn(one: Crash, answered: Any, places: Any) -> None:
     """Draw one way to wait, on both axes."""
     times = [number + 1 for number in range(len(one.outcome.seconds))]
-    style = {"color": COLORS.get(one.way), "label": one.way}
+    number = WAYS.index(one.way) if one.way in WAYS else len(WAYS)
+    style = line_style(number, len(times)) | {"label": one.way}
     answered.plot(times, [second.well for second in one.outcome.seconds], **style)
     places.plot(times, [second.load for second in one.outcome.seconds], **style)

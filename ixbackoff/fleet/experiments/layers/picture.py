@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from ....plotting.styles import headline, legend, line_style, plain
 from ...drawing import drawing
 from .model import Layered
 
 INCHES = (10.0, 6.0)
-LINES = ("-", "--")
-"""Without a budget, and with one."""
 
 
 def draw(some: Sequence[Layered], folder: Path) -> list[Path]:
@@ -37,20 +36,19 @@ def draw(some: Sequence[Layered], folder: Path) -> list[Path]:
         for column, queue in enumerate(queues):
             asked, well = axes[0][column], axes[1][column]
             asked.set_title(f"a full queue at the bottom is a wait of {queue:g} s")
-            for one in some:
-                if one.queue == queue:
-                    times = [number + 1 for number in range(len(one.asked))]
-                    line = LINES[one.way.budget is not None]
-                    asked.plot(times, one.asked, line, label=one.way.name)
-                    ended = [second.well for second in one.outcome.seconds]
-                    well.plot(times, ended, line, label=one.way.name)
+            for number, one in enumerate(one for one in some if one.queue == queue):
+                times = [second + 1 for second in range(len(one.asked))]
+                style = line_style(number, len(times))
+                asked.plot(times, one.asked, **style, label=one.way.name)
+                well.plot(times, [second.well for second in one.outcome.seconds], **style)
             for plot in asked, well:
-                plot.axvspan(*some[0].stopped.span, color="0.9")
+                plot.axvspan(*some[0].stopped.span, color="0.9", label="the service is down")
                 plot.grid(visible=True, alpha=0.3)
             asked.set_yscale("symlog", linthresh=10)
-            well.set_xlabel("seconds")
-        axes[0][0].set_ylabel("requests at the bottom per second")
-        axes[1][0].set_ylabel("runs that end well per second")
-        lines, labels = axes[0][0].get_legend_handles_labels()
-        figure.legend(lines, labels, loc="outside lower center", ncols=4)
+            plain(asked.yaxis)
+            well.set_xlabel("time, s")
+        axes[0][0].set_ylabel("requests/s at the bottom")
+        axes[1][0].set_ylabel("runs/s that end well")
+        headline(figure, "Retries in layers multiply: requests at the bottom, runs that end well")
+        legend(figure, axes[0][0])
     return files

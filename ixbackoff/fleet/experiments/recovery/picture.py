@@ -6,19 +6,23 @@ from collections.abc import Sequence
 from math import log10
 from pathlib import Path
 
+from ....plotting.styles import headline, legend, plain
 from ...drawing import drawing
 from .model import Comparison
 
 INCHES = (9.0, 5.0)
 POINTS = 2000
-COLORS = {"plain": "tab:blue", "spread": "tab:orange", "capped": "tab:green"}
+COLORS = {"plain": "#0072b2", "spread": "#d55e00", "capped": "#009e73"}
+MARKERS = {"plain": "o", "spread": "s", "capped": "^"}
+DASHES = {"plain": "--", "spread": "-.", "capped": ":"}
 LABELS = {"plain": "T·F^N", "spread": "R·T·F^N", "capped": "MIN(R·T·F^N, M)"}
 
 
 def draw(rows: Sequence[Comparison], folder: Path) -> list[Path]:
     """Draw the time until the end of an outage was noticed, as a multiple of its length.
 
-    Lines are closed forms, points are the last clients of simulations, and dashes their medians.
+    Lines are closed forms, filled points are the last clients of simulations, and hollow ones
+    their medians.
 
     >>> from tempfile import TemporaryDirectory
     >>> from ixbackoff.fleet.experiments.recovery.model import recovery
@@ -40,19 +44,23 @@ def draw(rows: Sequence[Comparison], folder: Path) -> list[Path]:
             recoveries = [row._asdict()[name] for row in rows]
             formula = recoveries[0].formula
             bounds = [formula.bound(length) / length for length in along]
-            axes.plot(along, bounds, "--", color=color, label=f"{LABELS[name]}: bound")
+            axes.plot(along, bounds, DASHES[name], color=color, label=f"{LABELS[name]}: bound")
             lasts = [one.last / one.outage for one in recoveries]
-            axes.plot(lengths, lasts, "o", color=color, label=f"{LABELS[name]}: last client")
+            marks = {"color": color, "linestyle": "", "marker": MARKERS[name]}
+            axes.plot(lengths, lasts, **marks, label=f"{LABELS[name]}: last client")
             if name == "plain":
                 noticed = [formula.noticed(length) / length for length in along]
                 axes.plot(along, noticed, color=color, alpha=0.6, label=f"{LABELS[name]}: closed")
             else:
                 medians = [one.median / one.outage for one in recoveries]
-                axes.plot(lengths, medians, "_", color=color, label=f"{LABELS[name]}: median")
+                hollow = marks | {"markerfacecolor": "none"}
+                axes.plot(lengths, medians, **hollow, label=f"{LABELS[name]}: median")
         axes.set_xscale("log")
+        plain(axes.xaxis)
         axes.set_ylim(0.9, 6)
         axes.set_xlabel("length of the outage, s")
-        axes.set_ylabel("noticed after so many times that")
+        axes.set_ylabel("noticed after so many times its length")
         axes.grid(visible=True, alpha=0.3)
-        axes.legend()
+        headline(figure, "How late the end of an outage is noticed")
+        legend(figure, axes, columns=3)
     return files

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from ....plotting.styles import headline, legend
 from ...drawing import drawing
 from ..styles import INCHES, STYLES
 from .model import Submissions
@@ -39,13 +40,15 @@ def draw(results: Sequence[Submissions], folder: Path) -> list[Path]:
                 if one.submitters == watched:
                     used = [second.load for second in one.outcome.seconds]
                     times = [number + 1 for number in range(len(used))]
-                    descriptors.plot(times, used, color=style["color"], label=kind)
+                    every = style | {"markevery": max(1, len(times) // 12)}
+                    descriptors.plot(times, used, **every, label=kind)
         jobs.set_xlabel("submitters")
-        jobs.set_ylabel("jobs that were taken")
+        jobs.set_ylabel("jobs that were taken, in all")
         jobs.set_ylim(bottom=0)
-        descriptors.set_xlabel(f"seconds, with {watched} submitters")
+        descriptors.set_xlabel(f"time with {watched} submitters, s")
         descriptors.set_ylabel("descriptors in use")
         for axes in jobs, descriptors:
             axes.grid(visible=True, alpha=0.3)
-        jobs.legend()
+        headline(figure, "Submitters share a pool of descriptors: what happens when it is empty")
+        legend(figure, jobs)
     return files

@@ -1,0 +1,1 @@
+"""`python -m ixbackoff check`: the errors of a type checker, explained."""

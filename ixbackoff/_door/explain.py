@@ -1,0 +1,1 @@
+"""`python -m ixbackoff explain CODE`: a mistake by its code."""

@@ -1,0 +1,131 @@
+"""Things of the user that the command line names, as MODULE:NAME."""
+
+from __future__ import annotations
+
+from argparse import ArgumentTypeError
+from inspect import Parameter, iscoroutinefunction, signature
+from typing import Any, NamedTuple
+
+from .._commandline import imported, in_one_line
+from .._functions.backoff import Backoff
+from .._meaning.chains import PROGRAM, Chain, Ladder, program_of
+from .._words.commands import AsyncInterpreter, Command, Interpreter
+from .._writing.programs import Program
+from ..schedules.kinds import Schedule
+
+
+class Found(NamedTuple):
+    """A program, and what it is called.
+
+    Attributes:
+        name: the name that it was given, or the one that the user knows it by.
+        program: the program; of a decorated function that of one call.
+        needs: the arguments without which a decorated function cannot be called.
+    """
+
+    name: str
+    program: Program[Any, Any, Any, Any]
+    needs: str
+
+
+def program(text: str) -> Found:
+    """Find a program, a decorated function, or a function without arguments that makes either.
+
+    Raises:
+        ArgumentTypeError: `text` does not name one.
+    """
+    named = imported(text)
+    made = named
+    if not isinstance(named, Ladder) and not hasattr(named, PROGRAM) and is_function(named):
+        made = called(text, named)
+    known: Any = program_of(made)
+    if not isinstance(known, Program):
+        raise ArgumentTypeError(f"{text} {refusal(made, named)}")
+    name = known._name or text.rpartition(":")[2]
+    return Found(name, known, needed(made) if hasattr(made, PROGRAM) else "")
+
+
+def is_function(named: Any) -> bool:
+    """Return true for what can be called to make a program."""
+    return callable(named) and not isinstance(named, type | Command | Chain | Backoff)
+
+
+def called(text: str, function: Any) -> Any:
+    """Call a function that makes a program.
+
+    Raises:
+        ArgumentTypeError: it cannot be called without arguments, or it fails.
+    """
+    if iscoroutinefunction(function):
+        raise ArgumentTypeError(
+            f"{text} is a coroutine function: decorate it with @backoff(N3), or name a program"
+        )
+    if missing := needed(function):
+        raise ArgumentTypeError(
+            f"{text} needs {missing}: name a program, or a function without arguments"
+        )
+    try:
+        return function()
+    except Exception as error:  # the function may have any fault
+        raise ArgumentTypeError(f"{text}() failed: {in_one_line(error)}") from None
+
+
+def needed(function: Any) -> str:
+    """List the arguments that a function cannot be called without; "" if there are none.
+
+    >>> needed(lambda url, path, limit=5: ...), needed(lambda *urls: ...)
+    ('the arguments url and path', '')
+    """
+    try:
+        parameters = signature(function).parameters.values()
+    except (TypeError, ValueError):  # a built-in function may not tell
+        return ""
+    several = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+    names = [
+        one.name for one in parameters if one.default is Parameter.empty and one.kind not in several
+    ]
+    if len(names) < 2:
+        return f"the argument {names[0]}" if names else ""
+    return f"the arguments {', '.join(names[:-1])} and {names[-1]}"
+
+
+def refusal(made: object, named: object) -> str:
+    """Say what an object is that is not a program."""
+    if isinstance(made, Chain | Command):
+        kind = "a command" if isinstance(made, Command) else "an attempt"
+        return f"is {kind}, not a program: put it on a ladder, at(N3).retry(...)"
+    if isinstance(made, Backoff):
+        return "is a backoff, not a program: name a function that is decorated with it"
+    if made is not named:
+        return f"returned {made!r}, which is not a program"
+    return f"is not a program, but {made!r}"
+
+
+def schedule(text: str) -> Schedule:
+    """Find a schedule.
+
+    Raises:
+        ArgumentTypeError: `text` does not name one, or one that shortens waits.
+    """
+    named = imported(text)
+    if not isinstance(named, Schedule):
+        raise ArgumentTypeError(f"{text} is not a schedule, but {named!r}")
+    return named
+
+
+def interpreter(text: str) -> Interpreter[Any] | AsyncInterpreter[Any]:
+    """Find an interpreter, or a function without arguments that makes one.
+
+    Raises:
+        ArgumentTypeError: `text` does not name one.
+    """
+    named = imported(text)
+    made = called(text, named) if is_function(named) and not is_interpreter(named) else named
+    if not is_interpreter(made):
+        raise ArgumentTypeError(f"{text} is not an interpreter, but {made!r}")
+    found: Interpreter[Any] | AsyncInterpreter[Any] = made
+    return found
+
+
+def is_interpreter(named: object) -> bool:
+    return isinstance(named, Interpreter | AsyncInterpreter)

@@ -1,0 +1,102 @@
+"""Plans as a table and as JSON."""
+
+from __future__ import annotations
+
+import json
+from math import inf, isfinite
+from typing import NamedTuple
+
+from .._meaning.planning import Plan
+from .durations import counted, spoken
+from .fitting import Verdict
+
+WIDEST = 24
+"""Letters of the longest bar."""
+
+
+class Planned(NamedTuple):
+    """A program's name, its plan, and whether it fits."""
+
+    name: str
+    plan: Plan
+    verdicts: list[Verdict]
+
+    @property
+    def headline(self) -> str:
+        """A sentence that says what the plan comes to.
+
+        >>> from ixbackoff import N3, Log, at, plan
+        >>> Planned("page", plan(at(N3).retry(Log("try"))), []).headline
+        'page: at most 4 tries, 3 waits and 7 s in all'
+        """
+        known = self.plan
+        if known.waits == inf:
+            ends = "" if known.longest in (None, inf) else f" or {spoken(known.longest)} are over"
+            return f"{self.name}: tries without end, until it is well{ends}"
+        said = [counted(known.tries, "try", "tries"), counted(known.waits, "wait", "waits")]
+        if known.longest is None:
+            said.append(f"{spoken(known.seconds)} of waiting")
+        else:
+            said.append(f"{spoken(known.longest)} in all")
+        return f"{self.name}: at most {said[0]}, {said[1]} and {said[2]}"
+
+
+def as_text(planned: Planned) -> str:
+    """The plan as a table, with a bar for each wait, and a line for each limit."""
+    known = planned.plan
+    longest = max((rung.waits or 0.0 for rung in known.rungs), default=0.0)
+    lines = [planned.headline, "", "rung  tries          from    then waits  if"]
+    for rung in known.rungs:
+        tries = "?" if rung.tries is None else str(rung.tries)
+        waits = "-" if rung.waits is None else spoken(rung.waits)
+        bar = "#" * max(1, round(WIDEST * rung.waits / longest)) if rung.waits else ""
+        times = f"{spoken(rung.begins):>12}  {waits:>12}"
+        lines.append(f"N{rung.rung:<3}  {tries:>5}  {times}  {rung.when:8}{bar}".rstrip())
+    if known.waits == inf:
+        lines.append("and so on, with the last wait again and again")
+    if any(rung.takes is None and rung.tries != 0 for rung in known.rungs):
+        lines.append("The times leave out the tries: --each, or .limit, says what one takes.")
+    if planned.verdicts:
+        lines.append("")
+    lines += [f"{'yes' if one.fits else 'no':5}{one.says}" for one in planned.verdicts]
+    return "\n".join(lines)
+
+
+def as_json(planned: Planned) -> str:
+    """The plan as JSON; `null` stands for what only the run tells, and for what has no end.
+
+    >>> from ixbackoff import N1, Log, at, plan
+    >>> json.loads(as_json(Planned("page", plan(at(N1).retry(Log("try"))), [])))["rungs"][1]
+    {'rung': 0, 'tries': 1, 'waits': None, 'when': '', 'takes': 0.0, 'begins': 1.0}
+    """
+    known = planned.plan
+    return json.dumps(
+        {
+            "program": planned.name,
+            "endless": known.waits == inf,
+            "tries": finite_or_none(known.tries),
+            "waits": finite_or_none(known.waits),
+            "seconds": finite_or_none(known.seconds),
+            "longest": finite_or_none(known.longest),
+            "commands": {
+                kind.__name__: finite_or_none(many) for kind, many in known.commands.kinds.items()
+            },
+            "untold": sorted(known.commands.untold),
+            "rungs": [rung._asdict() for rung in known.rungs],
+            "fits": [
+                {
+                    "limit": one.limit.seconds,
+                    "service": one.limit.name or None,
+                    "fits": one.fits,
+                    "says": one.says,
+                }
+                for one in planned.verdicts
+            ],
+        },
+        indent=2,
+    )
+
+
+def finite_or_none(number: float | None) -> float | None:
+    """Return a number that JSON has, or `None`."""
+    return number if number is not None and isfinite(number) else None

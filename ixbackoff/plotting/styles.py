@@ -1,0 +1,56 @@
+"""The look of all pictures: lines that can be told apart without colors, plain numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#806000", "#56b4e9", "#000000")
+"""Colors that nearly everybody tells apart (Okabe and Ito), the yellow one darkened."""
+DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (1, 1)))
+MARKERS = ("o", "s", "^", "D", "v", "P", "x")
+MARKS = 12
+"""Markers on a line that has a point each second."""
+
+
+def line_style(number: int, points: int = 0, colors: Sequence[str] = COLORS) -> dict[str, Any]:
+    """Style a line, so that it differs from the others by color, dashes and markers.
+
+    >>> line_style(1)
+    {'color': '#d55e00', 'linestyle': '--', 'marker': 's', 'markersize': 5}
+
+    Args:
+        number: the number of the line in its picture, from 0.
+        points: how many points the line has, if only some of them are to have a marker.
+        colors: the colors of the lines.
+    """
+    style: dict[str, Any] = {
+        "color": colors[number % len(colors)],
+        "linestyle": DASHES[number % len(DASHES)],
+        "marker": MARKERS[number % len(MARKERS)],
+        "markersize": 5,
+    }
+    if points > MARKS:
+        every = points // MARKS
+        style["markevery"] = (number * every // len(MARKERS) % every, every)
+    return style
+
+
+def plain(axis: Any) -> None:
+    """Write the numbers of an axis in full, 0.1, 10 and 10,000, although it is logarithmic."""
+    ticker: Any = import_module("matplotlib.ticker")
+    axis.set_major_formatter(ticker.StrMethodFormatter("{x:,.10g}"))
+    axis.set_minor_formatter(ticker.NullFormatter())
+
+
+def headline(figure: Any, text: str) -> None:
+    """Write above a picture what there is to see."""
+    figure.suptitle(text, x=0.01, ha="left", fontsize=12, fontweight="bold")
+
+
+def legend(figure: Any, axes: Any, columns: int = 4) -> None:
+    """Put the legend below the picture, where it covers nothing."""
+    signs, labels = axes.get_legend_handles_labels()
+    if labels:
+        figure.legend(signs, labels, loc="outside lower center", ncols=min(columns, len(labels)))
