@@ -8,11 +8,7 @@ from contextlib import AbstractContextManager
 from contextvars import copy_context
 from functools import partial
 from threading import Event, Lock
-<<<<<<< HEAD
-from typing import Protocol, TypeVar
-=======
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
->>>>>>> hunt
+from typing import NamedTuple, Protocol, TypeVar
 
 from dbos import DBOS, StepOptions, StepReservation
 from dbos._error import DBOSWorkflowCancelledError, DBOSWorkflowConflictIDError
@@ -23,12 +19,6 @@ from .journal import Cancelled, Entry, Lost, Make, MakeAsync, Parked, after
 from .store import Start, Store, is_cancelled, owner_of, stretch_of
 from .troubles import insist, later, later_async
 from .workers import Worker
-<<<<<<< HEAD
-=======
-
-if TYPE_CHECKING:
-    from .working import Working
->>>>>>> hunt
 
 A = TypeVar("A")
 
@@ -37,35 +27,6 @@ BEGIN = "begin"
 """The place of the first entry, so that who comes next knows that a run was begun."""
 
 
-<<<<<<< HEAD
-class Home(Protocol):
-    """What a stretch needs of whoever performs it.
-
-    Attributes:
-        worker: shows that this process is alive.
-        store: where runs are kept.
-        threads: how many handlers may run at the same time.
-        hold: the longest wait in which a run is held, in seconds.
-        closing: true once nothing more is to be performed.
-        generation: how often the lock was lost.
-    """
-
-    worker: Worker
-    store: Store
-    threads: asyncio.Semaphore
-    hold: float
-    closing: bool
-    generation: int
-
-    def now(self) -> float:
-        """Return the seconds since the epoch, on the clock that all workers share."""
-        raise NotImplementedError
-
-    def abortable(self) -> AbstractContextManager[None]:
-        """Let the handler that is asked in a block be aborted when nothing more is performed."""
-        raise NotImplementedError
-
-=======
 class Held(NamedTuple):
     """Under what a process has a run: the lock that it held when it took it.
 
@@ -77,7 +38,32 @@ class Held(NamedTuple):
     worker: Worker
     generation: int
 
->>>>>>> hunt
+
+class Home(Protocol):
+    """What a stretch needs of whoever performs it.
+
+    Attributes:
+        store: where runs are kept.
+        threads: how many handlers may run at the same time.
+        hold: the longest wait in which a run is held, in seconds.
+    """
+
+    store: Store
+    threads: asyncio.Semaphore
+    hold: float
+
+    def left(self, held: Held) -> bool:
+        """Return whether nothing more is to be performed of what a worker took."""
+        raise NotImplementedError
+
+    def now(self) -> float:
+        """Return the seconds since the epoch, on the clock that all workers share."""
+        raise NotImplementedError
+
+    def abortable(self) -> AbstractContextManager[None]:
+        """Let the handler that is asked in a block be aborted when nothing more is performed."""
+        raise NotImplementedError
+
 
 class Stretch:
     """The journal of a run, in one stretch of it: a workflow of DBOS, each entry a step of it.
@@ -93,15 +79,9 @@ class Stretch:
         before: the places of those that earlier stretches kept.
     """
 
-<<<<<<< HEAD
-    def __init__(self, home: Home, start: Start, number: int) -> None:
+    def __init__(self, home: Home, start: Start, number: int, held: Held) -> None:
         self.home = home
-        self.generation = home.generation
-=======
-    def __init__(self, working: Working, start: Start, number: int, held: Held) -> None:
-        self.working = working
         self.held = held
->>>>>>> hunt
         self.run = start.run
         self.number = number
         self.entries: dict[str, Entry] = {}
@@ -111,15 +91,9 @@ class Stretch:
         self.numbering = Lock()
 
     @classmethod
-<<<<<<< HEAD
-    async def loaded(cls, home: Home, start: Start, number: int) -> Stretch:
+    async def loaded(cls, home: Home, start: Start, number: int, held: Held) -> Stretch:
         """Read the journal, and begin the stretch."""
-        made = cls(home, start, number)
-=======
-    async def loaded(cls, working: Working, start: Start, number: int, held: Held) -> Stretch:
-        """Read the journal, and begin the stretch."""
-        made = cls(working, start, number, held)
->>>>>>> hunt
+        made = cls(home, start, number, held)
         await made.in_thread(made.load)
         return made
 
@@ -154,11 +128,7 @@ class Stretch:
 
     @property
     def closing(self) -> bool:
-<<<<<<< HEAD
-        return self.home.closing or self.generation != self.home.generation
-=======
-        return self.working.left(self.held)
->>>>>>> hunt
+        return self.home.left(self.held)
 
     def check(self) -> None:
         """Check that this process may perform more of the run.
@@ -176,11 +146,7 @@ class Stretch:
             Lost: it does not have it any more.
         """
         self.check()
-<<<<<<< HEAD
-        return self.home.worker.has_lock()
-=======
         return self.held.worker.has_lock()
->>>>>>> hunt
 
     def insist(self, function: Callable[[], A]) -> A:
         """Ask the database, again and again while it fails.

@@ -153,12 +153,8 @@ class Working:
         held = Held(self.worker, self.generation)  # a run may come late from a queue
 
         async def body(recipe: str, given: dict[str, Any], run: str, stretch: int) -> Any:
-<<<<<<< HEAD
             async with self.turns.of(run):
-                return await self.performed(Start(run, recipe, given), stretch)
-=======
-            return await self.performed(Start(run, recipe, given), stretch, held)
->>>>>>> hunt
+                return await self.performed(Start(run, recipe, given), stretch, held)
 
         DBOS.workflow(
             name=WORKFLOW,

@@ -196,8 +196,9 @@ class Journaled(Stretch):
 
     def __init__(self, performance: Performance) -> None:
         taken = performance.taken
-        working: Any = SimpleNamespace(generation=0, closing=False, hold=HOLD)
-        super().__init__(working, Start("run", "recipe", {}), taken.stretch)
+        home: Any = SimpleNamespace(hold=HOLD)
+        held: Any = None  # the model has locks of its own
+        super().__init__(home, Start("run", "recipe", {}), taken.stretch, held)
         self.performance = performance
         self.broken = performance.ways.broken
         self.resumed = taken.resumed
