@@ -56,7 +56,7 @@ def test_a_module_is_imported_when_its_command_is_used() -> None:
 
 
 def test_a_closed_pipe_is_not_a_traceback() -> None:
-    with subprocess.Popen(  # noqa: S603
+    with subprocess.Popen(
         [sys.executable, "-m", "ixbackoff"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
         assert process.stdout is not None

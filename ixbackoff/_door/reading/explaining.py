@@ -1,0 +1,61 @@
+"""From the message of a type checker to its explanation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from . import classes, effects, functions, interpreters, ladders, options
+from .explanation import Explanation
+from .shapes import Seen, seen
+
+EXPLAIN: tuple[Callable[[Seen], Explanation | None], ...] = (
+    ladders.sentence_of_an_overload,
+    ladders.wrong_self,
+    ladders.uncertain,
+    ladders.joined,
+    interpreters.joined,
+    options.schedule,
+    ladders.joined_without_a_program,
+    effects.decorated,
+    effects.tried,
+    effects.several,
+    effects.yielded,
+    effects.another_row,
+    effects.missing_step,
+    ladders.bound,
+    ladders.not_a_rung,
+    ladders.without_a_rung,
+    ladders.another_program,
+    ladders.another_rung,
+    ladders.not_a_type,
+    interpreters.interpreter,
+    interpreters.handler,
+    interpreters.shared_handler,
+    interpreters.without_interpreter,
+    interpreters.answered,
+    options.seconds,
+    options.option,
+    options.overloaded_option,
+    options.no_such_option,
+    functions.arguments,
+    functions.applied,
+    classes.made_by_hand,
+    classes.derived,
+    classes.changed,
+)
+"""Each explains one family of mistakes, and returns `None` for every other message."""
+
+
+def explained(message: str) -> Explanation | None:
+    """Explain a message of mypy, pyright, ty, zuban or pyrefly; `None` if it is not known.
+
+    >>> said = explained('Argument 1 to "at" has incompatible type "int"; expected "Rung[Never]"')
+    >>> said.code, said.fix
+    ('not-a-rung', 'Write at(N3), which waits 3 times at most.')
+    """
+    for one in seen(message):
+        for explain in EXPLAIN:
+            explanation = explain(one)
+            if explanation is not None:
+                return explanation
+    return None
