@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import NamedTuple
 
 
@@ -24,7 +24,7 @@ class Page(NamedTuple):
 @cache
 def pages() -> dict[str, Page]:
     """Read all pages, by their codes."""
-    text = files("ixbackoff._door").joinpath("mistakes.md").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("mistakes.md").read_text(encoding="utf-8")
     found: dict[str, Page] = {}
     for part in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
         code, _, body = part.partition("\n")

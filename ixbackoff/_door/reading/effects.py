@@ -106,13 +106,13 @@ def neither(seen: Seen, given: str, wanted: str) -> Explanation:
             f"Make a command of it: {kind.rstrip(']>').rstrip(chr(39))}(...).",
         )
     row = shown(wanted).inner
-    if row and given in members(row[0]):
+    if row and given in members(row[0]) and row[-1] not in UNKNOWN:
         return Explanation(
             "another-value",
             f"The value of {given} is not {with_names(row[-1])}, which is declared here.",
             "Declare its value, or change it with do(...).map(...).",
         )
-    if row and known(row[0]):
+    if row and known(row[0]) and given not in members(row[0]):
         declared = with_names(row[0])
         return Explanation(
             "row-too-narrow",
@@ -183,7 +183,7 @@ def another_row(seen: Seen) -> Explanation | None:
 
 def decorated(seen: Seen) -> Explanation | None:
     """What cannot become an attempt."""
-    if seen.sort != "argument" or seen.method != "attempt" or "Generator[" not in seen.wanted:
+    if seen.sort != "argument" or seen.method != "attempt" or not is_function(seen.wanted):
         return None
     if is_program(answer(seen.it)):
         return Explanation(

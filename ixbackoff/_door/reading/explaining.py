@@ -13,6 +13,7 @@ EXPLAIN: tuple[Callable[[Seen], Explanation | None], ...] = (
     ladders.wrong_self,
     ladders.uncertain,
     ladders.joined,
+    ladders.joined_by_a_method,
     interpreters.joined,
     options.schedule,
     ladders.joined_without_a_program,
@@ -46,14 +47,18 @@ EXPLAIN: tuple[Callable[[Seen], Explanation | None], ...] = (
 """Each explains one family of mistakes, and returns `None` for every other message."""
 
 
-def explained(message: str) -> Explanation | None:
+def explained(message: str, method: str = "") -> Explanation | None:
     """Explain a message of mypy, pyright, ty, zuban or pyrefly; `None` if it is not known.
+
+    `method` is what is called, for a message that does not say it.
 
     >>> said = explained('Argument 1 to "at" has incompatible type "int"; expected "Rung[Never]"')
     >>> said.code, said.fix
     ('not-a-rung', 'Write at(N3), which waits 3 times at most.')
     """
     for one in seen(message):
+        if method and not one.method:
+            one = one._replace(method=method)
         for explain in EXPLAIN:
             explanation = explain(one)
             if explanation is not None:

@@ -77,6 +77,8 @@ def found(error: Error, source: Source) -> Finding | None:
     if not (source.uses_ixbackoff() or UNMISTAKABLE.search(error.message)):
         return None
     explanation = explained(error.message)
+    if explanation is None and error.column:
+        explanation = explained(error.message, source.called(Place(error.line, error.column)))
     if explanation is None:
         return None
     explanation, place = drawn(explanation, error, source)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .explanation import Explanation
 from .functions import taken
-from .printed import UNKNOWN, answer, described, is_function, members, shown, with_names
+from .printed import UNKNOWN, answer, described, is_function, members, parts, shown, with_names
 from .shapes import Seen
 
 INTERPRETERS = ("Interpreter", "AsyncInterpreter")
@@ -147,7 +147,12 @@ def shared_handler(seen: Seen) -> Explanation | None:
 
 
 def without_interpreter(seen: Seen) -> Explanation | None:
-    if seen.sort != "missing" or seen.argument != "interpreter":
+    """A run without an interpreter; pyrefly says of all arguments what they are."""
+    if seen.sort == "option" and seen.method in RUNS and seen.it:
+        first = parts(seen.it, ",")[0]
+        return None if shown(first).name in INTERPRETERS or "=" in first else not_one(first)
+    nothing = seen.sort == "option" and seen.method in RUNS
+    if not nothing and (seen.sort, seen.argument) != ("missing", "interpreter"):
         return None
     return Explanation(
         "not-an-interpreter",

@@ -182,6 +182,23 @@ def apart(first: Standing, starts: int, where: str) -> Explanation | None:
     )
 
 
+def joined_by_a_method(seen: Seen) -> Explanation | None:
+    """pyrefly reports the method of the operator, and not where the first program starts."""
+    if seen.sort != "argument" or seen.method not in ("__rshift__", "__or__"):
+        return None
+    if not (is_program(seen.it) and is_program(seen.wanted)):
+        return None
+    starts, stands = depth(shown(seen.it).inner[0]), depth(shown(seen.wanted).inner[0])
+    if starts is None or stands is None or starts == stands:
+        return None
+    return Explanation(
+        "goes-up" if starts > stands else "jumps-down",
+        f"The first ends at N{stands}, and the second starts at N{starts}.",
+        f"Write at(N{stands}) for at(N{starts}) in the second.",
+        Drawn(stands, stands, starts),
+    )
+
+
 def not_joined(seen: Seen) -> Explanation | None:
     if not seen.wanted:
         return None
@@ -325,6 +342,8 @@ def another_program(seen: Seen) -> Explanation | None:
 def rung_differs(it: Inner, wanted: Inner, at: int, verb: str) -> list[Differs]:
     """Compare where two programs start, or where they end."""
     if len(it) <= at or len(wanted) <= at or it[at] == wanted[at]:
+        return []
+    if depth(it[at]) is not None and depth(it[at]) == depth(wanted[at]):
         return []
     inferred = len(wanted) > 2 and wanted[2] in UNKNOWN
     if wanted[at] in UNKNOWN and (inferred or wanted[at] not in ("Nat", "Never")):

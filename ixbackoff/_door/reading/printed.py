@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import NamedTuple
 
 FOREVER = "Forever"
-UNKNOWN = frozenset(("Never", "Unknown", "Nat", "Any", "Divergent"))
+UNKNOWN = frozenset(("Never", "Unknown", "Nat", "Any", "Divergent", "@_"))
 """What a checker prints for a type that it does not know yet."""
 
 
@@ -58,6 +59,7 @@ def parts(text: str, mark: str) -> list[str]:
     return [*found, text[begin:].strip()]
 
 
+@cache
 def shown(text: str) -> Shown:
     """Take a type apart.
 

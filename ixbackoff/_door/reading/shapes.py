@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import NamedTuple
 
 
@@ -77,6 +78,7 @@ QUOTED = (
     # pyright
     ("missing", r"Argument missing for parameter ARGUMENT"),
     ("surplus", r"No parameter named ARGUMENT"),
+    ("surplus", r"Expected \d+ positional arguments?$"),
     (
         "argument",
         r"Argument of type IT cannot be assigned to parameter ARGUMENT of type WANTED"
@@ -85,6 +87,11 @@ QUOTED = (
     ("join", r'Operator "(?P<method>\S+)" not supported for types IT and WANTED'),
     ("value", r"Type IT is not assignable to (?:declared type|return type|type) WANTED"),
     ("yielded", r"IT is not iterable"),
+    (
+        "yielded",
+        r'compatible with "Generator\[(?P<it>[^,]+), .* is not assignable to '
+        r'"Generator\[(?P<wanted>[^,]+),',
+    ),
     ("attribute", r"Cannot access attribute ARGUMENT for class IT"),
     ("inherited", r"Base class IT is marked final"),
     ("set", r"Attribute ARGUMENT is read-only"),
@@ -99,7 +106,7 @@ TICKED = (
     ),
     ("argument", r"Argument is incorrect: Expected WANTED, found IT"),
     ("missing", r"No arguments? provided for required parameters? ARGUMENT.* of .*METHOD"),
-    ("surplus", r"Argument ARGUMENT does not match any known parameter of .*METHOD"),
+    ("surplus", r"Argument ARGUMENT does not match any known parameter(?: of .*METHOD)?"),
     ("surplus", r"Too many positional arguments to .*METHOD"),
     (
         "join",
@@ -117,7 +124,8 @@ TICKED = (
     ),
     (
         "option",
-        r"No matching overload found for function METHOD called with arguments: \((?P<it>.*)\)",
+        r"No matching overload found for function METHOD called with arguments: "
+        r"\((?P<it>.*?)\)(?: Possible overloads.*)?$",
     ),
     ("missing", r"Missing (?:positional |keyword )?argument ARGUMENT in function METHOD"),
     ("surplus", r"Unexpected keyword argument ARGUMENT in function METHOD"),
@@ -136,7 +144,8 @@ SHAPES = tuple(
 )
 
 
-def seen(message: str) -> list[Seen]:
+@cache
+def seen(message: str) -> tuple[Seen, ...]:
     """Read a message: what it says, in each shape that fits.
 
     >>> [one] = seen('Argument 1 to "at" has incompatible type "int"; expected "Rung[Never]"')
@@ -149,5 +158,6 @@ def seen(message: str) -> list[Seen]:
         match = pattern.search(message)
         if match is not None:
             said = {name: text or "" for name, text in match.groupdict().items()}
-            found.append(Seen(sort, *(said.get(name, "") for name in Seen._fields[1:])))
-    return found
+            one = Seen(sort, *(said.get(name, "") for name in Seen._fields[1:]))
+            found.append(one._replace(method=one.owner) if one.method == "__init__" else one)
+    return tuple(found)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -35,7 +34,7 @@ class Source:
         self.lines = self.text.splitlines()
 
     def uses_ixbackoff(self) -> bool:
-        return re.search(r"\bixbackoff\b", self.text) is not None
+        return re.search(r"^\s*(?:from|import) ixbackoff\b", self.text, re.MULTILINE) is not None
 
     def line(self, number: int) -> str:
         """Return a line, or an empty text."""
@@ -49,15 +48,30 @@ class Source:
             return ast.Module([], [])
 
     @cached_property
+    def nodes(self) -> list[ast.AST]:
+        return list(ast.walk(self.tree))
+
+    @cached_property
+    def all_calls(self) -> list[tuple[ast.Call, str]]:
+        """All calls of a name or a method, with that name."""
+        found: list[tuple[ast.Call, str]] = []
+        for node in self.nodes:
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                found.append((node, node.func.attr))
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                found.append((node, node.func.id))
+        return found
+
+    @cached_property
     def assigned(self) -> dict[str, ast.expr | None]:
         """What each name is set to; `None` for one that is set more than once."""
         found: dict[str, ast.expr | None] = {}
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                 found[node.id] = None if node.id in found else ast.Constant(None)
             elif isinstance(node, ast.arg):
                 found[node.arg] = None
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.Assign) and len(node.targets) == 1:
                 target = node.targets[0]
                 if isinstance(target, ast.Name) and found[target.id] is not None:
@@ -84,14 +98,24 @@ class Source:
         before = self.standing(node.func.value, deep - 1)
         return before and after(before, node.func.attr)
 
-    def calls(self, line: int) -> Iterator[tuple[ast.Call, str]]:
+    def calls(self, line: int) -> list[tuple[ast.Call, str]]:
         """All calls of a name or a method that are on a line, at least in part."""
-        for node in ast.walk(self.tree):
-            if isinstance(node, ast.Call) and node.lineno <= line <= (node.end_lineno or 0):
-                if isinstance(node.func, ast.Attribute):
-                    yield node, node.func.attr
-                elif isinstance(node.func, ast.Name):
-                    yield node, node.func.id
+        return [
+            (node, name)
+            for node, name in self.all_calls
+            if node.lineno <= line <= (node.end_lineno or 0)
+        ]
+
+    def called(self, place: Place) -> str:
+        """Say what is called by the smallest call around a place; an empty text if nothing is."""
+        name, size = "", len(self.text) + 1
+        for node, called in self.calls(place.line):
+            begin = self.place(node.func.end_lineno or 0, node.func.end_col_offset or 0)
+            end = self.place(node.end_lineno or 0, node.end_col_offset or 0)
+            width = (end.line - begin.line) * 1000 + end.column - begin.column
+            if begin <= place <= end and width < size:
+                name, size = called, width
+        return name
 
     def where_no_wait_is_left(self, line: int) -> tuple[Standing, Place] | None:
         """Find the step on a line that waits at N0: where its program stands, and its place."""
@@ -125,7 +149,7 @@ class Source:
         return any(
             isinstance(node, ast.For | ast.AsyncFor | ast.While)
             and node.lineno <= line <= (node.end_lineno or 0)
-            for node in ast.walk(self.tree)
+            for node in self.nodes
         )
 
     def has_retry(self, node: ast.expr, deep: int = 50) -> bool:
@@ -159,7 +183,7 @@ class Source:
         kind = ast.RShift if operator == ">>" else ast.BitOr
         found = [
             node.right
-            for node in ast.walk(self.tree)
+            for node in self.nodes
             if isinstance(node, ast.BinOp) and isinstance(node.op, kind)
             if node.lineno <= line <= (node.end_lineno or 0)
         ]
