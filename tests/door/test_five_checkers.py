@@ -13,13 +13,16 @@ from ixbackoff._door.reading.blocks import Error
 from ixbackoff._door.reading.findings import Finding
 
 from ..support.checked import BLOCK, ROOT, Checked, as_users_see_it, checked, named, programs
-from ..support.typecheckers import CHECKERS, Checker
+from ..support.typecheckers import CHECKERS, MYPY, Checker
 
 pytestmark = pytest.mark.slow
 REJECTED = sorted((ROOT / "typecheck_cases" / "reject").glob("*.py"))
 NEWCOMERS = Path(__file__).parent / "mistakes_of_newcomers.md"
 EXPLAINED = {"mypy": 26, "zuban": 26, "pyrefly": 26, "pyright": 25, "ty": 25}
 MARK = re.compile(r"#(?: E:| \d+:)")
+
+
+only_mypy = pytest.mark.parametrize("checker", [MYPY], indirect=True, ids=["mypy"])
 
 
 def files(folder: Path) -> list[Path]:
@@ -106,12 +109,11 @@ def test_the_wrong_program_of_a_page_is_explained_by_its_code(
         assert code in codes
 
 
+@only_mypy
 @pytest.mark.parametrize("code", pages())
 def test_a_page_says_what_check_says(
     run: Checked, checker: Checker, folder: Path, code: str
 ) -> None:
-    if checker.name != "mypy":
-        pytest.skip("the pages show what is said of mypy's errors")
     name = f"wrong_{code.replace('-', '_')}.py"
     said = [text for one in run.of(folder / name) for text in printed(one)]
     [shown] = [text for _, words, text in BLOCK.findall(pages()[code].text) if words == " check"]
@@ -140,12 +142,11 @@ FORGED = re.compile(
 """Attempts to deceive the checker, in words that nobody writes by mistake."""
 
 
+@only_mypy
 def test_of_the_rejected_cases_nearly_all_lines_are_explained(
     checker: Checker, run: Checked
 ) -> None:
     """95 % and more of the lines that are about programs; the others are ordinary errors."""
-    if checker.name != "mypy":
-        pytest.skip("the marks are those of mypy")
     explained, ordinary, forged, others = 0, 0, 0, []
     for file in REJECTED:
         for found in lines_of(run.of(file)).values():

@@ -194,8 +194,7 @@ def test_a_drawing_has_the_rungs_that_matter(start: int, end: int, other: int | 
 
 def test_the_deepest_rung_has_no_higher_one() -> None:
     deepest = "Succ[" * 20 + "Z" + "]" * 20
-    assert depth(deepest) == 20
-    assert at(N20)
+    assert depth(deepest) == at(N20).start == 20
     said = explained(
         f'Unsupported operand types for >> ("Program[{deepest}, Succ[Z], None, Never]" and '
         '"Program[Succ[Succ[Z]], Z, None, Never]")'

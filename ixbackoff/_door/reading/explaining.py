@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from . import classes, effects, functions, interpreters, ladders, options
+from . import classes, declared, effects, functions, interpreters, joints, ladders, options, rungs
 from .explanation import Explanation
 from .shapes import Seen, seen
 
@@ -12,23 +12,23 @@ EXPLAIN: tuple[Callable[[Seen], Explanation | None], ...] = (
     ladders.sentence_of_an_overload,
     ladders.wrong_self,
     ladders.uncertain,
-    ladders.joined,
-    ladders.joined_by_a_method,
+    joints.joined,
+    joints.joined_by_a_method,
     interpreters.joined,
     options.schedule,
-    ladders.joined_without_a_program,
+    joints.joined_without_a_program,
     effects.decorated,
     effects.tried,
     effects.several,
     effects.yielded,
     effects.another_row,
     effects.missing_step,
-    ladders.bound,
-    ladders.not_a_rung,
-    ladders.without_a_rung,
-    ladders.another_program,
-    ladders.another_rung,
-    ladders.not_a_type,
+    joints.bound,
+    rungs.not_a_rung,
+    rungs.without_a_rung,
+    declared.another_program,
+    declared.another_rung,
+    declared.not_a_type,
     interpreters.interpreter,
     interpreters.handler,
     interpreters.shared_handler,
