@@ -51,7 +51,9 @@ def command(name: str, words: list[str], plainly: bool) -> list[str]:
     first = list(checker.commands[:1])
     if words and words[0] in checker.commands:
         first, words = words[:1], words[1:]
-    return [script, *first, *(checker.plainly if plainly else ()), *words]
+    given = {word.partition("=")[0] for word in words}
+    more = [one for one in checker.plainly if plainly and one.partition("=")[0] not in given]
+    return [script, *first, *more, *words]
 
 
 def found(name: str) -> str | None:

@@ -58,6 +58,58 @@ for line in at(Z):
 '''
 
 
+MIXED = """from collections.abc import Callable
+
+from ixbackoff import N3, Log, at
+
+at(N3).retry(Log("a"))
+
+
+class Schedule: ...
+
+
+class Server:
+    def run(self, port: int, *, schedule: Schedule, within: float = 1) -> None: ...
+    def retry(self, times: int, on: type[Exception] = OSError) -> None: ...
+    def map(self, function: Callable[[str], int]) -> None: ...
+    def limit(self, seconds: float) -> None: ...
+    def call(self, name: str) -> None: ...
+    def attempt(self, function: Callable[[int], int]) -> None: ...
+    def all_of(self, numbers: list[int]) -> None: ...
+    def handled_by(self, handler: Callable[[int], int]) -> None: ...
+
+
+def call(name: str) -> None: ...
+def run(name: str, interpreter: int) -> None: ...
+def limit(name: float) -> None: ...
+
+
+server = Server()
+server.run("80", schedule=3, within="5")
+server.run(80, stop=True, schedule=Schedule())
+server.retry("often", on=ValueError("a"))
+server.map(5)
+server.map(len, 5)
+server.limit("5")
+server.call(5)
+server.attempt(5)
+server.all_of(5)
+server.handled_by(5)
+server.backoff()
+server.wait()
+call(5)
+call("a", 3)
+run(5, "a")
+run("a")
+limit("5")
+chosen: type[Exception] = 5
+for one in server:
+    print(one)
+server | 5
+server >> server
+"""
+
+
 def ran(
     words: Sequence[object], folder: Path, env: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[bytes]:
@@ -91,6 +143,23 @@ def test_another_project_is_told_byte_for_byte_the_same(
     explained = ran(check("--checker", checker.name, "--", *words, "others.py"), tmp_path)
     assert explained.stdout == alone.stdout or timed(explained.stdout) == timed(alone.stdout)
     assert explained.returncode == alone.returncode
+
+
+@pytest.mark.parametrize("checker", CHECKERS, ids=lambda checker: checker.name)
+def test_functions_of_others_that_have_the_same_names_are_left_alone(
+    checker: Checker, tmp_path: Path
+) -> None:
+    """In a file that uses ixbackoff, too."""
+    name, config = checker.config
+    (tmp_path / name).write_text(config)
+    (tmp_path / "mixed.py").write_text(MIXED)
+    words = [one for one in checker.arguments if not one.startswith("--output")]
+    run = ran(
+        check("--checker", checker.name, "--output-format=json", "--", *words, "mixed.py"), tmp_path
+    )
+    errors = [json.loads(line) for line in run.stdout.splitlines()]
+    assert len(errors) >= 20
+    assert [error for error in errors if error["explanation"]] == []
 
 
 def timed(text: bytes) -> list[bytes]:

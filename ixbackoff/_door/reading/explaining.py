@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from . import classes, declared, effects, functions, interpreters, joints, ladders, options, rungs
 from .explanation import Explanation
@@ -47,20 +47,24 @@ EXPLAIN: tuple[Callable[[Seen], Explanation | None], ...] = (
 """Each explains one family of mistakes, and returns `None` for every other message."""
 
 
-def explained(message: str, method: str = "") -> Explanation | None:
+def explained(message: str) -> Explanation | None:
     """Explain a message of mypy, pyright, ty, zuban or pyrefly; `None` if it is not known.
-
-    `method` is what is called, for a message that does not say it.
 
     >>> said = explained('Argument 1 to "at" has incompatible type "int"; expected "Rung[Never]"')
     >>> said.code, said.fix
     ('not-a-rung', 'Write at(N3), which waits 3 times at most.')
     """
+    return next((explanation for _, explanation in explanations(message)), None)
+
+
+def explanations(message: str, method: str = "") -> Iterator[tuple[Seen, Explanation]]:
+    """Explain a message in every way that fits, with how it was read.
+
+    `method` is what is called, for a message that does not say it.
+    """
     for one in seen(message):
-        if method and not one.method:
-            one = one._replace(method=method)
+        read = one if one.method else one._replace(method=method)
         for explain in EXPLAIN:
-            explanation = explain(one)
+            explanation = explain(read)
             if explanation is not None:
-                return explanation
-    return None
+                yield read, explanation

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .blocks import Error
-from .explaining import explained
+from .explaining import explanations
 from .explanation import Explanation
 from .ladders import no_wait_left, open_program
 from .printed import answer
@@ -20,6 +20,19 @@ UNMISTAKABLE = re.compile(
     r"|only_retry_resume_vary|only_Z_Succ_and_Forever"
 )
 """What no message says about a file that has nothing to do with ixbackoff."""
+
+SURE = re.compile(
+    rf"{UNMISTAKABLE.pattern}|float \| timedelta|Schedule \| None|Budget \| None|Breaker \| None"
+    r"|Event \| None|Predicate|Interpreter\[|Rung\[|ixbackoff\.|_sealed|_no_instances|Do\["
+)
+"""What the types of ixbackoff's functions have, and others hardly ever."""
+OF_FUNCTIONS = ("argument", "missing", "surplus", "overload", "option")
+CLASSES = frozenset(
+    [
+        *("Program", "Attempt", "Command", "Interpreter", "AsyncInterpreter", "Backoff", "Budget"),
+        *("Breaker", "Schedule", "Delay", "Nat", "Z", "Succ", "Forever"),
+    ]
+)
 
 
 class Finding(NamedTuple):
@@ -76,15 +89,24 @@ def found(error: Error, source: Source) -> Finding | None:
     """Explain an error, unless its file has nothing to do with ixbackoff."""
     if not (source.uses_ixbackoff() or UNMISTAKABLE.search(error.message)):
         return None
-    explanation = explained(error.message)
-    if explanation is None and error.column:
-        explanation = explained(error.message, source.called(Place(error.line, error.column)))
+    method = source.called(Place(error.line, error.column)) if error.column else ""
+    explanation = next(
+        (said for one, said in explanations(error.message, method) if is_ours(one, error, source)),
+        None,
+    )
     if explanation is None:
         return None
     explanation, place = drawn(explanation, error, source)
     place = place or place_of(error, source)
     line = source.line(place.line if place else error.line)
     return Finding(error, explanation, place, line)
+
+
+def is_ours(one: Seen, error: Error, source: Source) -> bool:
+    """Whether a function of ixbackoff is meant, and not one that has the same name."""
+    if one.sort not in OF_FUNCTIONS or SURE.search(error.message):
+        return True
+    return one.owner in CLASSES or source.calls_ours(error.line, one.method)
 
 
 def drawn(

@@ -19,6 +19,8 @@ from .printed import (
 )
 from .shapes import Seen
 
+COMMANDS = ("Download", "Upload", "Log", "Throw", "Call", "CallAsync")
+
 
 def joined(seen: Seen) -> Explanation | None:
     """Two programs that do not meet."""
@@ -114,7 +116,7 @@ def joined_without_a_program(seen: Seen) -> Explanation | None:
     if seen.sort != "join" or seen.method not in (">>", "|") or is_program(seen.it):
         return None
     step = ".then(lambda _: ...)" if seen.method == ">>" else ".or_else(...)"
-    if seen.method == "|" and not is_program(seen.wanted) and not seen.it.startswith("Attempt["):
+    if not is_program(seen.wanted) and shown(seen.it).name not in ("Attempt", *COMMANDS):
         return None
     return Explanation(
         "not-a-program",

@@ -71,7 +71,8 @@ def option(seen: Seen) -> Explanation | None:
 def option_of(seen: Seen) -> str | None:
     """Find out which option has the type that is wanted."""
     wanted = seen.wanted
-    if "type[Exception]" in wanted or wanted == "On":
+    a_predicate = "Predicate" in wanted or "(Exception" in wanted or "[Exception], bool" in wanted
+    if wanted == "On" or (a_predicate and "type[Exception]" in wanted):
         return "on"
     if seen.sort == "value":
         return None

@@ -56,10 +56,13 @@ class Source:
         """All calls of a name or a method, with that name."""
         found: list[tuple[ast.Call, str]] = []
         for node in self.nodes:
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-                found.append((node, node.func.attr))
-            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-                found.append((node, node.func.id))
+            if not isinstance(node, ast.Call):
+                continue
+            function = node.func.value if isinstance(node.func, ast.Subscript) else node.func
+            if isinstance(function, ast.Attribute):
+                found.append((node, function.attr))
+            elif isinstance(function, ast.Name):
+                found.append((node, function.id))
         return found
 
     @cached_property
@@ -106,6 +109,48 @@ class Source:
             if node.lineno <= line <= (node.end_lineno or 0)
         ]
 
+    @cached_property
+    def ours(self) -> set[str]:
+        """The names that are imported from ixbackoff, and the classes that derive from them."""
+        found: set[str] = set()
+        for node in self.nodes:
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("ixbackoff"):
+                found |= {alias.asname or alias.name for alias in node.names}
+            elif isinstance(node, ast.Import):
+                found |= {alias.name for alias in node.names if alias.name == "ixbackoff"}
+        for node in self.nodes:
+            if isinstance(node, ast.ClassDef) and any(
+                self.root(one) in found for one in node.bases
+            ):
+                found.add(node.name)
+        return found
+
+    def root(self, node: ast.AST, deep: int = 200) -> str:
+        """Find the name with which a chain begins, through variables that are set once."""
+        while deep:
+            deep -= 1
+            if isinstance(node, ast.Attribute | ast.Subscript | ast.Await):
+                node = node.value
+            elif isinstance(node, ast.Call):
+                node = node.func
+            elif isinstance(node, ast.BinOp):
+                node = node.left
+            elif isinstance(node, ast.Name):
+                value = self.assigned.get(node.id)
+                if value is None or isinstance(value, ast.Constant):
+                    return node.id
+                node = value
+            else:
+                break
+        return ""
+
+    def calls_ours(self, line: int, name: str) -> bool:
+        """Whether a call of this name on a line begins with something from ixbackoff."""
+        if name in self.ours and re.search(rf"@{name}\b", self.line(line)):
+            return True
+        calls = [node for node, called in self.calls(line) if called == name]
+        return any(self.root(node.func) in self.ours for node in calls)
+
     def called(self, place: Place) -> str:
         """Say what is called by the smallest call around a place; an empty text if nothing is."""
         name, size = "", len(self.text) + 1
@@ -115,7 +160,16 @@ class Source:
             width = (end.line - begin.line) * 1000 + end.column - begin.column
             if begin <= place <= end and width < size:
                 name, size = called, width
-        return name
+        return name or self.begun_at(place)
+
+    def begun_at(self, place: Place) -> str:
+        """Say what the longest chain that begins at a place calls last."""
+        found = [
+            (node.end_lineno or 0, node.end_col_offset or 0, called)
+            for node, called in self.calls(place.line)
+            if self.place(node.lineno, node.col_offset) == place
+        ]
+        return max(found)[2] if found else ""
 
     def where_no_wait_is_left(self, line: int) -> tuple[Standing, Place] | None:
         """Find the step on a line that waits at N0: where its program stands, and its place."""
