@@ -26,6 +26,7 @@ SURE = re.compile(
     r"|Event \| None|Predicate|Interpreter\[|Rung\[|ixbackoff\.|_sealed|_no_instances|Do\["
 )
 """What the types of ixbackoff's functions have, and others hardly ever."""
+RUNGS = ("Z", "Succ", "Forever")
 OF_FUNCTIONS = ("argument", "missing", "surplus", "overload", "option")
 CLASSES = frozenset(
     [
@@ -106,7 +107,9 @@ def is_ours(one: Seen, error: Error, source: Source) -> bool:
     """Whether a function of ixbackoff is meant, and not one that has the same name."""
     if one.sort not in OF_FUNCTIONS or SURE.search(error.message):
         return True
-    return one.owner in CLASSES or source.calls_ours(error.line, one.method)
+    if one.owner in CLASSES or one.method in RUNGS:
+        return True
+    return source.calls_ours(error.line, one.method)
 
 
 def drawn(
