@@ -1,0 +1,68 @@
+"""The five type checkers: what they are called, and how they are started."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from shutil import which
+from typing import NamedTuple
+
+
+class Checker(NamedTuple):
+    """A type checker.
+
+    Attributes:
+        commands: the words of which one stands before everything else; the first is given if none
+            is.
+        plainly: options for output with a line for each error, and its column.
+    """
+
+    commands: tuple[str, ...] = ()
+    plainly: tuple[str, ...] = ()
+
+
+LINES = ("--no-pretty", "--show-column-numbers", "--no-color-output", "--show-error-codes")
+CHECKERS = {
+    "mypy": Checker(plainly=LINES),
+    "pyright": Checker(),
+    "ty": Checker(("check",), ("--output-format=concise", "--color=never")),
+    "zuban": Checker(("check", "mypy"), ("--no-pretty", "--show-column-numbers")),
+    "pyrefly": Checker(("check",), ("--output-format=min-text", "--color=never")),
+}
+
+
+class NotInstalled(Exception):
+    """A checker that is not installed where Python looks for it."""
+
+
+def command(name: str, words: list[str], plainly: bool) -> list[str]:
+    """Make the command that runs a checker over these words.
+
+    Raises:
+        NotInstalled: it is neither beside this Python nor on the PATH.
+    """
+    script = found(name)
+    if script is None:
+        others = [other for other in CHECKERS if found(other)]
+        instead = f", or write --checker {others[0]}" if others else ""
+        raise NotInstalled(f"{name} is not installed: pip install {name}{instead}.")
+    checker = CHECKERS[name]
+    first = list(checker.commands[:1])
+    if words and words[0] in checker.commands:
+        first, words = words[:1], words[1:]
+    given = {word.partition("=")[0] for word in words}
+    more = [one for one in checker.plainly if plainly and one.partition("=")[0] not in given]
+    return [script, *first, *more, *words]
+
+
+def found(name: str) -> str | None:
+    """Find the script of a checker: beside this Python, or on the PATH."""
+    return which(name, path=str(Path(sys.executable).parent)) or which(name)
+
+
+def output(words: list[str]) -> tuple[bytes, int]:
+    """Run a command: what it prints, and its exit status; its errors are shown as they come."""
+    done = subprocess.run(words, stdout=subprocess.PIPE, check=False)  # noqa: S603
+    status = done.returncode
+    return done.stdout, status if status >= 0 else 128 - status

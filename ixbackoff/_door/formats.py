@@ -1,0 +1,190 @@
+"""What `check` prints: text, or what GitHub, code scanning and programs read."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from .pages import page
+from .reading.blocks import Error
+from .reading.explanation import drawing
+from .reading.findings import Finding
+
+Piece = Finding | Error | str
+SITE = "https://json.schemastore.org/sarif-2.1.0.json"
+NOTE = "    "
+
+
+def head(finding: Finding) -> str:
+    """Say where an error is, as its checker does."""
+    error = finding.error
+    column = f":{error.column}" if error.column else ""
+    return f"{error.file}:{error.line}{column}: error:"
+
+
+def full(pieces: Iterable[Piece]) -> Iterator[str]:
+    """An explanation has its source line, a drawing, and a fix; all else is unchanged."""
+    for piece in pieces:
+        if isinstance(piece, Finding):
+            yield from explanation(piece)
+        else:
+            yield from unchanged(piece)
+
+
+def explanation(finding: Finding) -> Iterator[str]:
+    """Lay an explanation out in lines."""
+    said = finding.explanation
+    yield f"{head(finding)} {said.sentence}  [{said.code}]\n"
+    source = finding.line.strip()
+    if source:
+        yield f"{NOTE}{source}\n"
+        if finding.place:
+            begin = len(finding.line) - len(finding.line.lstrip())
+            before = finding.line[begin : finding.place.column - 1]
+            yield NOTE + "".join(letter if letter == "\t" else " " for letter in before) + "^\n"
+    if said.ladder:
+        yield from (f"{NOTE}  {line}\n" for line in drawing(said.ladder))
+    yield f"{NOTE}{said.fix}\n"
+
+
+def concise(pieces: Iterable[Piece]) -> Iterator[str]:
+    """An explanation is one line; all else is unchanged."""
+    for piece in pieces:
+        if isinstance(piece, Finding):
+            said = piece.explanation
+            yield f"{head(piece)} {said.sentence} {said.fix}  [{said.code}]\n"
+        else:
+            yield from unchanged(piece)
+
+
+def unchanged(piece: Error | str) -> Iterable[str]:
+    return (piece,) if isinstance(piece, str) else piece.lines
+
+
+def as_json(pieces: Iterable[Piece]) -> Iterator[str]:
+    """One object a line for each error."""
+    for error, finding in errors(pieces):
+        one: dict[str, object] = {
+            "file": error.file,
+            "line": error.line,
+            "column": column(error, finding),
+            "severity": "error",
+            "message": error.message,
+            "code": error.code or None,
+            "explanation": None,
+        }
+        if finding:
+            said = finding.explanation
+            one["explanation"] = {
+                "code": said.code,
+                "sentence": said.sentence,
+                "fix": said.fix,
+                "ladder": said.ladder and said.ladder._asdict(),
+            }
+        yield json.dumps(one) + "\n"
+
+
+def github(pieces: Iterable[Piece]) -> Iterator[str]:
+    """Commands of GitHub's workflows: an annotation for each error."""
+    for error, finding in errors(pieces):
+        title = finding.explanation.code if finding else error.code
+        fields = {
+            "file": error.file,
+            "line": str(error.line),
+            "col": str(column(error, finding) or ""),
+            "title": f"ixbackoff: {title}" if finding else title,
+        }
+        places = ",".join(f"{name}={field(text)}" for name, text in fields.items() if text)
+        yield f"::error {places}::{data(text_of(error, finding))}\n"
+
+
+def data(text: str) -> str:
+    """Escape the text of an annotation."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def field(text: str) -> str:
+    """Escape a field of an annotation."""
+    return data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def sarif(pieces: Iterable[Piece]) -> Iterator[str]:
+    """One document in the format of code scanning, with the page of each mistake."""
+    rules: dict[str, dict[str, object]] = {}
+    results: list[dict[str, object]] = []
+    for error, finding in errors(pieces):
+        name = f"ixbackoff/{finding.explanation.code}" if finding else error.code or "error"
+        if name not in rules:
+            rules[name] = rule(name, finding)
+        region: dict[str, int] = {"startLine": error.line}
+        if found := column(error, finding):
+            region["startColumn"] = found
+        place = {"artifactLocation": {"uri": uri(error.file)}, "region": region}
+        results.append(
+            {
+                "ruleId": name,
+                "level": "error",
+                "message": {"text": text_of(error, finding)},
+                "locations": [{"physicalLocation": place}],
+            }
+        )
+    driver = {"name": "ixbackoff check", "rules": list(rules.values())}
+    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
+    yield json.dumps({"$schema": SITE, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"
+
+
+def rule(name: str, finding: Finding | None) -> dict[str, object]:
+    """Describe a rule of the results."""
+    if finding is None:
+        return {"id": name}
+    told = page(finding.explanation.code)
+    return {
+        "id": name,
+        "shortDescription": {"text": told.title},
+        "help": {"text": told.text, "markdown": told.text},
+    }
+
+
+def uri(file: str) -> str:
+    """Write the name of a file as code scanning wants it: relative if it is below the folder."""
+    path = Path(file)
+    if path.is_absolute() and path.is_relative_to(Path.cwd()):
+        path = path.relative_to(Path.cwd())
+    return path.as_uri() if path.is_absolute() else path.as_posix()
+
+
+def errors(pieces: Iterable[Piece]) -> Iterator[tuple[Error, Finding | None]]:
+    """All errors; what else a checker prints goes where it disturbs no program."""
+    for piece in pieces:
+        if isinstance(piece, str):
+            print(piece, end="", file=sys.stderr)
+        elif isinstance(piece, Finding):
+            yield piece.error, piece
+        else:
+            yield piece, None
+
+
+def text_of(error: Error, finding: Finding | None) -> str:
+    if finding is None:
+        return error.message
+    return f"{finding.explanation.sentence} {finding.explanation.fix}"
+
+
+def column(error: Error, finding: Finding | None) -> int | None:
+    """Say the column of an error, if it is known and on the line of the error."""
+    place = finding.place if finding else None
+    if place and place.line == error.line:
+        return place.column
+    return error.column or None
+
+
+FORMATS: dict[str, Callable[[Iterable[Piece]], Iterator[str]]] = {
+    "full": full,
+    "concise": concise,
+    "json": as_json,
+    "github": github,
+    "sarif": sarif,
+}
+"""By name: full and concise keep the lines of the checker, the others do not."""

@@ -1,0 +1,1 @@
+"""The errors of type checkers: taken out of their output, understood, and explained."""

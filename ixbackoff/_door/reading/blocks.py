@@ -1,0 +1,175 @@
+"""The errors in the output of a type checker; everything else stays as it came."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+FILE = r"(?P<file>(?:[A-Za-z]:)?[^:\s][^:]*?)"
+AT = r":(?P<line>\d+)(?::(?P<column>\d+))?(?::\d+:\d+)?"
+MYPY = re.compile(rf"{FILE}{AT}: (?P<severity>error|note|warning): (?P<message>.*)")
+TY_CONCISE = re.compile(
+    rf"{FILE}{AT}: (?P<severity>error|warning)\[(?P<code>[a-z-]+)\] (?P<message>.*)"
+)
+PYRIGHT = re.compile(rf"\s+{FILE}{AT} - (?P<severity>error|warning|information): (?P<message>.*)")
+TY = re.compile(r"(?P<severity>error|warning)\[(?P<code>[a-z-]+)\]: (?P<message>.*)")
+PYREFLY = re.compile(r" ?(?P<severity>ERROR|WARN|INFO) (?P<message>.*)")
+PYREFLY_SHORT = re.compile(
+    rf"{FILE}:(?P<line>\d+):(?P<column>\d+)(?:-\d+)?(?::?\d+-\d+)?: (?P<message>.*)"
+)
+ARROW = re.compile(rf"\s*--> {FILE}{AT}$")
+CODE = re.compile(r"(?P<message>.*?) +\[(?P<code>[a-z-]+)\]$", re.DOTALL)
+RULE = re.compile(r"(?P<message>.*?) \((?P<code>report\w+)\)$", re.DOTALL)
+COLOURS = re.compile(r"\x1b\[[0-9;]*m|\x1b\]8;[^\x1b]*\x1b\\|\x1b\(B")
+SUMMARY = re.compile(r"(?:Found \d+ |Success: )")
+LONGEST = 60
+"""The most lines that one message of mypy is wrapped to."""
+
+
+class Error(NamedTuple):
+    """An error as a checker reports it.
+
+    Attributes:
+        column: from 1; 0 if the checker does not say it.
+        code: the checker's own name for the error.
+        lines: the lines of the output that say it.
+    """
+
+    file: str
+    line: int
+    column: int
+    message: str
+    code: str
+    lines: tuple[str, ...]
+
+
+def blocks(lines: Sequence[str]) -> Iterator[Error | str]:
+    """Find the errors in the output of any of five checkers, and yield other lines as they are."""
+    plain = [COLOURS.sub("", line).rstrip("\r\n") for line in lines]
+    here = 0
+    while here < len(lines):
+        found, end = None, here + 1
+        for read in (of_mypy, of_pyright, of_ty, of_pyrefly):
+            found, end = read(plain, here)
+            if found is not None:
+                break
+        if found is None:
+            yield lines[here]
+            here += 1
+        else:
+            yield found._replace(lines=tuple(lines[here:end]))
+            here = end
+
+
+def error(match: re.Match[str], message: str, code: str) -> Error:
+    column = int(match["column"] or 0)
+    return Error(match["file"], int(match["line"]), column, message.strip(), code, ())
+
+
+def of_mypy(plain: Sequence[str], here: int) -> tuple[Error | None, int]:
+    """Read an error of mypy or zuban with its notes, or one of ty's concise ones."""
+    concise = TY_CONCISE.fullmatch(plain[here])
+    if concise is not None:
+        if concise["severity"] != "error":
+            return None, here + 1
+        return error(concise, concise["message"], concise["code"]), here + 1
+    head = MYPY.fullmatch(plain[here])
+    if head is None or head["severity"] != "error":
+        return None, here + 1
+    text, end, wrapped = unwrapped(plain, here, head["message"])
+    code = CODE.fullmatch(text)
+    found = error(head, code["message"] if code else text, code["code"] if code else "")
+    while end < len(plain):
+        note = MYPY.fullmatch(plain[end])
+        if note is None and not (wrapped and is_rest_of_a_note(plain, end)):
+            break
+        if note and (note["severity"], note["file"], note["line"]) != (
+            "note",
+            head["file"],
+            head["line"],
+        ):
+            break
+        end += 1
+    return found, end
+
+
+def is_rest_of_a_note(plain: Sequence[str], here: int) -> bool:
+    """Whether a line that begins like nothing goes on with a note, in pretty output."""
+    return not SUMMARY.match(plain[here])
+
+
+def unwrapped(plain: Sequence[str], here: int, message: str) -> tuple[str, int, bool]:
+    """Put a message together that mypy has wrapped, and pass over the source below it."""
+    end, text = here + 1, message
+    while not CODE.fullmatch(text) and end < min(here + LONGEST, len(plain)):
+        if MYPY.fullmatch(plain[end]) or SUMMARY.match(plain[end]) or not plain[end].strip():
+            break
+        text, end = f"{text.rstrip()} {plain[end]}", end + 1
+    if not CODE.fullmatch(text):
+        return message, here + 1, False
+    snippet = end + 1 < len(plain) and re.fullmatch(r"\s{4,}\^~*", plain[end + 1])
+    if snippet and plain[end].startswith("    "):
+        return text, end + 2, True
+    return text, end, end > here + 1
+
+
+def of_pyright(plain: Sequence[str], here: int) -> tuple[Error | None, int]:
+    """Read an error of pyright with the lines that say why."""
+    head = PYRIGHT.fullmatch(plain[here])
+    if head is None or head["severity"] != "error":
+        return None, here + 1
+    end = here + 1
+    while end < len(plain) and re.match(r"\s{4}", plain[end]) and not PYRIGHT.match(plain[end]):
+        end += 1
+    text = "\n".join((head["message"], *plain[here + 1 : end]))
+    rule = RULE.fullmatch(text)
+    return error(head, rule["message"] if rule else text, rule["code"] if rule else ""), end
+
+
+def of_ty(plain: Sequence[str], here: int) -> tuple[Error | None, int]:
+    """Read an error of ty with its source, up to the empty line behind it."""
+    head = TY.fullmatch(plain[here])
+    arrow = ARROW.fullmatch(plain[here + 1]) if here + 1 < len(plain) else None
+    if head is None or arrow is None or head["severity"] != "error":
+        return None, here + 1
+    end = here + 1
+    while end < len(plain) and plain[end]:
+        end += 1
+    if operation := re.search(r"`(\S+)` operation", head["message"]):
+        text = between(operation[1], plain[here:end])
+        return error(arrow, text, head["code"]), min(end + 1, len(plain))
+    marks = (re.search(r"\^+ (.+)", line) for line in plain[here:end])
+    said = next((mark[1] for mark in marks if mark), "")
+    return error(arrow, f"{head['message']}: {said}", head["code"]), min(end + 1, len(plain))
+
+
+def between(operator: str, lines: Sequence[str]) -> str:
+    """Say in a line what ty draws: the right operand stands first, then the left one."""
+    types = [one[1] for line in lines if (one := re.search(r"(?:Has|have) type `(.+)`", line))]
+    if not types:
+        return f"Unsupported `{operator}` operation"
+    return (
+        f"Operator `{operator}` is not supported between objects of type `{types[-1]}` and "
+        f"`{types[0]}`"
+    )
+
+
+def of_pyrefly(plain: Sequence[str], here: int) -> tuple[Error | None, int]:
+    """Read an error of pyrefly, in a line or with its source."""
+    head = PYREFLY.fullmatch(plain[here])
+    if head is None or head["severity"] != "ERROR":
+        return None, here + 1
+    code = CODE.fullmatch(head["message"])
+    text, name = (code["message"], code["code"]) if code else (head["message"], "")
+    short = PYREFLY_SHORT.fullmatch(text)
+    if short is not None:
+        return error(short, short["message"], name), here + 1
+    arrow = ARROW.fullmatch(plain[here + 1]) if here + 1 < len(plain) else None
+    if arrow is None:
+        return None, here + 1
+    end = here + 2
+    while end < len(plain) and not PYREFLY.match(plain[end]):
+        end += 1
+    more = [line for line in plain[here + 2 : end] if not re.match(r"\s*\d* *\|", line)]
+    return error(arrow, "\n".join((text, *more)), name), end

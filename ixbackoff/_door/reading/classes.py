@@ -1,0 +1,77 @@
+"""Explanations of what nobody makes, changes or derives from by hand."""
+
+from __future__ import annotations
+
+from .explanation import Explanation
+from .printed import shown
+from .shapes import Seen
+
+MADE = {
+    "Program": "Write at(N3), and go on with steps.",
+    "Attempt": "Write do(...), or @attempt above a generator function.",
+    "Interpreter": "Write SomeCommand.handled_by(function), and join interpreters with |.",
+    "AsyncInterpreter": "Write SomeCommand.awaited_by(function), and join interpreters with |.",
+    "Delay": "Write .wait(), .backoff() or .retry(...): only the ladder issues waits.",
+    "Backoff": "Write backoff(N3).",
+    "Z": "Write N0: a rung is a type, and is passed as it is.",
+    "Succ": "Write N1 to N20: a rung is a type, and is passed as it is.",
+    "Forever": "Write FOREVER: a rung is a type, and is passed as it is.",
+    "Nat": "Write one of N0 to N20, or FOREVER.",
+    "CommandOrAttempt": "Make a command such as Log(...), or do(...).",
+    "Schedule": "Write Exponential(), Constant(2), Listed([1, 2, 4]) or Computed(function).",
+}
+SEALS = ("_sealed", "_no_instances")
+READ_ONLY = ("Delay", "Ladder", "Program", "Breaker", "Value")
+
+
+def made_by_hand(seen: Seen) -> Explanation | None:
+    """A class of the library that is called."""
+    sealed = seen.sort == "missing" and seen.argument in SEALS
+    given = seen.sort == "argument" and seen.wanted == "Never" and seen.method in MADE
+    given |= seen.sort == "argument" and seen.argument in SEALS
+    surplus = seen.sort == "surplus" and seen.method == "Delay"
+    abstract = seen.sort == "made" and shown(seen.it).name in MADE
+    if not (sealed or given or surplus or abstract):
+        return None
+    name = shown(seen.it).name if abstract else seen.owner or seen.method
+    name = seen.method if seen.method in MADE else name
+    if name == "Schedule" or name not in MADE:
+        return refused("It", "Begin with at(N3), do(...), backoff(N3) or .handled_by(function).")
+    return refused(name, MADE[name])
+
+
+def refused(name: str, fix: str) -> Explanation:
+    return Explanation("sealed", f"{name} is not made by calling its class.", fix)
+
+
+def derived(seen: Seen) -> Explanation | None:
+    """A class of the library that has a subclass, or a rung that somebody makes."""
+    if seen.argument == "only_Z_Succ_and_Forever_are_rungs":
+        return Explanation(
+            "sealed", "The rungs are N0 to N20 and FOREVER, and nobody adds one.", MADE["Nat"]
+        )
+    name = shown(seen.it).name
+    if seen.sort != "inherited" or name not in MADE:
+        return None
+    return Explanation("sealed", f"{name} has no subclasses.", MADE[name])
+
+
+def changed(seen: Seen) -> Explanation | None:
+    """A value that is changed, or a method that is not to be overridden."""
+    if seen.sort == "set" and seen.owner in READ_ONLY:
+        return Explanation(
+            "sealed",
+            f"{seen.argument} of a {seen.owner} cannot be set: a value does not change.",
+            "Make another one.",
+        )
+    if seen.sort == "overridden" and seen.argument in (
+        "handled_by",
+        "awaited_by",
+        "handled_as_in",
+    ):
+        return Explanation(
+            "sealed",
+            f"{seen.argument} belongs to every command, and no class has one of its own.",
+            "Name the attribute otherwise.",
+        )
+    return None

@@ -1,0 +1,129 @@
+"""Explanations of types that are declared, and that a program does not have."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from .explanation import Drawn, Explanation
+from .printed import UNKNOWN, depth, is_program, members, shown, standing, with_names
+from .shapes import Seen
+
+Inner = tuple[str, ...]
+
+
+class Differs(NamedTuple):
+    """A part of a type that differs, and what to do."""
+
+    said: str
+    fix: str
+
+
+def another_program(seen: Seen) -> Explanation | None:
+    """A program where a program of another type is wanted."""
+    if not (is_program(seen.it) and is_program(seen.wanted)):
+        return None
+    it, wanted = shown(seen.it).inner, shown(seen.wanted).inner
+    rungs = [*rung_differs(it, wanted, 0, "starts"), *rung_differs(it, wanted, 1, "ends")]
+    row = row_differs(it, wanted)
+    differs = [*rungs, *row] or value_differs(it, wanted)
+    if not differs:
+        return None
+    stands, ends = standing(seen.it), depth(wanted[1]) if len(wanted) > 1 else None
+    ladder = None
+    if stands is not None and ends is not None and stands.end != ends:
+        ladder = Drawn(*stands, ends, "the type says here")
+    return Explanation(
+        "row-too-narrow" if row and not rungs else "another-program",
+        f"This program {', and '.join(one.said for one in differs)}.",
+        " ".join(one.fix for one in differs),
+        ladder,
+    )
+
+
+def rung_differs(it: Inner, wanted: Inner, at: int, verb: str) -> list[Differs]:
+    """Compare where two programs start, or where they end."""
+    if len(it) <= at or len(wanted) <= at or it[at] == wanted[at]:
+        return []
+    if depth(it[at]) is not None and depth(it[at]) == depth(wanted[at]):
+        return []
+    inferred = len(wanted) > 2 and wanted[2] in UNKNOWN
+    if wanted[at] in UNKNOWN and (inferred or wanted[at] not in ("Nat", "Never")):
+        return []
+    here, there = (with_names(f"[{one[at]}]")[1:-1] for one in (it, wanted))
+    fix = moved(verb, depth(it[at]), depth(wanted[at]), there)
+    return [Differs(f"{verb} at {here}, not at {there}", fix)]
+
+
+def row_differs(it: Inner, wanted: Inner) -> list[Differs]:
+    """Find the commands that a type does not name."""
+    if len(it) < 4 or len(wanted) < 4 or (wanted[3] in UNKNOWN and wanted[3] != "Never"):
+        return []
+    more = [one for one in members(it[3]) if one not in members(wanted[3])]
+    if not more:
+        return []
+    row = " | ".join([*members(wanted[3]), *more])
+    said = f"may issue {' and '.join(more)}, which the type does not name"
+    return [Differs(said, f"Declare the commands {row}.")]
+
+
+def value_differs(it: Inner, wanted: Inner) -> list[Differs]:
+    if len(it) < 3 or len(wanted) < 3 or it[2] == wanted[2]:
+        return []
+    fix = "Change the value with .map(...), or the type."
+    return [Differs(f"has the value {it[2]}, not {wanted[2]}", fix)]
+
+
+def moved(verb: str, here: int | None, there: int | None, name: str) -> str:
+    """Say how to come from a rung to the one that is wanted."""
+    if verb == "starts":
+        return f"Start it with at({name}), or declare another type."
+    if here is None or there is None:
+        return "Declare the rung where it ends."
+    if here > there:
+        down = ".give_up()" if not there else ".skip()" * (here - there)
+        return f"Go down with {down}, or declare N{here}."
+    return (
+        f"Declare N{here}. A step only goes down, so a loop cannot repeat one that waits: "
+        ".retry(...) tries again."
+    )
+
+
+def another_rung(seen: Seen) -> Explanation | None:
+    """A rung where another one is wanted."""
+    pattern = r"type\[(.*)\]"
+    it, wanted = re.fullmatch(pattern, seen.it), re.fullmatch(pattern, seen.wanted)
+    if seen.sort != "value" or it is None or wanted is None:
+        return None
+    given = depth(it[1])
+    if given is None or not re.match(r"Succ|Z$|Nat|Never|N\d+$", wanted[1]):
+        return None
+    return Explanation(
+        "another-program",
+        f"The rung here is N{given}, and the type says {with_names(f'[{wanted[1]}]')[1:-1]}.",
+        f"Declare type[N{given}], or give the rung that is declared.",
+    )
+
+
+def not_a_type(seen: Seen) -> Explanation | None:
+    """A type of a program or of a rung that is written wrongly."""
+    if seen.sort == "parameter" and (seen.owner or seen.method) in ("Program", "Succ", "Rung"):
+        return Explanation(
+            "not-a-rung",
+            f"{seen.it} is not a rung, so {seen.owner or seen.method}[...] cannot hold it.",
+            "Write one of N0 to N20; in a generic function, TypeVar('N', bound=Nat).",
+        )
+    if seen.sort == "bare" and seen.owner == "Succ":
+        return Explanation(
+            "not-a-rung",
+            "Succ alone says one rung above an unknown one.",
+            "Write one of N0 to N20.",
+        )
+    if seen.sort in ("bare", "count") and seen.owner == "Program":
+        return Explanation(
+            "another-program",
+            "Program has two rungs, where it starts and where it ends, then its value and its "
+            "commands.",
+            "Write Program[N3, N0, str, Download | Delay].",
+        )
+    return None

@@ -1,0 +1,228 @@
+"""Explanations of what is tried: commands, attempts, and what is neither."""
+
+from __future__ import annotations
+
+from .explanation import Explanation, counted
+from .printed import (
+    UNKNOWN,
+    answer,
+    described,
+    is_function,
+    is_program,
+    members,
+    shown,
+    standing,
+    with_names,
+)
+from .shapes import Seen
+
+EFFECT = ("CommandOrAttempt", "Alone", "Effect")
+TAKE_A_FUNCTION = ("then", "vary")
+PROGRAMS_ONLY = ("retry", "resume", "vary", "backoff", "wait", "skip", "bind", "or_bind", "give_up")
+CONTEXT = ("__enter__", "__aenter__", "__exit__", "__aexit__")
+ATTEMPTS_ONLY = ("limit", "guarded", "expect")
+
+
+def tried(seen: Seen) -> Explanation | None:
+    """An argument, or what a function gives, that is neither a command nor an attempt."""
+    if seen.sort not in ("argument", "value"):
+        return None
+    wanted = answer(seen.wanted)
+    if shown(wanted).name == "Iterable" and shown(wanted).inner:
+        return listed(seen, shown(wanted).inner[0])
+    if shown(wanted).name not in EFFECT:
+        return None
+    from_a_function = wanted != seen.wanted or (seen.sort == "value" and not seen.method)
+    given = answer(seen.it) if from_a_function else seen.it
+    if from_a_function and seen.sort == "argument" and not is_function(seen.it):
+        return Explanation(
+            "not-a-command",
+            f".{seen.method}(...) takes a function that makes a command or an attempt, and this "
+            f"is {described(seen.it)}.",
+            f"Write .{seen.method}(lambda value: ...), or .do(...) for a command alone.",
+        )
+    if is_program(given):
+        return a_program(seen, given, from_a_function)
+    return neither(seen, given, wanted)
+
+
+def listed(seen: Seen, wanted: str) -> Explanation | None:
+    """What stands in a list of effects."""
+    if shown(wanted).name not in EFFECT:
+        return None
+    inner = shown(seen.it).inner
+    if shown(seen.it).name in ("list", "tuple", "set") and inner:
+        one = seen._replace(it=inner[0], owner="")
+        return (
+            a_program(one, inner[0], False)
+            if is_program(inner[0])
+            else neither(one, inner[0], wanted)
+        )
+    return Explanation(
+        "not-a-command",
+        f"{seen.method}(...) takes a list of commands and attempts, and this is "
+        f"{described(seen.it)}.",
+        f"Write {seen.method}([first, second]).",
+    )
+
+
+def a_program(seen: Seen, given: str, from_a_function: bool) -> Explanation:
+    step = f".{seen.method}(...)" if seen.method else "this step"
+    if from_a_function and seen.method != "vary":
+        return Explanation(
+            "retry-in-an-attempt",
+            f"What {step} performs is a command or an attempt, and this is a program, which waits "
+            "by itself.",
+            "Go on with a program by .bind(...), or perform its command without a retry here.",
+        )
+    stands = standing(given)
+    inside = "" if stands is None else f", with {counted(stands.start + 1, 'try')}"
+    inside = inside.replace("trys", "tries")
+    return Explanation(
+        "retry-in-a-retry",
+        f"{step} performs a command or an attempt, and this is a program, which waits by "
+        f"itself{inside}: the tries would multiply.",
+        "Give the command itself, or join the programs with >>.",
+    )
+
+
+def neither(seen: Seen, given: str, wanted: str) -> Explanation:
+    step = f".{seen.method}(...)" if seen.method else "this step"
+    if seen.method in ("do", "call", "all_of", "first_of") and seen.owner != "Program":
+        step = f"{seen.method}(...)"
+    takes = f"{step} performs a command or an attempt"
+    if is_function(given):
+        return Explanation(
+            "not-a-command",
+            f"{takes}, and this is a function.",
+            "Write call(function, ...) for a function, call_async(function, ...) for a coroutine "
+            "function, or @attempt above a generator function.",
+        )
+    kind = given.removeprefix("type[").removeprefix("<class '")
+    if kind != given:
+        return Explanation(
+            "not-a-command",
+            f"{takes}, and this is a class.",
+            f"Make a command of it: {kind.rstrip(']>').rstrip(chr(39))}(...).",
+        )
+    row = shown(wanted).inner
+    if row and given in members(row[0]) and row[-1] not in UNKNOWN:
+        return Explanation(
+            "another-value",
+            f"The value of {given} is not {with_names(row[-1])}, which is declared here.",
+            "Declare its value, or change it with do(...).map(...).",
+        )
+    if row and known(row[0]) and given not in members(row[0]):
+        declared = with_names(row[0])
+        return Explanation(
+            "row-too-narrow",
+            f"{with_names(given)} is not among the commands that are declared: {declared}.",
+            f"Add it to the declared type: {declared} | {given}.",
+        )
+    return Explanation(
+        "not-a-command",
+        f"{takes}, and this is {described(given)}.",
+        "Give a command such as Download(url, path), do(...), or what an @attempt function makes.",
+    )
+
+
+def known(row: str) -> bool:
+    """Whether a checker knows which commands are declared."""
+    return row not in UNKNOWN and "@" not in row and row != "object"
+
+
+def several(seen: Seen) -> Explanation | None:
+    """What `all_of` cannot perform."""
+    if seen.sort not in ("overload", "option") or seen.method != "all_of":
+        return None
+    if "Program[" in seen.it:
+        said = "one of these is a program, which waits by itself"
+    else:
+        said = f"this is {described(seen.it)}" if seen.it else "nothing is given"
+    return Explanation(
+        "retry-in-an-attempt" if "Program[" in seen.it else "not-a-command",
+        f"all_of(...) performs commands and attempts, and {said.replace(chr(34), '')}.",
+        "Give all_of(a, b, ...) commands and attempts, or one list of them.",
+    )
+
+
+def yielded(seen: Seen) -> Explanation | None:
+    """What do-notation cannot perform."""
+    if seen.sort != "yielded":
+        return None
+    if is_program(seen.it):
+        return Explanation(
+            "retry-in-an-attempt",
+            "An attempt is tried at one rung, so it cannot hold a program, which waits by itself.",
+            "Write `yield from` before the command itself and .retry(...) the whole attempt, or "
+            "join the programs with >>.",
+        )
+    if not seen.wanted or seen.it in UNKNOWN:
+        return None
+    return Explanation(
+        "row-too-narrow",
+        f"The attempt issues {seen.it}, and its type declares {seen.wanted}.",
+        f"Declare Do[{seen.wanted} | {seen.it}, ...].",
+    )
+
+
+def another_row(seen: Seen) -> Explanation | None:
+    """An attempt whose type declares other commands."""
+    it, wanted = shown(seen.it), shown(seen.wanted)
+    if seen.sort != "value" or (it.name, wanted.name) != ("Attempt", "Attempt"):
+        return None
+    more = [one for one in members(it.inner[0]) if one not in members(wanted.inner[0])]
+    if not more:
+        return None
+    return Explanation(
+        "row-too-narrow",
+        f"This attempt may issue {' and '.join(more)}, which the type does not name.",
+        f"Declare Attempt[{' | '.join((wanted.inner[0], *more))}, ...].",
+    )
+
+
+def decorated(seen: Seen) -> Explanation | None:
+    """What cannot become an attempt."""
+    if seen.sort != "argument" or seen.method != "attempt" or not is_function(seen.wanted):
+        return None
+    if is_program(answer(seen.it)):
+        return Explanation(
+            "retry-in-an-attempt",
+            "@attempt takes a generator function of commands, and this one makes a program.",
+            "Leave @attempt out: a function that returns a program is used with .bind(...).",
+        )
+    return Explanation(
+        "not-an-attempt",
+        f"@attempt takes a generator function, whose type is Do[commands, value], and this is "
+        f"{described(seen.it)}.",
+        "Write `-> Do[Download, None]`, and `yield from` before each command.",
+    )
+
+
+def missing_step(seen: Seen) -> Explanation | None:
+    """A step that an attempt, a command or a program does not have."""
+    if seen.sort != "attribute":
+        return None
+    owner = shown(seen.it.removesuffix("*")).name
+    if owner == "Program" and seen.argument == "__iter__":
+        return yielded(seen._replace(sort="yielded"))
+    if owner == "Program" and seen.argument in ATTEMPTS_ONLY:
+        return Explanation(
+            "no-such-step",
+            f"A program has no .{seen.argument}(...): that is a step of an attempt.",
+            f"Write .retry(do(command).{seen.argument}(...)).",
+        )
+    if owner == "Attempt" and seen.argument in PROGRAMS_ONLY:
+        return Explanation(
+            "no-such-step",
+            f"An attempt has no .{seen.argument}(...): it stands on no rung, and does not wait.",
+            "Write at(N3).retry(attempt) to try it again, or .then(...) to go on within it.",
+        )
+    if owner == "Backoff" and seen.argument in CONTEXT:
+        word = "async " if seen.argument.startswith("__a") else ""
+        return Explanation(
+            "no-such-step",
+            "A backoff is not a context manager: each try of a block is one.",
+            f"Write `{word}for attempt in backoff(N3):`, and `with attempt:` in it.",
+        )
+    return None

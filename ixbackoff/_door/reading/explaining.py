@@ -1,0 +1,70 @@
+"""From the message of a type checker to its explanation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from . import classes, declared, effects, functions, interpreters, joints, ladders, options, rungs
+from .explanation import Explanation
+from .shapes import Seen, seen
+
+EXPLAIN: tuple[Callable[[Seen], Explanation | None], ...] = (
+    ladders.sentence_of_an_overload,
+    ladders.wrong_self,
+    ladders.uncertain,
+    joints.joined,
+    joints.joined_by_a_method,
+    interpreters.joined,
+    options.schedule,
+    joints.joined_without_a_program,
+    effects.decorated,
+    effects.tried,
+    effects.several,
+    effects.yielded,
+    effects.another_row,
+    effects.missing_step,
+    joints.bound,
+    rungs.not_a_rung,
+    rungs.without_a_rung,
+    declared.another_program,
+    declared.another_rung,
+    declared.not_a_type,
+    interpreters.interpreter,
+    interpreters.handler,
+    interpreters.shared_handler,
+    interpreters.without_interpreter,
+    interpreters.answered,
+    options.seconds,
+    options.option,
+    options.overloaded_option,
+    options.no_such_option,
+    functions.arguments,
+    functions.applied,
+    classes.made_by_hand,
+    classes.derived,
+    classes.changed,
+)
+"""Each explains one family of mistakes, and returns `None` for every other message."""
+
+
+def explained(message: str) -> Explanation | None:
+    """Explain a message of mypy, pyright, ty, zuban or pyrefly; `None` if it is not known.
+
+    >>> said = explained('Argument 1 to "at" has incompatible type "int"; expected "Rung[Never]"')
+    >>> said.code, said.fix
+    ('not-a-rung', 'Write at(N3), which waits 3 times at most.')
+    """
+    return next((explanation for _, explanation in explanations(message)), None)
+
+
+def explanations(message: str, method: str = "") -> Iterator[tuple[Seen, Explanation]]:
+    """Explain a message in every way that fits, with how it was read.
+
+    `method` is what is called, for a message that does not say it.
+    """
+    for one in seen(message):
+        read = one if one.method else one._replace(method=method)
+        for explain in EXPLAIN:
+            explanation = explain(read)
+            if explanation is not None:
+                yield read, explanation

@@ -1,0 +1,159 @@
+"""Errors with their explanations, each once, and with the rungs that only the source tells."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from .blocks import Error
+from .explaining import explanations
+from .explanation import Explanation
+from .ladders import no_wait_left, open_program
+from .printed import answer
+from .shapes import Seen, seen
+from .sources import Place, Source
+
+UNMISTAKABLE = re.compile(
+    r"CommandOrAttempt\[|\bSucc\[|Program\[N\d|no_wait_is_left_at|it_is_open_end_it"
+    r"|only_retry_resume_vary|only_Z_Succ_and_Forever"
+)
+"""What no message says about a file that has nothing to do with ixbackoff."""
+
+SURE = re.compile(
+    rf"{UNMISTAKABLE.pattern}|float \| timedelta|Schedule \| None|Budget \| None|Breaker \| None"
+    r"|Event \| None|Predicate|Interpreter\[|Rung\[|ixbackoff\.|_sealed|_no_instances|Do\["
+)
+"""What the types of ixbackoff's functions have, and others hardly ever."""
+RUNGS = ("Z", "Succ", "Forever")
+OF_FUNCTIONS = ("argument", "missing", "surplus", "overload", "option")
+CLASSES = frozenset(
+    [
+        *("Program", "Attempt", "Command", "Interpreter", "AsyncInterpreter", "Backoff", "Budget"),
+        *("Breaker", "Schedule", "Delay", "Nat", "Z", "Succ", "Forever"),
+    ]
+)
+
+
+class Finding(NamedTuple):
+    """An error that is explained, and where its source is."""
+
+    error: Error
+    explanation: Explanation
+    place: Place | None
+    line: str
+
+
+def findings(
+    pieces: Iterable[Error | str], source: Callable[[str], Source]
+) -> Iterator[Finding | Error | str]:
+    """Explain what can be explained; other errors and lines stay as they are."""
+    promised: list[tuple[str, int, str, str]] = []
+    before: Finding | None = None
+    for piece in pieces:
+        if isinstance(piece, str):
+            yield piece
+            continue
+        finding = found(piece, source(piece.file))
+        halves = [returns(piece, one) for one in seen(piece.message)]
+        if piece.code == "return-value" and halves and halves[0] in promised:
+            promised.remove(halves[0])
+            continue
+        if finding and before and is_other_end(before, finding):
+            continue
+        before = finding
+        if finding is None:
+            yield piece
+        else:
+            promised += halves
+            yield finding
+
+
+def is_other_end(before: Finding, finding: Finding) -> bool:
+    """Whether `with` is said to lack its end, where it was said to lack its beginning."""
+    first, second = before.error, finding.error
+    return (
+        before.explanation == finding.explanation
+        and (first.file, first.line) == (second.file, second.line)
+        and "enter__" in first.message
+        and "exit__" in second.message
+    )
+
+
+def returns(error: Error, one: Seen) -> tuple[str, int, str, str]:
+    """Say what a lambda returns and what it should: mypy reports its body and itself."""
+    return error.file, error.line, answer(one.it), answer(one.wanted)
+
+
+def found(error: Error, source: Source) -> Finding | None:
+    """Explain an error, unless its file has nothing to do with ixbackoff."""
+    if not (source.uses_ixbackoff() or UNMISTAKABLE.search(error.message)):
+        return None
+    method = source.called(Place(error.line, error.column)) if error.column else ""
+    explanation = next(
+        (said for one, said in explanations(error.message, method) if is_ours(one, error, source)),
+        None,
+    )
+    if explanation is None:
+        return None
+    explanation, place = drawn(explanation, error, source)
+    place = place or place_of(error, source)
+    line = source.line(place.line if place else error.line)
+    return Finding(error, explanation, place, line)
+
+
+def is_ours(one: Seen, error: Error, source: Source) -> bool:
+    """Whether a function of ixbackoff is meant, and not one that has the same name."""
+    if one.sort not in OF_FUNCTIONS or SURE.search(error.message):
+        return True
+    if one.owner in CLASSES or one.method in RUNGS:
+        return True
+    return source.calls_ours(error.line, one.method)
+
+
+def drawn(
+    explanation: Explanation, error: Error, source: Source
+) -> tuple[Explanation, Place | None]:
+    """Find what the source says of the rungs, and most checkers do not."""
+    method = next((one.method for one in seen(error.message) if one.method), "")
+    if explanation.code == "no-wait-left":
+        step = source.where_no_wait_is_left(error.line)
+        if step is not None:
+            name = re.match(r"\w+", source.line(step[1].line)[step[1].column - 1 :])
+            by_steps = source.goes_down_by_steps(step[1])
+            return no_wait_left(name[0] if name else method, step[0], by_steps), step[1]
+        if source.in_a_loop(error.line):
+            return no_wait_left(method, None, in_a_loop=True), None
+    if explanation.code == "open-program":
+        step = source.where_it_runs_open(error.line)
+        if step is not None:
+            return open_program(step[0]), step[1]
+    return explanation, None
+
+
+def place_of(error: Error, source: Source) -> Place | None:
+    """Find the column that an error is about."""
+    for one in seen(error.message):
+        place = None
+        if one.sort == "join":
+            place = source.place_of_operand(error.line, one.method)
+        elif one.sort == "argument" and not error.column and one.method:
+            number = re.match(r"Argument (\d+) to ", error.message)
+            which = int(number[1]) if number else 1
+            place = source.place_of_argument(error.line, one.method, one.argument, which)
+        if place is not None:
+            return place
+    return Place(error.line, error.column) if error.column else None
+
+
+def sources(folder: Path) -> Callable[[str], Source]:
+    """Read each file once; names are relative to `folder`."""
+    read: dict[str, Source] = {}
+
+    def source(file: str) -> Source:
+        if file not in read:
+            read[file] = Source(folder / file)
+        return read[file]
+
+    return source

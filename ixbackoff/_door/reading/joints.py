@@ -1,0 +1,160 @@
+"""Explanations of programs that are joined, and do not meet."""
+
+from __future__ import annotations
+
+from ..._words.nat import DEEPEST
+from .explanation import Drawn, Explanation, counted
+from .printed import (
+    FOREVER,
+    UNKNOWN,
+    Standing,
+    answer,
+    depth,
+    described,
+    is_function,
+    is_program,
+    shown,
+    standing,
+    with_names,
+)
+from .shapes import Seen
+
+COMMANDS = ("Download", "Upload", "Log", "Throw", "Call", "CallAsync")
+
+
+def joined(seen: Seen) -> Explanation | None:
+    """Two programs that do not meet."""
+    if seen.sort != "join" or not is_program(seen.it):
+        return None
+    if not is_program(seen.wanted):
+        return not_joined(seen)
+    ends, starts = shown(seen.it).inner[1], shown(seen.wanted).inner[0]
+    if FOREVER in (ends, starts):
+        return foreign(ends, starts)
+    first, second = standing(seen.it), standing(seen.wanted)
+    if first is None or depth(starts) is None:
+        return None
+    return apart(first, second.start if second else int(depth(starts) or 0), "the second")
+
+
+def joined_by_a_method(seen: Seen) -> Explanation | None:
+    """pyrefly reports the method of the operator, and not where the first program starts."""
+    if seen.sort != "argument" or seen.method not in ("__rshift__", "__or__"):
+        return None
+    if not (is_program(seen.it) and is_program(seen.wanted)):
+        return None
+    starts, stands = depth(shown(seen.it).inner[0]), depth(shown(seen.wanted).inner[0])
+    if starts is None or stands is None or starts == stands:
+        return None
+    return Explanation(
+        "goes-up" if starts > stands else "jumps-down",
+        f"The first ends at N{stands}, and the second starts at N{starts}.",
+        f"Write at(N{stands}) for at(N{starts}) in the second.",
+        Drawn(stands, stands, starts),
+    )
+
+
+def foreign(ends: str, starts: str) -> Explanation | None:
+    """A ladder without end and one with an end."""
+    if ends == starts:
+        return None
+    first, second = (with_names(f"[{one}]")[1:-1] for one in (ends, starts))
+    return Explanation(
+        "ladder-without-end",
+        f"The first ends at {first}, the second starts at {second}: a ladder without end joins "
+        "no other.".replace("Forever", "FOREVER"),
+        "Put both into one attempt, or run one after the other.",
+    )
+
+
+def apart(first: Standing, starts: int, where: str) -> Explanation | None:
+    """Two programs of which the second does not start where the first ends."""
+    start, end = first
+    if end == starts:
+        return None
+    said = f"The first ends at N{end}, the second starts at N{starts}"
+    ladder = Drawn(start, end, starts)
+    if starts < end:
+        return Explanation(
+            "jumps-down",
+            f"{said}: {counted(end - starts, 'rung')} would be passed over without a word.",
+            f"Write at(N{end}) for at(N{starts}) in {where}, or go down before it with "
+            f"{'.give_up()' if not starts else '.skip()' * (end - starts)}.",
+            ladder,
+        )
+    if not end:
+        return Explanation(
+            "goes-up",
+            f"{said}: the second would begin a ladder of its own, with short waits.",
+            f"Put both into one attempt and retry that: at(N{max(start, starts)}).retry(do(first)"
+            ".then(lambda _: second)); or run the two one after the other.",
+            ladder,
+        )
+    higher = starts - end + start
+    instead = f"start the first at N{higher}, " if higher <= DEEPEST else ""
+    return Explanation(
+        "goes-up",
+        f"{said}: the ladder would start again with short waits.",
+        f"Write at(N{end}) for at(N{starts}) in {where}, {instead}or put both into one attempt.",
+        ladder,
+    )
+
+
+def not_joined(seen: Seen) -> Explanation | None:
+    if not seen.wanted:
+        return None
+    step = ".do(...)" if seen.method == ">>" else ".or_else(...)"
+    return Explanation(
+        "not-a-program",
+        f"{seen.method} joins two programs, and {with_names(seen.wanted)} is not one.",
+        f"Write {step} for a command or an attempt, or start with at(...).",
+    )
+
+
+def joined_without_a_program(seen: Seen) -> Explanation | None:
+    """A command or an attempt at the left of `>>`."""
+    if seen.sort != "join" or seen.method not in (">>", "|") or is_program(seen.it):
+        return None
+    step = ".then(lambda _: ...)" if seen.method == ">>" else ".or_else(...)"
+    if not is_program(seen.wanted) and shown(seen.it).name not in ("Attempt", *COMMANDS):
+        return None
+    return Explanation(
+        "not-a-program",
+        f"{seen.method} joins two programs, and {with_names(seen.it)} is not one.",
+        f"Write do(...){step} for commands and attempts, or start with at(...).",
+    )
+
+
+def bound(seen: Seen) -> Explanation | None:
+    """A function for `bind` that makes no program, or one on another rung."""
+    if seen.sort not in ("argument", "value"):
+        return None
+    if seen.sort == "argument" and seen.method not in ("bind", "or_bind"):
+        return None
+    it, wanted = answer(seen.it), answer(seen.wanted)
+    if not is_program(wanted) or (seen.sort == "value" and shown(wanted).inner[1] not in UNKNOWN):
+        return None
+    method = seen.method or "bind"
+    then = "then" if method == "bind" else "or_else"
+    if seen.sort == "argument" and not is_function(seen.it):
+        return Explanation(
+            "not-a-program",
+            f".{method}(...) takes a function that makes a program, and this is "
+            f"{described(seen.it)}.",
+            f"Write .{method}(lambda _: ...); or join a program with >> or |.",
+        )
+    if not is_program(it):
+        return Explanation(
+            "not-a-program",
+            f".{method}(...) goes on with a program, and this function gives {it}.",
+            f"Write .{then}(...) for a command or an attempt, or start a program with at(...).",
+        )
+    starts, stands = depth(shown(it).inner[0]), depth(shown(wanted).inner[0])
+    if starts is None or stands is None or starts == stands:
+        return None
+    return Explanation(
+        "goes-up" if starts > stands else "jumps-down",
+        f"The program stands at N{stands} here, and that of the function starts at N{starts}.",
+        f"Write at(N{stands}) for at(N{starts}) in the function.",
+        Drawn(stands, stands, starts),
+    )

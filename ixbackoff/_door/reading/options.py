@@ -1,0 +1,226 @@
+"""Explanations of options: which failures, which waits, how long, and from which budget."""
+
+from __future__ import annotations
+
+import re
+
+from .explanation import Explanation
+from .printed import described, shown, with_names
+from .shapes import Seen
+
+TAKES_OPTIONS = frozenset(
+    (
+        *("or_else", "or_bind", "backoff", "retry", "resume", "vary", "run", "run_async", "but"),
+        *("first_of", "plan", "simulate", "unroll", "call", "limit", "guarded", "poll", "until"),
+    )
+)
+OPTIONS = {
+    "on": (
+        "not-a-failure",
+        "on= says which failures are worth another try: an exception class, a predicate, or a "
+        "list of these",
+        "Write on=ConnectionError, a list of classes, or a function from the failure to a bool",
+    ),
+    "schedule": (
+        "not-a-schedule",
+        "schedule= says how long the waits are",
+        "Write Exponential(0.5), Constant(2), Listed([1, 2, 4]) or Computed(function)",
+    ),
+    "budget": (
+        "not-a-budget",
+        "budget= is what further tries are paid from",
+        "Write Budget(...) or Budget.grpc(), once, and share it",
+    ),
+    "breaker": (
+        "not-a-breaker",
+        "breaker= is the circuit breaker that tries go through",
+        "Write Breaker(failures=5, within=10, rest=30), once, and share it",
+    ),
+    "stop": (
+        "not-an-event",
+        "stop= is an event that ends a wait",
+        "Give a threading.Event",
+    ),
+    "within": (
+        "not-seconds",
+        "within= is a number of seconds",
+        "Write within=30, or a timedelta",
+    ),
+}
+SCHEDULES = frozenset(("Exponential", "Constant", "Fibonacci", "Listed", "Computed", "Schedule"))
+SHORTENING = frozenset(
+    (
+        *("FullJitter", "EqualJitter", "DecorrelatedJitter", "RawNormalJitter", "NormalJitter"),
+        *("Jitter", "Every", "Shortening"),
+    )
+)
+
+
+def option(seen: Seen) -> Explanation | None:
+    """An argument with a name, or of a type, that only an option has."""
+    if seen.sort not in ("argument", "value"):
+        return None
+    if seen.sort == "argument" and seen.method not in TAKES_OPTIONS:
+        return None
+    name = option_of(seen)
+    if name is None or (seen.argument in OPTIONS and seen.argument != name):
+        return None
+    return wrong_option(name, seen.it)
+
+
+def option_of(seen: Seen) -> str | None:
+    """Find out which option has the type that is wanted."""
+    wanted = seen.wanted
+    a_predicate = "Predicate" in wanted or "(Exception" in wanted or "[Exception], bool" in wanted
+    if wanted == "On" or (a_predicate and "type[Exception]" in wanted):
+        return "on"
+    if seen.sort == "value":
+        return None
+    for kind, name in (
+        ("Schedule", "schedule"),
+        ("Budget", "budget"),
+        ("Breaker", "breaker"),
+        ("Event", "stop"),
+    ):
+        if re.match(rf"(?:[\w.]+\.)?{kind}\b", wanted):
+            return name
+    return "within" if wanted.startswith("float | timedelta") else None
+
+
+def wrong_option(name: str, given: str) -> Explanation:
+    code, sentence, fix = OPTIONS[name]
+    if name == "on" and "->" not in given and shown(given).name == "Callable":
+        sentence = f"{sentence}, and a predicate takes the failure and returns a bool"
+    return Explanation(code, f"{sentence}, and this is {described(given)}.", f"{fix}.")
+
+
+def overloaded_option(seen: Seen) -> Explanation | None:
+    """pyrefly lists the types of all arguments: the one that cannot be is wrong."""
+    if seen.sort != "option":
+        return None
+    for name, good in (
+        ("schedule", SCHEDULES),
+        ("budget", {"Budget", "None"}),
+        ("breaker", {"Breaker", "None"}),
+        ("stop", {"Event", "None"}),
+        ("within", {"float", "int", "timedelta", "None", "Literal"}),
+    ):
+        given = re.search(rf"\b{name}=((?:[^,\[(]|\[[^\]]*\]|\([^)]*\))+)", seen.it)
+        if given is None:
+            continue
+        text = given[1].strip()
+        is_a_text = re.search(r"Literal\[['\"]", text) is not None
+        if shown(text).name not in good or is_a_text:
+            return wrong_option(name, text)
+    return None
+
+
+def seconds(seen: Seen) -> Explanation | None:
+    """A time that is not a number."""
+    places = (*SCHEDULES, "limit", "Budget", "Breaker", "jittered", "thain", "aws_polling")
+    if seen.sort not in ("argument", "missing") or seen.method not in places:
+        return None
+    if seen.sort == "missing" and seen.argument in ("seconds", "every", "rest"):
+        word = {"seconds": "5", "every": "2", "rest": "rest=30"}[seen.argument]
+        return Explanation(
+            "not-seconds",
+            f"{seen.method}(...) wants to know how many seconds.",
+            f"Write {seen.method}({word}).",
+        )
+    if seen.sort == "argument" and re.match(r"(?:float|int)\b", seen.wanted):
+        what = "seconds" if seen.method in (*SCHEDULES, "limit") else "a number"
+        return Explanation(
+            "not-seconds",
+            f"{seen.method}(...) takes {what}, and this is {described(seen.it)}.",
+            f"Write {seen.method}(...) with a number.",
+        )
+    return None
+
+
+INSTEAD = {
+    "attempts": "5 attempts are the rung N4",
+    "tries": "5 tries are the rung N4",
+    "max_tries": "5 tries are the rung N4",
+    "max_attempts": "5 attempts are the rung N4",
+    "retries": "4 retries are the rung N4",
+    "stop_after_attempt": "5 attempts are the rung N4",
+    "timeout": "Write within=30",
+    "max_time": "Write within=30",
+    "wait": "Write schedule=Exponential(0.5)",
+    "delay": "Write schedule=Constant(2)",
+    "exceptions": "Write on=ConnectionError",
+    "retry": "Write on=ConnectionError",
+    "reraise": "The last failure is always raised itself",
+}
+OURS = ("run", "run_async", "backoff", "but", "Breaker")
+
+
+def no_such_option(seen: Seen) -> Explanation | None:
+    """An option that there is not, or one without its name."""
+    if seen.sort != "surplus" or seen.method not in OURS:
+        return None
+    if not seen.argument:
+        return Explanation(
+            "no-such-option",
+            f"The options of {seen.method}(...) are given by name.",
+            "Write schedule=..., within=..., budget=...; for a Breaker failures=5, within=10, "
+            "rest=30.",
+        )
+    if seen.argument == "stop":
+        fix = "A task is cancelled by its event loop"
+    else:
+        fix = INSTEAD.get(
+            seen.argument, f"`python -c 'help(\"ixbackoff.{seen.method}\")'` lists them"
+        )
+    return Explanation(
+        "no-such-option", f"{seen.method}(...) has no option {seen.argument}.", f"{fix}."
+    )
+
+
+def schedule(seen: Seen) -> Explanation | None:
+    """What is not a schedule, or one that may shorten waits."""
+    left, right = shown(seen.it).name, shown(seen.wanted).name
+    if seen.sort == "join" and {left, right} & SHORTENING:
+        return shortens(left if left in SHORTENING else right)
+    if seen.sort == "attribute" and left in SHORTENING:
+        return shortens(left)
+    if seen.sort == "argument" and right in (SCHEDULES | SHORTENING) and left in SHORTENING:
+        return shortens(left)
+    if seen.sort == "join" and left in SCHEDULES:
+        return Explanation(
+            "not-a-schedule",
+            f"A schedule is joined to another schedule, and multiplied by a number: "
+            f"{seen.method} {with_names(seen.wanted)} does not fit.",
+            "Write Exponential() & Constant(60) for a cap, | for the longer wait, + for the sum, "
+            "and 2 * Exponential() for twice the waits.",
+        )
+    if seen.sort == "argument" and seen.method == "Computed":
+        return Explanation(
+            "not-a-schedule",
+            "Computed takes a function from the number of the wait, an int that begins with 0, to "
+            f"seconds, and this is {described(seen.it)}.",
+            "Write Computed(lambda k: 2.0 * k + 1).",
+        )
+    if seen.sort == "argument" and seen.method == "Listed":
+        return Explanation(
+            "not-a-schedule",
+            f"Listed takes a list of seconds, and this is {described(seen.it)}.",
+            "Write Listed([1, 2, 4]).",
+        )
+    if seen.sort == "argument" and seen.method in (*SHORTENING, "WholeSeconds"):
+        return Explanation(
+            "not-a-schedule",
+            f"{seen.method}(...) does not take {described(seen.it)}.",
+            "Give it a schedule.",
+        )
+    return None
+
+
+def shortens(name: str) -> Explanation:
+    return Explanation(
+        "shortens",
+        f"{name} can shorten a wait, so it is not a schedule, and nothing can be made of it that "
+        "runs.",
+        "Write Exponential().jittered(2), which only lengthens waits; simulations take "
+        f"{name}(...) as it is.",
+    )

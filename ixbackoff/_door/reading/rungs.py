@@ -1,0 +1,61 @@
+"""Explanations of what is not a rung, or not that of the program."""
+
+from __future__ import annotations
+
+import re
+
+from ..._words.nat import DEEPEST
+from .explanation import Drawn, Explanation
+from .printed import depth, described, is_function, shown
+from .shapes import Seen
+
+
+def not_a_rung(seen: Seen) -> Explanation | None:
+    """An argument that is not a rung, or not that of the program."""
+    if seen.sort not in ("argument", "value") or shown(seen.wanted).name != "Rung":
+        return None
+    wanted = depth(shown(seen.wanted).inner[0]) if shown(seen.wanted).inner else None
+    given = re.fullmatch(r"type\[(.*)\]", seen.it)
+    it = depth(given[1] if given else seen.it)
+    if wanted is not None and it is not None:
+        return Explanation(
+            "goes-up" if it > wanted else "jumps-down",
+            f"The program stands at N{wanted} here, and not at N{it}.",
+            f"Write N{wanted} for N{it}, as in at(N{wanted}).",
+            Drawn(wanted, wanted, it),
+        )
+    name = method_of(seen)
+    if name not in ("at", "backoff"):
+        name = ""
+    if is_function(seen.it) and name != "at":
+        return Explanation(
+            "not-a-rung",
+            "backoff is told the most waits before it is put on a function.",
+            "Write @backoff(N3).",
+        )
+    number = re.search(r"\d+", seen.it)
+    rung = f"N{number[0]}" if number and int(number[0]) <= DEEPEST else "N3"
+    return Explanation(
+        "not-a-rung",
+        f"A rung is one of N0 to N20, or FOREVER, and this is {described(seen.it)}.",
+        f"Write {name}({rung}), which waits {rung[1:]} times at most."
+        if name
+        else "Give a rung by its name, such as N3.",
+    )
+
+
+def without_a_rung(seen: Seen) -> Explanation | None:
+    if seen.sort != "missing" or seen.argument != "rung":
+        return None
+    name = seen.method or "at"
+    return Explanation(
+        "not-a-rung",
+        f"{name}(...) is told the most waits, as a rung.",
+        f"Write {name}(N3), which waits 3 times at most.",
+    )
+
+
+def method_of(seen: Seen) -> str:
+    """The name of the function, which pyright says in its type variables only."""
+    variable = re.search(r"@(\w+)", seen.wanted)
+    return seen.method or (variable[1] if variable else "")

@@ -1,0 +1,163 @@
+"""The shapes of messages: one of five checkers' wordings becomes one record of what it says."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import NamedTuple
+
+
+class Seen(NamedTuple):
+    """The parts of a message; an empty text for what it does not say.
+
+    Attributes:
+        sort: the sort of error, one of those in `SHAPES`.
+        method: the function, method or operator that it is about.
+        owner: the class of that method.
+        it: the type, or the name, that was found.
+        wanted: the type that was expected.
+        argument: the name of an argument.
+    """
+
+    sort: str
+    method: str
+    owner: str
+    it: str
+    wanted: str
+    argument: str
+
+
+def shape(text: str, quote: str) -> re.Pattern[str]:
+    """Make a pattern from the wording of a checker that puts types between these quotes."""
+    for name in ("IT", "WANTED", "ARGUMENT"):
+        text = text.replace(name, f"{quote}(?P<{name.lower()}>[^{quote}]+){quote}")
+    owner = r"(?:[\w.]*?(?P<owner>\w+)\.)?" if quote == "`" else r"(?:[\w.]+\.)?"
+    method = rf"{quote}{owner}(?P<method>\w+){quote}"
+    return re.compile(text.replace("METHOD", method))
+
+
+OF = r'METHOD(?: of "(?P<owner>\w+)")?'
+QUOTED = (
+    # mypy and zuban
+    ("missing", rf"Missing (?:named|positional) arguments? ARGUMENT.* (?:for|in call to) {OF}"),
+    ("surplus", rf"Unexpected keyword argument ARGUMENT for {OF}"),
+    ("surplus", rf"Too many (?:positional )?arguments for {OF}"),
+    ("argument", rf"Argument (?:\d+|ARGUMENT) to {OF} has incompatible type IT; expected WANTED"),
+    (
+        "argument",
+        rf"Argument (?:\d+|ARGUMENT) to {OF} has incompatible type (?P<it>overloaded function); "
+        "expected WANTED",
+    ),
+    ("self", r"Invalid self argument IT to attribute function METHOD"),
+    ("overload", rf"No overload variant of {OF} matches argument types? (?P<it>.+)"),
+    ("overload", r"All overload variants of METHOD require at least one argument"),
+    ("join", r"Unsupported operand types for (?P<method>\S+) \(IT and WANTED\)"),
+    ("join", r"Unsupported left operand type for (?P<method>\S+) \(IT\)"),
+    ("value", r"Incompatible return value type \(got IT, expected WANTED\)"),
+    ("value", r"\(expression has type IT, (?:variable|target) has type WANTED\)"),
+    ("value", r"Argument \d+ to <\w+> has incompatible type IT; expected WANTED"),
+    ("value", r'Dict entry \d+ has incompatible type "[^"]+": IT; expected "[^"]+": WANTED'),
+    ("value", r"(?:List|Set) item \d+ has incompatible type IT; expected WANTED"),
+    ("yielded", r"\"yield from\" can't be applied to IT"),
+    ("yielded", r'"yield(?: from)?" \(actual type IT, expected type WANTED\)'),
+    ("attribute", r'IT has no attribute "(?P<argument>\w+)"'),
+    ("inherited", r"Cannot inherit from final class IT"),
+    ("overridden", r"Cannot override final attribute ARGUMENT"),
+    (
+        "answer",
+        r"Return type IT of METHOD incompatible with return type WANTED in supertype "
+        r'"ixbackoff\._words\.commands\.Command"',
+    ),
+    ("set", r'Property ARGUMENT defined in "(?P<owner>\w+)" is read-only'),
+    ("made", r"Cannot instantiate (?:protocol|abstract) class IT"),
+    ("parameter", r'Type argument IT of "(?P<owner>\w+)" must be a subtype of "Nat"'),
+    ("parameter", r"Value of type variable ARGUMENT of METHOD cannot be IT"),
+    ("bare", r'Missing type (?:arguments|parameters) for generic type "(?P<owner>\w+)"'),
+    ("count", r'"(?P<owner>\w+)" expects (?:between \d+ and )?\d+ type arguments?, but'),
+    ("count", r'Type argument list .* "(?P<owner>Program)"'),
+    # pyright
+    ("missing", r"Argument missing for parameter ARGUMENT"),
+    ("surplus", r"No parameter named ARGUMENT"),
+    ("surplus", r"Expected \d+ positional arguments?$"),
+    (
+        "argument",
+        r"Argument of type IT cannot be assigned to parameter ARGUMENT of type WANTED"
+        r"(?: in function METHOD)?",
+    ),
+    ("join", r'Operator "(?P<method>\S+)" not supported for types IT and WANTED'),
+    ("value", r"Type IT is not assignable to (?:declared type|return type|type) WANTED"),
+    ("yielded", r"IT is not iterable"),
+    (
+        "yielded",
+        r'compatible with "Generator\[(?P<it>[^,]+), .* is not assignable to '
+        r'"Generator\[(?P<wanted>[^,]+),',
+    ),
+    ("attribute", r"Cannot access attribute ARGUMENT for class IT"),
+    ("inherited", r"Base class IT is marked final"),
+    ("set", r"Attribute ARGUMENT is read-only"),
+    ("bare", r'Expected type arguments for generic class "(?P<owner>\w+)"'),
+    ("count", r'(?:Too few|Too many|Expected .*) type arguments .*"(?P<owner>\w+)'),
+)
+TICKED = (
+    # ty
+    (
+        "argument",
+        r"Argument to (?:bound method|function) METHOD is incorrect: Expected WANTED, found IT",
+    ),
+    ("argument", r"Argument is incorrect: Expected WANTED, found IT"),
+    ("missing", r"No arguments? provided for required parameters? ARGUMENT.* of .*METHOD"),
+    ("surplus", r"Argument ARGUMENT does not match any known parameter(?: of .*METHOD)?"),
+    ("surplus", r"Too many positional arguments to .*METHOD"),
+    (
+        "join",
+        r"Operator `(?P<method>\S+)` is not supported between objects of type IT and WANTED",
+    ),
+    ("value", r"Return type does not match returned value: expected WANTED, found IT"),
+    ("value", r"Object of type IT is not assignable to WANTED"),
+    ("yielded", r"Object of type IT is not iterable"),
+    ("attribute", r"Object of type IT has no attribute ARGUMENT"),
+    ("inherited", r"cannot inherit from final class IT"),
+    # pyrefly
+    (
+        "argument",
+        r"Argument IT is not assignable to parameter ARGUMENT with type WANTED in function METHOD",
+    ),
+    (
+        "option",
+        r"No matching overload found for function METHOD called with arguments: "
+        r"\((?P<it>.*?)\)(?: Possible overloads.*)?$",
+    ),
+    ("missing", r"Missing (?:positional |keyword )?argument ARGUMENT in function METHOD"),
+    ("surplus", r"Unexpected keyword argument ARGUMENT in function METHOD"),
+    ("surplus", r"Expected .* positional arguments?, got .* in function METHOD"),
+    ("join", r"`(?P<method>\S+)` is not supported between IT and WANTED"),
+    ("value", r"Returned type IT is not assignable to declared return type WANTED"),
+    ("value", r"IT is not assignable to (?:variable `\w+` with type )?WANTED"),
+    ("yielded", r"yield from value must be iterable, got IT"),
+    ("attribute", r"Object of class IT has no attribute ARGUMENT"),
+    ("inherited", r"Cannot extend final class IT"),
+)
+SHAPES = tuple(
+    (sort, shape(wording, quote))
+    for wordings, quote in ((QUOTED, '"'), (TICKED, "`"))
+    for sort, wording in wordings
+)
+
+
+@cache
+def seen(message: str) -> tuple[Seen, ...]:
+    """Read a message: what it says, in each shape that fits.
+
+    >>> [one] = seen('Argument 1 to "at" has incompatible type "int"; expected "Rung[Never]"')
+    >>> one.sort, one.method, one.it, one.wanted
+    ('argument', 'at', 'int', 'Rung[Never]')
+    """
+    message = " ".join(message.split())
+    found: list[Seen] = []
+    for sort, pattern in SHAPES:
+        match = pattern.search(message)
+        if match is not None:
+            said = {name: text or "" for name, text in match.groupdict().items()}
+            one = Seen(sort, *(said.get(name, "") for name in Seen._fields[1:]))
+            found.append(one._replace(method=one.owner) if one.method == "__init__" else one)
+    return tuple(found)

@@ -1,0 +1,267 @@
+"""The source that a message is about: its line, and where the programs on it stand."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+from .printed import Standing
+
+DOWN = ("backoff", "wait", "skip")
+TO_THE_END = ("retry", "resume", "vary", "give_up")
+STAYS = ("do", "then", "map", "or_else", "named", "at")
+RUNS = ("run", "run_async")
+
+
+class Place(NamedTuple):
+    """A place in a source; lines and columns begin with 1."""
+
+    line: int
+    column: int
+
+
+class Source:
+    """A file, as far as it can be read; an unreadable one is empty."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            self.text = path.read_text(encoding="utf-8")
+        except (OSError, ValueError):
+            self.text = ""
+        self.lines = self.text.splitlines()
+
+    def uses_ixbackoff(self) -> bool:
+        return re.search(r"^\s*(?:from|import) ixbackoff\b", self.text, re.MULTILINE) is not None
+
+    def line(self, number: int) -> str:
+        """Return a line, or an empty text."""
+        return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        try:
+            return ast.parse(self.text)
+        except (SyntaxError, ValueError, RecursionError):
+            return ast.Module([], [])
+
+    @cached_property
+    def nodes(self) -> list[ast.AST]:
+        return list(ast.walk(self.tree))
+
+    @cached_property
+    def all_calls(self) -> list[tuple[ast.Call, str]]:
+        """All calls of a name or a method, with that name."""
+        found: list[tuple[ast.Call, str]] = []
+        for node in self.nodes:
+            if not isinstance(node, ast.Call):
+                continue
+            function = node.func.value if isinstance(node.func, ast.Subscript) else node.func
+            if isinstance(function, ast.Attribute):
+                found.append((node, function.attr))
+            elif isinstance(function, ast.Name):
+                found.append((node, function.id))
+        return found
+
+    @cached_property
+    def assigned(self) -> dict[str, ast.expr | None]:
+        """What each name is set to; `None` for one that is set more than once."""
+        found: dict[str, ast.expr | None] = {}
+        for node in self.nodes:
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                found[node.id] = None if node.id in found else ast.Constant(None)
+            elif isinstance(node, ast.arg):
+                found[node.arg] = None
+        for node in self.nodes:
+            if isinstance(node, ast.Assign) and len(node.targets) == 1:
+                target = node.targets[0]
+                if isinstance(target, ast.Name) and found[target.id] is not None:
+                    found[target.id] = node.value
+        return found
+
+    def standing(self, node: ast.expr, deep: int = 50) -> Standing | None:
+        """Find out where a chain of steps starts and ends, if it is all in the source."""
+        if deep == 0:
+            return None
+        if isinstance(node, ast.Name):
+            value = self.assigned.get(node.id)
+            return None if value is None else self.standing(value, deep - 1)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.RShift | ast.BitOr):
+            left, right = (self.standing(one, deep - 1) for one in (node.left, node.right))
+            meet = left and right and left.end == right.start
+            return Standing(left.start, right.end) if meet and left and right else None
+        if not isinstance(node, ast.Call):
+            return None
+        if isinstance(node.func, ast.Name):
+            return begun(node) if node.func.id == "at" else None
+        if not isinstance(node.func, ast.Attribute):
+            return None
+        before = self.standing(node.func.value, deep - 1)
+        return before and after(before, node.func.attr)
+
+    def calls(self, line: int) -> list[tuple[ast.Call, str]]:
+        """All calls of a name or a method that are on a line, at least in part."""
+        return [
+            (node, name)
+            for node, name in self.all_calls
+            if node.lineno <= line <= (node.end_lineno or 0)
+        ]
+
+    @cached_property
+    def ours(self) -> set[str]:
+        """The names that are imported from ixbackoff, and the classes that derive from them."""
+        found: set[str] = set()
+        for node in self.nodes:
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("ixbackoff"):
+                found |= {alias.asname or alias.name for alias in node.names}
+            elif isinstance(node, ast.Import):
+                found |= {alias.name for alias in node.names if alias.name == "ixbackoff"}
+        for node in self.nodes:
+            if isinstance(node, ast.ClassDef) and any(
+                self.root(one) in found for one in node.bases
+            ):
+                found.add(node.name)
+        return found
+
+    def root(self, node: ast.AST, deep: int = 200) -> str:
+        """Find the name with which a chain begins, through variables that are set once."""
+        while deep:
+            deep -= 1
+            if isinstance(node, ast.Attribute | ast.Subscript | ast.Await):
+                node = node.value
+            elif isinstance(node, ast.Call):
+                node = node.func
+            elif isinstance(node, ast.BinOp):
+                node = node.left
+            elif isinstance(node, ast.Name):
+                value = self.assigned.get(node.id)
+                if value is None or isinstance(value, ast.Constant):
+                    return node.id
+                node = value
+            else:
+                break
+        return ""
+
+    def calls_ours(self, line: int, name: str) -> bool:
+        """Whether a call of this name on a line begins with something from ixbackoff."""
+        if name in self.ours and re.search(rf"@{name}\b", self.line(line)):
+            return True
+        calls = [node for node, called in self.calls(line) if called == name]
+        return any(self.root(node.func) in self.ours for node in calls)
+
+    def called(self, place: Place) -> str:
+        """Say what is called by the smallest call around a place; an empty text if nothing is."""
+        name, size = "", len(self.text) + 1
+        for node, called in self.calls(place.line):
+            begin = self.place(node.func.end_lineno or 0, node.func.end_col_offset or 0)
+            end = self.place(node.end_lineno or 0, node.end_col_offset or 0)
+            width = (end.line - begin.line) * 1000 + end.column - begin.column
+            if begin <= place <= end and width < size:
+                name, size = called, width
+        return name or self.begun_at(place)
+
+    def begun_at(self, place: Place) -> str:
+        """Say what the longest chain that begins at a place calls last."""
+        found = [
+            (node.end_lineno or 0, node.end_col_offset or 0, called)
+            for node, called in self.calls(place.line)
+            if self.place(node.lineno, node.col_offset) == place
+        ]
+        return max(found)[2] if found else ""
+
+    def where_no_wait_is_left(self, line: int) -> tuple[Standing, Place] | None:
+        """Find the step on a line that waits at N0: where its program stands, and its place."""
+        return self.only_step(line, DOWN, at_the_end=True)
+
+    def where_it_runs_open(self, line: int) -> tuple[Standing, Place] | None:
+        """Find the run on a line of a program above N0."""
+        return self.only_step(line, RUNS, at_the_end=False)
+
+    def only_step(
+        self, line: int, names: tuple[str, ...], at_the_end: bool
+    ) -> tuple[Standing, Place] | None:
+        found = [
+            (stands, self.place_of_name(node.func))
+            for node, name in self.calls(line)
+            if name in names and isinstance(node.func, ast.Attribute)
+            if (stands := self.standing(node.func.value)) and (stands.end == 0) == at_the_end
+        ]
+        return found[0] if len(found) == 1 else None
+
+    def goes_down_by_steps(self, place: Place) -> bool:
+        """Whether the program before a step has no step that goes down to N0 at once."""
+        before = [
+            node
+            for node, _ in self.calls(place.line)
+            if isinstance(node.func, ast.Attribute) and self.place_of_name(node.func) == place
+        ]
+        return all(not self.has_retry(node.func) for node in before)
+
+    def in_a_loop(self, line: int) -> bool:
+        return any(
+            isinstance(node, ast.For | ast.AsyncFor | ast.While)
+            and node.lineno <= line <= (node.end_lineno or 0)
+            for node in self.nodes
+        )
+
+    def has_retry(self, node: ast.expr, deep: int = 50) -> bool:
+        if isinstance(node, ast.Name):
+            value = self.assigned.get(node.id)
+            return value is not None and deep > 0 and self.has_retry(value, deep - 1)
+        if isinstance(node, ast.BinOp):
+            return self.has_retry(node.left, deep) or self.has_retry(node.right, deep)
+        if isinstance(node, ast.Call):
+            return self.has_retry(node.func, deep)
+        if isinstance(node, ast.Attribute):
+            return node.attr in TO_THE_END or self.has_retry(node.value, deep)
+        return False
+
+    def place_of_name(self, node: ast.Attribute) -> Place:
+        """Find the name of a method."""
+        line = node.end_lineno or node.lineno
+        return self.place(line, (node.end_col_offset or 0) - len(node.attr.encode()))
+
+    def place_of_argument(self, line: int, method: str, argument: str, number: int) -> Place | None:
+        """Find an argument, by name or by number, of the only call of `method` on a line."""
+        found = [node for node, name in self.calls(line) if name == method]
+        if len(found) != 1:
+            return None
+        keywords = [one.value for one in found[0].keywords if one.arg == argument]
+        values = keywords or found[0].args[number - 1 :]
+        return self.place(values[0].lineno, values[0].col_offset) if values else None
+
+    def place_of_operand(self, line: int, operator: str) -> Place | None:
+        """Find what stands behind the only such operator on a line."""
+        kind = ast.RShift if operator == ">>" else ast.BitOr
+        found = [
+            node.right
+            for node in self.nodes
+            if isinstance(node, ast.BinOp) and isinstance(node.op, kind)
+            if node.lineno <= line <= (node.end_lineno or 0)
+        ]
+        return self.place(found[0].lineno, found[0].col_offset) if len(found) == 1 else None
+
+    def place(self, line: int, offset: int) -> Place:
+        """Make a place of an offset in bytes, as the syntax tree has it."""
+        begin = self.line(line).encode()[:offset]
+        return Place(line, len(begin.decode(errors="replace")) + 1)
+
+
+def begun(node: ast.Call) -> Standing | None:
+    """Read `at(N3)`."""
+    rung = node.args[0] if len(node.args) == 1 else None
+    name = re.fullmatch(r"N(\d+)", rung.id) if isinstance(rung, ast.Name) else None
+    return Standing(int(name[1]), int(name[1])) if name else None
+
+
+def after(before: Standing, step: str) -> Standing | None:
+    """Go a step on."""
+    if step in STAYS:
+        return before
+    if step in TO_THE_END:
+        return Standing(before.start, 0)
+    if step in DOWN and before.end:
+        return Standing(before.start, before.end - 1)
+    return None

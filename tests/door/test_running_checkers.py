@@ -1,0 +1,260 @@
+"""`python -m ixbackoff check` with real checkers: what is not about programs is as without it."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from ..support.checked import BLOCK, ROOT, programs
+from ..support.typecheckers import CHECKERS, MYPY, SCRIPTS, Checker, environment
+
+pytestmark = pytest.mark.slow
+HOOKS = ROOT / ".pre-commit-hooks.yaml"
+OTHERS = '''"""Names that ixbackoff has too, in a project that has nothing to do with ixbackoff."""
+
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+U = TypeVar("U")
+
+
+class Schedule: ...
+
+
+class Z: ...
+
+
+class Program(Generic[T, U]):
+    def retry(self, effect: Schedule, on: type[Exception] = OSError) -> "Program[T, U]":
+        return self
+
+    def run(self, interpreter: int, *, schedule: Schedule, within: float = 1) -> T: ...
+
+
+class Attempt:
+    def then(self, function: int) -> None: ...
+
+
+def at(rung: type[Z]) -> Program[Z, Z]:
+    return Program()
+
+
+at(3)
+at(Z).retry(5, on="503").run("a", schedule=[1], within="5")
+at(Z) >> at(Z)
+Attempt().retry(3)
+Attempt().then(lambda value: 5)
+text: str = at(Z)
+for line in at(Z):
+    print(line)
+'''
+
+
+MIXED = """from collections.abc import Callable
+
+from ixbackoff import N3, Log, at
+
+at(N3).retry(Log("a"))
+
+
+class Schedule: ...
+
+
+class Server:
+    def run(self, port: int, *, schedule: Schedule, within: float = 1) -> None: ...
+    def retry(self, times: int, on: type[Exception] = OSError) -> None: ...
+    def map(self, function: Callable[[str], int]) -> None: ...
+    def limit(self, seconds: float) -> None: ...
+    def call(self, name: str) -> None: ...
+    def attempt(self, function: Callable[[int], int]) -> None: ...
+    def all_of(self, numbers: list[int]) -> None: ...
+    def handled_by(self, handler: Callable[[int], int]) -> None: ...
+
+
+def call(name: str) -> None: ...
+def run(name: str, interpreter: int) -> None: ...
+def limit(name: float) -> None: ...
+
+
+server = Server()
+server.run("80", schedule=3, within="5")
+server.run(80, stop=True, schedule=Schedule())
+server.retry("often", on=ValueError("a"))
+server.map(5)
+server.map(len, 5)
+server.limit("5")
+server.call(5)
+server.attempt(5)
+server.all_of(5)
+server.handled_by(5)
+server.backoff()
+server.wait()
+call(5)
+call("a", 3)
+run(5, "a")
+run("a")
+limit("5")
+chosen: type[Exception] = 5
+for one in server:
+    print(one)
+server | 5
+server >> server
+"""
+
+
+def ran(
+    words: Sequence[object], folder: Path, env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(  # noqa: S603
+        [str(word) for word in words],
+        cwd=folder,
+        env={**environment(folder), "PYTHONPATH": str(ROOT), **(env or {})},
+        capture_output=True,
+        check=False,
+    )
+
+
+def check(*words: object) -> list[object]:
+    return [sys.executable, "-m", "ixbackoff", "check", *words]
+
+
+@pytest.mark.parametrize("checker", CHECKERS, ids=lambda checker: checker.name)
+@pytest.mark.parametrize(
+    "text",
+    [OTHERS, "number = 1\n", "def wrong(:\n"],
+    ids=["wrong", "right", "broken"],
+)
+def test_another_project_is_told_byte_for_byte_the_same(
+    checker: Checker, text: str, tmp_path: Path
+) -> None:
+    name, config = checker.config
+    (tmp_path / name).write_text(config)
+    (tmp_path / "others.py").write_text(text)
+    words = [one for one in checker.arguments if not one.startswith("--output")]
+    alone = ran([SCRIPTS / checker.name, *words, "others.py"], tmp_path)
+    explained = ran(check("--checker", checker.name, "--", *words, "others.py"), tmp_path)
+    assert explained.stdout == alone.stdout
+    assert explained.returncode == alone.returncode
+
+
+@pytest.mark.parametrize("checker", CHECKERS, ids=lambda checker: checker.name)
+def test_functions_of_others_that_have_the_same_names_are_left_alone(
+    checker: Checker, tmp_path: Path
+) -> None:
+    """In a file that uses ixbackoff, too."""
+    name, config = checker.config
+    (tmp_path / name).write_text(config)
+    (tmp_path / "mixed.py").write_text(MIXED)
+    words = [one for one in checker.arguments if not one.startswith("--output")]
+    run = ran(
+        check("--checker", checker.name, "--output-format=json", "--", *words, "mixed.py"), tmp_path
+    )
+    errors = [json.loads(line) for line in run.stdout.splitlines()]
+    assert len(errors) >= 20
+    assert [error for error in errors if error["explanation"]] == []
+
+
+@pytest.mark.parametrize("form", ["full", "concise", "github", "json", "sarif"])
+def test_a_run_of_mypy_has_its_status_and_its_count(form: str, tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text("from ixbackoff import at\n\nat(3)\n")
+    (tmp_path / "right.py").write_text("from ixbackoff import N3, at\n\nat(N3) >> at(N3)\n")
+    options = ["--strict", "--config-file=", "--cache-dir=cache"]
+    wrong = ran(check("--output-format", form, *options, "program.py"), tmp_path)
+    assert wrong.returncode == 1
+    assert b"Found 1 error in 1 file (checked 1 source file)" in wrong.stdout + wrong.stderr
+    assert b"not-a-rung" in wrong.stdout
+    if form == "json":
+        assert json.loads(wrong.stdout)["column"] == 4
+    right = ran(check("--output-format", form, *options, "right.py"), tmp_path)
+    assert right.returncode == 0
+    missing = ran(check("--output-format", form, *options, "missing.py"), tmp_path)
+    assert missing.returncode == 2
+    assert b"Traceback" not in missing.stderr
+
+
+def test_the_readme_shows_what_is_said(tmp_path: Path) -> None:
+    readme = ROOT / "README.md"
+    [wrong] = programs(readme, "wrong")
+    [shown] = [text for _, words, text in BLOCK.findall(readme.read_text()) if words == " check"]
+    (tmp_path / "wrong.py").write_text(wrong)
+    run = ran(check("--strict", "--config-file=", "wrong.py"), tmp_path)
+    assert shown in run.stdout.decode()
+    assert run.stdout.count(b": error: ") == len(wrong.split("\n\n")[2].splitlines())
+
+
+def test_without_files_the_checker_says_what_it_wants(tmp_path: Path) -> None:
+    none = ran(check(), tmp_path)
+    assert none.returncode == 2
+    assert none.stderr.decode().splitlines()[-1].startswith("mypy: error: Missing target module")
+
+
+def seconds_of(words: Sequence[object], folder: Path) -> float:
+    """The CPU time of a process and its children."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    ran(words, folder)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+@pytest.mark.parametrize("cache", ["cold", "warm"])
+def test_it_takes_at_most_twice_the_time_of_mypy(cache: str, tmp_path: Path) -> None:
+    """700 errors in files that have changed; the library is in mypy's cache, or is not."""
+    name, config = MYPY.config
+    (tmp_path / name).write_text(config)
+    times: dict[str, float] = {}
+    for way in ("first", "mypy", "check"):
+        folder = tmp_path / way
+        folder.mkdir()
+        for file in (ROOT / "typecheck_cases" / "reject").glob("*.py"):
+            (folder / file.name).write_text(f"{file.read_text()}\n# {way}\n")
+        words = [*MYPY.arguments, *sorted(folder.glob("*.py"))]
+        if cache == "cold":
+            shutil.rmtree(tmp_path / "mypy_cache", ignore_errors=True)
+        command = check("--", *words) if way == "check" else [SCRIPTS / "mypy", *words]
+        times[way] = seconds_of(command, tmp_path)
+    print(f"{cache}: mypy {times['mypy']:.2f} s, check {times['check']:.2f} s")
+    assert times["check"] <= 2 * times["mypy"]
+
+
+def test_it_is_a_hook_of_pre_commit(tmp_path: Path) -> None:
+    git = shutil.which("git")
+    if git is None:
+        pytest.skip("git is not installed")
+    hooks, project = tmp_path / "hooks", tmp_path / "project"
+    python = {"PATH": f"{SCRIPTS}{os.pathsep}{os.environ['PATH']}"}
+    python |= {"PRE_COMMIT_HOME": str(tmp_path / "home"), "GIT_CONFIG_GLOBAL": os.devnull}
+    for folder in (hooks, project):
+        folder.mkdir()
+        ran([git, "init", "-q"], folder)
+    shutil.copy(HOOKS, hooks)
+    committed(git, hooks)
+    revision = ran([git, "rev-parse", "HEAD"], hooks).stdout.decode().strip()
+    (project / ".pre-commit-config.yaml").write_text(
+        f"repos:\n- repo: {hooks}\n  rev: {revision}\n  hooks:\n  - id: ixbackoff-check\n"
+        "    args: [--strict, --cache-dir=cache]\n"
+    )
+    (project / "program.py").write_text("from ixbackoff import at\n\nat(3)\n")
+    (project / "notes.txt").write_text("at(3)\n")
+    committed(git, project)
+    run = ran([sys.executable, "-m", "pre_commit", "run", "--all-files"], project, python)
+    told = run.stdout.decode() + run.stderr.decode()
+    assert run.returncode == 1, told
+    assert "program.py:3: error: A rung is one of N0 to N20" in told
+    (project / "program.py").write_text("from ixbackoff import N3, at\n\nat(N3)\n")
+    run = ran([sys.executable, "-m", "pre_commit", "run", "--all-files"], project, python)
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+def committed(git: str, folder: Path) -> None:
+    name = ["-c", "user.name=a", "-c", "user.email=a@localhost"]
+    ran([git, "add", "-A"], folder)
+    done = ran([git, *name, "commit", "-q", "-m", "all"], folder)
+    assert done.returncode == 0, done.stderr
