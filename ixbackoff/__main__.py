@@ -13,6 +13,7 @@ COMMANDS = {
     "explain": ("_door.explain", "a mistake by its code: what is wrong, and how to write it"),
     "plan": ("_door.plans", "what a program does at most, and whether that fits a limit"),
     "run": ("_door.running", "a program, for real or rehearsed; or a shell command on a ladder"),
+    "durable": ("durable.__main__", "durable runs: what each does, and pause, resume or cancel it"),
     "fleet": ("fleet.__main__", "many clients against a modelled service, and the experiments"),
     "plotting": ("plotting.__main__", "pictures of schedules"),
     "squirrel": ("squirrel.__main__", "copies of web resources in an object store, with an index"),
