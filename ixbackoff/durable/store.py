@@ -323,12 +323,26 @@ class Store:
             worker: the worker that had it.
             owner: what shows that this worker has it still, see `owner_of`.
         """
-        rows = self._rows()
-        if self._enqueue_pending(rows.c.workflow_uuid == stretch, rows.c.owner_xid == owner):
+        if self.enqueue_one(stretch, owner):
             return
         for one in self._client.list_workflows(workflow_ids=[stretch], load_input=False):
             if one.executor_id == worker and has_no_end(one):
                 self._rewind(one)
+
+    def enqueue_one(self, stretch: str, owner: str) -> bool:
+        """Put a stretch back in its queue; return false if it is not had by that owner any more."""
+        rows = self._rows()
+        mine = rows.c.workflow_uuid == stretch, rows.c.owner_xid == owner
+        return self._enqueue_pending(*mine) > 0
+
+    def performed_by(self, worker: str) -> set[tuple[str, str]]:
+        """Return the stretches that a worker performs, each with its owner, see `owner_of`."""
+        rows = self._rows()
+        asked = sqlalchemy.select(rows.c.workflow_uuid, rows.c.owner_xid).where(
+            rows.c.name == WORKFLOW, rows.c.status == "PENDING", rows.c.executor_id == worker
+        )
+        with self.engine().begin() as connection:
+            return {(stretch, owner) for stretch, owner in connection.execute(asked) if owner}
 
     def _rows(self) -> sqlalchemy.Table:
         """The table of the stretches."""

@@ -40,6 +40,7 @@ from .store import (
     queue_of,
     stretch_of,
 )
+from .strays import Strays
 from .stretches import Held, Stretch
 from .troubles import TROUBLE, in_words, insisted
 from .turns import Turns
@@ -104,6 +105,7 @@ class Working:
         self.threads = asyncio.Semaphore(THREADS)
         self.turns = Turns()
         self.dbos: DBOS | None = None
+        self.strays: Strays | None = None
         self.aborts: set[Abort] = set()
         self.returning: set[asyncio.Task[None]] = set()
         if WORKING and WORKING[0].process != os.getpid():
@@ -167,6 +169,7 @@ class Working:
         DBOS.launch()
         self.dbos._sys_db._retry_connection_errors = False  # or threads go on, even at exit
         self.worker.watch(self.begin_again, self.turns.taken)
+        self.strays = Strays(self.store, self.worker.id, self.turns.taken)
 
     def begin_again(self) -> None:
         """Leave all runs, since the lock was lost, and go on as another worker.
@@ -205,6 +208,8 @@ class Working:
 
         That would wait for ever for an event loop that has ended.
         """
+        if self.strays is not None:
+            self.strays.close()
         for abort in tuple(self.aborts):
             abort.request()
         if self.dbos is not None:
