@@ -65,7 +65,7 @@ def limit(text: str) -> Limit:
 
 
 class Verdict(NamedTuple):
-    """Whether a program is always done within a limit.
+    """The answer to whether a program is always done within a limit.
 
     Attributes:
         limit: the limit.

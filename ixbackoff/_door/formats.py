@@ -1,4 +1,4 @@
-"""What `check` prints: text, or what GitHub, code scanning and programs read."""
+"""The formats of `check`: text, or that which GitHub, code scanning and programs read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is told of a run: its log on standard error, and its failure in one line."""
+"""The report of a run: its log on standard error, and its failure in one line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What other libraries call the arguments of `backoff`, and what to write here."""
+"""The names that other libraries give the arguments of `backoff`, and what to write here."""
 
 from __future__ import annotations
 

@@ -275,7 +275,7 @@ class _Planner:
         return tuple(self.planned_rung(rung) for rung in range(first, last - 1, -1))
 
     def planned_rung(self, rung: int) -> PlannedRung:
-        """What is known of one rung."""
+        """Return what is known of one rung."""
         waits, when = self.waits.get(rung, (None, ""))
         tries, begins = self.tries.get(rung, 0), self.begins.get(rung, 0.0)
         return PlannedRung(rung, tries, waits, when, self.taken(rung), begins)

@@ -25,7 +25,7 @@ WIDEST = 60  # characters of a column
 
 
 class Answer(NamedTuple):
-    """What a command answers.
+    """The answer of a command.
 
     Attributes:
         rows: as JSON.

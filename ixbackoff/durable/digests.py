@@ -17,7 +17,7 @@ DIGITS = 24
 
 
 class Told(NamedTuple):
-    """What a journal holds of a command.
+    """The record of a command in a journal.
 
     Attributes:
         kind: the name of its class.

@@ -1,4 +1,4 @@
-"""What is known of runs from outside: their state, and their commands."""
+"""Runs, as they are seen from outside: their state, and their commands."""
 
 from __future__ import annotations
 

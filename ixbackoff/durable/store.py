@@ -54,7 +54,7 @@ SERIALIZER = DBOSPortableJSONSerializer
 
 
 class Start(NamedTuple):
-    """What a run begins with.
+    """The beginning of a run.
 
     Attributes:
         run: its id.

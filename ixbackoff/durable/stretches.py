@@ -40,7 +40,7 @@ class Held(NamedTuple):
 
 
 class Home(Protocol):
-    """What a stretch needs of whoever performs it.
+    """The place where a stretch is performed.
 
     Attributes:
         store: where runs are kept.

@@ -76,7 +76,7 @@ class Stored(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """What the index has of a resource.
+    """The entry of a resource in the index.
 
     Attributes:
         copy: the copy that is kept, if there is one.

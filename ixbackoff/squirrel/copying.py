@@ -95,7 +95,7 @@ def outcome(resource: Resource, keep: Callable[[], Kept]) -> Line:
 
 
 class Handlers(NamedTuple):
-    """What carries out the squirrel's own commands, but for those that are about the index.
+    """The handlers of the squirrel's own commands, but for those that are about the index.
 
     Attributes:
         connections: the connections to web servers.

@@ -95,7 +95,7 @@ def of_mypy(plain: Sequence[str], here: int) -> tuple[Error | None, int]:
 
 
 def is_rest_of_a_note(plain: Sequence[str], here: int) -> bool:
-    """Whether a line that begins like nothing goes on with a note, in pretty output."""
+    """Return whether a line that begins like nothing goes on with a note, in pretty output."""
     return not SUMMARY.match(plain[here])
 
 

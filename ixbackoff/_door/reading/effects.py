@@ -47,7 +47,7 @@ def tried(seen: Seen) -> Explanation | None:
 
 
 def listed(seen: Seen, wanted: str) -> Explanation | None:
-    """What stands in a list of effects."""
+    """Explain an item in a list of effects."""
     if shown(wanted).name not in EFFECT:
         return None
     inner = shown(seen.it).inner
@@ -127,12 +127,12 @@ def neither(seen: Seen, given: str, wanted: str) -> Explanation:
 
 
 def known(row: str) -> bool:
-    """Whether a checker knows which commands are declared."""
+    """Return whether a checker knows which commands are declared."""
     return row not in UNKNOWN and "@" not in row and row != "object"
 
 
 def several(seen: Seen) -> Explanation | None:
-    """What `all_of` cannot perform."""
+    """Explain an effect that `all_of` cannot perform."""
     if seen.sort not in ("overload", "option") or seen.method != "all_of":
         return None
     if "Program[" in seen.it:
@@ -147,7 +147,7 @@ def several(seen: Seen) -> Explanation | None:
 
 
 def yielded(seen: Seen) -> Explanation | None:
-    """What do-notation cannot perform."""
+    """Explain an effect that do-notation cannot perform."""
     if seen.sort != "yielded":
         return None
     if is_program(seen.it):
@@ -182,7 +182,7 @@ def another_row(seen: Seen) -> Explanation | None:
 
 
 def decorated(seen: Seen) -> Explanation | None:
-    """What cannot become an attempt."""
+    """Explain a function that cannot become an attempt."""
     if seen.sort != "argument" or seen.method != "attempt" or not is_function(seen.wanted):
         return None
     if is_program(answer(seen.it)):

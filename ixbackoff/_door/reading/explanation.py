@@ -22,7 +22,7 @@ class Drawn(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """What is said in place of a message.
+    """The words in place of a message.
 
     Attributes:
         code: the name of the mistake; `python -m ixbackoff explain CODE` says more.

@@ -71,7 +71,7 @@ def findings(
 
 
 def is_other_end(before: Finding, finding: Finding) -> bool:
-    """Whether `with` is said to lack its end, where it was said to lack its beginning."""
+    """Return whether `with` is said to lack its end, where it was said to lack its beginning."""
     first, second = before.error, finding.error
     return (
         before.explanation == finding.explanation
@@ -104,7 +104,7 @@ def found(error: Error, source: Source) -> Finding | None:
 
 
 def is_ours(one: Seen, error: Error, source: Source) -> bool:
-    """Whether a function of ixbackoff is meant, and not one that has the same name."""
+    """Return whether a function of ixbackoff is meant, and not one that has the same name."""
     if one.sort not in OF_FUNCTIONS or SURE.search(error.message):
         return True
     if one.owner in CLASSES or one.method in RUNGS:

@@ -178,7 +178,7 @@ def no_such_option(seen: Seen) -> Explanation | None:
 
 
 def schedule(seen: Seen) -> Explanation | None:
-    """What is not a schedule, or one that may shorten waits."""
+    """Explain an argument that is not a schedule, or one that may shorten waits."""
     left, right = shown(seen.it).name, shown(seen.wanted).name
     if seen.sort == "join" and {left, right} & SHORTENING:
         return shortens(left if left in SHORTENING else right)

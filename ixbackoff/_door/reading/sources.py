@@ -67,7 +67,7 @@ class Source:
 
     @cached_property
     def assigned(self) -> dict[str, ast.expr | None]:
-        """What each name is set to; `None` for one that is set more than once."""
+        """Return the value of each name; `None` for one that is set more than once."""
         found: dict[str, ast.expr | None] = {}
         for node in self.nodes:
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
@@ -145,7 +145,7 @@ class Source:
         return ""
 
     def calls_ours(self, line: int, name: str) -> bool:
-        """Whether a call of this name on a line begins with something from ixbackoff."""
+        """Return whether a call of this name on a line begins with something from ixbackoff."""
         if name in self.ours and re.search(rf"@{name}\b", self.line(line)):
             return True
         calls = [node for node, called in self.calls(line) if called == name]
@@ -191,7 +191,7 @@ class Source:
         return found[0] if len(found) == 1 else None
 
     def goes_down_by_steps(self, place: Place) -> bool:
-        """Whether the program before a step has no step that goes down to N0 at once."""
+        """Return whether the program before a step has no step that goes down to N0 at once."""
         before = [
             node
             for node, _ in self.calls(place.line)

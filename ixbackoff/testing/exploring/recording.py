@@ -18,7 +18,7 @@ A = TypeVar("A")
 
 
 class Answer(NamedTuple):
-    """What came of a command.
+    """The outcome of a command.
 
     Attributes:
         command: the command.
