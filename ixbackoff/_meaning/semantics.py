@@ -394,13 +394,13 @@ def performed(effect: Any, place: Place) -> Asked:
     if breaker is None and issubclass(kind, Command):
         command: Asked = effect
         return command
-    inside = place.inside if isinstance(place, Run) else place
+    inside = place._inside or place.inside if isinstance(place, Run) else place
     if breaker is not None:
         return (
             effect if issubclass(kind, WITHOUT_SERVICE) else Enter(guarded(effect, breaker, inside))
         )
-    if issubclass(kind, Chain):
-        return Enter(attempted(effect, inside))
+    if issubclass(kind, Chain):  # as `attempted`, in place
+        return Enter((chained if effect._recovers else in_order)(effect, inside))
     if kind is Limited:
         return Enter(limited(attempted(effect.chain, inside), effect.seconds, inside))
     if kind is Guarded:
