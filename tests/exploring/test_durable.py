@@ -29,6 +29,8 @@ from ..support.engine_workers import Ways, worker
 from ..support.observing import Ask
 from ..support.programs import effects, programs, schedules
 
+pytestmark = pytest.mark.slow
+
 DEATHS = (fails(Died()), lost(Died()))
 FAULTS: dict[Any, Sequence[Surprise]] = dict.fromkeys(
     (engine.Begin, engine.Do, engine.Keep, engine.Park, engine.Sleep), DEATHS

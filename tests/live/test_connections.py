@@ -33,6 +33,8 @@ from ixbackoff.live import (
 from ..support.keeping import BODY, Keeper, keeping
 from ..support.origins import open_descriptors
 
+pytestmark = pytest.mark.slow
+
 PATIENT = Limits(read_timeout=20.0)
 each_runner = pytest.mark.parametrize("runner", ["asyncio", "trio"])
 

@@ -20,6 +20,8 @@ from ..support.certificates import self_signed
 from ..support.http2 import Nuts, speaking_http2
 from ..support.origins import QUICK, SECRETS, Way, each_way
 
+pytestmark = pytest.mark.slow
+
 BODY = bytes(range(256)) * 4000
 
 

@@ -19,6 +19,8 @@ from ixbackoff.testing.web import Origin, Resource, Slow
 
 from ..support.origins import Way, each_way
 
+pytestmark = pytest.mark.slow
+
 BODY = bytes(range(256)) * 4000
 LEFT = """
 import sys

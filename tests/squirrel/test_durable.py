@@ -27,7 +27,10 @@ from ..support.origins import SECRETS, with_secrets
 from ..support.postgresql import Server
 from ..support.squirrels import Squirrel, by_name, files_below, tidy
 
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
 
 ROOT = Path(__file__).parent.parent.parent
 ACORN = b"acorn" * 10_000

@@ -26,6 +26,8 @@ from ixbackoff.testing.exploring import ONCE, Broken, Model, Surprise, dies, fai
 
 from ..support.forests import NUTS, Forest, places
 
+pytestmark = pytest.mark.slow
+
 Faults: TypeAlias = dict[type[Command[Any]], list[Surprise]]
 
 READS: list[type[Command[Any]]] = [GetETag, ListObjects, Look, Fetch]
