@@ -133,6 +133,8 @@ ORDINARY = re.compile(
     r'|type "(?:bytes|str|int|list\[\w+\]|tuple\[[\w, ]+\]|First\[\w+\]|Coroutine\[.*bytes\])"'
     r'|got "str", expected "int"|"Exponential" has no attribute|final attribute "base"'
     r'|List item 0 has|try using Literal|Argument "(?:nested|until)"|abstract class "Empty"'
+    r'|(?:of|for "start" of) "(?:Model|Engine)"|Sequence\[Surprise\]|Argument 1 to "dies"'
+    r'|Argument 1 has incompatible type "Callable\[\[\], (?:int|Program)'
 )
 """Errors in the reader's own types and values, which say what is meant without an explanation."""
 FORGED = re.compile(
