@@ -62,51 +62,71 @@ def test_its_programs_run_and_print_what_it_says(page: Path) -> None:
     assert ran >= 1
 
 
-def mypy(text: str, name: str, folder: Path) -> list[str]:
-    (folder / name).write_text(text)
+def right(page: Path) -> str:
+    """The right programs of a page, which are one program."""
+    texts = [
+        block.text
+        for block in blocks(page)
+        if block.language == "python" and block.words not in ("wrong", "mistake")
+    ]
+    return "\n".join(texts)
+
+
+def wrong(page: Path) -> list[str]:
+    return [block.text for block in blocks(page) if block.words == "wrong"]
+
+
+@pytest.fixture(scope="module")
+def errors(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    """The errors of mypy in each program of all pages: one run, since most of its time is ours."""
+    texts = {f"right_{number}.py": right(page) for number, page in enumerate(PAGES)}
+    for number, page in enumerate(PAGES):
+        texts |= {f"wrong_{number}_{place}.py": text for place, text in enumerate(wrong(page))}
+    folder = tmp_path_factory.mktemp("programs")
+    for name, text in texts.items():
+        (folder / name).write_text(text)
     done = subprocess.run(  # noqa: S603
-        [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--cache-dir=cache", name],
+        [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--cache-dir=cache", *texts],
         cwd=folder,
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode in (0, 1), done.stdout + done.stderr
-    return [line for line in done.stdout.splitlines() if "error:" in line]
+    assert f"checked {len(texts)} source files" in done.stdout
+    found: dict[str, list[str]] = {name: [] for name in texts}
+    for line in done.stdout.splitlines():
+        name, _, said = line.partition(":")
+        if "error:" in line:
+            found[name].append(said)
+    return found
 
 
-@pytest.mark.slow
 @each_page
-def test_its_programs_pass_the_type_checker(page: Path, tmp_path: Path) -> None:
-    right = [
-        block.text
-        for block in blocks(page)
-        if block.language == "python" and block.words not in ("wrong", "mistake")
-    ]
-    assert mypy("\n".join(right), "right.py", tmp_path) == []
+def test_its_programs_pass_the_type_checker(page: Path, errors: dict[str, list[str]]) -> None:
+    assert errors[f"right_{PAGES.index(page)}.py"] == []
 
 
-@pytest.mark.slow
 @each_page
 def test_its_wrong_programs_are_rejected_in_the_words_that_it_says(
-    page: Path, tmp_path: Path
+    page: Path, errors: dict[str, list[str]]
 ) -> None:
-    wrong = [block.text for block in blocks(page) if block.words == "wrong"]
     said = [block.text.splitlines() for block in blocks(page) if block.words == "mypy"]
-    assert wrong or page != README
-    for program, lines in zip(wrong, said, strict=True):
-        errors = mypy(program, "wrong.py", tmp_path)
-        assert len(errors) == len(lines)
-        for error, abridged in zip(errors, lines, strict=True):
+    assert wrong(page) or page != README
+    for place, (_, lines) in enumerate(zip(wrong(page), said, strict=True)):
+        told = errors[f"wrong_{PAGES.index(page)}_{place}.py"]
+        assert len(told) == len(lines)
+        for error, abridged in zip(told, lines, strict=True):
             pattern = ".*".join(re.escape(part) for part in abridged.split("..."))
-            assert re.fullmatch(pattern, error), error
+            assert re.fullmatch(pattern, f"wrong.py:{error}"), error
 
 
 def test_each_line_of_its_wrong_program_is_refused_at_run_time() -> None:
-    [wrong] = [block.text for block in blocks() if block.words == "wrong"]
-    start, *lines = wrong.split("\n\n")[0], *wrong.split("\n\n")[2].splitlines()
+    [program] = wrong(README)
+    start, middle, *rest = program.split("\n\n")
+    lines = rest[0].splitlines()
     names: dict[str, Any] = {}
-    exec(start + "\n" + wrong.split("\n\n")[1], names)  # noqa: S102
+    exec(start + "\n" + middle, names)  # noqa: S102
     for line in lines:
         try:
             exec(line, names)  # noqa: S102
