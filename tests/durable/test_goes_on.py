@@ -13,6 +13,7 @@ import os, signal, sys, time
 from ixbackoff import N1, Constant, at, call
 from ixbackoff.durable import Engine, durable
 from ixbackoff.live import live
+import pytest
 
 def told(what):
     with open(sys.argv[1] + "/told", "a") as file:
@@ -42,6 +43,7 @@ def nap(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
     assert nap(tmp_path, "0.4").returncode == -9
     again = nap(tmp_path)

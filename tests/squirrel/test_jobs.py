@@ -145,6 +145,7 @@ runpy.run_module("ixbackoff.squirrel", run_name="__main__", alter_sys=True)
 """
 
 
+@pytest.mark.slow
 def test_interrupted_all_jobs_end_and_what_is_kept_is_shown(tmp_path: Path) -> None:
     folder = tmp_path / "squirrel"
     faults: dict[str, list[Fault | None]] = {
