@@ -63,8 +63,8 @@ RECOVERS = {
 """After 20 s; with the short queue and fixed waits that is just where it tips over."""
 
 MEASURED = {
-    (128, "fixed"): 937,
-    (128, "exponential"): 54,
+    (128, "fixed"): 1378,
+    (128, "exponential"): 24,
     (4096, "fixed"): 4916,
     (4096, "exponential"): 4095,
 }
@@ -76,14 +76,48 @@ def test_the_verdicts(key: tuple[int, str], crashes: dict[tuple[int, str], Crash
     assert crashes[key].recovers == RECOVERS[key]
 
 
-def test_fixed_waits_and_the_short_queue_tip_over_between_10_and_60_seconds() -> None:
-    fixed, *_ = ways()
+ORIGINALS = {
+    ("fixed", 5): None,
+    ("fixed", 10): 1089,
+    ("fixed", 20): 1378,
+    ("exponential", 5): None,
+    ("exponential", 10): 818,
+    ("exponential", 20): None,
+}
+"""With 128 places: how many at once, one second after SIGCONT, where the original is lost."""
+
+
+@pytest.mark.parametrize("key", ORIGINALS, ids=str)
+def test_the_short_queue_is_lost_after_the_outages_that_the_original_is_lost_after(
+    key: tuple[str, int],
+) -> None:
+    name, outage = key
+    [way] = [way for way in ways() if way.name == name]
     server = SlowingServer(backlog=128)
+    some = [crashed(way, server, 1000, 15, outage, 8, seed) for seed in range(3)]
+    at_once = ORIGINALS[key]
+    assert [one.recovers for one in some] == [at_once is None] * 3
+    if at_once is not None:
+        assert median(one.after for one in some) == pytest.approx(at_once, rel=0.1)
+
+
+def test_a_client_that_closes_its_sockets_tips_over_later() -> None:
+    fixed, *_ = ways()
+    server = SlowingServer(backlog=128, lingering=0)
     verdicts = [
         [crashed(fixed, server, 1000, 15, outage, 8, seed).recovers for seed in range(2)]
         for outage in (10, 60)
     ]
     assert verdicts == [[True] * 2, [False] * 2]
+
+
+def test_nanoseconds_in_64_bits_hold_the_server_where_they_overflow() -> None:
+    """The original stays at 7792 at once, and answers 47 to 98 requests a second by accident."""
+    fixed, *_ = ways()
+    one = crashed(fixed, SlowingServer(int64=True), 1000, 15, 20, 40, 1)
+    assert {second.load for second in one.outcome.seconds[-20:]} == {7792}
+    assert 20 < one.last < 100
+    assert not one.recovers
 
 
 @pytest.mark.parametrize("key", MEASURED, ids=str)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from math import ceil
 from typing import NamedTuple
 
 from ...._words.failures import NotReady
@@ -94,7 +95,7 @@ class Crash(NamedTuple):
 
 
 def crash(
-    outage: int = OUTAGE,
+    outage: float = OUTAGE,
     *,
     backlogs: Iterable[int] = BACKLOGS,
     clients: int = CLIENTS,
@@ -109,7 +110,7 @@ def crash(
     [('fixed', True), ('exponential', True), ('as shipped', True)]
 
     Args:
-        outage: the whole seconds of the outage.
+        outage: the seconds of the outage; it ends with a second.
         backlogs: lengths of accept queues.
         clients: the number of clients.
         steady: whole seconds before the outage.
@@ -129,10 +130,11 @@ def crash(
 
 
 def crashed(
-    way: Way, server: SlowingServer, clients: int, steady: int, outage: int, watch: int, seed: int
+    way: Way, server: SlowingServer, clients: int, steady: int, outage: float, watch: int, seed: int
 ) -> Crash:
     """Simulate one way to wait, with one server."""
-    end, stopped = steady + outage, Outage(steady, outage)
+    end = steady + ceil(outage)
+    stopped = Outage(end - outage, outage)
     outcome = simulate(
         way.program,
         server.serves(Get),
