@@ -262,8 +262,8 @@ def report(outcome: Outcome, stopped: Outage) -> tuple[str, bool]:
         f"load       {outcome.rate(lambda second: second.asked, begin // 2, begin):.1f} requests/s "
         f"before, {asked[most]} at most, in second {most}",
         f"recovery   {recovery}",
-        f"gave up    {outcome.gave_up / max(outcome.clients, 1):.1%} of {outcome.clients} clients, in "
-        f"{gave_up / max(ended, 1):.1%} of {ended:.0f} runs",
+        f"gave up    {outcome.gave_up / max(outcome.clients, 1):.1%} of {outcome.clients} clients, "
+        f"in {gave_up / max(ended, 1):.1%} of {ended:.0f} runs",
         f"events     {outcome.events}",
     ]
     return "\n".join(lines), recovered is not None

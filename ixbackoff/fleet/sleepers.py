@@ -108,8 +108,8 @@ class Sleepers(Generic[T]):
 
     def overslept(self, since: float, now: float) -> None:
         """Wake all that should have woken while the server was stopped; their ticks begin anew."""
-        entries = [*self._waiting, *self._due]
-        everyone = [sleeper for *_, sleeper in entries if not sleeper.ended]
+        entries = [entry[-1] for entry in self._waiting] + [entry[-1] for entry in self._due]
+        everyone = [sleeper for sleeper in entries if not sleeper.ended]
         for sleeper in everyone:
             passed = max(0, ceil((since - sleeper.anchor) / self._tick - ROUNDING))
             if sleeper.anchor + max(passed, 1) * self._tick <= now:
