@@ -26,8 +26,8 @@ class SlowingServer(Service):
     client has gone keeps its place until then. While the server is stopped, connections wait in the
     accept queue, which holds one more than its length. When the server goes on, all of them are
     served, even if their clients have given up. A connection that finds the queue full knocks
-    again and again, until it is admitted. When its request is given up, it goes on for a while: the
-    HTTP client of Go does not end a dial, and gives the connection to the request that has waited
+    again and again, until it is admitted or its request is given up. With `lingering` it goes on
+    then, as in the HTTP client of Go, which gives the connection to the request that has waited
     longest.
 
     >>> server = SlowingServer()
@@ -41,8 +41,8 @@ class SlowingServer(Service):
         tick: seconds that a request sleeps before it compares its age with the delay again.
         backlog: the length of the accept queue that the server asks for, with listen(2).
         knocks: seconds between two knocks; a kernel sends its first SYN again after a second.
-        lingering: seconds after which a dial ends that was not admitted, whether its request waits
-            or not. With 0 it ends with its request, as in a client that closes its socket.
+        lingering: seconds for which a dial goes on, whether its request waits or not; 30 in Go.
+            With 0 it ends with its request, as in a client that closes its socket.
         int64: whether a delay is a signed number of nanoseconds in 64 bits, as in Go: a longer one
             than 292 years becomes a negative one, so that a request ends at its next tick.
 
@@ -56,7 +56,7 @@ class SlowingServer(Service):
     tick: float = 0.05
     backlog: int = 4096
     knocks: float = 1.02
-    lingering: float = 30.0
+    lingering: float = 0.0
     int64: bool = False
 
     def __post_init__(self) -> None:

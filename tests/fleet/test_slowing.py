@@ -225,7 +225,7 @@ def test_who_finds_the_queue_full_and_still_waits_is_admitted_at_its_next_knock(
 
 
 def test_who_gives_up_before_the_next_knock_is_never_admitted() -> None:
-    world = Recorded(SlowingServer(backlog=0, base=100.0, limit=1000, lingering=0))
+    world = Recorded(SlowingServer(backlog=0, base=100.0, limit=1000))
     world.stops(1.0, 5.0)
     world.asks(4.0, 2)
     world.events.run(5.01)

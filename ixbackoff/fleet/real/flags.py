@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from ipaddress import ip_address
 
 from ..._commandline import Parser, number, whole
-from ..experiments.crash.clients import CLIENTS, THINK, TIMEOUT, WAIT, backoffs
+from ..experiments.crash.clients import CLIENTS, LINGERING, THINK, TIMEOUT, WAIT, backoffs
 from ..slowing import SlowingServer
 from .durations import duration
 
@@ -143,7 +143,7 @@ def add_client(parser: ArgumentParser) -> None:
     client.add_argument(
         "--lingering",
         type=duration(0.0, 3600.0),
-        default=SlowingServer().lingering,
+        default=LINGERING,
         metavar="SECONDS",
         help="how long a dial goes on when its request was given up, as in Go; its connection is "
         "given to the request that has waited longest (default: %(default)s)",

@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from ...._commandline import number, whole
 from ...slowing import SlowingServer
 from ..experiment import Experiment
-from .clients import CLIENTS
+from .clients import CLIENTS, LINGERING
 from .model import BACKLOGS, OUTAGE, STEADY, WATCH, Crash, crash
 from .picture import draw
 from .table import table
@@ -41,11 +41,10 @@ def flags(parser: ArgumentParser) -> None:
         action="append",
         help="length of an accept queue; can be given more than once (default: 128 and 4096)",
     )
-    server = SlowingServer()
     parser.add_argument(
         "--lingering",
         type=number(0, 3600),
-        default=server.lingering,
+        default=LINGERING,
         metavar="SECONDS",
         help="how long a dial goes on whose request was given up; 0 for clients that close their "
         "sockets (default: %(default)s, as in Go)",

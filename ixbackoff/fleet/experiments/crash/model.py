@@ -21,7 +21,7 @@ from ....schedules.kinds import Timing
 from ...outcomes import Outcome
 from ...simulation import Outage, simulate
 from ...slowing import SlowingServer
-from .clients import CLIENTS, THINK, TIMEOUT, Get, asking, backoffs
+from .clients import CLIENTS, LINGERING, THINK, TIMEOUT, Get, asking, backoffs
 from .shipped import PostShipped
 from .verdicts import last_rate, recovers
 
@@ -115,13 +115,14 @@ def crash(
         clients: the number of clients.
         steady: whole seconds before the outage.
         watch: whole seconds after it.
-        server: a server with other numbers; its accept queue is one of `backlogs`.
+        server: a server with other numbers, without lingering dials unless it says so; its accept
+            queue is one of `backlogs`.
         seed: the seed of the random numbers.
 
     Raises:
         ValueError: `clients` or a number of seconds is not above 0.
     """
-    model = server or SlowingServer()
+    model = server or SlowingServer(lingering=LINGERING)
     return [
         crashed(way, replace(model, backlog=backlog), clients, steady, outage, watch, seed)
         for backlog in backlogs

@@ -18,7 +18,7 @@ from ...._writing.programs import at
 from ...outcomes import Outcome
 from ...simulation import Outage, simulate
 from ...slowing import SlowingServer
-from ..crash.clients import CLIENTS, THINK, TIMEOUT, Get, backoffs
+from ..crash.clients import CLIENTS, LINGERING, THINK, TIMEOUT, Get, backoffs
 from ..crash.verdicts import recovers
 
 T = TypeVar("T")
@@ -155,7 +155,7 @@ def simulated(
     program: Any = THREE_WAITS if remedy.ends else WITHOUT_END
     return simulate(
         program,
-        SlowingServer(backlog=backlog).serves(Get),
+        SlowingServer(backlog=backlog, lingering=LINGERING).serves(Get),
         clients=clients,
         seconds=STEADY + outage + watch,
         schedule=backoffs()[remedy.waits],
