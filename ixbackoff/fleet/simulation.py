@@ -123,7 +123,7 @@ def simulate(
         raise ValueError(f"seed={seed!r}: give a whole number.")  # noqa: TRY004
     if think is not None:
         above_zero("think", think)
-    usual = program.defaults if isinstance(program, Ladder) else USUAL
+    usual = program._defaults if isinstance(program, Ladder) else USUAL
     left = checked_seconds("within", usual.within if within is None else within)
     own = usual.budget
     budget = budget if budget is not None or own is None else lambda _: own
