@@ -91,7 +91,7 @@ def mypy(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
         wrong = [block.text for block in blocks(page) if block.words == "wrong"]
         for number, program in enumerate(wrong):
             (folder / f"{stem(page)}_wrong_{number}.py").write_text(program)
-    done = subprocess.run(  # noqa: S603
+    done = subprocess.run(
         [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--cache-dir=cache", "."],
         cwd=folder,
         env=os.environ | {"MYPYPATH": str(DOCS)},
