@@ -38,5 +38,8 @@ nitpick_ignore_regex = [
     ("py:.*", r"(?!ixbackoff\b).*"),  # names of other packages
     ("py:(class|obj)", r"ixbackoff\.(.*\.)?[A-Z]\d?(_\w+)?"),  # variables of types
     ("py:class", r"ixbackoff\._.*"),  # what is private
-    ("py:class", r".*\.(Asker|ByCommand|Host|Waited)"),  # what users are given and need not name
+    (
+        "py:class",
+        r".*\.(Asker|ByCommand|Host|Waited|(Async)?Transport)",
+    ),  # what users are given and need not name
 ]

@@ -23,35 +23,26 @@ PAIR = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 SIDE_BY_SIDE = """\
-::::{{grid}} 1 1 2 2
+``````{{grid}} 1 1 2 2
 :gutter: 2
-:class-container: side-by-side
-:::{{grid-item}}
+:padding: 0
+`````{{grid-item}}
 ```{{code-block}} python
 :caption: {0}
 
 {1}```
-:::
-:::{{grid-item}}
+`````
+`````{{grid-item}}
 ```{{code-block}} python
 :caption: ixbackoff
 
 {2}```
-:::
-::::"""
+`````
+``````"""
 
 
 def contents(home: str) -> str:
-    """Make a part of the table of contents of each list of pages.
-
-    >>> print(contents("## Guides\\n\\n- [Steps](steps.md): each with an example\\n"))
-    ```{toctree}
-    :hidden:
-    :caption: Guides
-    <BLANKLINE>
-    Steps <steps>
-    ```
-    """
+    """Make a part of the table of contents of each list of pages, below its heading."""
     return "\n\n".join(
         "\n".join(
             [

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import re
 import sys
+from functools import cache
 from typing import Any
 
 from sphinx.application import Sphinx
@@ -17,19 +20,47 @@ REPAIRS = {
     "**kwargs: ~typing.~P": "**kwargs: P.kwargs",
     "Callable[[~P]": "Callable[P",
     "Callable[[...]": "Callable[...",
+    "<factory>": "...",
 }
 
 
-def leave_out_sentences(app: Sphinx) -> None:
-    """Leave out overloads that nobody can call: the name of an argument is for type checkers."""
-    analyzer = ModuleAnalyzer.for_module("ixbackoff._writing.programs")
-    analyzer.analyze()
-    for overloads in analyzer.overloads.values():
+def choose_overloads(app: Sphinx) -> None:
+    """Leave out overloads that nobody can call: the name of an argument is for type checkers.
+
+    Of `all_of`, which has one for each number of effects, show a list, two and three.
+    """
+    programs = ModuleAnalyzer.for_module("ixbackoff._writing.programs")
+    programs.analyze()
+    for overloads in programs.overloads.values():
         overloads[:] = [
             one
             for one in overloads
-            if "Never" not in {p.annotation for p in one.parameters.values()}
+            if "Never" not in {parameter.annotation for parameter in one.parameters.values()}
         ]
+    attempts = ModuleAnalyzer.for_module("ixbackoff._writing.attempts")
+    attempts.analyze()
+    public = ModuleAnalyzer.for_module("ixbackoff")
+    public.analyze()
+    public.overloads["all_of"] = attempts.overloads["all_of"][1:4]
+
+
+def know_its_types(app: Sphinx, thing: Any, bound: bool) -> None:
+    """Import what the module of a function imports for type checkers only."""
+    scope = getattr(inspect.unwrap(thing), "__globals__", {})
+    if str(scope.get("__name__")).startswith("ixbackoff"):
+        for imports in imported_for_types(scope["__name__"]):
+            exec(imports, scope)  # noqa: S102
+
+
+@cache
+def imported_for_types(module: str) -> list[str]:
+    """The statements behind `if TYPE_CHECKING:` in a module."""
+    return [
+        ast.unparse(statement)
+        for node in ast.parse(inspect.getsource(sys.modules[module])).body
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for statement in node.body
+    ]
 
 
 def signature(
@@ -46,7 +77,8 @@ def signature(
         return None
     for wrong, right in REPAIRS.items():
         arguments = arguments.replace(wrong, right)
-    return SEALED.sub("", arguments), returned
+    named = re.sub(r"<function (\w+)[^>]*>", r"\1", arguments)
+    return SEALED.sub("", named), returned
 
 
 def docstring(
@@ -83,7 +115,8 @@ def leave_out_fields(
 
 
 def setup(app: Sphinx) -> None:
-    app.connect("builder-inited", leave_out_sentences)
+    app.connect("builder-inited", choose_overloads)
+    app.connect("autodoc-before-process-signature", know_its_types)
     app.connect("autodoc-process-signature", signature)
     app.connect("autodoc-process-docstring", docstring, priority=100)
     app.connect("autodoc-skip-member", leave_out_fields)
