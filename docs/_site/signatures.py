@@ -14,7 +14,7 @@ from sphinx.errors import PycodeError
 from sphinx.ext.napoleon import GoogleDocstring
 from sphinx.pycode import ModuleAnalyzer
 
-SEALED = re.compile(r"\(_\w+: \S*Never\)|\(\*args, \*\*kwargs\)")
+SEALED = re.compile(r"\(_\w+: \S*(?:Never|object)\)|\(\*args, \*\*kwargs\)")
 REPAIRS = {
     "*args: ~typing.~P": "*args: P.args",
     "**kwargs: ~typing.~P": "**kwargs: P.kwargs",
