@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from importlib import import_module
 from inspect import isclass, isfunction
+from typing import Any
 
-from docutils import nodes
 from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 
@@ -83,7 +83,7 @@ def read(app: Sphinx, page: str, source: list[str]) -> None:
     source[0] = text
 
 
-def name_mistakes_by_its_link(app: Sphinx, page: nodes.document) -> None:
+def name_mistakes_by_its_link(app: Sphinx, page: Any) -> None:
     """Let links to `mistakes.md` lead to its page: MyST follows it to the file in the package."""
     for link in page.findall(pending_xref):
         if link["reftarget"].endswith("ixbackoff/_door/mistakes"):

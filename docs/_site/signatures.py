@@ -11,7 +11,7 @@ from typing import Any
 
 from sphinx.application import Sphinx
 from sphinx.errors import PycodeError
-from sphinx.ext.napoleon import GoogleDocstring
+from sphinx.ext.napoleon.docstring import GoogleDocstring
 from sphinx.pycode import ModuleAnalyzer
 
 SEALED = re.compile(r"\(_\w+: \S*(?:Never|object)\)|\(\*args, \*\*kwargs\)")

@@ -53,14 +53,13 @@ class Browser:
         self._read = b""
         self._count = 0
         self._seen: list[str] = []
+        self._session = ""
         self.errors: list[str] = []
         target = self._ask("Target.createTarget", url="about:blank")["targetId"]
         attached = self._ask("Target.attachToTarget", targetId=target, flatten=True)
-        self._session: str | None = attached["sessionId"]
+        self._session = attached["sessionId"]
         for domain in ("Page", "Runtime", "Log"):
             self.ask(f"{domain}.enable")
-
-    _session = None
 
     def ask(self, method: str, **arguments: object) -> dict[str, Any]:
         """Ask something of the page: a method of the DevTools protocol."""
