@@ -50,7 +50,7 @@ bench: .venv/bench  ## measure speed, as ratios to peers
 	$(BIN)/python -m benchmarks
 
 clean:  ## remove the virtual environments and all caches
-	rm -rf .venv .nox .hypothesis .mypy_cache .pytest_cache .ruff_cache docs/proof/*.agdai
+	rm -rf .venv .nox .hypothesis .mypy_cache .pytest_cache .ruff_cache docs/proof/*.agdai build
 
 .venv/%: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

@@ -25,7 +25,7 @@ html_static_path = ["_site/style"]
 html_css_files = ["site.css"]
 html_favicon = "_site/style/ladder.svg"
 pygments_dark_style = "github-dark"
-html_copy_source = html_show_sphinx = False
+html_copy_source = html_show_copyright = html_use_index = html_domain_indices = False
 
 default_role = "code"
 napoleon_use_ivar = True

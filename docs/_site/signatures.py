@@ -14,6 +14,8 @@ from sphinx.errors import PycodeError
 from sphinx.ext.napoleon.docstring import GoogleDocstring
 from sphinx.pycode import ModuleAnalyzer
 
+from ixbackoff import all_of
+
 SEALED = re.compile(r"\(_\w+: \S*(?:Never|object)\)|\(\*args, \*\*kwargs\)")
 REPAIRS = {
     "*args: ~typing.~P": "*args: P.args",
@@ -37,11 +39,11 @@ def choose_overloads(app: Sphinx) -> None:
             for one in overloads
             if "Never" not in {parameter.annotation for parameter in one.parameters.values()}
         ]
-    attempts = ModuleAnalyzer.for_module("ixbackoff._writing.attempts")
-    attempts.analyze()
     public = ModuleAnalyzer.for_module("ixbackoff")
+    its_own = ModuleAnalyzer.for_module(all_of.__globals__["__name__"])
     public.analyze()
-    public.overloads["all_of"] = attempts.overloads["all_of"][1:4]
+    its_own.analyze()
+    public.overloads["all_of"] = its_own.overloads["all_of"][1:4]
 
 
 def know_its_types(app: Sphinx, thing: Any, bound: bool) -> None:
