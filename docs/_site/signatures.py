@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any
 
 from sphinx.application import Sphinx
+from sphinx.domains.python._object import PyObject
 from sphinx.errors import PycodeError
 from sphinx.ext.napoleon.docstring import GoogleDocstring
 from sphinx.pycode import ModuleAnalyzer
@@ -117,6 +118,9 @@ def leave_out_fields(
 
 
 def setup(app: Sphinx) -> None:
+    for field in PyObject.doc_field_types:
+        if field.name == "variable":
+            field.label = "Attributes"
     app.connect("builder-inited", choose_overloads)
     app.connect("autodoc-before-process-signature", know_its_types)
     app.connect("autodoc-process-signature", signature)
