@@ -61,6 +61,8 @@ from ._writing.attempts import Attempt, CommandOrAttempt, Do, First, all_of, att
 from ._writing.programs import Program, at
 from .schedules.kinds import Computed, Constant, Exponential, Fibonacci, Listed, Schedule
 
+__version__ = "0.1.0"
+
 __all__ = [
     "AsyncInterpreter",
     "Attempt",
