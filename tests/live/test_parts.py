@@ -149,6 +149,7 @@ ODD: dict[str, Fault] = {
     "a part of another length": Says(headers={"Content-Range": PLACE.replace("/", "0/")}),
     "a part of another whole": Says(headers={"Content-Range": f"{PLACE}0"}),
     "a part in other units": Says(headers={"Content-Range": PLACE.replace("bytes", "lines")}),
+    "a place of 5,000 digits": Says(headers={"Content-Range": f"{PLACE}{'0' * 5_000}"}),
     "a place that is not a number": Says(headers={"Content-Range": "bytes x-y/z"}),
     "several parts": Says(
         headers={"Content-Type": "multipart/byteranges; boundary=b"}, without=("Content-Range",)
@@ -198,6 +199,8 @@ WITHOUT_A_VALIDATOR: dict[str, Resource] = {
     "none": Resource(OLD, etag=None),
     "a weak one": Resource(OLD, etag='W/"v1"'),
     "one that is not quoted": Resource(OLD, etag="v1"),
+    "one of other letters": Resource(OLD, etag='"é"'),
+    "one with an escape": Resource(OLD, etag='"\x1b"'),
     "a date that may be too young": Resource(
         OLD, etag=None, headers={"Last-Modified": "Fri, 01 Jan 2038 00:00:00 GMT"}
     ),
