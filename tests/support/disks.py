@@ -46,8 +46,10 @@ class Disk:
 def command(name: str, *words: str) -> bool:
     """Run a command of the system; return whether it is there and was well."""
     path = shutil.which(name)
-    done = path and subprocess.run([path, *words], capture_output=True, check=False)  # noqa: S603
-    return bool(done) and not done.returncode
+    if path is None:
+        return False
+    done = subprocess.run([path, *words], capture_output=True, check=False)  # noqa: S603
+    return not done.returncode
 
 
 @contextmanager

@@ -94,8 +94,8 @@ def path_in(received: bytes) -> str | None:
     while place + FRAME <= len(received):
         end = place + FRAME + int.from_bytes(received[place : place + 3], "big")
         if received[place + 3] == HEADERS and end <= len(received):
-            headers = Decoder().decode(received[place + FRAME : end])
-            return str(dict(headers)[":path"])
+            headers = Decoder().decode(received[place + FRAME : end], raw=True)
+            return next(bytes(value).decode() for name, value in headers if name == b":path")
         place = end
     return None
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from signal import SIGKILL
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, Self
 from unittest.mock import patch
 
 from ixbackoff.squirrel.commands import Resource
@@ -88,7 +88,7 @@ class Killing:
         self.kept: Store = self.store or Folder(self.folder)
         self.input = self.folder.with_name(f"{self.folder.name}.txt")
 
-    def until(self, kills: int) -> Killing:
+    def until(self, kills: int) -> Self:
         """Kill so many times; with a mistake, until it is noticed."""
         paths = [f"/nuts/{number}" for number in range(self.sizes.resources)]
         with Origin({path: self.body() for path in paths}) as origin:
