@@ -92,6 +92,7 @@ class Display:
             transient=True,
             redirect_stdout=sys.stdout.isatty(),  # what goes into a file stays out of the display
         )
+        self._terminal = self._console.is_terminal
         self._lock = RLock()
         self._begun: dict[str, float] = {}
         self._bars: dict[str, TaskID] = {}
@@ -117,10 +118,11 @@ class Display:
 
     def progress(self, download: Download, done: int, total: int | None) -> None:
         """Show the progress of a download that takes long, as a bar."""
+        if not self._terminal:
+            return
         with self._safely():
             shown, now = without_secrets(download.url), monotonic()
-            long = now - self._begun.setdefault(shown, now) >= LONG
-            if not (long and self._console.is_terminal):
+            if now - self._begun.setdefault(shown, now) < LONG:
                 return
             if shown not in self._bars:
                 self._progress.start()
