@@ -184,11 +184,11 @@ class Arrival:
         )
 
     def check_size(self, size: int) -> None:
-        if size > self.exchange.limits.max_size:
+        most = self.exchange.limits.max_size
+        if most is not None and size > most:
             self.part.origin = None
             raise TooLarge(
-                f"{self.exchange.asked}: it has {size} bytes or more, and the limit is "
-                f"{self.exchange.limits.max_size}"
+                f"{self.exchange.asked}: it has {size} bytes or more, and the limit is {most}"
             )
 
     def tell(self) -> None:

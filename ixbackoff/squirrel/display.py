@@ -85,6 +85,7 @@ class Display:
         self._overall, self._arrived = overall, 0
         # What goes into a file stays out of the display.
         self._progress = Bars(self._console, self._told, sys.stdout.isatty())
+        self._terminal = self._console.is_terminal
         self._lock = RLock()
         self._begun: dict[str, float] = {}
         self._bars: dict[str, TaskID] = {}
@@ -99,7 +100,7 @@ class Display:
 
     def begin(self) -> None:
         """Show the progress of all, once that takes long; `close` has to follow."""
-        if self._console.is_terminal and self._told():
+        if self._terminal and self._told():
             self._timer.start()
 
     def wait(self, what: object, delay: Delay | Waits, rest: float | None = None) -> None:
@@ -127,7 +128,7 @@ class Display:
             before = self._sizes.get(download.url, done)  # what an earlier try has left
             self._arrived += max(0, done - before)
             self._sizes[download.url] = done
-            if not self._console.is_terminal:
+            if not self._terminal:
                 self._say_now_and_then()
                 return
             shown, now = without_secrets(download.url), monotonic()
@@ -148,7 +149,7 @@ class Display:
                 self._progress.remove_task(bar)
                 if not self._bars and self._overall is None:
                     self._progress.stop()
-            if not self._console.is_terminal:
+            if not self._terminal:
                 self._say_now_and_then()
 
     def close(self) -> None:

@@ -170,7 +170,7 @@ def opened(
     recipe = recipe_for(f"{places.name} {place_of(places.index)}")
     home = places.folder / f"{PREFIX}{digest(place)}"
     with Connections() as connections:
-        passing = Passing(connections, display.progress)
+        passing = Passing(connections, display.progress, early=places.in_folder)
         passed = Passed(places.store, places.name, str(home))
         runs = Runs(recipe, passed, how.schedule.base, how.within, passing, display)
         standard = live(connections=connections, stores=places.stores)

@@ -59,6 +59,11 @@ class Places:
     endpoint: str = ""
 
     @property
+    def in_folder(self) -> bool:
+        """`True` if the store is a folder."""
+        return self.store.startswith("file:")
+
+    @property
     def name(self) -> str:
         """The name of the store in the index: an object elsewhere is another one."""
         name = without_secrets(self.store)
@@ -213,7 +218,7 @@ def keep_all(
             index_opened(places.index, how.schedule, display) as index,
             Connections() as connections,
         ):
-            passing = Passing(connections, display.progress)
+            passing = Passing(connections, display.progress, early=places.in_folder)
             standard = live(connections=connections, stores=places.stores, stop=stop)
             interpreter = answering(standard, index, Handlers(connections, places.stores, passing))
             passed = Passed(places.store, places.name, str(work))
@@ -243,7 +248,7 @@ def line_of(given: Resource | Wrong, parts: Parts) -> Line:
 def store_checked(places: Places) -> Generator[None]:
     """Open the store before the block, so that a store that cannot be used is found at once."""
     parts = urlsplit(places.store)
-    with made(Path(unquote(parts.path))) if parts.scheme == "file" else nullcontext():
+    with made(Path(unquote(parts.path))) if places.in_folder else nullcontext():
         store_of(f"{places.store}/key", places.stores)
         yield
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -22,6 +23,7 @@ from ixbackoff.live import Limits, TooLarge, live
 from ixbackoff.live.arrivals import GAIN, validator_of
 from ixbackoff.testing.web import Answer, Connection, Fault, Origin, Resource, Status, Truncated
 
+from ..support.disks import small_disk
 from ..support.origins import PATIENT, SYNC, Way, each_way
 
 OLD = bytes(range(256)) * 4000
@@ -278,6 +280,47 @@ def test_nothing_stays_of_what_another_try_would_not_help(way: Way, tmp_path: Pa
         with pytest.raises(TooLarge):
             way.perform(command, limits=Limits(max_size=HALF))
     assert list(tmp_path.iterdir()) == []
+
+
+HUGE = 10 * 2**30
+
+
+@dataclass(frozen=True)
+class OfHuge(Fault):
+    """Sends the beginning of 10 GiB of zeros and breaks off, or the part that is asked for."""
+
+    def answer(self, connection: Connection) -> None:
+        asked = connection.request.headers.get("range", "")
+        first = int(asked.removeprefix("bytes=").removesuffix("-") or 0)
+        place = {"Content-Range": f"bytes {first}-{HUGE - 1}/{HUGE}"} if asked else {}
+        headers = {"ETag": '"v1"', "Content-Length": str(HUGE - first), **place}
+        body = bytes(min(HUGE - first, 2**17))
+        connection.send_answer(Answer(206 if asked else 200, headers, body))
+
+
+@each_way
+def test_ten_gibibytes_are_not_too_many(way: Way, tmp_path: Path) -> None:
+    target, part = tmp_path / "a", tmp_path / ".a.part"
+    with Origin(faults={"GET /a": repeat(OfHuge())}) as origin:
+        command = Download(f"{origin.url}/a", str(target))
+        with pytest.raises(ConnectionError):
+            way.perform(command)
+        assert part.stat().st_size == 2**17
+        os.truncate(part, HUGE - 1000)  # as if they had come: they take no room on the disk
+        way.perform(command)
+    assert target.stat().st_size == HUGE
+    assert list(tmp_path.iterdir()) == [target]
+    target.unlink()
+
+
+@each_way
+def test_a_full_disk_is_told_and_the_room_is_given_back(way: Way, tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk", "256k") as disk, Origin({"/a": OLD}) as origin:
+        target = disk.folder / "a"
+        with pytest.raises(OSError, match="No space left on device") as caught:
+            way.perform(Download(f"{origin.url}/a", str(target)))
+        assert (caught.value.errno, caught.value.filename) == (errno.ENOSPC, str(target))
+        assert os.listdir(disk.folder) == []
 
 
 @pytest.mark.parametrize(

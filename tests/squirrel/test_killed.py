@@ -55,7 +55,7 @@ def test_killed_at_any_moment_it_keeps_the_resource_the_next_time(
         if kept_before:
             count = moments_of(url, dry, monkeypatch)
             assert count == 24  # the former object is removed, and the claim to it
-        moments = [str(moment) for moment in range(count)] + ["download", "upload"]
+        moments = [str(moment) for moment in range(count)] + ["download", "link", "copy"]
         squirrels = {moment: Squirrel(tmp_path / moment, capsys) for moment in moments}
         if kept_before:
             origin.resources["/nuts"] = OLD
@@ -68,7 +68,9 @@ def test_killed_at_any_moment_it_keeps_the_resource_the_next_time(
 
         left = {moment: files_below(squirrel.folder) for moment, squirrel in squirrels.items()}
         assert any(name.endswith(".part") for name in left["download"])
-        assert any("#" in name for name in left["upload"])
+        assert any("#" in name for name in left["copy"])
+        objects = squirrels["link"].folder / "objects" / key
+        assert max(kept.stat().st_nlink for kept in objects.iterdir()) == 2
         for moment, squirrel in squirrels.items():
             recorded = moment.isdecimal() and int(moment) >= 19
             for row in squirrel.rows:  # what is recorded is there
