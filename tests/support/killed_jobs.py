@@ -32,7 +32,7 @@ EARLY = 0.1  # the part of all kills that come before a process asks for somethi
 STARTING = 0.5  # seconds in which such a kill comes
 SOONER, LATER = 0.8, 1.05
 ENDS = 120.0  # seconds in which a run comes to its end
-OFTEN = 40  # kills after which a mistake has been noticed
+OFTEN = 100  # kills after which a mistake has been noticed
 
 
 FILES = ("index.sqlite", "runs.sqlite", "runs.sqlite.worker")
