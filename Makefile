@@ -35,6 +35,7 @@ kill: .venv/dev  ## kill durable runs and squirrels a thousand times, and check 
 	$(BIN)/python -m tests.support.away
 	$(BIN)/python -m tests.support.killed_squirrels
 	$(BIN)/python -m tests.support.killed_jobs
+	$(BIN)/python -m tests.support.power_cuts
 
 prove:  ## check the proof of the promises, with Agda
 	@if ! command -v agda >/dev/null || ! test -d $(AGDA_STDLIB); then \

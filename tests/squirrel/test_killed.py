@@ -194,7 +194,7 @@ def test_a_later_run_fetches_only_what_is_missing(
 
 @pytest.mark.slow
 def test_killed_at_random_moments_with_several_jobs(tmp_path: Path) -> None:
-    found = Killing(tmp_path / "squirrel", seed=2).until(kills=6)
+    found = Killing(tmp_path / "squirrel", seed=2).until(kills=4)
     assert found.broken == [], str(found)
 
 
