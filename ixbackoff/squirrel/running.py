@@ -95,9 +95,17 @@ def kept(words: Namespace) -> int:
         IndexUnavailable: the index cannot be reached.
         ImportError: a package is missing; the error says what to install.
     """
-    report = Report(table=words.input is None)
-    keep_all(named(words), places_of(words), how_of(words), Display(words.verbose), report)
+    report = report_of(words)
+    display = Display(words.verbose, report.so_far)
+    keep_all(named(words), places_of(words), how_of(words), display, report)
     return 0 if report.well else 1
+
+
+def report_of(words: Namespace) -> Report:
+    """Return a report in a table, or line by line for the resources of a file."""
+    if words.input is None:
+        return Report(total=len(words.urls))
+    return Report(table=False)
 
 
 def named(words: Namespace) -> Iterator[Resource | Wrong]:
@@ -202,6 +210,7 @@ def keep_all(
     """Keep these resources, several at the same time, and print what became of them."""
     stop = report.stop
     try:
+        display.begin()
         with (
             log_shown(display),
             workplace(places.folder) as work,

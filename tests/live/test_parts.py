@@ -24,7 +24,7 @@ from ixbackoff.live.arrivals import GAIN, validator_of
 from ixbackoff.testing.web import Answer, Connection, Fault, Origin, Resource, Status, Truncated
 
 from ..support.disks import small_disk
-from ..support.origins import SYNC, Way, each_way
+from ..support.origins import PATIENT, SYNC, Way, each_way
 
 OLD = bytes(range(256)) * 4000
 NEW = bytes(reversed(range(256))) * 4100
@@ -79,6 +79,41 @@ def test_a_link_that_breaks_again_and_again_loses_nothing(way: Way, tmp_path: Pa
     assert (tmp_path / "a").read_bytes() == large
     assert list(tmp_path.iterdir()) == [tmp_path / "a"]
     assert len(origin.requests) == -(-(len(large) - 1) // GAIN)
+
+
+FAR = 50_000_000
+EVERY = 700_000
+
+
+@dataclass
+class Far(Fault):
+    """Sends the part that is asked for, and breaks off after 700 kB; counts what it sends."""
+
+    body: bytes
+    sent: int = 0
+
+    def answer(self, connection: Connection) -> None:
+        asked = connection.request.headers.get("range", "bytes=0-")
+        first = int(asked.removeprefix("bytes=").removesuffix("-"))
+        place = {"Content-Range": f"bytes {first}-{FAR - 1}/{FAR}"} if first else {}
+        length = {"Content-Length": str(FAR - first), "ETag": '"v1"'}
+        connection.send_head(206 if first else 200, length | place)
+        piece = self.body[first : first + EVERY]
+        connection.send(piece)
+        self.sent += len(piece)
+
+
+@pytest.mark.slow
+@each_way
+def test_fifty_megabytes_over_a_link_that_breaks_every_700_kilobytes(
+    way: Way, tmp_path: Path
+) -> None:
+    link = Far(os.urandom(1000) * (FAR // 1000))
+    with Origin(faults={"GET /a": repeat(link)}) as origin:
+        way.perform(Download(f"{origin.url}/a", str(tmp_path / "a")), limits=PATIENT)
+    assert (tmp_path / "a").read_bytes() == link.body
+    assert len(origin.requests) == -(-FAR // (EVERY - 1))
+    assert link.sent <= 1.05 * FAR
 
 
 @each_way
@@ -151,6 +186,7 @@ ODD: dict[str, Fault] = {
     "a part of another length": Says(headers={"Content-Range": PLACE.replace("/", "0/")}),
     "a part of another whole": Says(headers={"Content-Range": f"{PLACE}0"}),
     "a part in other units": Says(headers={"Content-Range": PLACE.replace("bytes", "lines")}),
+    "a place of 5,000 digits": Says(headers={"Content-Range": f"{PLACE}{'0' * 5_000}"}),
     "a place that is not a number": Says(headers={"Content-Range": "bytes x-y/z"}),
     "several parts": Says(
         headers={"Content-Type": "multipart/byteranges; boundary=b"}, without=("Content-Range",)
@@ -200,6 +236,8 @@ WITHOUT_A_VALIDATOR: dict[str, Resource] = {
     "none": Resource(OLD, etag=None),
     "a weak one": Resource(OLD, etag='W/"v1"'),
     "one that is not quoted": Resource(OLD, etag="v1"),
+    "one of other letters": Resource(OLD, etag='"é"'),
+    "one with an escape": Resource(OLD, etag='"\x1b"'),
     "a date that may be too young": Resource(
         OLD, etag=None, headers={"Last-Modified": "Fri, 01 Jan 2038 00:00:00 GMT"}
     ),

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from itertools import repeat
 from pathlib import Path
 
@@ -15,7 +16,8 @@ from ixbackoff.squirrel import running
 from ixbackoff.squirrel.commands import Resource
 from ixbackoff.squirrel.passing import opened
 from ixbackoff.squirrel.workplace import FOLDER, workplace
-from ixbackoff.testing.web import Origin, Status, Truncated
+from ixbackoff.testing.web import Origin, Slow, Status, Truncated
+from ixbackoff.testing.web import Resource as Served
 
 from ..support.killed import Moments
 from ..support.killed_jobs import Killing
@@ -118,6 +120,31 @@ def test_interrupted_in_a_wait_it_shows_what_is_kept(tmp_path: Path) -> None:
         assert len(rows_of(folder / "index.sqlite")) == 1
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("etag", ["", None], ids=["in parts", "whole"])
+def test_four_interrupts_leave_no_part_without_its_note(etag: str | None, tmp_path: Path) -> None:
+    folder = tmp_path / "squirrel"
+    served = {f"/nuts/{number}": Served(NEW, etag=etag) for number in range(6)}
+    slow = {f"GET {path}": repeat(Slow(0.02, len(NEW) // 50)) for path in served}
+    with Origin(served, slow) as origin:
+        words = [*(origin.url + path for path in served), "--folder", str(folder)]
+        with subprocess.Popen(  # noqa: S603
+            [sys.executable, "-c", INTERRUPTIBLE, *words], stderr=subprocess.PIPE
+        ) as process:
+            while origin.counts.total() < 2 * len(served):
+                assert process.poll() is None
+                time.sleep(0.01)
+            time.sleep(0.3)
+            for _ in range(4):
+                process.send_signal(signal.SIGINT)
+                time.sleep(0.01)
+            process.communicate(timeout=60)
+    left = {name for name in files_below(folder) if name.endswith((".part", ".json"))}
+    assert etag is not None or not left
+    parts = {name for name in left if name.endswith(".part")}
+    assert left == parts | {f"{name}.json" for name in parts}
+
+
 WORKING = """
 import sys
 from ixbackoff.squirrel.passing import opened
@@ -196,7 +223,7 @@ def test_a_later_run_fetches_only_what_is_missing(
 
 @pytest.mark.slow
 def test_killed_at_random_moments_with_several_jobs(tmp_path: Path) -> None:
-    found = Killing(tmp_path / "squirrel", seed=2).until(kills=6)
+    found = Killing(tmp_path / "squirrel", seed=2).until(kills=4)
     assert found.broken == [], str(found)
 
 
