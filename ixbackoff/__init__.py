@@ -64,6 +64,8 @@ from ._writing.attempts import Attempt, CommandOrAttempt, Do, attempt, do
 from ._writing.programs import Program, at
 from .schedules.kinds import Computed, Constant, Exponential, Fibonacci, Listed, Schedule
 
+__version__ = "0.1.0"
+
 if TYPE_CHECKING:
     from ._meaning.planning import Plan, plan
     from ._writing.several import First, all_of, first_of

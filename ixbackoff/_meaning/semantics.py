@@ -72,7 +72,7 @@ def unroll(
     budget: Budget | None = None,
     breaker: Breaker | None = None,
 ) -> Stream:
-    """Every command of a program, in order, `Delay`s included; it is sent every answer.
+    """Every command of a program, in order, waits included; it is sent every answer.
 
     A command's failure is thrown in. It returns the program's value, or raises its last failure.
     An exception that is not an `Exception` (cancellation, `KeyboardInterrupt`) is never swallowed:

@@ -6,10 +6,13 @@ has one of its own, also where HTTP/2 would allow for many.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Generator, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import anyio
 import httpcore2
+from h2.exceptions import ProtocolError
 
 
 class Pool(httpcore2.ConnectionPool):
@@ -30,14 +33,16 @@ class Exclusive(httpcore2.ConnectionInterface):
     """A connection that takes a request only while it has no other one.
 
     It is closed after an answer that was not read to its end: what is still on the way would fill
-    the window of HTTP/2, in which all later answers have to fit.
+    the window of HTTP/2, in which all later answers have to fit. It is not used again if more has
+    come than the answer: that would be taken for the next one.
     """
 
     def __init__(self, connection: httpcore2.ConnectionInterface) -> None:
         self._connection = connection
 
     def handle_request(self, request: httpcore2.Request) -> httpcore2.Response:
-        answer = self._connection.handle_request(request)
+        with understood():
+            answer = self._connection.handle_request(request)
         assert isinstance(answer.stream, Iterable)
         return httpcore2.Response(
             answer.status,
@@ -62,13 +67,35 @@ class Exclusive(httpcore2.ConnectionInterface):
         return self._connection.is_connected()
 
     def has_expired(self) -> bool:
-        return self._connection.has_expired()
+        return self._connection.has_expired() or has_more(self)
 
     def is_idle(self) -> bool:
         return self._connection.is_idle()
 
     def is_closed(self) -> bool:
         return self._connection.is_closed()
+
+
+@contextmanager
+def understood() -> Generator[None]:
+    """Raise what the library of HTTP/2 says of an answer as an error of the other side."""
+    try:
+        yield
+    except httpcore2.LocalProtocolError as error:
+        if not isinstance(error.__context__, ProtocolError):
+            raise
+        raise httpcore2.RemoteProtocolError from error
+    except (ProtocolError, ValueError) as error:
+        raise httpcore2.RemoteProtocolError from error
+
+
+def has_more(connection: Exclusive | AsyncExclusive) -> bool:
+    """Return whether bytes have come that belong to no answer."""
+    inner: Any = connection
+    while getattr(inner, "_connection", None) is not None:
+        inner = inner._connection
+    state = getattr(inner, "_h11_state", None)
+    return state is not None and connection.is_idle() and bool(state.trailing_data[0])
 
 
 class Rest:
@@ -80,7 +107,8 @@ class Rest:
         self._whole = False
 
     def __iter__(self) -> Iterator[bytes]:
-        yield from self._stream
+        with understood():
+            yield from self._stream
         self._whole = True
 
     def close(self) -> None:
@@ -96,7 +124,8 @@ class AsyncExclusive(httpcore2.AsyncConnectionInterface):
         self._connection = connection
 
     async def handle_async_request(self, request: httpcore2.Request) -> httpcore2.Response:
-        answer = await self._connection.handle_async_request(request)
+        with understood():
+            answer = await self._connection.handle_async_request(request)
         assert isinstance(answer.stream, AsyncIterable)
         return httpcore2.Response(
             answer.status,
@@ -121,7 +150,7 @@ class AsyncExclusive(httpcore2.AsyncConnectionInterface):
         return self._connection.is_connected()
 
     def has_expired(self) -> bool:
-        return self._connection.has_expired()
+        return self._connection.has_expired() or has_more(self)
 
     def is_idle(self) -> bool:
         return self._connection.is_idle()
@@ -141,8 +170,9 @@ class AsyncRest:
         self._whole = False
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        async for chunk in self._stream:
-            yield chunk
+        with understood():
+            async for chunk in self._stream:
+                yield chunk
         self._whole = True
 
     async def aclose(self) -> None:

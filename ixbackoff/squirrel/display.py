@@ -1,29 +1,23 @@
-"""The output on a terminal: waits, long downloads, and a table at the end."""
+"""The output on a terminal: waits, long downloads, the progress of all, and a table at the end."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
-from threading import RLock
+from threading import RLock, Timer
 from time import monotonic
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    DownloadColumn,
-    Progress,
-    TaskID,
-    TextColumn,
-    TransferSpeedColumn,
-)
-from rich.table import Column, Table
+from rich.progress import TaskID
+from rich.table import Table
 from rich.text import Text
 
 from .._limits.events import Waits
 from .._words.vocabulary import Delay, Download, without_secrets
-from .texts import described, plain
+from .bars import Bars
+from .texts import described, fitted, plain
 
 HIT = "hit"
 COPIED = "copied"
@@ -36,8 +30,13 @@ KEY = 69
 PART_OF_KEY = 37
 REST = 27
 """Columns for the numbers and the lines between."""
-BAR, NUMBERS = 20, 28
-"""Columns of a bar, and of the numbers beside it."""
+EVERY = 10.0
+"""Seconds between two lines on the progress where there is no terminal."""
+LONGEST = 1_000
+"""Cells of the longest text in a line, and in a cell of the table."""
+
+Overall: TypeAlias = Callable[[int], str]
+"""A function that describes the progress of all, given the bytes that have arrived."""
 
 
 class Line(NamedTuple):
@@ -77,25 +76,32 @@ class Display:
 
     Args:
         verbose: show the log of the program, too.
+        overall: describes the progress of all, for a line that stays on the terminal; without a
+            terminal it is printed now and then.
     """
 
-    def __init__(self, verbose: bool = False) -> None:
+    def __init__(self, verbose: bool = False, overall: Overall | None = None) -> None:
         self._console = Console(stderr=True, highlight=False, markup=False, emoji=False)
-        longest = max(self._console.width - BAR - NUMBERS, PART_OF_KEY // 2)
-        shown = Column(no_wrap=True, overflow="ellipsis", max_width=longest)
-        self._progress = Progress(
-            TextColumn("{task.description}", markup=False, table_column=shown),
-            BarColumn(BAR),
-            DownloadColumn(),
-            TransferSpeedColumn(),
-            console=self._console,
-            transient=True,
-            redirect_stdout=sys.stdout.isatty(),  # what goes into a file stays out of the display
-        )
+        self._overall, self._arrived = overall, 0
+        # What goes into a file stays out of the display.
+        self._progress = Bars(self._console, self._told, sys.stdout.isatty())
+        self._terminal = self._console.is_terminal
         self._lock = RLock()
         self._begun: dict[str, float] = {}
         self._bars: dict[str, TaskID] = {}
+        self._sizes: dict[str, int] = {}
+        self._said = monotonic()
+        self._timer = Timer(LONG, self._progress.start)
+        self._timer.daemon = True
         self.verbose = verbose
+
+    def _told(self) -> str:
+        return "" if self._overall is None else self._overall(self._arrived)
+
+    def begin(self) -> None:
+        """Show the progress of all, once that takes long; `close` has to follow."""
+        if self._terminal and self._told():
+            self._timer.start()
 
     def wait(self, what: object, delay: Delay | Waits, rest: float | None = None) -> None:
         """Show a wait: the failure before it, its rung, and its length.
@@ -113,14 +119,20 @@ class Display:
         time = f"{delay.seconds:g} s"
         if rest is not None:
             time = f"the rest of {time}, {rest:.3g} s"
+        failed = fitted(plain(failed), LONGEST)
         self.say(f"{failed}; on N{delay.rung} ({left} left), waiting {time}")
 
     def progress(self, download: Download, done: int, total: int | None) -> None:
-        """Show the progress of a download that takes long, as a bar."""
+        """Show the progress of a download, as a bar if it takes long."""
         with self._safely():
+            before = self._sizes.get(download.url, done)  # what an earlier try has left
+            self._arrived += max(0, done - before)
+            self._sizes[download.url] = done
+            if not self._terminal:
+                self._say_now_and_then()
+                return
             shown, now = without_secrets(download.url), monotonic()
-            long = now - self._begun.setdefault(shown, now) >= LONG
-            if not (long and self._console.is_terminal):
+            if now - self._begun.setdefault(shown, now) < LONG:
                 return
             if shown not in self._bars:
                 self._progress.start()
@@ -131,17 +143,30 @@ class Display:
         """Remove the bar of a resource, since it is not being downloaded any more."""
         with self._safely():
             self._begun.pop(str(what), None)
+            self._sizes.pop(getattr(what, "url", ""), None)
             if (bar := self._bars.pop(str(what), None)) is not None:
                 self._progress.refresh()
                 self._progress.remove_task(bar)
-                if not self._bars:
+                if not self._bars and self._overall is None:
                     self._progress.stop()
+            if not self._terminal:
+                self._say_now_and_then()
 
     def close(self) -> None:
         """Remove all bars."""
         with self._safely():
+            self._timer.cancel()
+            if self._timer.is_alive():  # it is beginning to show
+                self._timer.join()
             for what in list(self._bars):
                 self.over(what)
+            if self._progress.live.is_started:
+                self._progress.stop()
+
+    def _say_now_and_then(self) -> None:
+        if self._overall is not None and monotonic() - self._said >= EVERY:
+            self._said = monotonic()
+            self.say(self._told())
 
     def say(self, text: str) -> None:
         """Print one line."""
@@ -174,7 +199,8 @@ def show(lines: Sequence[Line]) -> None:
     if beside:
         table.add_column("key", no_wrap=True)
     for line in lines:
-        cells = [plain(line.resource), plain(line.result), str(line.attempts)]
+        texts = (line.resource, line.result)
+        cells = [*(fitted(plain(text), LONGEST) for text in texts), str(line.attempts)]
         cells.append(f"{line.waited:.3g} s")
         if beside:
             cells.append(plain(line.key))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from rich.cells import cell_len
+
 from .._limits.budgets import REFUSED
 from .._words.reasons import NOTE
 
@@ -42,6 +44,23 @@ def ended(failure: Exception) -> str:
         if note.startswith(UNTRIED):
             return f"{told}; {plain(note.removeprefix(NOTE).strip())}"
     return told
+
+
+def fitted(text: str, cells: int) -> str:
+    """Leave out the middle of a text that takes more cells of a terminal than there are.
+
+    >>> fitted("http://localhost/a/long/way/nuts", 20)
+    'http:/…long/way/nuts'
+    """
+    if len(text) <= cells and cell_len(text) <= cells:
+        return text
+    head = text[: cells // 3]
+    while cell_len(head) > cells // 3:
+        head = head[:-1]
+    tail = text[-cells:]
+    while cell_len(tail) > cells - 1 - cell_len(head):
+        tail = tail[1:]
+    return f"{head}…{tail}"
 
 
 def amount(size: float) -> str:

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 
 NAPPING = """
@@ -13,7 +15,6 @@ import os, signal, sys, time
 from ixbackoff import N1, Constant, at, call
 from ixbackoff.durable import Engine, durable
 from ixbackoff.live import live
-import pytest
 
 def told(what):
     with open(sys.argv[1] + "/told", "a") as file:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
 import subprocess
 import sys
@@ -26,7 +27,11 @@ class Block(NamedTuple):
 
 
 README = ROOT / "README.md"
-PAGES = [README, *sorted((ROOT / "docs").rglob("*.md"))]
+DOCS = ROOT / "docs"
+PAGES = [README, *sorted(DOCS.rglob("*.md"))]
+PROSE = {"changelog.md", "tutorial.md"}
+"""Pages without a program that runs here: `tests/site` walks through the tutorial."""
+
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 
 
@@ -44,14 +49,23 @@ def level_of_the_log() -> Iterator[None]:
     logger.setLevel(before)
 
 
+def runs(block: Block) -> bool:
+    """Whether it is a program that belongs to its page: neither wrong nor a file of its own."""
+    others = block.words in ("wrong", "mistake") or block.words.endswith(".py")
+    return block.language == "python" and not others
+
+
 @each_page
 @pytest.mark.usefixtures("level_of_the_log")
-def test_its_programs_run_and_print_what_it_says(page: Path) -> None:
+def test_its_programs_run_and_print_what_it_says(
+    page: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(DOCS)
     names: dict[str, Any] = {"__name__": "page"}
     printed = ""
     ran = 0
     for block in blocks(page):
-        if block.language == "python" and block.words not in ("wrong", "mistake"):
+        if runs(block):
             out = StringIO()
             with redirect_stdout(out):
                 exec(compile(block.text, page.name, "exec", dont_inherit=True), names)  # noqa: S102
@@ -59,74 +73,68 @@ def test_its_programs_run_and_print_what_it_says(page: Path) -> None:
             ran += 1
         elif block.language == "text" and not block.words:
             assert printed == block.text
-    assert ran >= 1
+    assert ran >= 1 or page.name in PROSE
 
 
-def right(page: Path) -> str:
-    """The right programs of a page, which are one program."""
-    texts = [
-        block.text
-        for block in blocks(page)
-        if block.language == "python" and block.words not in ("wrong", "mistake")
-    ]
-    return "\n".join(texts)
-
-
-def wrong(page: Path) -> list[str]:
-    return [block.text for block in blocks(page) if block.words == "wrong"]
+def stem(page: Path) -> str:
+    """The name of a page as that of a module."""
+    return re.sub(r"\W", "_", str(page.relative_to(ROOT).with_suffix("")))
 
 
 @pytest.fixture(scope="module")
-def errors(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
-    """The errors of mypy in each program of all pages: one run, since most of its time is ours."""
-    texts = {f"right_{number}.py": right(page) for number, page in enumerate(PAGES)}
-    for number, page in enumerate(PAGES):
-        texts |= {f"wrong_{number}_{place}.py": text for place, text in enumerate(wrong(page))}
+def mypy(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    """What mypy says of the programs of all pages, by file: it is fast if asked once."""
     folder = tmp_path_factory.mktemp("programs")
-    for name, text in texts.items():
-        (folder / name).write_text(text)
-    done = subprocess.run(  # noqa: S603
-        [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--cache-dir=cache", *texts],
+    for page in PAGES:
+        right = [block.text for block in blocks(page) if runs(block)]
+        (folder / f"{stem(page)}.py").write_text("\n".join(right))
+        wrong = [block.text for block in blocks(page) if block.words == "wrong"]
+        for number, program in enumerate(wrong):
+            (folder / f"{stem(page)}_wrong_{number}.py").write_text(program)
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--cache-dir=cache", "."],
         cwd=folder,
+        env=os.environ | {"MYPYPATH": str(DOCS)},
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode in (0, 1), done.stdout + done.stderr
-    assert f"checked {len(texts)} source files" in done.stdout
-    found: dict[str, list[str]] = {name: [] for name in texts}
+    said: dict[str, list[str]] = {}
     for line in done.stdout.splitlines():
-        name, _, said = line.partition(":")
-        if "error:" in line:
-            found[name].append(said)
-    return found
+        file, _, rest = line.partition(".py:")
+        if "error:" in rest:
+            said.setdefault(file, []).append(rest)
+    return said
 
 
 @each_page
-def test_its_programs_pass_the_type_checker(page: Path, errors: dict[str, list[str]]) -> None:
-    assert errors[f"right_{PAGES.index(page)}.py"] == []
+def test_its_programs_pass_the_type_checker(page: Path, mypy: dict[str, list[str]]) -> None:
+    assert mypy.get(stem(page), []) == []
 
 
 @each_page
 def test_its_wrong_programs_are_rejected_in_the_words_that_it_says(
-    page: Path, errors: dict[str, list[str]]
+    page: Path, mypy: dict[str, list[str]]
 ) -> None:
+    wrong = [block.text for block in blocks(page) if block.words == "wrong"]
     said = [block.text.splitlines() for block in blocks(page) if block.words == "mypy"]
-    assert wrong(page) or page != README
-    for place, (_, lines) in enumerate(zip(wrong(page), said, strict=True)):
-        told = errors[f"wrong_{PAGES.index(page)}_{place}.py"]
-        assert len(told) == len(lines)
-        for error, abridged in zip(told, lines, strict=True):
-            pattern = ".*".join(re.escape(part) for part in abridged.split("..."))
-            assert re.fullmatch(pattern, f"wrong.py:{error}"), error
+    assert wrong or page != README
+    assert len(wrong) == len(said)
+    for number, lines in enumerate(said):
+        errors = mypy[f"{stem(page)}_wrong_{number}"]
+        assert len(errors) == len(lines)
+        for error, abridged in zip(errors, lines, strict=True):
+            shown = abridged.removeprefix("wrong.py:")
+            pattern = ".*".join(re.escape(part) for part in shown.split("..."))
+            assert re.fullmatch(pattern, error), error
 
 
 def test_each_line_of_its_wrong_program_is_refused_at_run_time() -> None:
-    [program] = wrong(README)
-    start, middle, *rest = program.split("\n\n")
-    lines = rest[0].splitlines()
+    [wrong] = [block.text for block in blocks() if block.words == "wrong"]
+    start, *lines = wrong.split("\n\n")[0], *wrong.split("\n\n")[2].splitlines()
     names: dict[str, Any] = {}
-    exec(start + "\n" + middle, names)  # noqa: S102
+    exec(start + "\n" + wrong.split("\n\n")[1], names)  # noqa: S102
     for line in lines:
         try:
             exec(line, names)  # noqa: S102
