@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ixbackoff import N0, N1, N3, N20, Budget, Command, Constant, NotReady, at, do
+from ixbackoff import N0, N1, N3, Budget, Command, Constant, NotReady, Program, Z, at, do
 from ixbackoff.fleet import (
     BoundedQueue,
     Channel,
@@ -111,12 +111,14 @@ def test_those_who_have_left_are_forgotten() -> None:
 
 
 def test_a_function_of_the_number_makes_the_program_of_each_who_comes() -> None:
-    outcome = simulate(
-        lambda number: at(N20 if number % 2 else N0).do(Send()).give_up(),
-        Channel(1e-6).serves(Send),
-        arrivals=3,
-        seconds=30,
-    )
+    numbers: list[int] = []
+
+    def program(number: int) -> Program[N0, Z, None, Send]:
+        numbers.append(number)
+        return at(N0).do(Send())
+
+    outcome = simulate(program, Channel(1e-6).serves(Send), arrivals=3, seconds=30)
+    assert numbers == [*range(outcome.clients)]
     assert outcome.total(lambda one: one.well) == outcome.clients > 60
 
 
