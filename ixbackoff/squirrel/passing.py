@@ -10,8 +10,6 @@ from threading import Lock
 from time import time
 from uuid import uuid4
 
-import portalocker
-
 from .._words.failures import NotReady
 from .._words.vocabulary import Download
 from ..live.arrivals import Arrival, Fetched
@@ -19,6 +17,7 @@ from ..live.connections import Connections
 from ..live.exchanges import Exchange, Progress
 from ..live.files import READ, PartFile, is_mine, stands
 from ..live.http import arrive
+from ..live.locks import lock
 from ..live.times import Deadline
 from .commands import Brought, Fetch, Resource
 
@@ -96,7 +95,7 @@ class Passing:
         elif kept:  # an earlier run may have died after all was done
             left = PartFile(os.path.join(folder, resource.name))
             for path in (left.part, left.note):
-                with suppress(OSError, portalocker.LockException):
+                with suppress(OSError):
                     remove_unlocked(Path(path))
 
     def _of(self, resource: Resource, folder: str) -> Held:
@@ -132,7 +131,7 @@ def sweep_old(folder: Path) -> None:
     """Remove files that nobody uses: old ones, and those that nobody can go on with."""
     with suppress(OSError):
         for path in list(folder.iterdir()):
-            with suppress(OSError, portalocker.LockException):
+            with suppress(OSError):
                 if PRIVATE in path.name or path.stat().st_mtime < time() - OLD:
                     remove_unlocked(path)
     with suppress(OSError):
@@ -143,13 +142,11 @@ def remove_unlocked(path: Path) -> None:
     """Remove a file of this user, unless a process has locked it.
 
     Raises:
-        LockException: a process has.
-        OSError: it cannot be removed.
+        OSError: a process has, or it cannot be removed.
     """
     with open(os.open(path, READ), "rb") as file:
         descriptor = file.fileno()
-        flags = portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING
-        portalocker.lock(descriptor, flags)
+        lock(descriptor)
         if is_mine(os.fstat(descriptor)) and stands(descriptor, str(path)):
             if os.name == "nt":  # there a file that is open cannot be removed
                 file.close()
