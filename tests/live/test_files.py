@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from ixbackoff import N3, Download, Exponential, NotReady, at, may_pass
-from ixbackoff.live import files, live
+from ixbackoff.live import files, live, locks
 from ixbackoff.live.files import OPEN, PartFile
 from ixbackoff.testing.web import Origin, Slow, Truncated
 
@@ -205,7 +205,7 @@ def test_a_file_that_was_renamed_while_waiting_for_its_lock_is_not_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target = tmp_path / "a"
-    lock = files.lock
+    lock = locks.lock
 
     def renamed_before(descriptor: int) -> None:
         if not target.exists():

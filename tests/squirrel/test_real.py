@@ -11,7 +11,7 @@ import pytest
 
 from ixbackoff import Delay
 from ixbackoff._limits.events import Waits
-from ixbackoff.squirrel import index
+from ixbackoff.squirrel import sqlite
 from ixbackoff.squirrel.__main__ import main
 from ixbackoff.squirrel.commands import Brought, Fetch, Swap
 from ixbackoff.squirrel.commands import Resource as Kept
@@ -206,7 +206,7 @@ def test_a_long_download_has_a_bar(squirrel: Squirrel, monkeypatch: pytest.Monke
 def test_a_locked_index_is_waited_for_and_nothing_is_fetched_again(
     squirrel: Squirrel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(index.OPTIONS, index.SQLITE, {"timeout": "0.05"})
+    monkeypatch.setattr(sqlite, "TIMEOUT", 0.05)
     with Origin({"/other": ACORN, "/nuts": ACORN}) as origin:
         squirrel.run(origin.url + "/other")
         for how in ("IMMEDIATE", "EXCLUSIVE"):
