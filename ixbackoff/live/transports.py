@@ -68,15 +68,14 @@ class Transport(httpx2.BaseTransport):
     def _pool(self, proxy: str) -> Pool:
         with self._lock:
             if proxy not in self._pools:
-                self._pools[proxy] = Pool(
+                maker = httpcore2.ConnectionPool(
                     ssl_context=trusted(),
                     proxy=opened_proxy(proxy) if proxy else None,
                     network_backend=TimedBackend(self._limits.addresses),
-                    max_connections=None,
-                    max_keepalive_connections=IDLE_MOST,
                     keepalive_expiry=IDLE,
                     http2=True,
                 )
+                self._pools[proxy] = Pool(maker, IDLE_MOST, IDLE)
             return self._pools[proxy]
 
     def close(self) -> None:

@@ -53,7 +53,7 @@ class Failed(Exception):
 
 
 class Database(Protocol):
-    """A database, which one thread uses.
+    """A database, to which one thread writes.
 
     Attributes:
         place: its name, without secrets.
@@ -77,8 +77,16 @@ class Database(Protocol):
         """
         ...
 
+    def read(self, statement: str, values: Mapping[str, object], /) -> Sequence[Any] | None:
+        """Return the rows of one statement, in any thread; `None` where that is not possible.
+
+        Raises:
+            Failed: the database fails.
+        """
+        ...
+
     def close(self) -> None:
-        """Close it, in the thread that has used it."""
+        """Close it, in the thread that writes."""
         ...
 
 

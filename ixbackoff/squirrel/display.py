@@ -2,42 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from threading import RLock
 from time import monotonic
-from typing import NamedTuple
-
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    DownloadColumn,
-    Progress,
-    TaskID,
-    TextColumn,
-    TransferSpeedColumn,
-)
-from rich.table import Column, Table
-from rich.text import Text
+from typing import TYPE_CHECKING, NamedTuple
 
 from .._limits.events import Waits
 from .._words.vocabulary import Delay, Download, without_secrets
 from .texts import described, plain
 
+if TYPE_CHECKING:
+    from .bars import Bars
+
 HIT = "hit"
 COPIED = "copied"
 LONG = 0.5
 """Seconds after which a download is long enough for a bar."""
-WIDE = 150
-"""Columns of a terminal that is wide enough for a key beside its resource."""
-UNBOUNDED = 100_000
-KEY = 69
-PART_OF_KEY = 37
-REST = 27
-"""Columns for the numbers and the lines between."""
-BAR, NUMBERS = 20, 28
-"""Columns of a bar, and of the numbers beside it."""
+TERMINALS = frozenset({"FORCE_COLOR", "TTY_COMPATIBLE"})
+"""Variables that may say that something is a terminal, which the library of the bars looks at."""
 
 
 class Line(NamedTuple):
@@ -80,21 +65,9 @@ class Display:
     """
 
     def __init__(self, verbose: bool = False) -> None:
-        self._console = Console(stderr=True, highlight=False, markup=False, emoji=False)
-        longest = max(self._console.width - BAR - NUMBERS, PART_OF_KEY // 2)
-        shown = Column(no_wrap=True, overflow="ellipsis", max_width=longest)
-        self._progress = Progress(
-            TextColumn("{task.description}", markup=False, table_column=shown),
-            BarColumn(BAR),
-            DownloadColumn(),
-            TransferSpeedColumn(),
-            console=self._console,
-            transient=True,
-            redirect_stdout=sys.stdout.isatty(),  # what goes into a file stays out of the display
-        )
+        self._bars = bars_if_shown()
         self._lock = RLock()
         self._begun: dict[str, float] = {}
-        self._bars: dict[str, TaskID] = {}
         self.verbose = verbose
 
     def wait(self, what: object, delay: Delay | Waits, rest: float | None = None) -> None:
@@ -117,36 +90,33 @@ class Display:
 
     def progress(self, download: Download, done: int, total: int | None) -> None:
         """Show the progress of a download that takes long, as a bar."""
+        if self._bars is None:
+            return
         with self._safely():
             shown, now = without_secrets(download.url), monotonic()
-            long = now - self._begun.setdefault(shown, now) >= LONG
-            if not (long and self._console.is_terminal):
-                return
-            if shown not in self._bars:
-                self._progress.start()
-                self._bars[shown] = self._progress.add_task(plain(shown), total=total)
-            self._progress.update(self._bars[shown], completed=done, total=total)
+            if now - self._begun.setdefault(shown, now) >= LONG:
+                self._bars.show(shown, done, total)
 
     def over(self, what: object) -> None:
         """Remove the bar of a resource, since it is not being downloaded any more."""
-        with self._safely():
-            self._begun.pop(str(what), None)
-            if (bar := self._bars.pop(str(what), None)) is not None:
-                self._progress.refresh()
-                self._progress.remove_task(bar)
-                if not self._bars:
-                    self._progress.stop()
+        if self._bars is not None:
+            with self._safely():
+                self._begun.pop(str(what), None)
+                self._bars.remove(str(what))
 
     def close(self) -> None:
         """Remove all bars."""
-        with self._safely():
-            for what in list(self._bars):
-                self.over(what)
+        if self._bars is not None:
+            with self._safely():
+                self._bars.clear()
 
     def say(self, text: str) -> None:
         """Print one line."""
         with self._safely():
-            self._console.print(Text(plain(text)), soft_wrap=True)
+            if self._bars is None:
+                print(plain(text), file=sys.stderr, flush=True)
+            else:
+                self._bars.say(text)
 
     @contextmanager
     def _safely(self) -> Generator[None]:
@@ -154,32 +124,11 @@ class Display:
             yield
 
 
-def show(lines: Sequence[Line]) -> None:
-    """Print the closing table on standard output.
+def bars_if_shown() -> Bars | None:
+    """Return bars, if standard error is a terminal or the environment may say that it is one."""
+    if not (sys.stderr.isatty() or TERMINALS & os.environ.keys()):
+        return None
+    from .bars import Bars
 
-    In a narrow terminal a key is broken after its first part, and nowhere else.
-    """
-    console = Console(highlight=False, markup=False, emoji=False)
-    if not console.is_terminal:
-        console.width = UNBOUNDED
-    beside = console.width >= WIDE
-    table = Table()
-    width = KEY if beside else PART_OF_KEY
-    first = "resource" if beside else "resource, key"
-    table.add_column(first, min_width=PART_OF_KEY, overflow="fold")
-    room = console.width - REST - PART_OF_KEY - (width + 3 if beside else 0)
-    table.add_column("result", max_width=max(room, 6), overflow="fold")
-    table.add_column("attempts")
-    table.add_column("waited")
-    if beside:
-        table.add_column("key", no_wrap=True)
-    for line in lines:
-        cells = [plain(line.resource), plain(line.result), str(line.attempts)]
-        cells.append(f"{line.waited:.3g} s")
-        if beside:
-            cells.append(plain(line.key))
-        elif line.key:
-            name, slash, rest = plain(line.key).partition("/")
-            cells[0] += f"\n{name}{slash}\n{rest}".rstrip()
-        table.add_row(*map(Text, cells))
-    console.print(table)
+    made = Bars()
+    return made if made.can_be_shown else None

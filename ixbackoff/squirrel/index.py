@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -10,7 +11,7 @@ from uuid import uuid4
 
 from .._words.commands import Interpreter
 from .._words.failures import Transient
-from .commands import Claim, Copy, Doom, Entry, Forget, Look, Swap
+from .commands import Claim, Copy, Doom, Entry, Forget, Look, Resource, Swap
 from .databases import Database, Execute, Failed
 from .groups import Groups, Work
 from .sqlite import SQLite
@@ -27,7 +28,8 @@ TABLES = {
 MARK = "SELECT mark FROM marks"
 MARKED = "INSERT INTO marks (number, mark) VALUES (1, :mark) ON CONFLICT DO NOTHING"
 COPY = "SELECT key, etag, size FROM copies WHERE name = :name AND place = :place"
-CLAIMS = "SELECT key FROM claims WHERE name = :name AND place = :place ORDER BY key"
+LOOK = """SELECT key, etag, size FROM copies WHERE name = :name AND place = :place UNION ALL
+    SELECT key, NULL, NULL FROM claims WHERE name = :name AND place = :place ORDER BY key"""
 CLAIM = """INSERT INTO claims (place, key, name, doomed) VALUES (:place, :key, :name, :doomed)
     ON CONFLICT DO NOTHING"""
 DOOMED = "SELECT doomed FROM claims WHERE place = :place AND key = :key"
@@ -86,14 +88,14 @@ class Index:
     def look(self, command: Look) -> Entry:
         """Return what is kept of a resource, and what is claimed."""
         name, place = command.resource.name, command.place
-        which = {"name": name, "place": place}
+        rows = self._read(LOOK, {"name": name, "place": place})
+        copy = next((Copy(*row) for row in rows if row[-1] is not None), None)
+        claims = tuple(key for key, _, size in rows if size is None)
+        return Entry(copy, claims, self._beginning(name, place))
 
-        def work(execute: Execute) -> Entry:
-            copy = next((Copy(*row) for row in execute(COPY, which)), None)
-            keys = tuple(key for (key,) in execute(CLAIMS, which))
-            return Entry(copy, keys, self._beginning(name, place))
-
-        return self._do(work, writes=False, order=name)
+    def has(self, resource: Resource, place: str) -> bool:
+        """Return whether a copy of a resource is kept now, if nobody is about to change that."""
+        return bool(self._read(COPY, {"name": resource.name, "place": place}))
 
     def claim(self, command: Claim) -> str:
         """Write a claim to a key that nobody has had, and return the key."""
@@ -191,16 +193,33 @@ class Index:
                 f"The index {self.place} is not available: it did not answer in time."
             ) from None
 
+    def _read(self, statement: str, values: Mapping[str, object]) -> Sequence[Any]:
+        """Return the rows of one statement."""
+        self._groups.check_open()
+        with self._failures():
+            rows = self.database.read(statement, values)
+        if rows is not None:
+            return rows
+        order = str(values["name"])
+        return self._do(lambda execute: execute(statement, values), writes=False, order=order)
+
     def _perform(self, group: Sequence[Work[Execute, Any]]) -> list[Any]:
         """Perform a group in a transaction that can neither wait for long nor be overtaken."""
         writes, left = any(work.writes for work in group), min(work.left for work in group)
+        with self._failures(), self.database.transaction(writes, left) as execute:
+            return [work.function(execute) for work in group]
+
+    @contextmanager
+    def _failures(self) -> Generator[None]:
+        """Raise failures of the database as those of the index."""
         try:
-            with self.database.transaction(writes, left) as execute:
-                return [work.function(execute) for work in group]
+            yield
         except Failed as error:
             kind = IndexUnavailable if error.passing else IndexBroken
             is_not = "is not available" if error.passing else "cannot be used"
             failure = kind(f"The index {self.place} {is_not}: {error}.")
+        else:
+            return
         raise failure
 
     def _closed(self) -> IndexUnavailable:

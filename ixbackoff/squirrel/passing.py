@@ -16,7 +16,7 @@ from ..live.arrivals import Arrival, Fetched
 from ..live.connections import Connections
 from ..live.exchanges import Exchange, Progress
 from ..live.files import READ, PartFile, is_mine, stands
-from ..live.http import arrive
+from ..live.http import Begun, arrive
 from ..live.locks import lock
 from ..live.times import Deadline
 from .commands import Brought, Fetch, Resource
@@ -59,6 +59,29 @@ class Passing:
         self._progress = progress
         self._lock = Lock()
         self._held: dict[tuple[str, str], Held] = {}
+        self._begun: dict[str, Begun] = {}
+
+    def has(self, resource: Resource, folder: str) -> bool:
+        """Return whether some of a resource was fetched, and may be gone on with."""
+        part = PartFile(os.path.join(folder, resource.name)).part
+        return (folder, resource.name) in self._held or os.path.exists(part)
+
+    def ask(self, resource: Resource) -> str | None:
+        """Ask for a resource, and return its ETag; its body is for `fetch`, in the same thread.
+
+        Raises:
+            Exception: the same failures as `Download`, in the same cases.
+        """
+        self.leave(resource)
+        begun = Begun(self._exchange(resource), self._connections)
+        self._begun[resource.name] = begun
+        return begun.etag
+
+    def leave(self, resource: Resource) -> None:
+        """Leave the body that was asked for, if it was not fetched."""
+        begun = self._begun.pop(resource.name, None)
+        if begun is not None:
+            begun.close()
 
     def fetch(self, command: Fetch) -> Brought:
         """Fetch what is missing of a resource.
@@ -66,17 +89,24 @@ class Passing:
         Raises:
             Exception: the same failures as `Download`, in the same cases.
         """
-        deadline = Deadline(self._connections.limits)
         resource, folder = command.resource, command.folder
-        exchange = Exchange("GET", resource.url, self._connections.limits, deadline)
         held = self._of(resource, folder)
         done = held.fetched
         if done is None or command.etag is None or done.etag != command.etag:
             held.fetched = None
+            begun = self._begun.get(resource.name)
+            if begun is not None and (begun.etag != command.etag or held.part.origin is not None):
+                self.leave(resource)
+            begun = self._begun.pop(resource.name, None)
+            exchange = self._exchange(resource) if begun is None else begun.exchange
             shown = Download(resource.url, held.part.part)
             arrival = Arrival(shown, exchange, held.part, self._progress)
-            done = held.fetched = arrive(arrival, self._connections)
+            done = held.fetched = arrive(arrival, self._connections, begun)
         return Brought(held.part.part, done.etag, done.size)
+
+    def _exchange(self, resource: Resource) -> Exchange:
+        limits = self._connections.limits
+        return Exchange("GET", resource.url, limits, Deadline(limits))
 
     def release(self, resource: Resource, folder: str, kept: bool) -> None:
         """Let go of the file of a resource, since its program has ended.
@@ -86,6 +116,7 @@ class Passing:
             folder: the folder of the file.
             kept: true if the file is not needed any more.
         """
+        self.leave(resource)
         with self._lock:
             held = self._held.pop((folder, resource.name), None)
         if held is not None:

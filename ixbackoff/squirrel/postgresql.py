@@ -67,6 +67,9 @@ class PostgreSQL:
             return
         raise failed
 
+    def read(self, _statement: str, _values: Mapping[str, object], /) -> None:
+        """Leave reading to the thread that writes, which others do not wait for without end."""
+
     def _connects(self, _dialect: Any, _record: Any, _words: Any, given: dict[str, Any]) -> None:
         """Limit the seconds of a new connection to those that are left."""
         if str(given["connect_timeout"]).isdecimal():

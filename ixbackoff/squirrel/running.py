@@ -180,8 +180,13 @@ def keep_all(
         ):
             passing = Passing(connections, display.progress)
             standard = live(connections=connections, stores=places.stores, stop=stop)
-            interpreter = answering(standard, index, Handlers(connections, places.stores, passing))
             passed = Passed(places.store, places.name, str(work))
+
+            def has(resource: Resource) -> bool:
+                return passing.has(resource, passed.folder) or index.has(resource, passed.place)
+
+            handlers = Handlers(connections, places.stores, passing, has)
+            interpreter = answering(standard, index, handlers)
             parts = Parts(
                 interpreter, passed, passing, how.schedule, how.within, Budgets(), stop, display
             )

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Lock
+from typing import Any
 from urllib.parse import parse_qsl, unquote
 
 from .databases import Execute, Failed
@@ -16,6 +18,8 @@ SHAPE = re.compile(r"sqlite(?:\+pysqlite)?://(?:/(?P<file>[^?]*))?(?:\?(?P<optio
 TIMEOUT = 1.0
 """Seconds for a lock of another program; this wait is not shown."""
 PRAGMAS = ("PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL")
+"""So what is committed outlives a power cut, and reading does not wait for writing."""
+READS = ("PRAGMA query_only=TRUE",)
 
 
 class SQLite:
@@ -38,41 +42,61 @@ class SQLite:
             self._timeout = float(options.pop("timeout", TIMEOUT))
             if options:
                 raise ValueError
-        self._connection: sqlite3.Connection | None = None
+        self._writer: sqlite3.Connection | None = None
+        self._reader: sqlite3.Connection | None = None
+        self._reading = Lock()
 
     @contextmanager
     def transaction(self, writes: bool, _left: float, /) -> Generator[Execute]:
-        try:
-            connection = self._connected()
-            connection.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
+        with failures():
+            if self._writer is None:
+                self._writer = self._opened(PRAGMAS)
+            execute = self._writer.execute
+            execute("BEGIN IMMEDIATE" if writes else "BEGIN")
             try:
-                yield lambda statement, values: connection.execute(statement, values).fetchall()
-                connection.execute("COMMIT")
+                yield lambda statement, values: execute(statement, values).fetchall()
+                execute("COMMIT")
             finally:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-        except sqlite3.Error as error:
-            failed = Failed(error)
-        else:
-            return
-        raise failed
+                if self._writer.in_transaction:
+                    execute("ROLLBACK")
 
-    def _connected(self) -> sqlite3.Connection:
-        """Open the database so that what is committed outlives a power cut."""
-        if self._connection is None:
-            connection = sqlite3.connect(self.place, timeout=self._timeout, isolation_level=None)
-            try:
-                for pragma in PRAGMAS:
-                    connection.execute(pragma)
-            except BaseException:
-                connection.close()
-                raise
-            self._connection = connection
-        return self._connection
+    def read(self, statement: str, values: Mapping[str, object], /) -> list[Any] | None:
+        if self.place == IN_MEMORY:
+            return None
+        with failures(), self._reading:
+            if self._reader is None:
+                self._reader = self._opened(READS)
+            return self._reader.execute(statement, values).fetchall()
+
+    def _opened(self, pragmas: tuple[str, ...]) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            self.place, timeout=self._timeout, isolation_level=None, check_same_thread=False
+        )
+        try:
+            for pragma in pragmas:
+                connection.execute(pragma)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
 
     def close(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
+        with self._reading:
+            for connection in (self._writer, self._reader):
+                if connection is not None:
+                    connection.close()
+
+
+@contextmanager
+def failures() -> Generator[None]:
+    """Raise errors of SQLite as failures of a database."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        failed = Failed(error)
+    else:
+        return
+    raise failed
 
 
 def path_of(url: str | Path) -> str:

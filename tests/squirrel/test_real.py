@@ -15,9 +15,10 @@ from ixbackoff.squirrel import sqlite
 from ixbackoff.squirrel.__main__ import main
 from ixbackoff.squirrel.commands import Brought, Fetch, Swap
 from ixbackoff.squirrel.commands import Resource as Kept
-from ixbackoff.squirrel.display import Display, Line, show
+from ixbackoff.squirrel.display import Display, Line
 from ixbackoff.squirrel.index import Index
 from ixbackoff.squirrel.passing import Passing
+from ixbackoff.squirrel.tables import show
 from ixbackoff.testing.web import Down, Fault, Origin, Reset, Resource, Slow, Status, Truncated
 
 from ..support.indexes import check_swaps

@@ -10,7 +10,8 @@ from rich.progress import Progress
 
 import ixbackoff.squirrel
 from ixbackoff import Download
-from ixbackoff.squirrel.display import Display, Line, show
+from ixbackoff.squirrel.display import Display, Line
+from ixbackoff.squirrel.tables import show
 from ixbackoff.testing.web import Origin, Resource, Slow, Status
 
 from ..support.squirrels import Squirrel
@@ -79,7 +80,7 @@ def test_no_error_of_the_display_fails_a_copy(
     display.over("http://localhost/nuts")
     display.close()
     with Origin({"/nuts": ACORN}, {"HEAD /nuts": [Status(503)]}) as origin:
-        monkeypatch.setattr("ixbackoff.squirrel.reporting.show", lambda lines: None)
+        monkeypatch.setattr("ixbackoff.squirrel.tables.show", lambda lines: None)
         assert squirrel.run(origin.url + "/nuts").status == 0
 
 
