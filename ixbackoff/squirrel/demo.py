@@ -24,7 +24,7 @@ FAULTS: dict[str, list[Fault | None]] = {
     "GET /acorns": [Down(seconds=0.15)],
     "GET /beechnuts": [Reset(after=10 * KIB), Reset()],
     "GET /chestnuts": [Truncated(after=30 * KIB), Status(500)],
-    "HEAD /hazelnuts": [Status(503, retry_after=1)],
+    "GET /hazelnuts": [Status(503, retry_after=1)],
     "GET /walnuts": [Status(429, retry_after=1), Slow(seconds=0.02, piece=32 * KIB)],
 }
 WHAT_HAPPENS = (

@@ -27,7 +27,7 @@ RESOURCES = {f"/nuts/{number}": b"%d" % number * 50_000 for number in range(12)}
 FAULTS: dict[str, list[Fault | None]] = {
     "GET /nuts/1": [Truncated(after=20_000)],
     "GET /nuts/2": [Slow(seconds=0.02, piece=8_192)] * 20,
-    "HEAD /nuts/3": [Status(503)],
+    "GET /nuts/3": [Status(503)],
     "GET /nuts/4": [Slow(seconds=0.05, piece=8_192)] * 20,
 }
 
