@@ -204,4 +204,6 @@ def run(words: Namespace) -> int:
 
 
 if __name__ == "__main__":
+    # A library would load trio wherever it is installed, which takes longer than all of this.
+    sys.modules.setdefault("trio", None)  # type: ignore[arg-type]
     sys.exit(main())

@@ -14,6 +14,8 @@ def plain(text: str) -> str:
     >>> plain("a\x1b[2J\u202eb")
     'a?[2J?b'
     """
+    if text.isprintable():
+        return text
     return "".join(each if each.isprintable() else "?" for each in text)
 
 
