@@ -10,6 +10,7 @@ from threading import Condition
 from typing import Any, Generic, ParamSpec, TypeVar
 from uuid import uuid4
 
+from .._meaning.defaults import Defaults
 from .._running.loops import AnyInterpreter, check_run
 from .._words.commands import AsyncInterpreter, Interpreter, Misuse
 from .._words.failures import Stopped
@@ -197,9 +198,8 @@ class Engine(Generic[E]):
         if not isinstance(recipe, Recipe) or self._recipes.get(recipe.name) is not recipe:
             raise Misuse(f"{recipe!r} is not a recipe of this engine: give it to Engine(...).")
         program, how = recipe.begun(*args, **kwargs)
-        check_run(
-            program, self._interpreter, Interpreter | AsyncInterpreter, how._replace(within=None)
-        )
+        timeless = Defaults(how.schedule, budget=how.budget)
+        check_run(program, self._interpreter, Interpreter | AsyncInterpreter, timeless)
         given: dict[str, JSON] = {
             "args": [encode(value) for value in args],
             "kwargs": {name: encode(value) for name, value in kwargs.items()},

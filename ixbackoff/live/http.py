@@ -36,7 +36,7 @@ def fetch(
 ) -> Fetched:
     """Carry out a download."""
     exchange = Exchange("GET", command.url, connections.limits, deadline)
-    with PartFile(command.path) as part:
+    with PartFile(command.path, early=True) as part:
         fetched = arrive(Arrival(command, exchange, part, progress), connections)
         part.commit()
     return fetched

@@ -6,13 +6,15 @@ has one of its own, also where HTTP/2 would allow for many.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
 from threading import Lock
 from time import monotonic
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import anyio
 import httpcore2
+from h2.exceptions import ProtocolError
 
 
 class Pool:
@@ -20,7 +22,8 @@ class Pool:
 
     A connection is taken from those that nobody uses, the one that was used last, and put back once
     its answer was read to the end. After an answer that was not, it is closed: what is still on the
-    way would fill the window of HTTP/2, in which all later answers have to fit.
+    way would fill the window of HTTP/2, in which all later answers have to fit. It is not used
+    again if more has come than the answer: that would be taken for the next one.
 
     Args:
         maker: makes connections; its own pool is not used.
@@ -37,7 +40,8 @@ class Pool:
     def handle_request(self, request: httpcore2.Request) -> httpcore2.Response:
         connection = self._taken(request.url.origin)
         try:
-            answer = connection.handle_request(request)
+            with understood():
+                answer = connection.handle_request(request)
         except httpcore2.ConnectionNotAvailable:  # HTTP/2, and the other side has enough of it
             self._closed([connection])
             return self.handle_request(request)
@@ -63,7 +67,7 @@ class Pool:
                 else:
                     connection = self._maker.create_connection(origin)
                 self._used.add(connection)
-            if not (fit and connection.has_expired()):
+            if not (fit and (connection.has_expired() or has_more(connection))):
                 return connection
             self._closed([connection])
 
@@ -108,6 +112,30 @@ class Idle(NamedTuple):
     since: float
 
 
+@contextmanager
+def understood() -> Generator[None]:
+    """Raise what the library of HTTP/2 says of an answer as an error of the other side."""
+    try:
+        yield
+    except httpcore2.LocalProtocolError as error:
+        if not isinstance(error.__context__, ProtocolError):
+            raise
+        raise httpcore2.RemoteProtocolError from error
+    except (ProtocolError, ValueError) as error:
+        raise httpcore2.RemoteProtocolError from error
+
+
+def has_more(
+    connection: httpcore2.ConnectionInterface | httpcore2.AsyncConnectionInterface,
+) -> bool:
+    """Return whether bytes have come that belong to no answer."""
+    inner: Any = connection
+    while getattr(inner, "_connection", None) is not None:
+        inner = inner._connection
+    state = getattr(inner, "_h11_state", None)
+    return state is not None and connection.is_idle() and bool(state.trailing_data[0])
+
+
 class Rest:
     """The body of an answer that is still to be read.
 
@@ -122,7 +150,8 @@ class Rest:
         self._whole = False
 
     def __iter__(self) -> Iterator[bytes]:
-        yield from self._stream
+        with understood():
+            yield from self._stream
         self._whole = True
 
     def close(self) -> None:
@@ -142,14 +171,16 @@ class AsyncPool(httpcore2.AsyncConnectionPool):
 class AsyncExclusive(httpcore2.AsyncConnectionInterface):
     """A connection that takes a request only while it has no other one.
 
-    It is closed after an answer that was not read to its end.
+    It is closed after an answer that was not read to its end, and not used again if more has come
+    than the answer.
     """
 
     def __init__(self, connection: httpcore2.AsyncConnectionInterface) -> None:
         self._connection = connection
 
     async def handle_async_request(self, request: httpcore2.Request) -> httpcore2.Response:
-        answer = await self._connection.handle_async_request(request)
+        with understood():
+            answer = await self._connection.handle_async_request(request)
         assert isinstance(answer.stream, AsyncIterable)
         return httpcore2.Response(
             answer.status,
@@ -174,7 +205,7 @@ class AsyncExclusive(httpcore2.AsyncConnectionInterface):
         return self._connection.is_connected()
 
     def has_expired(self) -> bool:
-        return self._connection.has_expired()
+        return self._connection.has_expired() or has_more(self)
 
     def is_idle(self) -> bool:
         return self._connection.is_idle()
@@ -194,8 +225,9 @@ class AsyncRest:
         self._whole = False
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        async for chunk in self._stream:
-            yield chunk
+        with understood():
+            async for chunk in self._stream:
+                yield chunk
         self._whole = True
 
     async def aclose(self) -> None:

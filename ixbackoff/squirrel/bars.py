@@ -1,67 +1,72 @@
-"""Bars of downloads on a terminal, and lines above them."""
+"""Bars of downloads that fit the terminal, and a line for all of them."""
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Callable, Iterable
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import (
     BarColumn,
     DownloadColumn,
     Progress,
-    TaskID,
-    TextColumn,
+    ProgressColumn,
+    Task,
+    TaskProgressColumn,
     TransferSpeedColumn,
 )
 from rich.table import Column
 from rich.text import Text
 
-from .texts import plain
+from .texts import fitted
 
-LEAST = 18
-BAR, NUMBERS = 20, 28
-"""Columns for a name at least, for a bar, and for the numbers beside it."""
+BAR, NUMBERS, PERCENT = 20, 28, 5
+"""Columns of a bar, of the numbers beside it, and of a percentage."""
+WIDE = BAR + NUMBERS + 20
+"""Columns of a terminal that is wide enough for all of them."""
 
 
-class Bars:
-    """Bars on standard error, by the names of what they are for; one thread at a time."""
+class Name(ProgressColumn):
+    """A column for the names of downloads.
 
-    def __init__(self) -> None:
-        self._console = Console(stderr=True, highlight=False, markup=False, emoji=False)
-        longest = max(self._console.width - BAR - NUMBERS, LEAST)
-        shown = Column(no_wrap=True, overflow="ellipsis", max_width=longest)
-        self._progress = Progress(
-            TextColumn("{task.description}", markup=False, table_column=shown),
-            BarColumn(BAR),
-            DownloadColumn(),
-            TransferSpeedColumn(),
-            console=self._console,
-            transient=True,
-            redirect_stdout=sys.stdout.isatty(),  # what goes into a file stays out of the display
-        )
-        self._bars: dict[str, TaskID] = {}
-        self.can_be_shown = self._console.is_terminal
+    Args:
+        console: the terminal.
+        rest: the columns that the others take.
+    """
 
-    def show(self, name: str, done: int, total: int | None) -> None:
-        """Show how far something is."""
-        if name not in self._bars:
-            self._progress.start()
-            self._bars[name] = self._progress.add_task(plain(name), total=total)
-        self._progress.update(self._bars[name], completed=done, total=total)
+    max_refresh = None
 
-    def remove(self, name: str) -> None:
-        """Remove a bar, if it is there."""
-        if (bar := self._bars.pop(name, None)) is not None:
-            self._progress.refresh()
-            self._progress.remove_task(bar)
-            if not self._bars:
-                self._progress.stop()
+    def __init__(self, console: Console, rest: int) -> None:
+        super().__init__(Column(no_wrap=True))
+        self._console = console
+        self._rest = rest
 
-    def clear(self) -> None:
-        """Remove all bars."""
-        for name in list(self._bars):
-            self.remove(name)
+    def render(self, task: Task) -> Text:
+        return Text(fitted(task.description, max(self._console.width - self._rest, 8)))
 
-    def say(self, text: str) -> None:
-        """Print one line above them."""
-        self._console.print(Text(plain(text)), soft_wrap=True)
+
+class Bars(Progress):
+    """A display of downloads that takes no more room than the terminal has.
+
+    Args:
+        console: the terminal.
+        overall: describes the progress of all in one line; an empty text stands for none.
+        redirects: true if what is printed on the standard output goes above it.
+    """
+
+    def __init__(self, console: Console, overall: Callable[[], str], redirects: bool) -> None:
+        self._terminal, self._overall = console, overall
+        bar = BarColumn(BAR)
+        self._wide = Name(console, BAR + NUMBERS), bar, DownloadColumn(), TransferSpeedColumn()
+        self._narrow = Name(console, PERCENT), TaskProgressColumn()
+        super().__init__(console=console, transient=True, redirect_stdout=redirects)
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        """Yield what is shown now."""
+        self.columns = self._wide if self._terminal.width >= WIDE else self._narrow
+        tasks, told = self.tasks, self._overall()
+        room = max(self._terminal.height - 2, 1)
+        if len(tasks) > room and told:
+            told = f"{told}; {len(tasks) - room} more downloads"
+        yield self.make_tasks_table(tasks[:room])
+        if told:
+            yield Text(fitted(told, self._terminal.width))

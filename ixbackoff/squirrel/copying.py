@@ -13,6 +13,7 @@ from .._words.failures import ClientError, ServerError
 from ..live import response_headers
 from ..live.connections import Connections
 from ..live.objects import objects_below, remove_object
+from ..live.uploads import upload
 from .commands import Fetch, GetETag, ListObjects, Remove, Resource, Stored
 from .display import COPIED, HIT, Display, Line
 from .index import Index
@@ -131,6 +132,11 @@ class Handlers(NamedTuple):
         found = objects_below(url, self.stores, self.connections.limits)
         return tuple(Stored(f"{name}/{key}", size) for key, size in sorted(found.items()))
 
+    def upload(self, command: Upload) -> None:
+        """Upload a file; in a store on the same disk one that was fetched becomes the object."""
+        given = self.passing.gives(command.path)
+        upload(command, self.stores, self.connections.limits, given=given)
+
     def remove(self, command: Remove) -> None:
         url = f"{command.store}/{command.key}"
         remove_object(url, self.stores, self.connections.limits)
@@ -140,8 +146,9 @@ def answering(
     standard: Interpreter[Standard], index: Index, handlers: Handlers
 ) -> Interpreter[Row | Delay]:
     """Join handlers for the squirrel's own commands to those of the standard ones."""
+    uploads = Upload.handled_by(handlers.upload)
     return (
-        standard.around(folder_made_again)
+        (standard | uploads).around(folder_made_again)
         | GetETag.handled_by(handlers.get_etag)
         | ListObjects.handled_by(handlers.list_objects)
         | Fetch.handled_by(handlers.passing.fetch)

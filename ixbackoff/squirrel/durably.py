@@ -28,7 +28,17 @@ from .naming import Wrong
 from .passing import Passing
 from .pipeline import Places as Passed
 from .reporting import Report
-from .running import How, Places, how_of, index_opened, name_of, named, places_of, store_checked
+from .running import (
+    How,
+    Places,
+    how_of,
+    index_opened,
+    name_of,
+    named,
+    places_of,
+    report_of,
+    store_checked,
+)
 from .sealing import PREFIX
 from .sqlite import is_in_memory, path_of
 from .workplace import made
@@ -48,8 +58,8 @@ def kept_durably(words: Namespace) -> int:
     """
     resources = named(words)
     database = database_of(words.folder) if words.database is None else words.database
-    report, places = Report(table=words.input is None), lasting(places_of(words))
-    display = Display(words.verbose)
+    report, places = report_of(words), lasting(places_of(words))
+    display = Display(words.verbose, report.so_far)
     keep_durably(resources, places, checked(database), how_of(words), display, report)
     return 0 if report.well else 1
 
@@ -127,6 +137,7 @@ def keep_durably(
             resources, name_of, lambda one: line_of(one, runs), report.take, report.stop, 0.0
         )
         try:
+            display.begin()
             jobs.run(how.jobs)
             for number, line in enumerate(runs.others(), jobs.taken):
                 report.take(number, line)
@@ -156,7 +167,7 @@ def opened(
     recipe = recipe_for(f"{places.name} {place_of(places.index)}")
     home = places.folder / f"{PREFIX}{digest(place)}"
     with Connections() as connections:
-        passing = Passing(connections, display.progress)
+        passing = Passing(connections, display.progress, early=places.in_folder)
         passed = Passed(places.store, places.name, str(home))
         runs = Runs(recipe, passed, how.schedule.base, how.within, passing, display)
         standard = live(connections=connections, stores=places.stores)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from threading import Condition, Event, Thread
+from threading import Condition, Event, Lock, Thread
 from time import monotonic
 from typing import Generic, TypeVar
 
@@ -49,6 +49,7 @@ class Jobs(Generic[T, A]):
         self._name, self._work, self._take = name, work, take
         self._stop, self._ending = stop, ending
         self.taken = 0
+        self._taking = Lock()
         self._changed = Condition()
         self._turns: dict[str, deque[object]] = {}
         self._aborts: set[Abort] = set()
@@ -103,17 +104,20 @@ class Jobs(Generic[T, A]):
 
     def _next(self) -> bool:
         """Work on the next item; return false if there is none."""
-        with self._changed:
+        turn, abort = object(), Abort()
+        with self._taking:  # it may take long, and the other jobs go on meanwhile
             if self._stop.is_set():
                 return False
             try:
                 number, item = next(self._items)
             except StopIteration:
                 return False
-            self.taken += 1
-            name, turn, abort = self._name(item), object(), Abort()
-            turns = self._turns.setdefault(name, deque())
-            turns.append(turn)
+            with self._changed:
+                self.taken += 1
+                name = self._name(item)
+                turns = self._turns.setdefault(name, deque())
+                turns.append(turn)
+        with self._changed:
             while turns[0] is not turn and not self._stop.is_set():
                 self._changed.wait()
             self._aborts.add(abort)

@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 from .._limits.budgets import Budget
 from .commands import Resource
 
-
 FULL = Budget.botocore().left
 
 

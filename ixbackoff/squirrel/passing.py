@@ -15,7 +15,7 @@ from .._words.vocabulary import Download
 from ..live.arrivals import Arrival, Fetched
 from ..live.connections import Connections
 from ..live.exchanges import Exchange, Progress
-from ..live.files import READ, PartFile, is_mine, stands
+from ..live.files import READ, PartFile, belongs, stands
 from ..live.http import Begun, arrive
 from ..live.locks import lock
 from ..live.times import Deadline
@@ -52,11 +52,15 @@ class Passing:
     Args:
         connections: the connections to web servers.
         progress: told how far downloads are.
+        early: true if the files will be synced, as those for a store on this machine.
     """
 
-    def __init__(self, connections: Connections, progress: Progress | None = None) -> None:
+    def __init__(
+        self, connections: Connections, progress: Progress | None = None, early: bool = False
+    ) -> None:
         self._connections = connections
         self._progress = progress
+        self._early = early
         self._lock = Lock()
         self._held: dict[tuple[str, str], Held] = {}
         self._begun: dict[str, Begun] = {}
@@ -94,6 +98,7 @@ class Passing:
         done = held.fetched
         if done is None or command.etag is None or done.etag != command.etag:
             held.fetched = None
+            held.part.separate()
             begun = self._begun.get(resource.name)
             if begun is not None and (begun.etag != command.etag or held.part.origin is not None):
                 self.leave(resource)
@@ -107,6 +112,12 @@ class Passing:
     def _exchange(self, resource: Resource) -> Exchange:
         limits = self._connections.limits
         return Exchange("GET", resource.url, limits, Deadline(limits))
+
+    def gives(self, path: str) -> bool:
+        """Return whether a file is one of these, and whole; it never changes then."""
+        with self._lock:
+            whole = [held.part.part for held in self._held.values() if held.fetched is not None]
+        return path in whole
 
     def release(self, resource: Resource, folder: str, kept: bool) -> None:
         """Let go of the file of a resource, since its program has ended.
@@ -122,6 +133,9 @@ class Passing:
         if held is not None:
             if kept or not held.lasting:
                 held.part.origin = None
+            else:
+                with suppress(OSError, NotReady):  # then a later run begins anew
+                    held.part.separate()
             held.part.__exit__(None, None, None)
         elif kept:  # an earlier run may have died after all was done
             left = PartFile(os.path.join(folder, resource.name))
@@ -133,14 +147,19 @@ class Passing:
         key = (folder, resource.name)
         held = self._held.get(key)
         if held is None:
-            held = opened(folder, resource.name)
+            held = opened(folder, resource.name, self._early)
             with self._lock:
                 self._held[key] = held
         return held
 
 
-def opened(folder: str, name: str) -> Held:
+def opened(folder: str, name: str, early: bool = False) -> Held:
     """Open the file that an earlier run has left, or another one if somebody is using that.
+
+    Args:
+        folder: the folder for it.
+        name: the name of the resource.
+        early: as for `PartFile`.
 
     Raises:
         OSError: the folder cannot be written to.
@@ -150,7 +169,7 @@ def opened(folder: str, name: str) -> Held:
         path = os.path.join(folder, name if lasting else f"{name}{PRIVATE}{uuid4().hex}")
         try:
             os.makedirs(folder, exist_ok=True)
-            return Held(PartFile(path).__enter__(), lasting)
+            return Held(PartFile(path, early).__enter__(), lasting)
         except NotReady:  # another squirrel has it, or looks whether somebody has
             lasting = False
         except FileNotFoundError:  # another squirrel has removed the folder, since it was empty
@@ -178,7 +197,7 @@ def remove_unlocked(path: Path) -> None:
     with open(os.open(path, READ), "rb") as file:
         descriptor = file.fileno()
         lock(descriptor)
-        if is_mine(os.fstat(descriptor)) and stands(descriptor, str(path)):
+        if belongs(os.fstat(descriptor)) and stands(descriptor, str(path)):
             if os.name == "nt":  # there a file that is open cannot be removed
                 file.close()
             path.unlink()

@@ -55,6 +55,11 @@ class Places:
     endpoint: str = ""
 
     @property
+    def in_folder(self) -> bool:
+        """`True` if the store is a folder."""
+        return self.store.startswith("file:")
+
+    @property
     def name(self) -> str:
         """The name of the store in the index: an object elsewhere is another one."""
         name = without_secrets(self.store)
@@ -86,9 +91,17 @@ def kept(words: Namespace) -> int:
         IndexUnavailable: the index cannot be reached.
         ImportError: a package is missing; the error says what to install.
     """
-    report = Report(table=words.input is None)
-    keep_all(named(words), places_of(words), how_of(words), Display(words.verbose), report)
+    report = report_of(words)
+    display = Display(words.verbose, report.so_far)
+    keep_all(named(words), places_of(words), how_of(words), display, report)
     return 0 if report.well else 1
+
+
+def report_of(words: Namespace) -> Report:
+    """Return a report in a table, or line by line for the resources of a file."""
+    if words.input is None:
+        return Report(total=len(words.urls))
+    return Report(table=False)
 
 
 def named(words: Namespace) -> Iterator[Resource | Wrong]:
@@ -171,6 +184,7 @@ def keep_all(
     """Keep these resources, several at the same time, and print what became of them."""
     stop = report.stop
     try:
+        display.begin()
         with (
             log_shown(display),
             workplace(places.folder) as work,
@@ -178,7 +192,7 @@ def keep_all(
             index_opened(places.index, how.schedule, display) as index,
             Connections() as connections,
         ):
-            passing = Passing(connections, display.progress)
+            passing = Passing(connections, display.progress, early=places.in_folder)
             standard = live(connections=connections, stores=places.stores, stop=stop)
             passed = Passed(places.store, places.name, str(work))
 
@@ -213,7 +227,7 @@ def line_of(given: Resource | Wrong, parts: Parts) -> Line:
 def store_checked(places: Places) -> Generator[None]:
     """Open the store before the block, so that a store that cannot be used is found at once."""
     parts = urlsplit(places.store)
-    with made(Path(unquote(parts.path))) if parts.scheme == "file" else nullcontext():
+    with made(Path(unquote(parts.path))) if places.in_folder else nullcontext():
         store_of(f"{places.store}/key", places.stores)
         yield
 

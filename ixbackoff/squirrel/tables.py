@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from .display import Line
-from .texts import plain
+from .display import LONGEST, Line
+from .texts import fitted, plain
 
 WIDE = 150
 """Columns of a terminal that is wide enough for a key beside its resource."""
@@ -40,7 +40,8 @@ def show(lines: Sequence[Line]) -> None:
     if beside:
         table.add_column("key", no_wrap=True)
     for line in lines:
-        cells = [plain(line.resource), plain(line.result), str(line.attempts)]
+        texts = (line.resource, line.result)
+        cells = [*(fitted(plain(text), LONGEST) for text in texts), str(line.attempts)]
         cells.append(f"{line.waited:.3g} s")
         if beside:
             cells.append(plain(line.key))

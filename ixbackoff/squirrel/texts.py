@@ -46,6 +46,27 @@ def ended(failure: Exception) -> str:
     return told
 
 
+def fitted(text: str, cells: int) -> str:
+    """Leave out the middle of a text that takes more cells of a terminal than there are.
+
+    >>> fitted("http://localhost/a/long/way/nuts", 20)
+    'http:/…long/way/nuts'
+    """
+    if len(text) <= cells and text.isascii():
+        return text
+    from rich.cells import cell_len
+
+    if cell_len(text) <= cells:
+        return text
+    head = text[: cells // 3]
+    while cell_len(head) > cells // 3:
+        head = head[:-1]
+    tail = text[-cells:]
+    while cell_len(tail) > cells - 1 - cell_len(head):
+        tail = tail[1:]
+    return f"{head}…{tail}"
+
+
 def amount(size: float) -> str:
     """Return a number of bytes as it is shown.
 

@@ -19,12 +19,28 @@ import pytest
 from ixbackoff.squirrel.commands import Claim, Copy, Look, Resource, Swap
 from ixbackoff.squirrel.index import Index, IndexUnavailable
 from ixbackoff.squirrel.jobs import Jobs
-from ixbackoff.testing.web import Fault, Hang, Origin, Slow, Status
+from ixbackoff.testing.web import (
+    Connection,
+    Fault,
+    Hang,
+    Origin,
+    Reset,
+    Slow,
+    Status,
+    Truncated,
+)
 
 from ..support.squirrels import Squirrel, files_below, tidy
 
 ACORN = b"acorn" * 1_000
 MANY = {f"/nuts/{number}": b"%d" % number for number in range(40)}
+
+
+INTERRUPTIBLE = """
+import runpy, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+runpy.run_module("ixbackoff.squirrel", run_name="__main__", alter_sys=True)
+"""
 
 
 @pytest.fixture
@@ -64,6 +80,32 @@ def test_resources_of_the_standard_input(
     assert (ran.status, results(ran.out)[0][0]) == (0, "copied")
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("end", ["end of file", "interrupt"])
+def test_resources_of_the_standard_input_are_kept_as_they_come(end: str, tmp_path: Path) -> None:
+    words = ["-c", INTERRUPTIBLE, "--input", "-", "--folder", str(tmp_path / "squirrel")]
+    with (
+        Origin(MANY) as origin,
+        subprocess.Popen(  # noqa: S603
+            [sys.executable, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as process,
+    ):
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for path in list(MANY)[:2]:
+            process.stdin.write(f"{origin.url}{path}\n")
+            process.stdin.flush()
+            # One job waits for the next line of a pipe that is still open.
+            line = process.stdout.readline().split("\t")
+            assert line[:2] == ["copied", f"{origin.url}{path}"]
+        if end == "interrupt":
+            process.send_signal(signal.SIGINT)
+            process.wait(timeout=60)
+        out, _ = process.communicate(timeout=60)
+    assert process.returncode == (130 if end == "interrupt" else 0)
+    assert out.startswith("copied: 2 (2 B); ")
+
+
 def test_a_file_that_is_not_there(squirrel: Squirrel, tmp_path: Path) -> None:
     ran = squirrel.run("--input", str(tmp_path / "none"))
     assert ran.status == 2
@@ -96,17 +138,57 @@ def test_equal_ones_are_kept_one_after_the_other(squirrel: Squirrel) -> None:
         assert origin.counts["GET /nuts"] == 1
 
 
-@pytest.mark.parametrize("status", [503, 429])
+class Counting(Fault):
+    """Answers after a moment, and counts how many requests there are at the same time."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.now = self.most = 0
+
+    def answer(self, connection: Connection) -> None:
+        with self.lock:
+            self.now += 1
+            self.most = max(self.most, self.now)
+        connection.pause(0.1)
+        with self.lock:
+            self.now -= 1
+        connection.send_answer(connection.carry_out())
+
+
+def test_all_jobs_share_the_connections_to_a_host(squirrel: Squirrel) -> None:
+    counting = Counting()
+    with Origin(MANY, {path: repeat(counting) for path in MANY}) as origin:
+        ran = squirrel.run(*(origin.url + path for path in MANY), "--jobs", "40")
+    assert ran.results == ["copied"] * len(MANY)
+    assert counting.most == 16
+
+
+FAILING: dict[str, Fault] = {
+    "HEAD 503": Status(503),
+    "HEAD reset": Reset(),
+    "GET 503": Status(503),
+    "GET 429": Status(429),
+    "GET reset": Reset(),
+    "GET cut": Truncated(),
+}
+
+
+@pytest.mark.parametrize("name", FAILING)
 def test_many_jobs_hammer_an_origin_that_fails_no_more_than_one(
-    status: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    method, faults = name.split()[0], repeat(FAILING[name])
     counts = []
     for jobs in ("1", "8"):
         squirrel = Squirrel(tmp_path / jobs, capsys)
-        with Origin(MANY, {f"GET {path}": repeat(Status(status)) for path in MANY}) as origin:
+        with Origin(MANY) as origin:
             urls = [origin.url + path for path in MANY]
+            if method == "HEAD":  # what is not kept is asked for with GET at once
+                squirrel.run(*urls)
+            for path in MANY:
+                origin.script(f"{method} {path}", faults)
             assert squirrel.run(*urls, "--jobs", jobs, base="0.001").status == 1
-            counts.append(len(origin.requests))
+            counts.append(sum(request.method == method for request in origin.requests))
     assert counts[0] < 4 * len(MANY)
     assert counts[1] <= 1.2 * counts[0]
 
@@ -136,13 +218,6 @@ def test_what_takes_too_long_is_ended(squirrel: Squirrel) -> None:
     assert ran.status == 1
     assert "not done within 1 s" in ran.results[0]
     assert files_below(squirrel.folder) == ["index.sqlite"]
-
-
-INTERRUPTIBLE = """
-import runpy, signal
-signal.signal(signal.SIGINT, signal.default_int_handler)
-runpy.run_module("ixbackoff.squirrel", run_name="__main__", alter_sys=True)
-"""
 
 
 def test_interrupted_all_jobs_end_and_what_is_kept_is_shown(tmp_path: Path) -> None:
@@ -242,7 +317,7 @@ def test_what_is_asked_at_the_same_time_is_one_commit(
             thread.start()
         for thread in threads:
             thread.join()
-    assert sum(groups) == 41
+    assert sum(groups) == 61
     assert len(groups) < 20
 
 
