@@ -276,6 +276,15 @@ print(json.dumps(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss))
 """
 
 
+def peak_of(words: list[str]) -> int:
+    """Return the most memory that a squirrel had, in kB."""
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", MEMORY, *words], capture_output=True, text=True, check=True
+    )
+    peak: int = json.loads(done.stdout.splitlines()[-1])
+    return peak
+
+
 @pytest.mark.slow
 def test_memory_does_not_grow_with_the_number_of_resources(tmp_path: Path) -> None:
     peaks = []
@@ -284,11 +293,16 @@ def test_memory_does_not_grow_with_the_number_of_resources(tmp_path: Path) -> No
             file = tmp_path / str(count)
             urls = (f"{origin.url}/nuts?{number}\n" for number in range(count))
             file.write_text("".join(urls))
-            words = ["--input", str(file), "--folder", str(tmp_path / f"of {count}")]
-            done = subprocess.run(  # noqa: S603
-                [sys.executable, "-c", MEMORY, *words], capture_output=True, text=True, check=True
-            )
-            peaks.append(json.loads(done.stdout.splitlines()[-1]))
+            peaks.append(peak_of(["--input", str(file), "--folder", str(tmp_path / f"of {count}")]))
+    assert peaks[1] - peaks[0] < 4_000, f"{peaks} kB"
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_size_of_a_resource(tmp_path: Path) -> None:
+    peaks = []
+    for size in (2**20, 2**26):
+        with Origin({"/nuts": bytes(size)}) as origin:
+            peaks.append(peak_of([f"{origin.url}/nuts", "--folder", str(tmp_path / f"of {size}")]))
     assert peaks[1] - peaks[0] < 4_000, f"{peaks} kB"
 
 
