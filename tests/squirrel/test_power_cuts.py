@@ -65,7 +65,7 @@ def test_each_commit_of_the_index_is_synced(
     connect = sqlite3.connect
 
     def heard(*given: Any, **more: Any) -> sqlite3.Connection:
-        connection = connect(*given, **more)
+        connection: sqlite3.Connection = connect(*given, **more)
         connection.set_trace_callback(said.append)
         return connection
 
