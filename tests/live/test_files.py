@@ -13,11 +13,10 @@ from itertools import repeat
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import portalocker
 import pytest
 
 from ixbackoff import N3, Download, Exponential, NotReady, at, may_pass
-from ixbackoff.live import live
+from ixbackoff.live import files, live, locks
 from ixbackoff.live.files import OPEN, PartFile
 from ixbackoff.testing.web import Origin, Slow, Truncated
 
@@ -208,15 +207,15 @@ def test_a_file_that_was_renamed_while_waiting_for_its_lock_is_not_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target = tmp_path / "a"
-    lock = portalocker.lock
+    lock = locks.lock
 
-    def renamed_before(descriptor: int, flags: portalocker.LockFlags) -> None:
+    def renamed_before(descriptor: int) -> None:
         if not target.exists():
             (tmp_path / ".a.part").write_bytes(b"another's")
             (tmp_path / ".a.part").rename(target)
-        lock(descriptor, flags)
+        lock(descriptor)
 
-    monkeypatch.setattr("portalocker.lock", renamed_before)
+    monkeypatch.setattr(files, "lock", renamed_before)
     with PartFile(str(target)) as part:
         part.write(ACORN)
         assert target.read_bytes() == b"another's"
