@@ -68,7 +68,7 @@ function show(where, answer) {
   const { picture, text, wrong } = JSON.parse(answer);
   const [image, pre] = [$(where).querySelector("img"), $(where).querySelector("pre")];
   if (where === "ladder") $("wrong").textContent = wrong ?? "";
-  image.hidden = !picture;
+  image.parentElement.hidden = !picture;
   pre.textContent = text ?? (where === "fleet" && !$("wrong").textContent ? wrong : "");
   pre.hidden = !pre.textContent;
   image.src = picture ? `data:image/svg+xml;charset=utf-8,${encodeURIComponent(picture)}` : "";
