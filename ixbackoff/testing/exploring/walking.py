@@ -7,7 +7,6 @@ from ..virtual import Performed
 from .history import Drawn, End, History, Option
 from .machines import Machine
 from .plans import Plan
-from .processes import Process
 
 __tracebackhide__ = True
 
@@ -91,8 +90,7 @@ class Walk:
         """Run the first program once more without surprises, if that is wanted; check the end."""
         plan, always, at_end = self.plan, self.plan.setting.always, self.plan.at_end
         if plan.again:
-            program, how = plan.programs[0]
-            again = Process(0, program, how, machine.interpreter, plan.durable, machine.now)
+            again = machine.process(0)
             machine.processes, machine.current = [again], again.root
             machine.on_the_way = ()
             while machine.turn():
