@@ -74,6 +74,21 @@ class Machine:
         given = (self.interpreter, self.context, self.plan.durable, self.now)
         return Process(number, program, how, *given)
 
+    def begin_again(self) -> None:
+        """Begin a clean run of the first program, in the world as it is."""
+        again = self.process(0)
+        self.end()
+        self.processes, self.current = [again], again.root
+        self.on_the_way = ()
+
+    def end(self) -> None:
+        """Let go of what holds itself, or each history would be left to the garbage collector."""
+        for process in self.processes:
+            process.root.branches = None
+            del process.root
+        self.processes = []
+        del self.current
+
     def key(self) -> int:
         """Return the hash of the whole state: what comes next depends on nothing else."""
         plan, timed = self.plan, self.plan.timed
@@ -130,12 +145,14 @@ class Machine:
         kind: type = command.__class__
         if strand.line.times:
             self.plan.timed = True
+        if kind not in STANDARD:
+            return True
         if command is CLOCK:
             self.plan.timed = True
             strand.now = strand.owner.journal.time = max(self.now, strand.now)
             strand.advance(strand.line.clock(), None)
             return False
-        if kind not in STANDARD or kind in self.handlers:
+        if kind in self.handlers:
             return True
         if kind is Together:
             strand.now = max(self.now, strand.now)
@@ -214,9 +231,9 @@ class Machine:
         leaves = self.owner.root.leaves()
         return tuple([one.path for one in leaves if one is not self.current and not one.pending])
 
-    def happen(self, option: Option | None) -> None:
-        """Do one step: the usual one, or another."""
-        if isinstance(option, Event) and option.kind != "pick":
+    def happen(self, option: Any) -> None:
+        """Do one step: the usual one, or an `Option`."""
+        if option.__class__ is Event and option.kind != "pick":
             match option.kind:
                 case "turn":
                     self.turn_to(option)
@@ -227,7 +244,7 @@ class Machine:
         elif self.current.command.__class__ is Pick and Pick not in self.handlers:
             strand = self.current
             at = strand.now = max(self.now, strand.now)
-            self.tell(strand, at, option.place if isinstance(option, Event) else 0, None)
+            self.tell(strand, at, option.place if option.__class__ is Event else 0, None)
         else:
             self.perform(option)
 
@@ -263,10 +280,13 @@ class Machine:
 
     def perform(self, surprise: Any) -> None:
         """Perform the present command, or what happens to it instead."""
-        strand, owner = self.current, self.owner
+        strand = self.current
+        owner: Any = strand.owner
         command = strand.command
         self.performed += 1
-        at = self.now = strand.now = max(self.now, strand.now)
+        if strand.now < self.now:
+            strand.now = self.now
+        at = self.now = strand.now
         again = owner.recording and strand.line.first_again()
         answer: Any = None
         failure: Exception | None = None

@@ -75,10 +75,10 @@ def of_float(value: float) -> Any:
 
 
 def of_dict(value: Any) -> Any:
-    return (
-        value.__class__,
-        frozenset([(frozen(key), frozen(item)) for key, item in value.items()]),
-    )
+    items = [
+        (key if key.__class__ is str else frozen(key), frozen(item)) for key, item in value.items()
+    ]
+    return (value.__class__, frozenset(items))
 
 
 def of_sequence(value: Any) -> Any:
@@ -86,6 +86,7 @@ def of_sequence(value: Any) -> Any:
 
 
 def of_tuple(value: Any) -> Any:
+    """As any sequence; it may change only if one of its items may."""
     return (value.__class__, *map(frozen, value))
 
 
@@ -190,20 +191,22 @@ ATOMS: dict[type, Freezer] = {
 }
 """The freezers of classes whose values never change, and hold no others."""
 
-FREEZERS = Freezers(ATOMS)
-FREEZERS |= {
-    list: of_sequence,
-    tuple: of_tuple,
-    dict: of_dict,
-    set: of_set,
-    frozenset: of_set,
-    FunctionType: of_function,
-    MethodType: of_method,
-    BuiltinFunctionType: itself,
-    ModuleType: itself,
-    type: itself,
-    object: itself,
-}
+FREEZERS = Freezers(
+    ATOMS
+    | {
+        list: of_sequence,
+        tuple: of_tuple,
+        dict: of_dict,
+        set: of_set,
+        frozenset: of_set,
+        FunctionType: of_function,
+        MethodType: of_method,
+        BuiltinFunctionType: itself,
+        ModuleType: itself,
+        type: itself,
+        object: itself,
+    }
+)
 
 
 def freezer_of(kind: type[Any]) -> Freezer:
