@@ -67,7 +67,7 @@ class Arrival:
         self.etag: str | None = None
         self.size: int | None = None
         self.whole = False
-        self.source = sha256(str(exchange.url.copy_with(fragment=None)).encode()).hexdigest()
+        self.source = sha256(str(exchange.url).partition("#")[0].encode()).hexdigest()
         self._before = 0
         self._check = b""
         self._anew = False

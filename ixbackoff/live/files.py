@@ -12,12 +12,11 @@ from hashlib import sha256
 from types import TracebackType
 from typing import NamedTuple, Self
 
-import portalocker
-
 from .._running.boots import boot_id
 from .._words.failures import NotReady
 from .._words.texts import printable
 from .disks import Early, copied, written
+from .locks import lock
 from .naming import naming
 
 READ = (
@@ -28,7 +27,6 @@ READ = (
 )
 MADE = READ | os.O_CREAT | os.O_EXCL
 NOTED = MADE & ~os.O_RDWR | os.O_WRONLY
-LOCK = portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING
 LONGEST_NAME = 240  # bytes, so that there is room for ".", ".part" and ".json"
 WORTH_KEEPING = 64 * 1024  # bytes
 
@@ -234,14 +232,15 @@ class PartFile:
                 except FileNotFoundError:
                     continue
             try:
-                portalocker.lock(descriptor, LOCK)
-                # The process that held the lock before may have renamed or removed the file.
-                if stands(descriptor, self.part) and is_mine(os.fstat(descriptor)):
-                    return descriptor
-            except portalocker.LockException:
+                lock(descriptor)
+            except OSError:
                 os.close(descriptor)
                 shown = printable(self.path)
                 raise NotReady(f"{shown}: another download into it is running") from None
+            try:
+                # The process that held the lock before may have renamed or removed the file.
+                if stands(descriptor, self.part) and is_mine(os.fstat(descriptor)):
+                    return descriptor
             except BaseException:
                 os.close(descriptor)
                 raise

@@ -16,10 +16,9 @@ from hashlib import sha256
 from itertools import count
 from typing import BinaryIO
 
-import portalocker
-
 from .disks import copied
-from .files import LOCK, MADE, READ, removed, stands, synced
+from .files import MADE, READ, removed, stands, synced
+from .locks import lock
 
 LONGEST_NAME = 245  # bytes, so that there is room for "#" and a number
 LOOKED_FOR = 8
@@ -106,10 +105,10 @@ def swept(stem: str) -> None:
                 return
             continue
         try:
-            portalocker.lock(descriptor, LOCK)
+            lock(descriptor)
             if stands(descriptor, path):
                 removed(path)
-        except (portalocker.LockException, OSError):
+        except OSError:
             pass
         finally:
             os.close(descriptor)
@@ -147,11 +146,11 @@ def opened(stem: str) -> tuple[int, str]:
         except FileExistsError:
             continue
         try:
-            portalocker.lock(descriptor, LOCK)
-        except portalocker.AlreadyLocked:  # by one who sweeps
+            lock(descriptor)
+        except BlockingIOError:  # locked by one who sweeps
             os.close(descriptor)
             continue
-        except portalocker.LockException:  # nothing can be locked here, so nothing is swept
+        except OSError:  # nothing can be locked here, so nothing is swept
             return descriptor, path
         if stands(descriptor, path):
             return descriptor, path

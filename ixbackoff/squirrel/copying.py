@@ -59,6 +59,7 @@ def copied(resource: Resource, parts: Parts) -> Line:
     def shown(command: Command[Any], handler: Handler) -> Any:
         if isinstance(command, Delay):
             waits.append(command.seconds)
+            parts.passing.leave(resource)
             parts.display.wait(resource, command)
         return handler(command)
 
@@ -102,14 +103,21 @@ class Handlers(NamedTuple):
         connections: the connections to web servers.
         stores: object stores by the beginnings of their URLs.
         passing: the files that are on their way.
+        has: returns whether a resource is or was kept, or some of it was fetched already.
     """
 
     connections: Connections
     stores: MutableMapping[str, ObjectStore]
     passing: Passing
+    has: Callable[[Resource], bool] = lambda _: True
 
     def get_etag(self, command: GetETag) -> str | None:
-        """Send a `HEAD` request; a server that does not allow those counts as one without ETags."""
+        """Send a `HEAD` request, or a `GET` request if the answer to that will be needed, anyway.
+
+        A server that does not allow `HEAD` counts as one without ETags.
+        """
+        if not self.has(command.resource):
+            return self.passing.ask(command.resource)
         try:
             headers = response_headers(command.resource.url, connections=self.connections)
             return headers.get("etag")

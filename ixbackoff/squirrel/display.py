@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
-from threading import RLock, Timer
+from threading import RLock
 from time import monotonic
-from typing import NamedTuple, TypeAlias
-
-from rich.console import Console
-from rich.progress import TaskID
-from rich.table import Table
-from rich.text import Text
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from .._limits.events import Waits
 from .._words.vocabulary import Delay, Download, without_secrets
-from .bars import Bars
 from .texts import described, fitted, plain
+
+if TYPE_CHECKING:
+    from .screens import Screen
 
 HIT = "hit"
 COPIED = "copied"
 LONG = 0.5
 """Seconds after which a download is long enough for a bar."""
-WIDE = 150
-"""Columns of a terminal that is wide enough for a key beside its resource."""
-UNBOUNDED = 100_000
-KEY = 69
-PART_OF_KEY = 37
-REST = 27
-"""Columns for the numbers and the lines between."""
+TERMINALS = frozenset({"FORCE_COLOR", "TTY_COMPATIBLE"})
+"""Variables that may say that something is a terminal, which the library of the bars looks at."""
 EVERY = 10.0
 """Seconds between two lines on the progress where there is no terminal."""
 LONGEST = 1_000
@@ -81,27 +74,30 @@ class Display:
     """
 
     def __init__(self, verbose: bool = False, overall: Overall | None = None) -> None:
-        self._console = Console(stderr=True, highlight=False, markup=False, emoji=False)
         self._overall, self._arrived = overall, 0
-        # What goes into a file stays out of the display.
-        self._progress = Bars(self._console, self._told, sys.stdout.isatty())
-        self._terminal = self._console.is_terminal
+        self._screen = self._opened()
         self._lock = RLock()
         self._begun: dict[str, float] = {}
-        self._bars: dict[str, TaskID] = {}
         self._sizes: dict[str, int] = {}
         self._said = monotonic()
-        self._timer = Timer(LONG, self._progress.start)
-        self._timer.daemon = True
         self.verbose = verbose
+
+    def _opened(self) -> Screen | None:
+        """Return what shows bars, if standard error is a terminal."""
+        if not (sys.stderr.isatty() or TERMINALS & os.environ.keys()):
+            return None
+        from .screens import Screen
+
+        screen = Screen(self._told, stays=self._overall is not None)
+        return screen if screen.is_terminal else None
 
     def _told(self) -> str:
         return "" if self._overall is None else self._overall(self._arrived)
 
     def begin(self) -> None:
         """Show the progress of all, once that takes long; `close` has to follow."""
-        if self._terminal and self._told():
-            self._timer.start()
+        if self._screen is not None and self._told():
+            self._screen.begin(LONG)
 
     def wait(self, what: object, delay: Delay | Waits, rest: float | None = None) -> None:
         """Show a wait: the failure before it, its rung, and its length.
@@ -128,40 +124,28 @@ class Display:
             before = self._sizes.get(download.url, done)  # what an earlier try has left
             self._arrived += max(0, done - before)
             self._sizes[download.url] = done
-            if not self._terminal:
+            if self._screen is None:
                 self._say_now_and_then()
                 return
             shown, now = without_secrets(download.url), monotonic()
-            if now - self._begun.setdefault(shown, now) < LONG:
-                return
-            if shown not in self._bars:
-                self._progress.start()
-                self._bars[shown] = self._progress.add_task(plain(shown), total=total)
-            self._progress.update(self._bars[shown], completed=done, total=total)
+            if now - self._begun.setdefault(shown, now) >= LONG:
+                self._screen.show(shown, done, total)
 
     def over(self, what: object) -> None:
         """Remove the bar of a resource, since it is not being downloaded any more."""
         with self._safely():
-            self._begun.pop(str(what), None)
             self._sizes.pop(getattr(what, "url", ""), None)
-            if (bar := self._bars.pop(str(what), None)) is not None:
-                self._progress.refresh()
-                self._progress.remove_task(bar)
-                if not self._bars and self._overall is None:
-                    self._progress.stop()
-            if not self._terminal:
+            if self._screen is None:
                 self._say_now_and_then()
+            else:
+                self._begun.pop(str(what), None)
+                self._screen.remove(str(what))
 
     def close(self) -> None:
         """Remove all bars."""
-        with self._safely():
-            self._timer.cancel()
-            if self._timer.is_alive():  # it is beginning to show
-                self._timer.join()
-            for what in list(self._bars):
-                self.over(what)
-            if self._progress.live.is_started:
-                self._progress.stop()
+        if self._screen is not None:
+            with self._safely():
+                self._screen.close()
 
     def _say_now_and_then(self) -> None:
         if monotonic() - self._said >= EVERY and (told := self._told()):
@@ -171,41 +155,12 @@ class Display:
     def say(self, text: str) -> None:
         """Print one line."""
         with self._safely():
-            self._console.print(Text(plain(text)), soft_wrap=True)
+            if self._screen is None:
+                print(plain(text), file=sys.stderr, flush=True)
+            else:
+                self._screen.say(plain(text))
 
     @contextmanager
     def _safely(self) -> Generator[None]:
         with self._lock, suppress(Exception):
             yield
-
-
-def show(lines: Sequence[Line]) -> None:
-    """Print the closing table on standard output.
-
-    In a narrow terminal a key is broken after its first part, and nowhere else.
-    """
-    console = Console(highlight=False, markup=False, emoji=False)
-    if not console.is_terminal:
-        console.width = UNBOUNDED
-    beside = console.width >= WIDE
-    table = Table()
-    width = KEY if beside else PART_OF_KEY
-    first = "resource" if beside else "resource, key"
-    table.add_column(first, min_width=PART_OF_KEY, overflow="fold")
-    room = console.width - REST - PART_OF_KEY - (width + 3 if beside else 0)
-    table.add_column("result", max_width=max(room, 6), overflow="fold")
-    table.add_column("attempts")
-    table.add_column("waited")
-    if beside:
-        table.add_column("key", no_wrap=True)
-    for line in lines:
-        texts = (line.resource, line.result)
-        cells = [*(fitted(plain(text), LONGEST) for text in texts), str(line.attempts)]
-        cells.append(f"{line.waited:.3g} s")
-        if beside:
-            cells.append(plain(line.key))
-        elif line.key:
-            name, slash, rest = plain(line.key).partition("/")
-            cells[0] += f"\n{name}{slash}\n{rest}".rstrip()
-        table.add_row(*map(Text, cells))
-    console.print(table)

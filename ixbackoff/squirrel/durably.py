@@ -8,8 +8,8 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
 
-from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import DBAPIError
 
 from .._limits.observers import observed
 from .._words.commands import Misuse
@@ -18,8 +18,9 @@ from ..durable.store import checked_database, file_of
 from ..live import Connections, live
 from .commands import Resource
 from .copying import Handlers, answering
+from .databases import cause_of
 from .display import Display, Line
-from .index import Index, cause_of, is_in_memory
+from .index import Index
 from .jobs import Jobs
 from .lasting import Runs, digest, recipe_for
 from .logs import log_shown
@@ -39,6 +40,7 @@ from .running import (
     store_checked,
 )
 from .sealing import PREFIX
+from .sqlite import is_in_memory, path_of
 from .workplace import made
 
 FILE = "runs.sqlite"
@@ -89,12 +91,8 @@ def lasting(places: Places) -> Places:
     Raises:
         ValueError: one is in memory.
     """
-    try:
-        index = is_in_memory(places.index)
-    except SQLAlchemyError:
-        index = False  # whoever opens it says what is wrong
     in_memory = "store" if places.store.startswith("memory://") else "index"
-    if in_memory == "store" or index:
+    if in_memory == "store" or is_in_memory(places.index):
         raise ValueError(
             f"--durable needs what outlives the process, and the {in_memory} is in memory: give "
             f"another --{in_memory}."
@@ -102,18 +100,17 @@ def lasting(places: Places) -> Places:
     return places
 
 
-def place_of(url: str | URL) -> str:
+def place_of(url: str | Path) -> str:
     """Name a database, without user name, password and options.
 
     >>> place_of("postgresql://me:secret@localhost/runs"), place_of("sqlite://")
     ('localhost:5432/runs', 'memory')
     """
+    if isinstance(url, Path) or url.startswith("sqlite"):
+        return "memory" if is_in_memory(url) else str(Path(path_of(url)).absolute())
     parsed = make_url(url)
-    if parsed.host:
-        return f"{parsed.host}:{parsed.port or 5432}/{parsed.database}"
-    if not parsed.drivername.startswith("sqlite"):
-        return str(parsed.database)
-    return "memory" if is_in_memory(url) else str(Path(str(parsed.database)).absolute())
+    at_host = f"{parsed.host}:{parsed.port or 5432}/" if parsed.host else ""
+    return f"{at_host}{parsed.database}"
 
 
 def keep_durably(
@@ -185,7 +182,9 @@ def opened(
                 "--database."
             ) from None
         except DBAPIError as error:
-            raise ValueError(f"The runs cannot be kept in {place}: {cause_of(error)}.") from None
+            raise ValueError(
+                f"The runs cannot be kept in {place}: {cause_of(error.orig)}."
+            ) from None
         except ConnectionError:
             raise ValueError(f"The runs cannot be kept in {place}: it cannot be opened.") from None
         with engine, observed(runs.told):

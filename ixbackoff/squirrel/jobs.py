@@ -54,6 +54,7 @@ class Jobs(Generic[T, A]):
         self._turns: dict[str, deque[object]] = {}
         self._aborts: set[Abort] = set()
         self._running = 0
+        self._over = Event()
         self._failure: BaseException | None = None
 
     def run(self, most: int) -> None:
@@ -67,9 +68,7 @@ class Jobs(Generic[T, A]):
         try:
             for thread in threads:
                 thread.start()
-            with self._changed:
-                while self._running and self._failure is None:
-                    self._changed.wait()
+            self._over.wait()
             if self._failure is not None:
                 raise self._failure
         except BaseException:
@@ -95,12 +94,13 @@ class Jobs(Generic[T, A]):
             while self._next():
                 pass
         except BaseException as failure:
-            with self._changed:
-                self._failure = self._failure or failure
+            self._failure = self._failure or failure
+            self._over.set()
         finally:
             with self._changed:
                 self._running -= 1
-                self._changed.notify_all()
+                if not self._running:
+                    self._over.set()
 
     def _next(self) -> bool:
         """Work on the next item; return false if there is none."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from threading import Event
 from time import monotonic
 
-from .display import Line, show
+from .display import Line
 from .texts import amount, plain
 
 
@@ -54,7 +54,7 @@ class Report:
             self._lines[number] = line
         else:
             cells = (line.result, line.resource, line.attempts, f"{line.waited:.3g}", line.key)
-            print(*(plain(str(cell)) for cell in cells), sep="\t", flush=True)
+            print("\t".join([plain(str(cell)) for cell in cells]) + "\n", end="", flush=True)
 
     def so_far(self, arrived: int) -> str:
         """Describe the progress of several in one line, given the bytes that have arrived.
@@ -85,6 +85,8 @@ class Report:
         if not self.copied + self.hits + self.failed:
             return
         if self.table:
+            from .tables import show
+
             show(self.lines)
         seconds = monotonic() - self.begun
         rate = amount(self.size / max(seconds, 1e-9))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from rich.cells import cell_len
-
 from .._limits.budgets import REFUSED
 from .._words.reasons import NOTE
 
@@ -16,6 +14,8 @@ def plain(text: str) -> str:
     >>> plain("a\x1b[2J\u202eb")
     'a?[2J?b'
     """
+    if text.isprintable():
+        return text
     return "".join(each if each.isprintable() else "?" for each in text)
 
 
@@ -52,7 +52,11 @@ def fitted(text: str, cells: int) -> str:
     >>> fitted("http://localhost/a/long/way/nuts", 20)
     'http:/…long/way/nuts'
     """
-    if len(text) <= cells and cell_len(text) <= cells:
+    if len(text) <= cells and text.isascii():
+        return text
+    from rich.cells import cell_len
+
+    if cell_len(text) <= cells:
         return text
     head = text[: cells // 3]
     while cell_len(head) > cells // 3:

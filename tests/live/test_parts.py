@@ -356,6 +356,7 @@ def test_a_note_shows_no_secret_of_the_url_and_is_read_by_its_user_only(tmp_path
     assert note.stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=40)
 @given(
     st.lists(st.tuples(st.sampled_from(["break", "change", "fail"]), st.integers(1, len(NEW)))),

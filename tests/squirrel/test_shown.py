@@ -13,7 +13,8 @@ from rich.progress import Progress
 
 import ixbackoff.squirrel
 from ixbackoff import Download
-from ixbackoff.squirrel.display import Display, Line, show
+from ixbackoff.squirrel.display import Display, Line
+from ixbackoff.squirrel.tables import show
 from ixbackoff.squirrel.texts import fitted
 from ixbackoff.testing.web import Origin, Resource, Slow, Status
 
@@ -38,7 +39,7 @@ def test_a_url_is_not_markup(
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setattr("ixbackoff.squirrel.display.LONG", 0.05)
     slow = Slow(seconds=0.05, piece=len(ACORN) // 8)
-    with Origin({path: ACORN}, {f"HEAD {path}": [Status(503)], f"GET {path}": [slow]}) as origin:
+    with Origin({path: ACORN}, {f"GET {path}": [Status(503), slow]}) as origin:
         ran = squirrel.run(origin.url + path)
     assert (ran.status, ran.out.count("copied:")) == (0, 1)
     assert path in ran.out
@@ -82,8 +83,8 @@ def test_no_error_of_the_display_fails_a_copy(
     display.say("nuts")
     display.over("http://localhost/nuts")
     display.close()
-    with Origin({"/nuts": ACORN}, {"HEAD /nuts": [Status(503)]}) as origin:
-        monkeypatch.setattr("ixbackoff.squirrel.reporting.show", lambda lines: None)
+    with Origin({"/nuts": ACORN}, {"GET /nuts": [Status(503)]}) as origin:
+        monkeypatch.setattr("ixbackoff.squirrel.tables.show", lambda lines: None)
         assert squirrel.run(origin.url + "/nuts").status == 0
 
 
@@ -94,7 +95,7 @@ def test_lines_go_to_the_standard_output_while_a_bar_is_shown(
     monkeypatch.setattr("ixbackoff.squirrel.display.LONG", 0.05)
     slow = {"GET /slow": [Slow(seconds=0.1, piece=len(ACORN) // 8)]}
     with Origin({"/slow": ACORN, "/nuts": b"acorn", "/later": b"acorn"}, slow) as origin:
-        origin.script("HEAD /later", [Slow(seconds=0.4)])
+        origin.script("GET /later", [Slow(seconds=0.4)])
         file = tmp_path / "urls"
         file.write_text("".join(f"{origin.url}/{name}\n" for name in ("slow", "nuts", "later")))
         ran = squirrel.run("--input", str(file))
@@ -141,7 +142,7 @@ def test_without_a_terminal_the_progress_is_a_plain_line_now_and_then(
 
 
 def test_a_long_url_does_not_fill_the_terminal(squirrel: Squirrel) -> None:
-    with Origin({}, {"HEAD /missing": [Status(503)]}) as origin:
+    with Origin({}, {"GET /missing": [Status(503)]}) as origin:
         ran = squirrel.run(f"{origin.url}/{'a' * 20_000}/nuts")
     assert ran.status == 1
     assert len(ran.out) < 10_000
