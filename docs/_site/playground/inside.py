@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from io import StringIO
 from traceback import extract_tb
 from types import ModuleType
@@ -108,10 +108,8 @@ def printed(*words: str) -> str:
     """
     out, refused = StringIO(), StringIO()
     with redirect_stdout(out), redirect_stderr(refused):
-        try:
+        with suppress(SystemExit):
             main(list(words))
-        except SystemExit:
-            pass
     if refused.getvalue():
         raise Wrong(refused.getvalue().strip())
     return out.getvalue().strip()
