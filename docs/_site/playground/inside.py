@@ -107,9 +107,8 @@ def printed(*words: str) -> str:
         Wrong: it refuses its words.
     """
     out, refused = StringIO(), StringIO()
-    with redirect_stdout(out), redirect_stderr(refused):
-        with suppress(SystemExit):
-            main(list(words))
+    with redirect_stdout(out), redirect_stderr(refused), suppress(SystemExit):
+        main(list(words))
     if refused.getvalue():
         raise Wrong(refused.getvalue().strip())
     return out.getvalue().strip()
