@@ -5,11 +5,23 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Generator
 from functools import partial
 from types import CoroutineType, NoneType
-from typing import TYPE_CHECKING, Any, Generic, Never, Protocol, Self, TypeAlias, final, overload
-
-from typing_extensions import TypeVar
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Generic,
+    Never,
+    Protocol,
+    Self,
+    TypeAlias,
+    TypeVar,
+    final,
+    overload,
+)
 
 from .values import Value
+
+if TYPE_CHECKING:
+    I_any = TypeVar("I_any", "Interpreter[Any]", "AsyncInterpreter[Any]")
 
 __tracebackhide__ = True
 
@@ -17,7 +29,6 @@ __tracebackhide__ = True
 R = TypeVar("R")
 E_contra = TypeVar("E_contra", contravariant=True)
 F = TypeVar("F")
-I_any = TypeVar("I_any", "Interpreter[Any]", "AsyncInterpreter[Any]")
 
 CO_COROUTINE = 0x80  # inspect.CO_COROUTINE; inspect itself costs 18 ms to import
 CO_GENERATOR = 0x20
@@ -190,18 +201,19 @@ Stream: TypeAlias = Generator[Command[Any], Any, Any]
 """Commands in the order in which they are issued; it is sent their answers."""
 
 
-class Wrapper(Protocol):
-    """A function around handlers: it takes each command and its handler, and gives the answer."""
+if TYPE_CHECKING:
 
-    def __call__(self, command: Command[R], handler: Callable[[Command[R]], R], /) -> R: ...
+    class Wrapper(Protocol):
+        """A function around handlers: it takes a command and its handler, and gives the answer."""
 
+        def __call__(self, command: Command[R], handler: Callable[[Command[R]], R], /) -> R: ...
 
-class AwaitedWrapper(Protocol):
-    """As `Wrapper`, where the handler and the function are awaited."""
+    class AwaitedWrapper(Protocol):
+        """As `Wrapper`, where the handler and the function are awaited."""
 
-    def __call__(
-        self, command: Command[R], handler: Callable[[Command[R]], Awaitable[R]], /
-    ) -> Awaitable[R]: ...
+        def __call__(
+            self, command: Command[R], handler: Callable[[Command[R]], Awaitable[R]], /
+        ) -> Awaitable[R]: ...
 
 
 @final

@@ -116,10 +116,10 @@ def test_but_changes_one_thing_and_keeps_the_others() -> None:
         "backoff(N3, on=<class 'ValueError'>, schedule=Exponential(base=0.1, factor=2.0, cap=None),"
         f" within=2, budget={budget!r})"
     )
-    assert quickly.but(within=60, schedule=backoff(N3).settings.schedule).settings == (
-        patiently.settings
+    assert quickly.but(within=60, schedule=backoff(N3)._settings.schedule)._settings == (
+        patiently._settings
     )
-    assert patiently.but(within=None).settings.within is None
+    assert patiently.but(within=None)._settings.within is None
 
 
 @pytest.mark.parametrize(

@@ -366,7 +366,7 @@ def test_a_function_is_refused_with_what_makes_a_schedule_of_it() -> None:
     for refused in refusals:
         with pytest.raises(Misuse, match=r"of a function, Computed\(function\)"):
             refused()
-    assert backoff(N3, schedule=Computed(squares)).settings.schedule == Computed(squares)
+    assert backoff(N3, schedule=Computed(squares))._settings.schedule == Computed(squares)
 
 
 two: Any = powers_of_two

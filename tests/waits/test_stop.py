@@ -348,6 +348,7 @@ while time.monotonic() < end:
 """
 
 
+@pytest.mark.slow
 def test_a_handler_that_sets_the_event_never_hangs() -> None:
     subprocess.run([sys.executable, "-c", STORM], check=True, timeout=30)  # noqa: S603
 
