@@ -74,6 +74,10 @@ class Waker:
     setblocking = setsockopt = close = ignored
 
 
+def number(file: int | Waker) -> int:
+    return file if isinstance(file, int) else file.fileno()
+
+
 def pair(*_: object) -> tuple[Waker, Waker]:
     one, two = Waker(), Waker()
     one.other, two.other = two, one
@@ -89,13 +93,13 @@ class Poll:
     def fileno(self) -> int:
         return FIRST - 1
 
-    def register(self, file: int, events: int) -> None:
-        self.watched[file] = events
+    def register(self, file: int | Waker, events: int) -> None:
+        self.watched[number(file)] = events
 
     modify = register
 
-    def unregister(self, file: int) -> None:
-        del self.watched[file]
+    def unregister(self, file: int | Waker) -> None:
+        del self.watched[number(file)]
 
     def poll(self, seconds: float, _most: int) -> list[tuple[int, int]]:
         ready = [
