@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -19,6 +20,7 @@ from ixbackoff._running.sleeping import SWITCHES
 ABSENT = ("dbos", "matplotlib", "resource")
 """Modules that do not exist for WebAssembly, or are large."""
 
+SOCKET = "a socket"
 SPEED = {"test_three_thousand_histories_take_a_second_of_cpu": "the speed of a native Python"}
 
 R = TypeVar("R", pytest.TestReport, pytest.CollectReport)
@@ -31,12 +33,12 @@ left_out: Counter[tuple[str, str]] = Counter()
 
 
 def noted(place: object, name: str, need: str) -> None:
-    """Note that a test needs something, whenever it calls this."""
+    """Note that a test needs something, whenever it calls this; node would end with a socket."""
     before: Callable[..., Any] | None = getattr(place, name, None)
 
     def noting(*args: Any, **kwargs: Any) -> Any:
         needed.add(need)
-        if before is None:
+        if before is None or need == SOCKET:
             raise OSError(f"There is not {need} here.")
         return before(*args, **kwargs)
 
@@ -58,6 +60,8 @@ def pytest_configure() -> None:
     noted(subprocess.Popen, "__init__", "a process")
     noted(os, "fork", "a process")
     noted(os, "openpty", "a terminal")
+    for name in ("bind", "connect", "listen"):
+        noted(socket.socket, name, SOCKET)
     sys.meta_path.append(Finder())  # type: ignore[arg-type]
 
 
