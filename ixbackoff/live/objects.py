@@ -44,9 +44,10 @@ def objects_below(
     found: dict[str, int] = {}
 
     async def listed(listing: Any) -> None:  # half of its types are those of another library
-        async for page in listing.list(f"{key}/"):
-            for meta in page:
-                found[meta["path"].removeprefix(f"{key}/")] = meta["size"]
+        from .loops import answered
+
+        for meta in await answered(listing.list(f"{key}/").collect_async()):
+            found[meta["path"].removeprefix(f"{key}/")] = meta["size"]
 
     performed(partial(listed, store), shown, deadline)
     return found
@@ -74,12 +75,13 @@ def remove_object(url: str, stores: MutableMapping[str, ObjectStore], limits: Li
         import obstore
         from obstore.store import S3Store
 
+        from .loops import answered
         from .unfinished import abort_all
 
         if isinstance(store, S3Store):
             await abort_all(store, key, limits, deadline)
         with suppress(FileNotFoundError):
-            await obstore.delete_async(store, key)
+            await answered(obstore.delete_async(store, key))
 
     performed(removed, shown, deadline)
 

@@ -103,6 +103,7 @@ def put(
         from obstore.exceptions import BaseError
         from obstore.store import MemoryStore, S3Store
 
+        from .loops import answered
         from .threads import awaited
         from .unfinished import tidied
     size = os.fstat(file.fileno()).st_size
@@ -114,9 +115,9 @@ def put(
     async def putting() -> None:
         if size > PART and isinstance(store, S3Store):
             async with tidied(store, key, limits, deadline):
-                await obstore.put_async(store, key, content, **options)
+                await answered(obstore.put_async(store, key, content, **options))
         else:
-            await obstore.put_async(store, key, content, **options)
+            await answered(obstore.put_async(store, key, content, **options))
 
     try:
         if isinstance(store, MemoryStore):
