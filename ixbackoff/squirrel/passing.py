@@ -97,8 +97,9 @@ class Passing:
         held = self._of(resource, folder)
         done = held.fetched
         if done is None or command.etag is None or done.etag != command.etag:
-            held.fetched = None
-            held.part.separate()
+            if done is not None:
+                held.fetched = None
+                held.part.separate()  # it may have become an object
             begun = self._begun.get(resource.name)
             if begun is not None and (begun.etag != command.etag or held.part.origin is not None):
                 self.leave(resource)
@@ -168,12 +169,11 @@ def opened(folder: str, name: str, early: bool = False) -> Held:
     for _ in range(TRIES):
         path = os.path.join(folder, name if lasting else f"{name}{PRIVATE}{uuid4().hex}")
         try:
-            os.makedirs(folder, exist_ok=True)
             return Held(PartFile(path, early).__enter__(), lasting)
         except NotReady:  # another squirrel has it, or looks whether somebody has
             lasting = False
         except FileNotFoundError:  # another squirrel has removed the folder, since it was empty
-            continue
+            os.makedirs(folder, exist_ok=True)
     raise NotReady(f"{folder}: others open and remove files there all the time")
 
 
