@@ -85,6 +85,7 @@ class PartFile:
         self.note = f"{self.part}.json"
         self.size = 0
         self.origin: Origin | None = None
+        self.noted = True  # until that is known
         self.committed = False
         self.descriptor = -1
         self.process = 0
@@ -118,7 +119,9 @@ class PartFile:
         self.origin = origin
         with naming(self.path):
             removed(self.note)
+            self.noted = False
             if origin is not None and (origin.size is None or origin.size >= WORTH_KEEPING):
+                self.noted = True
                 descriptor = os.open(self.note, NOTED, 0o600)
                 with open(descriptor, "w") as note:
                     json.dump([*origin, boot_id()], note)
@@ -197,7 +200,8 @@ class PartFile:
         with suppress(OSError):
             # Once it does not stand there any more, what does is another's.
             if not (self.committed or kept) and stands(self.descriptor, self.part):
-                removed(self.note)
+                if self.noted:
+                    removed(self.note)
                 if os.name == "nt":
                     self._close()
                 removed(self.part)

@@ -54,8 +54,7 @@ def upload(
     """
     deadline = Deadline(limits)
     deadline.what = without_secrets(command.url)
-    status = os.stat(command.path)
-    if stat.S_ISFIFO(status.st_mode):  # opening it would wait for a writer
+    if not given and stat.S_ISFIFO(os.stat(command.path).st_mode):  # it would wait for a writer
         raise OSError(errno.EINVAL, "Not a regular file", command.path)
 
     def go_on() -> None:
