@@ -16,7 +16,6 @@ import anyio
 import httpcore2
 from h2.exceptions import ProtocolError
 
-
 MOMENT = 0.1  # seconds
 
 
