@@ -16,6 +16,7 @@ extensions = [
     "sphinx_design",
     "pages",
     "signatures",
+    "playground",
 ]
 exclude_patterns = ["proof"]
 myst_heading_anchors = 4

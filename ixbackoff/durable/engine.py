@@ -18,7 +18,7 @@ from .._writing.programs import Program
 from .codec import JSON, decode, encode
 from .recipes import Recipe, fingerprint
 from .store import Start, Store, checked_id, failure_of, has_no_end, is_cancelled
-from .working import POLL, AnyRecipe, Working
+from .working import POLL, AnyRecipe, Working, check_nobody_works
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -119,6 +119,8 @@ class Engine(Generic[E]):
         self._process = os.getpid()
         self._closed = False
         self._working: Working | None = None
+        if worker:
+            check_nobody_works()  # first: SQLite may hang in the fork of a process that uses it
         self.store = Store(database)
         if worker:
             try:

@@ -7,7 +7,7 @@ import sys
 from argparse import ArgumentTypeError, Namespace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Never
+from typing import Any, Never
 
 from .._commandline import INTERRUPTED, WRONG, Parser
 
@@ -205,5 +205,6 @@ def run(words: Namespace) -> int:
 
 if __name__ == "__main__":
     # A library would load trio wherever it is installed, which takes longer than all of this.
-    sys.modules.setdefault("trio", None)  # type: ignore[arg-type]
+    loaded: dict[str, Any] = sys.modules
+    loaded.setdefault("trio", None)
     sys.exit(main())

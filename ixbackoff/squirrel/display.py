@@ -148,9 +148,9 @@ class Display:
                 self._screen.close()
 
     def _say_now_and_then(self) -> None:
-        if self._overall is not None and monotonic() - self._said >= EVERY:
+        if monotonic() - self._said >= EVERY and (told := self._told()):
             self._said = monotonic()
-            self.say(self._told())
+            self.say(told)
 
     def say(self, text: str) -> None:
         """Print one line."""

@@ -30,6 +30,8 @@ from ixbackoff import (
 from ixbackoff.schedules import Constant
 from ixbackoff.testing import Virtual, always, answers
 
+from ..support.ids import shown
+
 SHORT = Constant(0.0001)
 done = backoff(N3, schedule=SHORT, until=lambda answer: answer == "done")
 
@@ -75,7 +77,7 @@ def test_answers_of_a_script_are_judged_as_well() -> None:
         assert asyncio.run(status_async()) == "done"
 
 
-@pytest.mark.parametrize("on", [ValueError, [ValueError], lambda failure: False], ids=repr)
+@pytest.mark.parametrize("on", [ValueError, [ValueError], lambda failure: False], ids=shown)
 def test_whatever_on_says_an_answer_that_is_not_wanted_is_tried_again(on: Any) -> None:
     given = iter([1, 2, 3])
     assert backoff(N3, schedule=SHORT, on=on, until=lambda answer: answer == 3)(given.__next__)()

@@ -50,6 +50,7 @@ def test_a_killed_download_leaves_nothing_after_the_next(tmp_path: Path) -> None
     assert target.read_bytes() == ACORN
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_told_with_the_name_of_the_file(tmp_path: Path) -> None:
     # A limit on the size of files is the full disk that every test machine has.
     program = """
@@ -108,6 +109,7 @@ def test_a_target_that_cannot_be_written_costs_no_request(way: Way, tmp_path: Pa
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]
 
 
+@pytest.mark.slow
 def test_a_read_only_folder_is_told(tmp_path: Path) -> None:
     # Nothing is read-only to root, so root steps down, once all is imported.
     program = """

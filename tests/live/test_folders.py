@@ -132,6 +132,7 @@ SYNC.perform(Upload(source, "memory:///c"))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform cannot fork")
 def test_a_forked_process_uploads_to_a_folder_and_is_told_what_it_cannot(
     source: Path, tmp_path: Path, aws: pytest.MonkeyPatch

@@ -265,6 +265,7 @@ class Endless(Fault):
             connection.send(b"%x\r\n%b\r\n" % (size, b"x" * size))
 
 
+@pytest.mark.slow
 def test_an_endless_error_is_read_for_the_time_of_one_request(
     source: Path, aws: pytest.MonkeyPatch
 ) -> None:

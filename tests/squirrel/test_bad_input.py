@@ -183,6 +183,7 @@ def test_a_missing_driver(squirrel: Squirrel, monkeypatch: pytest.MonkeyPatch) -
     check_refused(ran, squirrel, "pip install 'ixbackoff[postgresql]'")
 
 
+@pytest.mark.slow
 def test_a_full_disk(squirrel: Squirrel) -> None:
     program = """
 import resource, sys

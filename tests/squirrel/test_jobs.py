@@ -220,6 +220,7 @@ def test_what_takes_too_long_is_ended(squirrel: Squirrel) -> None:
     assert files_below(squirrel.folder) == ["index.sqlite"]
 
 
+@pytest.mark.slow
 def test_interrupted_all_jobs_end_and_what_is_kept_is_shown(tmp_path: Path) -> None:
     folder = tmp_path / "squirrel"
     faults: dict[str, list[Fault | None]] = {

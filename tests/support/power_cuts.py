@@ -96,9 +96,9 @@ class Part(NamedTuple):
 
 USUAL, WORST = WAYS
 PARTS = [
-    Part(60, USUAL),
-    Part(60, WORST),
-    Part(30, WORST, durable=True),
+    Part(30, USUAL),
+    Part(50, WORST),
+    Part(20, WORST, durable=True),
     Part(20, USUAL, "nothing is synced"),
     Part(20, WORST, "nothing is synced"),
 ]
