@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
 
 from .. import N3, Command, Delay, Exponential, at, call
 from .._words.commands import Handler
@@ -226,10 +227,10 @@ def line_of(given: Resource | Wrong, parts: Parts) -> Line:
 @contextmanager
 def store_checked(places: Places) -> Generator[None]:
     """Open the store before the block, so that a store that cannot be used is found at once."""
-    path = file_of(f"{places.store}/key", places.stores)
-    if path is None:
-        store_of(f"{places.store}/key", places.stores)
-    with nullcontext() if path is None else made(Path(path).parent):
+    parts = urlsplit(places.store)
+    with made(Path(unquote(parts.path))) if places.in_folder else nullcontext():
+        if file_of(f"{places.store}/key", places.stores) is None:
+            store_of(f"{places.store}/key", places.stores)
         yield
 
 
