@@ -71,6 +71,12 @@ without_etags = Model(
 )
 
 
+early = Model(
+    lambda: Forest(early=True),
+    Forest.interpreter,
+    always=Forest.no_wrong_hit,
+    changes=[Forest.the_origin_has_v2, Forest.the_origin_has_v1_again],
+)
 outdated = Model(
     Forest.outdated,
     Forest.interpreter,
@@ -90,6 +96,13 @@ def test_one_that_loses_its_files_when_it_dies() -> None:
 def test_one_that_goes_on_durably() -> None:
     some = [fails(), lost(), *dies("durably")]
     forest.explore(ONE, at_end=Forest.kept_alone, again=True, faults=faults(some))
+
+
+def test_a_body_that_is_that_of_the_question_for_the_etag() -> None:
+    early.explore(ONE, at_end=Forest.kept_alone, again=True, faults=faults(ONCE))
+    early.explore(ONE, OTHER, at_end=Forest.kept_alone, again=True, surprises=3, faults=faults())
+    some = faults(writes=[late()])
+    early.explore(ONE, OTHER, at_end=Forest.kept_now, again=True, faults=some)
 
 
 def test_an_origin_that_goes_back_and_forth() -> None:
