@@ -28,7 +28,7 @@ READ = (
 MADE = READ | os.O_CREAT | os.O_EXCL
 NOTED = MADE & ~os.O_RDWR | os.O_WRONLY
 LONGEST_NAME = 240  # bytes, so that there is room for ".", ".part" and ".json"
-WORTH_KEEPING = 64 * 1024  # bytes
+WORTH_KEEPING = 16 * 1024  # bytes; less comes in one round trip
 
 
 class Origin(NamedTuple):
