@@ -127,20 +127,11 @@ def test_two_squirrels_that_die_for_good_three_surprises() -> None:
     assert found.histories > 1_000
 
 
-def test_two_squirrels_with_requests_on_their_way_three_surprises() -> None:
-    some = faults(writes=[late()])
-    found = forest.explore(ONE, OTHER, at_end=Forest.kept_now, again=True, surprises=3, faults=some)
-    assert found.histories > 5_000
-
-
-def test_two_squirrels_where_a_copy_is_kept_already_three_surprises() -> None:
+def test_two_squirrels_where_a_copy_is_kept_already_leave_nothing() -> None:
     for model in (settled, outdated):
-        some = faults(writes=[late()])
-        model.explore(ONE, OTHER, at_end=Forest.kept_now, again=True, surprises=3, faults=some)
         model.explore(ONE, OTHER, at_end=Forest.kept_alone, again=True, faults=faults(ONCE))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("model", [forest, settled, outdated], ids=["new", "kept", "outdated"])
 def test_two_squirrels_with_all_that_can_happen_three_surprises(
     model: Model[Forest, Row],
