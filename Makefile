@@ -16,7 +16,7 @@ demo: .venv/squirrel  ## copy five resources from an origin that fails, twice
 	$(BIN)/python -m ixbackoff.squirrel --demo
 
 quick: .venv/dev  ## run the tests without type checkers and real fleets, in less than a minute
-	$(PYTEST) -m "not slow"
+	$(PYTEST) -m "not slow" --hypothesis-profile=quick
 
 test: .venv/dev  ## run everything: tests, laws, type checkers, style
 	$(PYTEST)

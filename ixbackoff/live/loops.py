@@ -65,7 +65,7 @@ class Loop(asyncio.SelectorEventLoop):
         """Wait until the threads that bring answers have gone."""
         with anyio.move_on_after(PATIENCE, shield=True):
             while not all(answer.settled for answer in self.asked):
-                await asyncio.sleep(MOMENT)
+                await asyncio.wait([self.create_future()], timeout=MOMENT)
 
 
 async def answered(asked: Awaitable[T]) -> T:
