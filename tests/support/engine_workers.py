@@ -160,6 +160,7 @@ class Performance:
 BEGUN: list[Performance] = []
 """Those of the present history; they end when the next one begins."""
 
+
 class Settling(asyncio.SelectorEventLoop):
     """An event loop that runs until each of its tasks waits; it waits for nothing itself."""
 
