@@ -7,7 +7,7 @@ AGDA_STDLIB ?= /usr/share/agda-stdlib
 # or each process that a test starts would compile the package again
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo quick test test-all docs docs-test sound kill prove bench clean
+.PHONY: help demo quick test test-all test-next docs docs-test sound kill prove bench clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -23,6 +23,9 @@ test: .venv/dev  ## run everything: tests, laws, type checkers, style
 
 test-all: .venv/dev  ## run everything on each supported Python that is installed
 	$(BIN)/nox
+
+test-next: .venv/dev  ## run what needs no sockets, threads or processes on Python 3.14, in node
+	$(BIN)/python -m tests.support.wasm
 
 docs: .venv/docs  ## build the documentation site, and say where it is
 	@$(BIN)/python -m sphinx --builder html --fail-on-warning --nitpicky --fresh-env --quiet docs build/site

@@ -30,7 +30,7 @@ def main(words: list[str]) -> int:
     given = [word.replace(str(ROOT), "/repo") for word in words or folders]
     script = Path(__file__).with_name("run.mjs")
     places = [BUILD / "playground" / "pyodide", packages(BUILD / "packages"), ROOT]
-    command = [node, "--stack-size=60000", script, *places, *given]
+    command: list[str | Path] = [node, "--stack-size=60000", script, *places, *given]
     return subprocess.run(["/bin/sh", "-c", deep, "sh", *command], check=False).returncode  # noqa: S603
 
 

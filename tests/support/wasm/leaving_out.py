@@ -62,7 +62,7 @@ def pytest_configure() -> None:
     noted(os, "openpty", "a terminal")
     for name in ("bind", "connect", "listen"):
         noted(socket.socket, name, SOCKET)
-    sys.meta_path.append(Finder())  # type: ignore[arg-type]
+    sys.meta_path.append(Finder())
 
 
 def pytest_runtest_logstart() -> None:
@@ -91,7 +91,7 @@ def without_failure(report: R, reasons: set[str]) -> R:
         file = report.nodeid.partition("::")[0]
         left_out[reason, file] += 1
         report.outcome = "skipped"
-        report.longrepr = (file, 0, f"needs {reason}")  # type: ignore[assignment]
+        report.longrepr = (file, 0, f"needs {reason}")
     return report
 
 
