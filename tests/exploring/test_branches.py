@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
@@ -108,6 +109,18 @@ def test_an_answered_command_of_a_branch_is_not_asked_again_durably(surprises: i
         again = sum(number - 1 for number in Counter(put).values())
         assert max(Counter(put).values()) <= 1 + surprises  # once more for each death and branch
         assert again <= 3 * surprises
+
+
+@pytest.mark.parametrize("how", [{"faults": ()}, {"faults": dies("durably")}])
+def test_histories_leave_no_branch_for_the_collector(how: dict[str, Any]) -> None:
+    ended(model, nested(), surprises=1, **how)
+    gc.collect()
+    gc.disable()
+    try:
+        ended(model, nested(), surprises=1, **how)
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
 
 
 def test_two_branches_are_under_way_when_a_process_dies() -> None:

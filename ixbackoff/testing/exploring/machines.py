@@ -84,7 +84,7 @@ class Machine:
     def end(self) -> None:
         """Let go of what holds itself, or each history would be left to the garbage collector."""
         for process in self.processes:
-            process.root.branches = None
+            process.root.let_go()
             del process.root
         self.processes = []
         del self.current

@@ -91,7 +91,7 @@ class Process:
         self.root.close()
         if start == "for good":
             self.died = True
-            self.root.over, self.root.branches, self.root.command = True, None, None
+            self.root.over, self.root.command = True, None
             return
         if start == "durably":
             self.performer = Performer(self.journal, self.interpreter)

@@ -167,7 +167,7 @@ class Strand:
         if self.branches is not None:
             for branch in self.branches:
                 branch.close()
-            self.branches = None
+            self.let_go()
         if self.begun:
             self.told(None, Aborted())
         else:
@@ -186,6 +186,14 @@ class Strand:
         for branch in self.branches or ():
             branch.close()
         self.stream.close()
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Let go of its branches, which hold it."""
+        for branch in self.branches or ():
+            branch.let_go()
+        self.branches = self.ending = self.error = None
+        self.left = []
 
     def state(self, timed: bool) -> Any:
         """Return what it knows, and so all that it can depend on."""
