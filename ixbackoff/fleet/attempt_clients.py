@@ -1,42 +1,39 @@
-"""Clients that try an attempt again and again, and drive its generator themselves."""
+"""Clients that try an attempt again and again, and perform it themselves."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from .._meaning.chains import Chain, Ladder
+from .._limits.deadlines import Expired, check_in_time, clean_up, seconds_left
+from .._meaning.chains import Ladder
 from .._meaning.descents import After
-from .._words.commands import Misuse
+from .._meaning.runs import InAttempt
+from .._words.commands import Command, stopped
+from .._words.verdicts import may_pass
 from ..schedules.kinds import Timing
-from .clients import Client
+from .clients import NOT_YET, Performer
 from .descents import Retrying
 from .environments import Done, Environment, Running
-from .tries import Tried, starting
+from .tries import Tried, generator_function, starting
 
 
 class AttemptRetrying(Retrying):
     """The state that all clients of one attempt share."""
 
     def __init__(
-        self,
-        environment: Environment,
-        program: Ladder,
-        tried: Tried,
-        timing: Timing,
-        done: Done,
-        attempt: Chain,
+        self, environment: Environment, program: Ladder, tried: Tried, timing: Timing, done: Done
     ) -> None:
         super().__init__(environment, program, tried, timing, done)
         self.environment: Final = environment
-        self.start: Final = starting(attempt)
-        self.ended: Final[Done] = self.end_try  # bound once, not for each client
+        self.function: Final = generator_function(tried.effect)
+        self.start: Final = starting(tried.effect)
 
     def client(self, number: int) -> Running:
         """Make one of them."""
         return AttemptClient(self, number)
 
 
-class AttemptClient(Client):
+class AttemptClient(Performer):
     """A client that tries an attempt.
 
     Attributes:
@@ -49,7 +46,7 @@ class AttemptClient(Client):
     __slots__ = ("_shared", "after", "log", "shortest", "waits")
 
     def __init__(self, shared: AttemptRetrying, number: int) -> None:
-        super().__init__(shared.environment, number, shared.start, shared.ended)
+        super().__init__(shared.environment, number)
         self._shared = shared
         self.after: After | None = None
         self.waits = 0
@@ -58,10 +55,46 @@ class AttemptClient(Client):
 
     def begin(self) -> None:
         """Try: for the first time, or after a wait."""
-        trace = self._shared.trace
-        if trace is not None and self.log is not None:
-            self.log.end_wait(trace)
-        super().begin()
+        shared = self._shared
+        if self.log is not None:
+            self.log.end_wait()
+        self.begun = shared.events.now
+        if shared.function is not None:
+            self._task = shared.function()
+        else:
+            self._inside = InAttempt([])
+            self._task = shared.start(self._inside)
+        self.go_on(None)
 
-    def _wait(self, wait: Any) -> None:  # noqa: ARG002
-        raise Misuse("An attempt cannot wait: raise NotReady instead.")
+    def ended(self, value: Any, failure: BaseException | None) -> None:
+        if self._inside is not NOT_YET:
+            self._inside, self._callers, self._waits_for = NOT_YET, None, None
+        shared = self._shared
+        if failure is None and self.after is None and self.log is None:
+            shared.done(self, value, None)
+        else:
+            shared.end_try(self, value, failure)
+
+    def seconds_left(self, command: Command[Any]) -> float | None:
+        limits = self._inside.limits
+        holding = [limit for limit in limits if not limit.ending]
+        if not holding:
+            return None
+        try:
+            return seconds_left(command, holding, self._environment.events.now)
+        except Expired as error:
+            clean_up(limits, error)
+            raise
+
+    def in_time(
+        self, command: Command[Any], begun: float, failure: BaseException
+    ) -> BaseException:
+        limits = self._inside.limits
+        if isinstance(failure, Exception) and may_pass(failure):
+            holding = [limit for limit in limits if not limit.ending]
+            try:
+                check_in_time(command, holding, begun, self._environment.events.now, failure)
+            except Expired as error:
+                clean_up(limits, error)
+                return error
+        return stopped(failure) if isinstance(failure, StopIteration) else failure

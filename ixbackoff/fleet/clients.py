@@ -1,218 +1,310 @@
-"""A simulated client that runs any program, command by command."""
+"""Simulated clients: they perform tasks, whose commands are answered as virtual time goes on."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
+from math import inf
 from typing import Any
 
-from .._limits.deadlines import LEFT
-from .._meaning.machine import close
+from .._limits.deadlines import LEFT, Expired, Left, Limit
+from .._meaning.machine import Enter, Perform, Task, close
+from .._meaning.runs import InAttempt
+from .._meaning.semantics import attempted
 from .._running.together import Aborted, branches
-from .._words.commands import Command, Misuse, Stream
+from .._words.commands import Command, Misuse, Stream, stopped
 from .._words.vocabulary import CLOCK, Delay, Together
 from .environments import Done, Environment
 from .services import Request, Serving
 from .traces import Happened
-from .tries import NESTED, nested
+
+ASKING: Any = object()
+"""A result that has not come yet, and may come at once."""
+
+NOT_YET = InAttempt([])
+"""The inside of the attempts of a client, until it needs one of its own."""
+
+IN_STREAM = InAttempt([Limit(0.0, inf, whole=True)])
+"""The inside of a stream, which knows itself whether there is a limit."""
 
 
-class Client:
-    """A client whose stream of commands is answered as virtual time goes on.
+UNSEEN = (Together, Enter, Perform)
+"""Commands that no trace has, and requests that are not commands."""
+
+
+class Performer(ABC):
+    """A client, or a part of one: it performs a task and those that it enters, as the machine does.
 
     Attributes:
-        number: which client it is.
+        number: the number of the client.
         begun: when the present try began, or the one before the present wait.
     """
 
     __slots__ = (
-        "_at_once",
-        "_command",
-        "_done",
-        "_held",
-        "_join",
-        "_made",
-        "_request",
-        "_since",
-        "_stream",
+        "_callers",
+        "_came",
         "_environment",
+        "_inside",
+        "_task",
+        "_waits_for",
         "begun",
         "number",
     )
 
-    def __init__(
-        self, environment: Environment, number: int, made: Callable[[], Stream], done: Done
-    ) -> None:
+    def __init__(self, environment: Environment, number: int, inside: InAttempt = NOT_YET) -> None:
         self._environment = environment
-        self._made = made
-        self._done = done
-        self._stream: Stream | None = None
-        self._request: Request | None = None
-        self._join: Join | None = None
-        self._held = False  # whether an answer is kept for the loop in `go_on`
-        self._at_once: tuple[Any, BaseException | None] = (None, None)
-        self._command: Command[Any] | None = None
-        self._since = 0.0
+        self._task: Task | None = None
+        self._callers: list[Task] | None = None  # they wait for what comes of the task
+        self._inside = inside
+        self._came: Any = None  # ASKING, or an answer and a failure that came at once
+        self._waits_for: Request | Join | Happened | None = None
         self.begun = 0.0
         self.number = number
 
-    def begin(self) -> None:
-        """Run the program, from its beginning."""
-        self._stream = self._made()
-        self.begun = self._environment.events.now
-        self.go_on(None)
+    @abstractmethod
+    def seconds_left(self, command: Command[Any]) -> float | None:
+        """The seconds that a command may take which is issued now, if anything limits it.
+
+        Raises:
+            Expired: there are none.
+        """
+
+    @abstractmethod
+    def ended(self, value: Any, failure: BaseException | None) -> None:
+        """Take the outcome of the task."""
+
+    def wait(self, wait: Any) -> None:
+        """Begin a wait, which is a command of programs only."""
+        raise Misuse("An attempt cannot wait: raise NotReady instead.")
+
+    def in_time(
+        self, command: Command[Any], begun: float, failure: BaseException
+    ) -> BaseException:
+        """The failure of a command that may have had a limit, as the task is told of it."""
+        return failure
+
+    def told(
+        self, command: Command[Any], begun: float, value: Any, failure: BaseException | None
+    ) -> BaseException | None:
+        """Add a command that has ended to the trace; its failure as the task is told of it."""
+        trace = self._environment.trace
+        if trace is not None and not isinstance(command, UNSEEN) and command is not CLOCK:
+            trace.append(Happened(begun, self.number, command, value, failure))
+        if failure is not None and self._inside.limits:
+            return self.in_time(command, begun, failure)
+        return stopped(failure) if failure.__class__ is StopIteration else failure
 
     def close(self) -> None:
         """Close what runs; nobody answers it."""
-        stream, join = self._stream, self._join
-        self._stream = self._join = self._command = None
-        if join is not None:
-            join.close()
-        if stream is not None:
-            close(stream, [])
+        task, waits_for = self._task, self._waits_for
+        self._task = self._waits_for = None
+        if isinstance(waits_for, Join):
+            waits_for.close()
+        if task is not None:
+            close(task, self._callers or [])
 
-    def end(self, failure: BaseException) -> None:
-        """End the present command with a failure."""
-        request, join = self._request, self._join
-        if self._stream is None:  # it has not begun
-            self._done(self, None, failure)
-        elif join is not None:
-            join.end(failure)
-        else:
-            if request is not None:
-                self._abandon(request)
-            self.came(None, failure)
-
-    def go_on(self, answer: Any, failure: BaseException | None = None) -> None:
+    def go_on(self, value: Any, failure: BaseException | None = None) -> None:
         """Go on with an answer or a failure, until the next command that takes time."""
-        environment, stream = self._environment, self._stream
-        if stream is None:
-            return
-        events, services, traced = (
-            environment.events,
-            environment.services,
-            environment.trace is not None,
-        )
-        while True:
-            if traced:
-                self._told(answer, failure)
-            try:
-                command: Any = stream.send(answer) if failure is None else stream.throw(failure)
-            except StopIteration as end:
-                answer, failure = end.value, None
-                break
-            except Misuse:
-                raise
-            except (Exception, Aborted) as error:
-                answer, failure = None, error
-                break
-            answer = failure = None
-            kind = command.__class__
-            if kind is NESTED:
-                stream = self._stream = nested(command, stream)
-                continue
-            if traced and command is not CLOCK:
-                self._command, self._since = command, events.now
-            serving = services.get(kind)
-            if serving is not None:
-                self._held = True
-                self._ask(serving, command)
-            elif command is CLOCK:
-                answer = events.now
-                continue
-            elif kind is Delay:
-                self._wait(command)
-                return
-            else:
-                self._held = True
-                self._perform(command)
-            if self._held:  # it takes time
-                self._held = False
-                return
-            (answer, failure), self._at_once = self._at_once, (None, None)
+        environment, task = self._environment, self._task
         try:
-            self._stream = None
-            self._done(self, answer, failure)
+            while task is not None:
+                try:
+                    command: Any = task.send(value) if failure is None else task.throw(failure)
+                except StopIteration as end:
+                    value, failure = end.value, None
+                    if value.__class__ is Enter:
+                        self._task, value = value.task, None
+                    else:
+                        self._task = self._callers.pop() if self._callers else None
+                    task = self._task
+                except (Exception, Expired, Aborted) as error:
+                    value, failure = None, error
+                    task = self._task = self._callers.pop() if self._callers else None
+                else:
+                    serving = environment.services.get(command.__class__)
+                    self._came = ASKING
+                    if serving is None:
+                        task = self._perform(task, command)
+                    elif self._inside.limits:
+                        self._ask_in_time(command, serving)
+                    else:
+                        environment.tally.asked += 1
+                        now = environment.events.now
+                        serving.ask(Request(command, self.number, now, None, self))
+                    if self._came is ASKING:  # it takes time
+                        self._came = None
+                        return
+                    value, failure = self._came
+                    self._came = None
+                    if failure is not None or environment.trace is not None:
+                        failure = self.told(command, environment.events.now, value, failure)
+            self.ended(value, failure)
         finally:
             failure = None  # an exception must not be kept alive by a frame in its own traceback
 
-    def came(self, answer: Any, failure: BaseException | None) -> None:
-        """Take the answer or the failure of the last command."""
-        if self._held:  # at once: the loop goes on, so nothing is nested
-            self._held = False
-            self._at_once = (answer, failure)
+    def came(
+        self, command: Command[Any], begun: float, value: Any, failure: BaseException | None
+    ) -> None:
+        """Take the result of a command."""
+        self._waits_for = None
+        if self._came is not None:  # at once: the loop goes on, so nothing is nested
+            self._came = value, failure
         else:
-            self.go_on(answer, failure)
+            self.go_on(value, self.told(command, begun, value, failure))
 
     def settled(self, request: Request, value: Any, failure: Exception | None) -> None:
         """Take the result of a request."""
-        self._request = None
-        self._environment.settled(request, failure)
-        self.came(value, failure)
-
-    def joined(self, answers: list[Any], failure: BaseException | None) -> None:
-        """Take the results of effects at the same time."""
-        self._join = None
-        self.came(None if failure else answers, failure)
-
-    def _wait(self, wait: Any) -> None:
-        events = self._environment.events
-        start = self.begun if self._environment.from_start else events.now
-        events.at(max(events.now, start + wait.seconds), Client._wake, self)
-
-    def _wake(self) -> None:
-        self.begun = self._environment.events.now
-        self.go_on(None)
-
-    def _perform(self, command: Command[Any]) -> None:
-        """Perform a command of a kind that no service is known for, yet or at all."""
-        environment, kind = self._environment, command.__class__
-        if kind in environment.handlers:
-            serving = None
-        elif isinstance(command, Together):
-            self._join = Join(self, environment, branches(command))
-            LEFT.set(None)
-            self._join.begin()
-            return
+        environment = self._environment
+        if failure is None:
+            tally = environment.tally
+            tally.answered += 1
+            tally.latency += environment.events.now - request.begun
         else:
-            serving = environment.find(kind)
-        if serving is not None:
-            self._ask(serving, command)
+            environment.settled(request, failure)
+        if self._came is not None:  # at once: the loop goes on, so nothing is nested
+            self._came = value, failure
+        elif failure is None and environment.trace is None:
+            self.go_on(value, None)
+        else:
+            self.go_on(value, self.told(request.command, request.begun, value, failure))
+
+    def _perform(self, task: Task, command: Any) -> Task:
+        """Do what a task asks for that is not for a known service; the task that goes on."""
+        kind = command.__class__
+        if kind is Enter or kind is Perform:
+            if self._inside is NOT_YET:
+                self._inside = InAttempt([])
+            if self._callers is None:
+                self._callers = []
+            self._callers.append(task)
+            self._task = command.task if kind is Enter else attempted(command.chain, self._inside)
+            self._came = None, None
+            return self._task
+        if command is CLOCK:
+            self._came = self._environment.events.now, None
+        elif kind is Delay:
+            self.wait(command)
+        else:
+            self._issue(command)
+        return task
+
+    def _issue(self, command: Command[Any]) -> None:
+        """Issue a command of a kind that no service is known for, yet or at all."""
+        environment, kind = self._environment, command.__class__
+        try:
+            left = self.seconds_left(command)
+        except Expired as error:
+            self._came = None, error
             return
-        LEFT.set(None)
+        if kind not in environment.handlers:
+            if isinstance(command, Together):
+                self._join(command, left)
+                return
+            serving = environment.find(kind)
+            if serving is not None:
+                self._ask(command, serving, left)
+                return
         try:
             answer = environment.handlers[kind](command)
         except Exception as error:
-            self.came(None, error)
+            self._came = None, error
         else:
-            self.came(answer, None)
+            self._came = answer, None
 
-    def _ask(self, serving: Serving, command: Command[Any]) -> None:
-        environment, left = self._environment, LEFT.get()
-        limit = None
-        if left is not None:  # it is taken out: the next client has its own
-            LEFT.set(None)
-            limit = left.seconds
-        request = self._request = Request(command, self.number, environment.events.now, limit, self)
-        if limit is not None:
-            environment.events.after(limit, self._expired, request)
+    def _join(self, command: Together, left: float | None) -> None:
+        """Perform effects at the same time, in the time that is left."""
+        LEFT.set(None if left is None else Left(left))
+        join = self._waits_for = Join(self, self._environment, command)
+        LEFT.set(None)
+        join.begin()
+
+    def _ask_in_time(self, command: Command[Any], serving: Serving) -> None:
+        """Ask a service, if there is a limit, in the time that is left."""
+        try:
+            left = self.seconds_left(command)
+        except Expired as error:
+            self._came = None, error
+        else:
+            self._ask(command, serving, left)
+
+    def _ask(self, command: Command[Any], serving: Serving, left: float | None) -> None:
+        environment = self._environment
+        request = Request(command, self.number, environment.events.now, left, self)
+        self._waits_for = request
+        if left is not None:
+            environment.events.after(left, self._expired, request)
         environment.tally.asked += 1
         serving.ask(request)
 
     def _expired(self, request: Request) -> None:
         if not request.over:
-            self._abandon(request)
+            self.abandon(request)
             self.settled(request, None, TimeoutError(f"nothing came for {request.limit:g} s"))
 
-    def _abandon(self, request: Request) -> None:
+    def abandon(self, request: Request) -> None:
+        """Give a request up."""
         request.over = True
-        self._request = None
         self._environment.services[request.command.__class__].abandoned(request)
 
-    def _told(self, answer: Any, failure: BaseException | None) -> None:
-        command, trace = self._command, self._environment.trace
-        if command is not None and trace is not None and not isinstance(command, Together):
-            trace.append(Happened(self._since, self.number, command, answer, failure))
-        self._command = None
+
+class Client(Performer):
+    """A client that performs the stream of a program, or a branch of one."""
+
+    __slots__ = ("_done", "_made")
+
+    def __init__(
+        self, environment: Environment, number: int, made: Callable[[], Stream], done: Done
+    ) -> None:
+        super().__init__(environment, number, IN_STREAM)
+        self._made = made
+        self._done = done
+
+    def begin(self) -> None:
+        """Run the program, from its beginning."""
+        self._task = self._made()
+        self.begun = self._environment.events.now
+        self.go_on(None)
+
+    def end(self, failure: BaseException) -> None:
+        """End the present command with a failure."""
+        waits_for = self._waits_for
+        if self._task is None:  # it has not begun
+            self._done(self, None, failure)
+        elif isinstance(waits_for, Join):
+            waits_for.end(failure)
+        elif isinstance(waits_for, Request) and not waits_for.over:
+            self.abandon(waits_for)
+            self.came(waits_for.command, waits_for.begun, None, failure)
+        else:  # it is asked for
+            self._came = None, failure
+
+    def ended(self, value: Any, failure: BaseException | None) -> None:
+        if isinstance(failure, Misuse):
+            raise failure
+        self._waits_for = None
+        self._done(self, value, failure)
+
+    def seconds_left(self, command: Command[Any]) -> float | None:  # noqa: ARG002
+        left = LEFT.get()
+        if left is None:
+            return None
+        LEFT.set(None)  # the next client has its own
+        return left.seconds
+
+    def wait(self, wait: Any) -> None:
+        environment = self._environment
+        now = environment.events.now
+        start = self.begun if environment.from_start else now
+        traced = environment.trace is not None
+        self._waits_for = Happened(now, self.number, wait, None, None) if traced else None
+        environment.events.at(max(now, start + wait.seconds), Client._wake, self)
+
+    def _wake(self) -> None:
+        trace, waited = self._environment.trace, self._waits_for
+        if trace is not None and isinstance(waited, Happened):
+            trace.append(waited)
+        self.begun = self._environment.events.now
+        self.go_on(None)
 
 
 class Join:
@@ -222,10 +314,13 @@ class Join:
     client goes on.
     """
 
-    __slots__ = ("_answers", "_client", "_failure", "_left", "_places")
+    __slots__ = ("_answers", "_begun", "_client", "_command", "_failure", "_left", "_places")
 
-    def __init__(self, client: Client, environment: Environment, streams: list[Stream]) -> None:
+    def __init__(self, client: Performer, environment: Environment, command: Together) -> None:
+        streams = branches(command)
         self._client = client
+        self._command = command
+        self._begun = environment.events.now
         self._failure: BaseException | None = None
         self._answers: list[Any] = [None] * len(streams)
         self._left = len(streams) + 1  # one more for `begin`
@@ -264,7 +359,8 @@ class Join:
         self._left -= 1
         if not self._left:
             failure, self._failure = self._failure, None
+            answers = None if failure else self._answers
             try:
-                self._client.joined(self._answers, failure)
+                self._client.came(self._command, self._begun, answers, failure)
             finally:
                 failure = None

@@ -28,7 +28,7 @@ class CommandRetrying(Retrying):
         serving: Serving,
     ) -> None:
         super().__init__(environment, program, tried, timing, done)
-        self.command: Final[Any] = tried.effect
+        self.command: Final[Any] = tried.command
         self.limit: Final = tried.limit
         self.tally: Final = environment.tally
         self.count: Final = environment.settled
@@ -79,8 +79,8 @@ class CommandClient:
         """Try: for the first time, or after a wait."""
         shared = self._shared
         events, limit = shared.events, shared.limit
-        if shared.trace is not None and self.log is not None:
-            self.log.end_wait(shared.trace)
+        if self.log is not None:
+            self.log.end_wait()
         shared.tally.asked += 1
         self.begun = now = events.now
         self._held = True
@@ -112,7 +112,7 @@ class CommandClient:
 
     def _end_try(self, value: Any, failure: Exception | None) -> None:
         shared = self._shared
-        if shared.trace is not None:
+        if self.log is not None:
             self._told(value, failure)
         elif failure is None and self.after is None:
             shared.done(self, value, None)

@@ -1,37 +1,37 @@
-"""Tries without a machine: how a client performs a command, or an attempt's own generator.
-
-It is the one place of the fleet that knows how the machine performs an attempt.
-"""
+"""Tries without a machine: how a client begins a try of a command, or of an attempt."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
 
 from .._meaning.chains import Chain, Ladder, Step, chain
-from .._meaning.machine import Perform, driven
-from .._meaning.runs import Run
-from .._meaning.semantics import attempted
-from .._meaning.steps import Do, Limited, Retry, Start, fresh
-from .._words.commands import Command, Stream
+from .._meaning.machine import Task
+from .._meaning.runs import InAttempt
+from .._meaning.semantics import attempted, limited
+from .._meaning.steps import Do, Limited, Retry, Start
+from .._words.commands import Command
 from .._words.failures import Predicate
 from .._words.vocabulary import Together
-from ..schedules.kinds import powers_of_two
 
-NO_STEPS = chain(Chain, None, None)
+Starting: TypeAlias = Callable[[InAttempt], Task]
+"""Begins the task of a try, inside an attempt."""
 
 
 class Tried(NamedTuple):
     """The effect of a program `at(rung).retry(effect)`.
 
     Attributes:
-        effect: a command or an attempt.
+        effect: what it tries.
         chosen: the failures after which it is tried again.
-        limit: seconds for each try of a command; `None`, if nothing limits it.
+        command: the command that the effect is; `None`, if it is more than one command.
+        limit: seconds for each try of that command; `None`, if nothing limits it.
     """
 
-    effect: Command[Any] | Chain
+    effect: Any
     chosen: Predicate
+    command: Command[Any] | None = None
     limit: float | None = None
 
 
@@ -48,11 +48,12 @@ def tried(program: Ladder) -> Tried | None:
     if step.__class__ is not Retry or not isinstance(step, Retry):
         return None
     effect, limit = unwrapped(step.effect), None
-    if isinstance(effect, Limited) and isinstance(unwrapped(effect.chain), Command):
-        effect, limit = unwrapped(effect.chain), effect.seconds
-    if isinstance(effect, Command | Chain) and not isinstance(effect, Together):
-        return Tried(effect, step.chosen, limit)
-    return None
+    command = effect
+    if isinstance(effect, Limited):
+        command, limit = unwrapped(effect.chain), effect.seconds
+    if isinstance(command, Command) and not isinstance(command, Together):
+        return Tried(effect, step.chosen, command, limit)
+    return Tried(effect, step.chosen)
 
 
 def unwrapped(effect: Any) -> Any:
@@ -68,30 +69,22 @@ def only_step(steps: Chain) -> Step | None:
     return found[0] if len(found) == 1 else None
 
 
-def starting(attempt: Chain) -> Callable[[], Stream]:
-    """Return a function that begins a try of `attempt`.
-
-    A function under `@attempt` is called, and the client drives its generator itself.
-    """
-    step = only_step(attempt)
-    if not isinstance(step, Start):
-        return lambda: on_a_stack(attempt)
-    function, arguments, keywords = step.function, step.arguments, step.keywords
-    if step.fresh:
-        return lambda: function(*arguments, **keywords)
-    return lambda: fresh(function(*arguments, **keywords), function)
+def generator_function(effect: Any) -> Callable[[], Task] | None:
+    """The function under `@attempt` that makes the generator of an effect, if it is no more."""
+    step = only_step(effect) if isinstance(effect, Chain) else None
+    if not isinstance(step, Start) or not step.fresh:
+        return None
+    return partial(step.function, *step.arguments, **step.keywords)
 
 
-def on_a_stack(attempt: Chain, *callers: Stream) -> Stream:
-    """Perform an attempt that asks for others, and then go on with its callers."""
-    run = Run(NO_STEPS, powers_of_two, None)
-    return driven(attempted(attempt, run.inside), run, {}, attempted, [*callers])
-
-
-NESTED = Perform
-"""The class of a request for another attempt."""
-
-
-def nested(request: Any, caller: Stream) -> Stream:
-    """Go on with a stack, since `caller` asks for an attempt in it."""
-    return on_a_stack(request.chain, caller)
+def starting(effect: Any) -> Starting:
+    """Return a function that begins a try of `effect`."""
+    effect = unwrapped(effect)
+    if isinstance(effect, Limited):
+        inner, seconds = starting(effect.chain), effect.seconds
+        return lambda inside: limited(inner(inside), seconds, inside)
+    function = generator_function(effect)
+    if function is not None:  # its generator is the task itself
+        return lambda _: function()
+    steps = effect if isinstance(effect, Chain) else chain(Chain, None, Do(effect))
+    return lambda inside: attempted(steps, inside)
