@@ -34,16 +34,16 @@ class Limit:
         cause: the failure of the command that was running, if one was.
     """
 
-    __slots__ = ("cause", "deadline", "ending", "over", "refused", "seconds", "where", "whole")
+    # Class attributes, since most limits change none of them.
+    over = ending = False
+    where = ""
+    refused: float | None = None
+    cause: Exception | None = None
 
     def __init__(self, now: float, seconds: float, whole: bool) -> None:
         self.deadline = now + seconds
         self.seconds = seconds
         self.whole = whole
-        self.over = self.ending = False
-        self.where = ""
-        self.refused: float | None = None
-        self.cause: Exception | None = None
 
     def expire(self, where: str = "", refused: float | None = None) -> Expired:
         """Note that the time is over, and return the exception to throw into the part."""

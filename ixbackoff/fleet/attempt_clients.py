@@ -7,14 +7,14 @@ from typing import Any, Final
 from .._limits.deadlines import Expired, check_in_time, clean_up, seconds_left
 from .._meaning.chains import Ladder
 from .._meaning.descents import After
-from .._meaning.runs import InAttempt
+from .._meaning.machine import Enter, Task
 from .._words.commands import Command, stopped
 from .._words.verdicts import may_pass
 from ..schedules.kinds import Timing
-from .clients import NOT_YET, Performer
+from .clients import NOT_YET, Inside, Performer
 from .descents import Retrying
 from .environments import Done, Environment, Running
-from .tries import Tried, generator_function, starting
+from .tries import Tried, generating, starting, task_of
 
 
 class AttemptRetrying(Retrying):
@@ -25,8 +25,14 @@ class AttemptRetrying(Retrying):
     ) -> None:
         super().__init__(environment, program, tried, timing, done)
         self.environment: Final = environment
-        self.function: Final = generator_function(tried.effect)
+        self.function: Final = generating(tried.effect)
         self.start: Final = starting(tried.effect)
+
+        self.unused: Final[list[Inside]] = []
+
+    def inside(self) -> Inside:
+        """Give a client an inside for its attempts, until its try has ended."""
+        return self.unused.pop() if self.unused else Inside([])
 
     def client(self, number: int) -> Running:
         """Make one of them."""
@@ -59,29 +65,44 @@ class AttemptClient(Performer):
         if self.log is not None:
             self.log.end_wait()
         self.begun = shared.events.now
-        if shared.function is not None:
-            self._task = shared.function()
+        try:
+            if shared.function is not None:
+                self._task = shared.function()
+            else:
+                self._inside = shared.inside()
+                self._task = shared.start(self._inside)
+        except Exception as error:  # such as a wrong number of arguments
+            self.ended(None, error)
         else:
-            self._inside = InAttempt([])
-            self._task = shared.start(self._inside)
-        self.go_on(None)
+            self.go_on(None)
 
     def ended(self, value: Any, failure: BaseException | None) -> None:
-        if self._inside is not NOT_YET:
-            self._inside, self._callers, self._waits_for = NOT_YET, None, None
-        shared = self._shared
+        shared, inside = self._shared, self._inside
+        if inside is not NOT_YET:
+            shared.unused.append(inside)
+            self._inside = NOT_YET
+            self._waits_for = None
         if failure is None and self.after is None and self.log is None:
             shared.done(self, value, None)
         else:
             shared.end_try(self, value, failure)
 
+    def entered(self, task: Task, request: Any) -> Task:
+        if self._inside is NOT_YET:
+            self._inside = self._shared.inside()
+        self._inside.callers.append(task)
+        inner: Task = request.task if request.__class__ is Enter else task_of(request.chain, self._inside)
+        return inner
+
     def seconds_left(self, command: Command[Any]) -> float | None:
-        limits = self._inside.limits
+        limits, now = self._inside.limits, self._environment.events.now
+        if len(limits) == 1 and limits[0].deadline > now and not limits[0].ending:
+            return limits[0].deadline - now  # what most have
         holding = [limit for limit in limits if not limit.ending]
         if not holding:
             return None
         try:
-            return seconds_left(command, holding, self._environment.events.now)
+            return seconds_left(command, holding, now)
         except Expired as error:
             clean_up(limits, error)
             raise

@@ -10,7 +10,6 @@ from typing import Any
 from .._limits.deadlines import LEFT, Expired, Left, Limit
 from .._meaning.machine import Enter, Perform, Task, close
 from .._meaning.runs import InAttempt
-from .._meaning.semantics import attempted
 from .._running.together import Aborted, branches
 from .._words.commands import Command, Misuse, Stream, stopped
 from .._words.vocabulary import CLOCK, Delay, Together
@@ -21,15 +20,27 @@ from .traces import Happened
 ASKING: Any = object()
 """A result that has not come yet, and may come at once."""
 
-NOT_YET = InAttempt([])
-"""The inside of the attempts of a client, until it needs one of its own."""
 
-IN_STREAM = InAttempt([Limit(0.0, inf, whole=True)])
+class Inside(InAttempt):
+    """The inside of the attempts of a client.
+
+    Attributes:
+        callers: the tasks that wait for what comes of another one.
+    """
+
+    __slots__ = ("callers",)
+
+    def __init__(self, limits: list[Limit]) -> None:
+        super().__init__(limits)
+        self.callers: list[Task] = []
+
+
+NOT_YET = Inside([])
+"""In place of the inside of a client that needs none of its own."""
+
+IN_STREAM = Inside([Limit(0.0, inf, whole=True)])
 """The inside of a stream, which knows itself whether there is a limit."""
 
-
-UNSEEN = (Together, Enter, Perform)
-"""Commands that no trace has, and requests that are not commands."""
 
 
 class Performer(ABC):
@@ -41,7 +52,6 @@ class Performer(ABC):
     """
 
     __slots__ = (
-        "_callers",
         "_came",
         "_environment",
         "_inside",
@@ -51,10 +61,9 @@ class Performer(ABC):
         "number",
     )
 
-    def __init__(self, environment: Environment, number: int, inside: InAttempt = NOT_YET) -> None:
+    def __init__(self, environment: Environment, number: int, inside: Inside = NOT_YET) -> None:
         self._environment = environment
         self._task: Task | None = None
-        self._callers: list[Task] | None = None  # they wait for what comes of the task
         self._inside = inside
         self._came: Any = None  # ASKING, or an answer and a failure that came at once
         self._waits_for: Request | Join | Happened | None = None
@@ -68,6 +77,10 @@ class Performer(ABC):
         Raises:
             Expired: there are none.
         """
+
+    def entered(self, task: Task, request: Any) -> Task:  # noqa: ARG002
+        """The task that `task` asks to have run first; a stream asks for none."""
+        return task
 
     @abstractmethod
     def ended(self, value: Any, failure: BaseException | None) -> None:
@@ -88,7 +101,7 @@ class Performer(ABC):
     ) -> BaseException | None:
         """Add a command that has ended to the trace; its failure as the task is told of it."""
         trace = self._environment.trace
-        if trace is not None and not isinstance(command, UNSEEN) and command is not CLOCK:
+        if trace is not None and not isinstance(command, Together):
             trace.append(Happened(begun, self.number, command, value, failure))
         if failure is not None and self._inside.limits:
             return self.in_time(command, begun, failure)
@@ -101,7 +114,7 @@ class Performer(ABC):
         if isinstance(waits_for, Join):
             waits_for.close()
         if task is not None:
-            close(task, self._callers or [])
+            close(task, self._inside.callers)
 
     def go_on(self, value: Any, failure: BaseException | None = None) -> None:
         """Go on with an answer or a failure, until the next command that takes time."""
@@ -113,21 +126,33 @@ class Performer(ABC):
                 except StopIteration as end:
                     value, failure = end.value, None
                     if value.__class__ is Enter:
-                        self._task, value = value.task, None
+                        task, value = value.task, None
                     else:
-                        self._task = self._callers.pop() if self._callers else None
-                    task = self._task
+                        callers = self._inside.callers
+                        task = callers.pop() if callers else None
+                    self._task = task
                 except (Exception, Expired, Aborted) as error:
                     value, failure = None, error
-                    task = self._task = self._callers.pop() if self._callers else None
+                    callers = self._inside.callers
+                    task = self._task = callers.pop() if callers else None
                 else:
-                    serving = environment.services.get(command.__class__)
-                    self._came = ASKING
+                    kind = command.__class__
+                    serving = environment.services.get(kind)
                     if serving is None:
-                        task = self._perform(task, command)
+                        if command is CLOCK:
+                            value, failure = environment.events.now, None
+                            continue
+                        if kind is Enter or kind is Perform:
+                            task = self._task = self.entered(task, command)
+                            value = failure = None
+                            continue
+                        self._came = ASKING
+                        self._perform(command)
                     elif self._inside.limits:
+                        self._came = ASKING
                         self._ask_in_time(command, serving)
                     else:
+                        self._came = ASKING
                         environment.tally.asked += 1
                         now = environment.events.now
                         serving.ask(Request(command, self.number, now, None, self))
@@ -168,29 +193,12 @@ class Performer(ABC):
         else:
             self.go_on(value, self.told(request.command, request.begun, value, failure))
 
-    def _perform(self, task: Task, command: Any) -> Task:
-        """Do what a task asks for that is not for a known service; the task that goes on."""
-        kind = command.__class__
-        if kind is Enter or kind is Perform:
-            if self._inside is NOT_YET:
-                self._inside = InAttempt([])
-            if self._callers is None:
-                self._callers = []
-            self._callers.append(task)
-            self._task = command.task if kind is Enter else attempted(command.chain, self._inside)
-            self._came = None, None
-            return self._task
-        if command is CLOCK:
-            self._came = self._environment.events.now, None
-        elif kind is Delay:
-            self.wait(command)
-        else:
-            self._issue(command)
-        return task
-
-    def _issue(self, command: Command[Any]) -> None:
-        """Issue a command of a kind that no service is known for, yet or at all."""
+    def _perform(self, command: Any) -> None:
+        """Perform a command of a kind that no service is known for, yet or at all."""
         environment, kind = self._environment, command.__class__
+        if kind is Delay:
+            self.wait(command)
+            return
         try:
             left = self.seconds_left(command)
         except Expired as error:

@@ -133,7 +133,14 @@ class Retrying(ABC):
                 if seconds is not None:
                     client.waits += 1
                     client.shortest = seconds
-                    self._wait(client, seconds, failure)
+                    events, log = self.events, client.log
+                    if log is not None:
+                        log.begin_wait(client.number, events.now, seconds, failure)
+                    if self.from_start:
+                        when = max(events.now, client.begun + seconds)
+                        events.at(when, client.__class__.begin, client)
+                    else:
+                        events.after(seconds, client.__class__.begin, client)
                     return
                 chosen = self.chosen
             except Exception as error:
@@ -146,12 +153,3 @@ class Retrying(ABC):
             client.log.end(failure, chosen)
             client.log = self.log()
         self.done(client, value, failure)
-
-    def _wait(self, client: Trying, seconds: float, failure: BaseException) -> None:
-        events = self.events
-        if client.log is not None:
-            client.log.begin_wait(client.number, events.now, seconds, failure)
-        if self.from_start:
-            events.at(max(events.now, client.begun + seconds), client.__class__.begin, client)
-        else:
-            events.after(seconds, client.__class__.begin, client)

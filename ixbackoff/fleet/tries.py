@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 from .._meaning.chains import Chain, Ladder, Step, chain
-from .._meaning.machine import Task
+from .._meaning.machine import Enter, Task
 from .._meaning.runs import InAttempt
 from .._meaning.semantics import attempted, limited
 from .._meaning.steps import Do, Limited, Retry, Start
@@ -69,7 +69,16 @@ def only_step(steps: Chain) -> Step | None:
     return found[0] if len(found) == 1 else None
 
 
-def generator_function(effect: Any) -> Callable[[], Task] | None:
+def starting(effect: Any) -> Starting:
+    """Return a function that begins a try of `effect`."""
+    effect = unwrapped(effect)
+    if isinstance(effect, Limited):
+        return partial(in_time, effect)
+    steps = effect if isinstance(effect, Chain) else chain(Chain, None, Do(effect))
+    return partial(task_of, steps)
+
+
+def generating(effect: Any) -> Callable[[], Task] | None:
     """The function under `@attempt` that makes the generator of an effect, if it is no more."""
     step = only_step(effect) if isinstance(effect, Chain) else None
     if not isinstance(step, Start) or not step.fresh:
@@ -77,14 +86,41 @@ def generator_function(effect: Any) -> Callable[[], Task] | None:
     return partial(step.function, *step.arguments, **step.keywords)
 
 
-def starting(effect: Any) -> Starting:
-    """Return a function that begins a try of `effect`."""
-    effect = unwrapped(effect)
-    if isinstance(effect, Limited):
-        inner, seconds = starting(effect.chain), effect.seconds
-        return lambda inside: limited(inner(inside), seconds, inside)
-    function = generator_function(effect)
-    if function is not None:  # its generator is the task itself
-        return lambda _: function()
-    steps = effect if isinstance(effect, Chain) else chain(Chain, None, Do(effect))
-    return lambda inside: attempted(steps, inside)
+def task_of(attempt: Chain, inside: InAttempt) -> Task:
+    """The task of an attempt, as `attempted`; if it has one step only, without a task for that."""
+    steps: tuple[Any, ...] = attempt._flat or attempt.steps()
+    if len(steps) == 1:
+        step = steps[0]
+        if step.__class__ is Start and step.fresh:
+            return generator(step)
+        if step.__class__ is Do and step.effect.__class__ is Limited:
+            return in_time(step.effect, inside)
+    return attempted(attempt, inside)
+
+
+def in_time(effect: Limited, inside: InAttempt) -> Task:
+    """The task of an effect with a limit."""
+    attempt = effect.chain
+    steps: tuple[Any, ...] = attempt._flat or attempt.steps()
+    step, asked = steps[0], None
+    if len(steps) == 1:
+        if step.__class__ is Do and issubclass(step.effect.__class__, Command):
+            asked = step.effect
+        elif step.__class__ is Start and step.fresh:
+            asked = Enter(generator(step))
+    return limited(asked or Enter(attempted(attempt, inside)), effect.seconds, inside)
+
+
+def generator(step: Start) -> Task:
+    """Start the generator function of an attempt; if that fails, so does the task."""
+    try:
+        task: Task = step.function(*step.arguments, **step.keywords)
+    except Exception as error:  # such as a wrong number of arguments
+        return failed(error)
+    return task
+
+
+def failed(error: Exception) -> Task:
+    """A task that fails."""
+    yield from ()
+    raise error
