@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from contextvars import ContextVar
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from .._words.checks import finite, in_seconds
@@ -114,8 +115,8 @@ def checked_seconds(name: str, seconds: float | timedelta | None) -> float | Non
     Raises:
         ValueError: they are not a finite number or a timedelta.
     """
-    if seconds is None:
-        return None
+    if seconds is None or (seconds.__class__ is float and -inf < seconds < inf):
+        return seconds
     exact = finite(in_seconds(seconds))
     if exact != exact:
         raise ValueError(f"{name}={seconds!r}: give a finite number of seconds, or a timedelta.")

@@ -148,7 +148,7 @@ def chain(kind: type[C], before: Chain | None, last: Step | None, recovers: bool
     made = object.__new__(kind)
     made._before = before
     made._last = last
-    made._flat = None
+    made._flat = (last,) if before is None and last is not None else None
     made._recovers = recovers or (before is not None and before._recovers)
     return made
 

@@ -187,8 +187,10 @@ def in_order(attempt: Chain, inside: InAttempt) -> Task:
             continue
         if kind is Do or kind is Then:  # as `do` and `then`, in place
             effect = step.effect if kind is Do else checked_effect(step.function(value))
-            command = issubclass(effect.__class__, Command)
-            asked: Asked = effect if command else performed(effect, inside)
+            if issubclass(effect.__class__, Command):
+                value = yield effect
+                continue
+            asked: Asked = performed(effect, inside)
         else:
             asked = WELL_IN_ATTEMPT.get(kind, refused)(step, inside, value)
         if step is last and asked.__class__ is Enter:

@@ -46,7 +46,7 @@ class Guarded:
         self.breaker = breaker
 
 
-EFFECTS: tuple[type, ...] = (Command, Chain, Limited, Guarded)
+EFFECTS: tuple[type, ...] = (Chain, Limited, Guarded)
 
 
 class Do(Step):
@@ -295,7 +295,9 @@ def checked_effect(effect: Any) -> Any:
         Misuse: it cannot.
     """
     kind: type = effect.__class__
-    if issubclass(kind, EFFECTS) and kind is not Delay and not issubclass(kind, Ladder):
+    if issubclass(kind, Command) and kind is not Delay:
+        return effect
+    if issubclass(kind, EFFECTS) and not issubclass(kind, Ladder):
         return effect
     if isinstance(effect, Delay):
         raise Misuse("Only the ladder waits: use .backoff(), .wait() or .retry(...).")

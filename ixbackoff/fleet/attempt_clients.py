@@ -30,10 +30,6 @@ class AttemptRetrying(Retrying):
 
         self.unused: Final[list[Inside]] = []
 
-    def inside(self) -> Inside:
-        """Give a client an inside for its attempts, until its try has ended."""
-        return self.unused.pop() if self.unused else Inside([])
-
     def client(self, number: int) -> Running:
         """Make one of them."""
         return AttemptClient(self, number)
@@ -69,8 +65,9 @@ class AttemptClient(Performer):
             if shared.function is not None:
                 self._task = shared.function()
             else:
-                self._inside = shared.inside()
-                self._task = shared.start(self._inside)
+                unused = shared.unused
+                self._inside = inside = unused.pop() if unused else Inside([])
+                self._task = shared.start(inside)
         except Exception as error:  # such as a wrong number of arguments
             self.ended(None, error)
         else:
@@ -89,7 +86,8 @@ class AttemptClient(Performer):
 
     def entered(self, task: Task, request: Any) -> Task:
         if self._inside is NOT_YET:
-            self._inside = self._shared.inside()
+            unused = self._shared.unused
+            self._inside = unused.pop() if unused else Inside([])
         self._inside.callers.append(task)
         inner: Task = request.task if request.__class__ is Enter else task_of(request.chain, self._inside)
         return inner

@@ -14,7 +14,7 @@ from .._running.together import Aborted, branches
 from .._words.commands import Command, Misuse, Stream, stopped
 from .._words.vocabulary import CLOCK, Delay, Together
 from .environments import Done, Environment
-from .services import Request, Serving
+from .services import Request, Serving, requested
 from .traces import Happened
 
 ASKING: Any = object()
@@ -155,7 +155,7 @@ class Performer(ABC):
                         self._came = ASKING
                         environment.tally.asked += 1
                         now = environment.events.now
-                        serving.ask(Request(command, self.number, now, None, self))
+                        serving.ask(requested(command, self.number, now, None, self))
                     if self._came is ASKING:  # it takes time
                         self._came = None
                         return
@@ -185,7 +185,7 @@ class Performer(ABC):
             tally.answered += 1
             tally.latency += environment.events.now - request.begun
         else:
-            environment.settled(request, failure)
+            environment.failed(failure)
         if self._came is not None:  # at once: the loop goes on, so nothing is nested
             self._came = value, failure
         elif failure is None and environment.trace is None:
@@ -237,7 +237,7 @@ class Performer(ABC):
 
     def _ask(self, command: Command[Any], serving: Serving, left: float | None) -> None:
         environment = self._environment
-        request = Request(command, self.number, environment.events.now, left, self)
+        request = requested(command, self.number, environment.events.now, left, self)
         self._waits_for = request
         if left is not None:
             environment.events.after(left, self._expired, request)

@@ -10,7 +10,7 @@ from .._words.failures import DeadlineExceeded
 from ..schedules.kinds import Timing
 from .descents import Retrying
 from .environments import Done, Environment, Running
-from .services import Request, Serving
+from .services import Request, Serving, requested
 from .traces import Happened
 from .tries import Tried
 
@@ -31,7 +31,7 @@ class CommandRetrying(Retrying):
         self.command: Final[Any] = tried.command
         self.limit: Final = tried.limit
         self.tally: Final = environment.tally
-        self.count: Final = environment.settled
+        self.failed: Final = environment.failed
         self.serving: Final = serving
         self.ask: Final = serving.ask
 
@@ -84,7 +84,7 @@ class CommandClient:
         shared.tally.asked += 1
         self.begun = now = events.now
         self._held = True
-        request = Request(shared.command, self.number, now, limit, self)
+        request = requested(shared.command, self.number, now, limit, self)
         if limit is not None:
             events.after(limit, self._expired, request)
         shared.ask(request)
@@ -104,7 +104,7 @@ class CommandClient:
             tally.answered += 1
             tally.latency += shared.events.now - request.begun
         else:
-            shared.count(request, failure)
+            shared.failed(failure)
         if self._held:
             self._came = value, failure
         else:
@@ -125,7 +125,7 @@ class CommandClient:
             shared = self._shared
             shared.serving.abandoned(request)
             late = TimeoutError(f"nothing came for {shared.limit:g} s")
-            shared.count(request, late)
+            shared.failed(late)
             self._told(None, late)
             where = f" ({shared.command.__class__.__name__} was running)"
             exceeded = DeadlineExceeded(f"not done within {shared.limit:g} s{where}")

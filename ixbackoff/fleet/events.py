@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from heapq import heappop, heappush
 from itertools import count
-from math import inf
+from math import floor, inf
 from operator import itemgetter
 from random import Random
 from typing import Any, TypeAlias
@@ -56,10 +56,10 @@ class Events:
         self.most = MOST
         self.random = Random(seed)  # noqa: S311
         self._next = count().__next__
-        self._slice = 0.0  # the present one
+        self._slice = 0  # the present one
         self._near: list[tuple[float, int, Action, Any]] = []  # a heap
-        self._later: dict[float, list[tuple[float, Action, Any]]] = {}
-        self._slices: list[float] = []  # a heap of the keys of `_later`
+        self._later: dict[int, list[tuple[float, Action, Any]]] = {}
+        self._slices: list[int] = []  # a heap of the keys of `_later`
 
     @property
     def empty(self) -> bool:
@@ -72,7 +72,10 @@ class Events:
         Raises:
             ValueError: that time is past, or not a finite number.
         """
-        due = self._later.get(when * SLICES // 1)  # faster than with int(...)
+        try:
+            due = self._later.get(floor(when * SLICES))  # faster than int(...)
+        except (ValueError, OverflowError):
+            due = None
         if due is None:
             self._begin(when, action, argument)
         else:
@@ -85,7 +88,10 @@ class Events:
             ValueError: they are negative, or not a finite number.
         """
         when = self.now + seconds
-        due = self._later.get(when * SLICES // 1)  # faster than with int(...)
+        try:
+            due = self._later.get(floor(when * SLICES))
+        except (ValueError, OverflowError):
+            due = None
         if due is None:
             self._begin(when, action, argument)
         else:
@@ -95,7 +101,7 @@ class Events:
         """Keep the first event of a slice, or one in the present slice."""
         if not self.now <= when < inf:
             raise ValueError(f"at {when!r} s, and it is {self.now!r} s: give a time to come.")
-        place = when * SLICES // 1 if when < FAR else -1.0
+        place = floor(when * SLICES) if when < FAR else -1
         if place <= self._slice:
             heappush(self._near, (when, self._next(), action, argument))
         else:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 from .._meaning.chains import Chain, Ladder, Step, chain
 from .._meaning.machine import Enter, Task
 from .._meaning.runs import InAttempt
-from .._meaning.semantics import attempted, limited
+from .._meaning.semantics import attempted, chained, in_order, limited
 from .._meaning.steps import Do, Limited, Retry, Start
 from .._words.commands import Command
 from .._words.failures import Predicate
@@ -75,7 +75,7 @@ def starting(effect: Any) -> Starting:
     if isinstance(effect, Limited):
         return partial(in_time, effect)
     steps = effect if isinstance(effect, Chain) else chain(Chain, None, Do(effect))
-    return partial(task_of, steps)
+    return partial(chained if steps._recovers else in_order, steps)
 
 
 def generating(effect: Any) -> Callable[[], Task] | None:
