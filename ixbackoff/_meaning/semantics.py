@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .._limits.breakers import Breaker, guarded_twice
 from .._limits.budgets import Budget, budgeted
-from .._limits.deadlines import Expired, Limit, checked_seconds, time_limit
+from .._limits.deadlines import LEFT, Expired, Limit, checked_seconds
 from .._limits.nesting import check_begun
 from .._words.commands import Command, Handlers, Misuse, Stream
 from .._words.failures import Predicate
@@ -529,8 +529,9 @@ def limited(asked: Asked, seconds: float, place: Place) -> Task:
     Raises:
         DeadlineExceeded: its time was over, whatever it made of that, or there was none.
     """
-    given = time_limit()
-    seconds = seconds if given is None else min(seconds, given)
+    given = LEFT.get()
+    if given is not None and not given.over:
+        seconds = min(seconds, given.seconds)
     now: float = yield CLOCK
     limit = Limit(now, seconds, whole=place.__class__ is Run)
     if seconds <= 0:
@@ -551,7 +552,9 @@ def limited(asked: Asked, seconds: float, place: Place) -> Task:
         outcome = error
     finally:
         place.limits.remove(limit)
-        cause, limit.cause = limit.cause, None
+        cause = limit.cause
+        if cause is not None:
+            limit.cause = None
     if isinstance(place, Run):
         place.expired, place.reason = None, "no time left"
     try:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import Any, Final
 
 from .._limits.deadlines import Expired, check_in_time, clean_up, seconds_left
-from .._meaning.chains import Ladder
+from .._meaning.chains import Chain, Ladder
 from .._meaning.descents import After
-from .._meaning.machine import Enter, Task
+from .._meaning.machine import Task
 from .._words.commands import Command, stopped
 from .._words.verdicts import may_pass
 from ..schedules.kinds import Timing
 from .clients import NOT_YET, Inside, Performer
 from .descents import Retrying
 from .environments import Done, Environment, Running
+from .services import Serving
 from .tries import Tried, generating, starting, task_of
 
 
@@ -84,18 +85,22 @@ class AttemptClient(Performer):
         else:
             shared.end_try(self, value, failure)
 
-    def entered(self, task: Task, request: Any) -> Task:
-        if self._inside is NOT_YET:
+    def entered(self, attempt: Chain) -> Task:
+        inside = self._inside
+        if inside is NOT_YET:
             unused = self._shared.unused
-            self._inside = unused.pop() if unused else Inside([])
-        self._inside.callers.append(task)
-        inner: Task = request.task if request.__class__ is Enter else task_of(request.chain, self._inside)
-        return inner
+            self._inside = inside = unused.pop() if unused else Inside([])
+        return task_of(attempt, inside)
+
+    def ask_in_time(self, command: Command[Any], serving: Serving) -> None:
+        limits, now = self._inside.limits, self._environment.events.now
+        if len(limits) == 1 and limits[0].deadline > now and not limits[0].ending:
+            self._ask(command, serving, limits[0].deadline - now)
+        else:
+            super().ask_in_time(command, serving)
 
     def seconds_left(self, command: Command[Any]) -> float | None:
         limits, now = self._inside.limits, self._environment.events.now
-        if len(limits) == 1 and limits[0].deadline > now and not limits[0].ending:
-            return limits[0].deadline - now  # what most have
         holding = [limit for limit in limits if not limit.ending]
         if not holding:
             return None

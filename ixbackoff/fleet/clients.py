@@ -8,13 +8,14 @@ from math import inf
 from typing import Any
 
 from .._limits.deadlines import LEFT, Expired, Left, Limit
+from .._meaning.chains import Chain
 from .._meaning.machine import Enter, Perform, Task, close
 from .._meaning.runs import InAttempt
 from .._running.together import Aborted, branches
 from .._words.commands import Command, Misuse, Stream, stopped
 from .._words.vocabulary import CLOCK, Delay, Together
 from .environments import Done, Environment
-from .services import Request, Serving, requested
+from .services import Request, Serving
 from .traces import Happened
 
 ASKING: Any = object()
@@ -78,9 +79,9 @@ class Performer(ABC):
             Expired: there are none.
         """
 
-    def entered(self, task: Task, request: Any) -> Task:  # noqa: ARG002
-        """The task that `task` asks to have run first; a stream asks for none."""
-        return task
+    @abstractmethod
+    def entered(self, attempt: Chain) -> Task:
+        """The task of an attempt that another one asks for."""
 
     @abstractmethod
     def ended(self, value: Any, failure: BaseException | None) -> None:
@@ -143,19 +144,21 @@ class Performer(ABC):
                             value, failure = environment.events.now, None
                             continue
                         if kind is Enter or kind is Perform:
-                            task = self._task = self.entered(task, command)
-                            value = failure = None
+                            inner = command.task if kind is Enter else self.entered(command.chain)
+                            self._inside.callers.append(task)
+                            task, value, failure = inner, None, None
+                            self._task = task
                             continue
                         self._came = ASKING
                         self._perform(command)
                     elif self._inside.limits:
                         self._came = ASKING
-                        self._ask_in_time(command, serving)
+                        self.ask_in_time(command, serving)
                     else:
                         self._came = ASKING
                         environment.tally.asked += 1
                         now = environment.events.now
-                        serving.ask(requested(command, self.number, now, None, self))
+                        serving.ask(Request(command, self.number, now, None, self))
                     if self._came is ASKING:  # it takes time
                         self._came = None
                         return
@@ -226,7 +229,7 @@ class Performer(ABC):
         LEFT.set(None)
         join.begin()
 
-    def _ask_in_time(self, command: Command[Any], serving: Serving) -> None:
+    def ask_in_time(self, command: Command[Any], serving: Serving) -> None:
         """Ask a service, if there is a limit, in the time that is left."""
         try:
             left = self.seconds_left(command)
@@ -237,7 +240,7 @@ class Performer(ABC):
 
     def _ask(self, command: Command[Any], serving: Serving, left: float | None) -> None:
         environment = self._environment
-        request = requested(command, self.number, environment.events.now, left, self)
+        request = Request(command, self.number, environment.events.now, left, self)
         self._waits_for = request
         if left is not None:
             environment.events.after(left, self._expired, request)
@@ -291,6 +294,9 @@ class Client(Performer):
             raise failure
         self._waits_for = None
         self._done(self, value, failure)
+
+    def entered(self, attempt: Chain) -> Task:
+        raise NotImplementedError  # a stream asks for commands only
 
     def seconds_left(self, command: Command[Any]) -> float | None:  # noqa: ARG002
         left = LEFT.get()

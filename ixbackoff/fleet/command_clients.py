@@ -10,7 +10,7 @@ from .._words.failures import DeadlineExceeded
 from ..schedules.kinds import Timing
 from .descents import Retrying
 from .environments import Done, Environment, Running
-from .services import Request, Serving, requested
+from .services import Request, Serving
 from .traces import Happened
 from .tries import Tried
 
@@ -84,7 +84,7 @@ class CommandClient:
         shared.tally.asked += 1
         self.begun = now = events.now
         self._held = True
-        request = requested(shared.command, self.number, now, limit, self)
+        request = Request(shared.command, self.number, now, limit, self)
         if limit is not None:
             events.after(limit, self._expired, request)
         shared.ask(request)

@@ -34,12 +34,15 @@ class Request:
 
     __slots__ = ("_asker", "begun", "client", "command", "limit", "over")
 
-    command: Command[Any]
-    client: int
-    begun: float
-    limit: float | None
-    over: bool
-    _asker: Asker
+    def __init__(
+        self, command: Command[Any], client: int, begun: float, limit: float | None, asker: Asker
+    ) -> None:
+        self.command = command
+        self.client = client
+        self.begun = begun
+        self.limit = limit
+        self.over = False
+        self._asker = asker
 
     def answer(self, value: Any = None) -> None:
         """Answer the client, if it still waits."""
@@ -52,23 +55,6 @@ class Request:
         if not self.over:
             self.over = True
             self._asker.settled(self, None, failure)
-
-
-new: Callable[[type[Request]], Request] = object.__new__
-
-
-def requested(
-    command: Command[Any], client: int, begun: float, limit: float | None, asker: Asker
-) -> Request:
-    """Make a request; several times as fast as a class with an `__init__`."""
-    request = new(Request)
-    request.command = command
-    request.client = client
-    request.begun = begun
-    request.limit = limit
-    request.over = False
-    request._asker = asker
-    return request
 
 
 class Serving(ABC):

@@ -47,7 +47,7 @@ def ended(
     asker = Asker(events)
 
     def ask(number: int) -> None:
-        serving.ask(requested(Ask(), number, events.now, None, asker))
+        serving.ask(Request(Ask(), number, events.now, None, asker))
 
     for number, arrival in enumerate(arrivals):
         events.at(arrival, ask, number)
@@ -167,7 +167,7 @@ class Recorded:
         def ask(_: object) -> None:
             for _number in range(count):
                 number = len(self.requests)
-                self.requests.append(requested(Ask(), number, self.events.now, None, self.asker))
+                self.requests.append(Request(Ask(), number, self.events.now, None, self.asker))
                 self.serving.ask(self.requests[-1])
 
         self.events.at(when, ask)
