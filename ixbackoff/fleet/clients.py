@@ -102,8 +102,9 @@ class Performer(ABC):
     ) -> BaseException | None:
         """Add a command that has ended to the trace; its failure as the task is told of it."""
         trace = self._environment.trace
-        if trace is not None and not isinstance(command, Together):
-            trace.append(Happened(begun, self.number, command, value, failure))
+        if trace is not None and not (command is CLOCK or isinstance(command, Together)):
+            if not isinstance(failure, Expired):  # or there was no time to issue it
+                trace.append(Happened(begun, self.number, command, value, failure))
         if failure is not None and self._inside.limits:
             return self.in_time(command, begun, failure)
         return stopped(failure) if failure.__class__ is StopIteration else failure
@@ -149,6 +150,9 @@ class Performer(ABC):
                             task, value, failure = inner, None, None
                             self._task = task
                             continue
+                        if kind is Delay:
+                            self.wait(command)
+                            return
                         self._came = ASKING
                         self._perform(command)
                     elif self._inside.limits:
@@ -199,9 +203,6 @@ class Performer(ABC):
     def _perform(self, command: Any) -> None:
         """Perform a command of a kind that no service is known for, yet or at all."""
         environment, kind = self._environment, command.__class__
-        if kind is Delay:
-            self.wait(command)
-            return
         try:
             left = self.seconds_left(command)
         except Expired as error:
@@ -297,6 +298,13 @@ class Client(Performer):
 
     def entered(self, attempt: Chain) -> Task:
         raise NotImplementedError  # a stream asks for commands only
+
+    def ask_in_time(self, command: Command[Any], serving: Serving) -> None:
+        left = LEFT.get()
+        if left is None:
+            self._ask(command, serving, None)
+        else:
+            super().ask_in_time(command, serving)
 
     def seconds_left(self, command: Command[Any]) -> float | None:  # noqa: ARG002
         left = LEFT.get()
