@@ -21,6 +21,7 @@ THINK, TAKES, SHARE, LIMIT = 10.0, 0.1, 0.3, 2.0
 TRIES = 21
 WAITS = Exponential(1.0, 2.0, cap=30.0)
 SPREAD = 2.0
+SECONDS = [WAITS.seconds(k) for k in range(TRIES)]
 
 Process: TypeAlias = Generator[Any, Any, None]
 
@@ -128,13 +129,13 @@ MODELS = {
     "chained": Model(
         "a chain of two commands", at(N20).retry(do(Ask()).then(lambda _: Store())), asked_both
     ),
-    "limited": Model("a command with a limit", at(N20).retry(do(Ask()).limit(LIMIT)), asked_limited),
+    "limited": Model(
+        "a command with a limit", at(N20).retry(do(Ask()).limit(LIMIT)), asked_limited
+    ),
     "within": Model(
         "an attempt with a limit", at(N20).retry(do(both()).limit(LIMIT)), asked_both_in_time
     ),
-    "limits": Model(
-        "an attempt of two limits", at(N20).retry(both_limited()), asked_both_limited
-    ),
+    "limits": Model("an attempt of two limits", at(N20).retry(both_limited()), asked_both_limited),
 }
 
 
@@ -177,12 +178,10 @@ def commanding(environment: Any, random: Random) -> Process:
             yield environment.timeout(TAKES)
             if random.random() >= SHARE or k == TRIES - 1:
                 break
-            yield environment.timeout(WAITS.seconds(k) * random.uniform(1.0, SPREAD))
+            yield environment.timeout(SECONDS[k] * random.uniform(1.0, SPREAD))
 
 
-def trying(
-    environment: Any, random: Random, effect: Callable[[Any, Random], Process]
-) -> Process:
+def trying(environment: Any, random: Random, effect: Callable[[Any, Random], Process]) -> Process:
     while True:
         yield environment.timeout(random.expovariate(1 / THINK))
         for k in range(TRIES):
@@ -193,7 +192,7 @@ def trying(
                     break
             else:
                 break
-            yield environment.timeout(WAITS.seconds(k) * random.uniform(1.0, SPREAD))
+            yield environment.timeout(SECONDS[k] * random.uniform(1.0, SPREAD))
 
 
 def their_events(model: Model, clients: int, seconds: float) -> int:

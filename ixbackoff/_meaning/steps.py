@@ -55,7 +55,7 @@ class Do(Step):
     __slots__ = ("effect",)
 
     def __init__(self, effect: Any) -> None:
-        self.effect = checked_effect(effect)
+        self.effect = effect if effect.__class__ is Limited else checked_effect(effect)
 
     def parts(self) -> tuple[Any, ...]:
         return (self.effect,)

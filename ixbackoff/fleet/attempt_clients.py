@@ -94,8 +94,9 @@ class AttemptClient(Performer):
 
     def ask_in_time(self, command: Command[Any], serving: Serving) -> None:
         limits, now = self._inside.limits, self._environment.events.now
-        if len(limits) == 1 and limits[0].deadline > now and not limits[0].ending:
-            self._ask(command, serving, limits[0].deadline - now)
+        limit = limits[-1]
+        if len(limits) == 1 and limit.deadline > now and not limit.ending:
+            self._ask(command, serving, limit.deadline - now)
         else:
             super().ask_in_time(command, serving)
 

@@ -241,10 +241,10 @@ class Performer(ABC):
 
     def _ask(self, command: Command[Any], serving: Serving, left: float | None) -> None:
         environment = self._environment
-        request = Request(command, self.number, environment.events.now, left, self)
-        self._waits_for = request
+        events = environment.events
+        request = self._waits_for = Request(command, self.number, events.now, left, self)
         if left is not None:
-            environment.events.after(left, self._expired, request)
+            events.after(left, self._expired, request)
         environment.tally.asked += 1
         serving.ask(request)
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 from .._meaning.chains import Chain, Ladder, Step, chain
 from .._meaning.machine import Enter, Task
 from .._meaning.runs import InAttempt
-from .._meaning.semantics import attempted, chained, in_order, limited
+from .._meaning.semantics import attempted, chained, in_order, limited, performed
 from .._meaning.steps import Do, Limited, Retry, Start
 from .._words.commands import Command
 from .._words.failures import Predicate
@@ -49,7 +49,7 @@ def tried(program: Ladder) -> Tried | None:
         return None
     effect, limit = unwrapped(step.effect), None
     command = effect
-    if isinstance(effect, Limited):
+    if isinstance(effect, Limited) and effect.seconds > 0:
         command, limit = unwrapped(effect.chain), effect.seconds
     if isinstance(command, Command) and not isinstance(command, Together):
         return Tried(effect, step.chosen, command, limit)
@@ -69,15 +69,6 @@ def only_step(steps: Chain) -> Step | None:
     return found[0] if len(found) == 1 else None
 
 
-def starting(effect: Any) -> Starting:
-    """Return a function that begins a try of `effect`."""
-    effect = unwrapped(effect)
-    if isinstance(effect, Limited):
-        return partial(in_time, effect)
-    steps = effect if isinstance(effect, Chain) else chain(Chain, None, Do(effect))
-    return partial(chained if steps._recovers else in_order, steps)
-
-
 def generating(effect: Any) -> Callable[[], Task] | None:
     """The function under `@attempt` that makes the generator of an effect, if it is no more."""
     step = only_step(effect) if isinstance(effect, Chain) else None
@@ -86,38 +77,43 @@ def generating(effect: Any) -> Callable[[], Task] | None:
     return partial(step.function, *step.arguments, **step.keywords)
 
 
+def starting(effect: Any) -> Starting:
+    """Return a function that begins a try of `effect`."""
+    if not isinstance(effect, Limited):
+        steps = effect if isinstance(effect, Chain) else chain(Chain, None, Do(effect))
+        return partial(chained if steps._recovers else in_order, steps)
+    inner, seconds = unwrapped(effect.chain), effect.seconds
+    generator = generating(inner)
+    if generator is None:
+        return partial(in_time, inner, seconds)
+    return lambda inside: limited(Enter(generator()), seconds, inside)
+
+
 def task_of(attempt: Chain, inside: InAttempt) -> Task:
     """The task of an attempt, as `attempted`; if it has one step only, without a task for that."""
     steps: tuple[Any, ...] = attempt._flat or attempt.steps()
-    if len(steps) == 1:
-        step = steps[0]
-        if step.__class__ is Start and step.fresh:
-            return generator(step)
-        if step.__class__ is Do and step.effect.__class__ is Limited:
-            return in_time(step.effect, inside)
-    return attempted(attempt, inside)
-
-
-def in_time(effect: Limited, inside: InAttempt) -> Task:
-    """The task of an effect with a limit."""
-    attempt = effect.chain
-    steps: tuple[Any, ...] = attempt._flat or attempt.steps()
-    step, asked = steps[0], None
-    if len(steps) == 1:
-        if step.__class__ is Do and issubclass(step.effect.__class__, Command):
-            asked = step.effect
-        elif step.__class__ is Start and step.fresh:
-            asked = Enter(generator(step))
-    return limited(asked or Enter(attempted(attempt, inside)), effect.seconds, inside)
-
-
-def generator(step: Start) -> Task:
-    """Start the generator function of an attempt; if that fails, so does the task."""
+    step = steps[0]
     try:
-        task: Task = step.function(*step.arguments, **step.keywords)
-    except Exception as error:  # such as a wrong number of arguments
+        if len(steps) == 1:
+            if step.__class__ is Do and step.effect.__class__ is Limited:
+                return in_time(step.effect.chain, step.effect.seconds, inside)
+            if step.__class__ is Start and step.fresh:
+                generator: Task = step.function(*step.arguments, **step.keywords)
+                return generator
+        return attempted(attempt, inside)
+    except Exception as error:  # of the user's function, such as a wrong number of arguments
         return failed(error)
-    return task
+
+
+def in_time(effect: Any, seconds: float, inside: InAttempt) -> Task:
+    """The task of an effect with a limit."""
+    if isinstance(effect, Chain):
+        steps: tuple[Any, ...] = effect._flat or effect.steps()
+        if len(steps) > 1 or steps[0].__class__ is not Do:
+            return limited(Enter(attempted(effect, inside)), seconds, inside)
+        effect = steps[0].effect
+    command = issubclass(effect.__class__, Command)
+    return limited(effect if command else performed(effect, inside), seconds, inside)
 
 
 def failed(error: Exception) -> Task:
