@@ -3,7 +3,7 @@ PYTHON ?= python3.11
 BIN := .venv/bin
 AGDA_STDLIB ?= /usr/share/agda-stdlib
 
-.PHONY: help demo quick test test-all sound kill prove bench clean
+.PHONY: help demo quick test test-all docs docs-test sound kill prove bench clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -20,14 +20,23 @@ test: .venv/dev  ## run everything: tests, laws, type checkers, style
 test-all: .venv/dev  ## run everything on each supported Python that is installed
 	$(BIN)/nox
 
+docs: .venv/docs  ## build the documentation site, and say where it is
+	@$(BIN)/python -m sphinx --builder html --fail-on-warning --nitpicky --fresh-env --quiet docs build/site
+	@echo "The site is built: open $(CURDIR)/build/site/index.html"
+
+docs-test: .venv/dev  ## run every example of the site, follow its links, and open it in a browser
+	$(BIN)/python -m pytest tests/site tests/house/test_documentation.py tests/door/test_commands_page.py
+
 sound: .venv/dev  ## check and run 10,000 random programs
 	$(BIN)/python -m tests.types.soundness 10000
 
-kill: .venv/dev  ## kill durable runs and squirrels a thousand times, and check their promises
+kill: .venv/dev  ## kill durable runs and squirrels a thousand times, cut the power, answer oddly, and check
 	$(BIN)/python -m tests.support.killing
 	$(BIN)/python -m tests.support.away
 	$(BIN)/python -m tests.support.killed_squirrels
 	$(BIN)/python -m tests.support.killed_jobs
+	$(BIN)/python -m tests.support.power_cuts
+	$(BIN)/python -m tests.support.attacks
 
 prove:  ## check the proof of the promises, with Agda
 	@if ! command -v agda >/dev/null || ! test -d $(AGDA_STDLIB); then \
@@ -43,7 +52,7 @@ bench: .venv/bench  ## measure speed, as ratios to peers
 	$(BIN)/python -m benchmarks
 
 clean:  ## remove the virtual environments and all caches
-	rm -rf .venv .nox .hypothesis .mypy_cache .pytest_cache .ruff_cache docs/proof/*.agdai
+	rm -rf .venv .nox .hypothesis .mypy_cache .pytest_cache .ruff_cache docs/proof/*.agdai build
 
 .venv/%: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

@@ -6,7 +6,18 @@ import platform
 import sys
 from functools import partial
 
-from . import breaking, depth, durable, fleet, importing, observing, retrying, speed, typechecking
+from . import (
+    breaking,
+    checking,
+    depth,
+    durable,
+    fleet,
+    importing,
+    observing,
+    retrying,
+    speed,
+    typechecking,
+)
 
 
 def main() -> int:
@@ -19,7 +30,7 @@ def main() -> int:
     breakers = partial(breaking.targets, guarded)
     observed = observing.measured()
     observers = partial(observing.targets, observed)
-    modules = speed, importing, typechecking, depth, fleet, durable
+    modules = speed, importing, typechecking, checking, depth, fleet, durable
     parts = [module.targets for module in modules]
     for targets in (*parts, retries, breakers, observers):
         for target in targets():

@@ -34,7 +34,7 @@ def targets() -> list[Target]:
         Target(
             "import ixbackoff, CPU ms above typing_extensions",
             own - floor,
-            15,
+            12,
             False,
             f"{own:.1f} ms and {floor:.1f} ms; loaded of {', '.join(NOT_LOADED)}: {loaded}",
         )

@@ -1,14 +1,16 @@
 """The squirrel beside aria2c, curl and rclone: `python -m benchmarks.squirrel`.
 
-Each copies the same from the same server on loopback, in turns; medians of seconds by the clock.
-The squirrel keeps what it promises: objects and index are on the disk when it says so. Peers that
-are not installed are named and left out.
+Each copies the same from the same server on loopback, in turns; medians of seconds by the clock,
+and in parentheses of CPU. The squirrel keeps what it promises: objects and index are on the disk
+when it says so. Peers that are not installed are named and left out. With words, only the work is
+done whose name has one of them: `python -m benchmarks.squirrel S3`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -58,7 +60,10 @@ class Work(NamedTuple):
 MANY = Work("300 resources of 4 KiB, beside aria2c -j16", 300, SMALL, 0.0, 7, 3.0)
 AWAY = Work("100 resources of 4 KiB, 50 ms away, beside aria2c -j16", 100, SMALL, 0.05, 5, 1.5)
 ONE = Work("one of 512 MiB, beside curl, cp and sync", 1, LARGE, 0.0, 5, 1.5)
-BUCKETED = Work("one of 64 MiB to S3, beside rclone copyurl", 1, LARGE // 8, 0.0, 5, 1.5)
+ONE_TO_S3 = Work("one of 512 MiB to S3, beside rclone copyurl", 1, LARGE, 0.0, 3, 1.5)
+MEDIUM_TO_S3 = Work("one of 64 MiB to S3, beside rclone copyurl", 1, LARGE // 8, 0.0, 5, 1.5)
+IN_PARTS = MEDIUM_TO_S3._replace(name="one of 64 MiB to S3, beside rclone copyurl in parts")
+MANY_TO_S3 = Work("100 of 4 KiB to S3, beside rclone copyurl --urls", 100, SMALL, 0.0, 5, 3.0)
 
 
 class Answering(asyncio.Protocol):
@@ -149,9 +154,19 @@ def in_process(function: Callable[..., None], *args: Any) -> Generator[str]:
         process.join()
 
 
-def seconds(words: list[str], folder: Path, **env: str) -> float:
+class Taken(NamedTuple):
+    """The seconds that a command took: by the clock, and of CPU."""
+
+    clock: float
+    cpu: float
+
+    def __str__(self) -> str:
+        return f"{self.clock:.2f} s ({self.cpu:.2f} s)"
+
+
+def taken(words: list[str], folder: Path, **env: str) -> Taken:
     """Run a command in a folder; return how long it took."""
-    begin = time.perf_counter()
+    begin, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(  # noqa: S603
         words,
         cwd=folder,
@@ -159,7 +174,9 @@ def seconds(words: list[str], folder: Path, **env: str) -> float:
         stdout=subprocess.DEVNULL,
         env={**os.environ, **env},
     )
-    return time.perf_counter() - begin
+    clock, after = time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return Taken(clock, cpu)
 
 
 def squirrel(folder: Path, *more: str) -> list[str]:
@@ -190,9 +207,13 @@ def rclone() -> str:
 
 
 def measured(
-    work: Work, ours: Callable[[Path], list[str]], peer: Callable[[Path], list[str]], **env: str
+    work: Work,
+    ours: Callable[[Path], list[str]],
+    peer: Callable[[Path], list[str]],
+    tidy: Callable[[], None] = lambda: None,
+    **env: str,
 ) -> Target:
-    """Let the squirrel and a peer do the same work in turns."""
+    """Let the squirrel and a peer do the same work in turns, and tidy up after each."""
     with (
         tempfile.TemporaryDirectory(dir=os.environ.get("BENCH_FOLDER")) as name,
         in_process(serve, work.size, work.delay) as url,
@@ -200,21 +221,22 @@ def measured(
         folder = Path(name)
         urls = [f"{url}/resource-{number}" for number in range(work.number)]
         (folder / "urls").write_text("\n".join(urls))
-        times: list[list[float]] = [[], []]
+        times: list[list[Taken]] = [[], []]
         for _ in range(work.rounds):
-            for taken, words in zip(times, (ours, peer), strict=True):
-                taken.append(seconds(words(folder), folder, **env))
+            for all_taken, words in zip(times, (ours, peer), strict=True):
+                all_taken.append(taken(words(folder), folder, **env))
                 for made in folder.iterdir():
                     if made.is_dir():
                         shutil.rmtree(made)
+                tidy()
                 os.sync()
-    mine, theirs = map(median, times)
-    detail = f"{mine:.2f} s, {theirs:.2f} s"
-    return Target(work.name, mine / theirs, work.bound, False, detail)
+    mine, theirs = (Taken(*map(median, zip(*each, strict=True))) for each in times)
+    ratio = mine.clock / theirs.clock
+    return Target(work.name, ratio, work.bound, False, f"{mine}, {theirs}")
 
 
-def bucketed() -> Target:
-    """Copy to S3, beside rclone."""
+def to_s3(work: Work, *more: str) -> Target:
+    """Copy to S3, beside rclone, which is given these words as well."""
     import boto3  # type: ignore[import-untyped]
 
     with ExitStack() as stack:
@@ -228,29 +250,46 @@ def bucketed() -> Target:
         )
         client.create_bucket(Bucket=BUCKET)
         stack.callback(client.close)
+
+        def tidy() -> None:
+            for page in client.get_paginator("list_objects_v2").paginate(Bucket=BUCKET):
+                for each in page.get("Contents", ()):
+                    client.delete_object(Bucket=BUCKET, Key=each["Key"])
+
         remote = f":s3,provider=Other,env_auth,endpoint='{url}',force_path_style=true:{BUCKET}"
 
         def peer(folder: Path) -> list[str]:
-            origin = (folder / "urls").read_text().strip()
-            return [rclone(), "copyurl", "-q", origin, f"{remote}/{time.monotonic_ns()}"]
+            urls = (folder / "urls").read_text().split()
+            words = [rclone(), "copyurl", "-q", *more]
+            if len(urls) == 1:
+                return [*words, urls[0], f"{remote}/copied"]
+            rows = (f"{url},{number}\n" for number, url in enumerate(urls))
+            (folder / "rows").write_text("".join(rows))
+            return [*words, "--transfers", "16", "--urls", "rows", f"{remote}/copied"]
 
-        store = ["--store", f"s3://{BUCKET}/kept", "--endpoint", url]
-        return measured(BUCKETED, lambda folder: squirrel(folder, *store), peer, **CREDENTIALS)
+        store = ["--store", f"s3://{BUCKET}/kept", "--endpoint", url, "--jobs", "16"]
+        return measured(work, lambda folder: squirrel(folder, *store), peer, tidy, **CREDENTIALS)
 
 
 def main() -> int:
     missed = 0
-    works: list[tuple[str, Callable[[], Target]]] = [
-        ("aria2c", lambda: measured(MANY, sixteen, aria2c)),
-        ("aria2c", lambda: measured(AWAY, sixteen, aria2c)),
-        ("curl", lambda: measured(ONE, squirrel, curl)),
-        (rclone() or "rclone", bucketed),
+    in_s3 = rclone() or "rclone"
+    works: list[tuple[Work, str, Callable[[Work], Target]]] = [
+        (MANY, "aria2c", lambda work: measured(work, sixteen, aria2c)),
+        (AWAY, "aria2c", lambda work: measured(work, sixteen, aria2c)),
+        (ONE, "curl", lambda work: measured(work, squirrel, curl)),
+        (ONE_TO_S3, in_s3, to_s3),
+        (MEDIUM_TO_S3, in_s3, to_s3),
+        (IN_PARTS, in_s3, lambda work: to_s3(work, "--s3-upload-cutoff", "0")),
+        (MANY_TO_S3, in_s3, to_s3),
     ]
-    for peer, work in works:
-        if shutil.which(peer) is None:
-            print(f"left out, since {peer} is not installed")
+    for work, peer, measure in works:
+        if sys.argv[1:] and not any(word in work.name for word in sys.argv[1:]):
             continue
-        target = work()
+        if shutil.which(peer) is None:
+            print(f"left out, since {peer} is not installed: {work.name}")
+            continue
+        target = measure(work)
         print(target, flush=True)
         missed += not target.met
     return 1 if missed else 0

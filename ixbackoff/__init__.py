@@ -5,12 +5,15 @@ wait would be shorter, that waits once too often, or that nests one retry in ano
 value: an interpreter decides what its commands do.
 """
 
+from collections.abc import Iterable
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from ._functions.answering import answered_by
 from ._functions.backoff import Backoff, backoff
 from ._limits.breakers import Breaker
 from ._limits.budgets import Budget
 from ._limits.deadlines import time_limit
-from ._meaning.planning import Plan, plan
 from ._meaning.replay import Diverged
 from ._meaning.semantics import unroll
 from ._words.calls import Call, CallAsync, call, call_async
@@ -57,9 +60,15 @@ from ._words.nat import (
 )
 from ._words.verdicts import may_pass
 from ._words.vocabulary import Delay, Download, Log, Now, Pick, Standard, Throw, Upload
-from ._writing.attempts import Attempt, CommandOrAttempt, Do, First, all_of, attempt, do, first_of
+from ._writing.attempts import Attempt, CommandOrAttempt, Do, attempt, do
 from ._writing.programs import Program, at
 from .schedules.kinds import Computed, Constant, Exponential, Fibonacci, Listed, Schedule
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from ._meaning.planning import Plan, plan
+    from ._writing.several import First, all_of, first_of
 
 __all__ = [
     "AsyncInterpreter",
@@ -143,8 +152,34 @@ __all__ = [
     "unroll",
 ]
 
-_name = ""
-for _name in __all__:  # or a traceback would say ixbackoff.NotReady
-    if getattr(globals()[_name], "__module__", "").startswith(f"{__name__}._"):
-        globals()[_name].__module__ = __name__
-del _name
+_LATER = {
+    "_meaning.planning": ("Plan", "plan"),
+    "_writing.several": ("First", "all_of", "first_of"),
+}
+"""Modules that few programs need, with their names: imported when one of these is first used."""
+
+
+def _shown_as_public(values: Iterable[Any]) -> None:
+    """Have a traceback say ixbackoff.NotReady, and not in which module it is."""
+    private = f"{__name__}._"
+    for one in values:
+        value = getattr(one, "__origin__", one)  # N1 is an alias of Succ
+        if getattr(value, "__module__", "").startswith(private):
+            value.__module__ = __name__
+
+
+_shown_as_public(globals()[_name] for _name in __all__ if _name in globals())
+
+if not TYPE_CHECKING:  # or every name would be one of this module to type checkers
+
+    def __getattr__(name):
+        module = next((module for module, names in _LATER.items() if name in names), None)
+        if module is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        imported = import_module(f".{module}", __name__)
+        globals().update((one, getattr(imported, one)) for one in _LATER[module])
+        _shown_as_public(globals()[one] for one in _LATER[module])
+        return globals()[name]
+
+    def __dir__():
+        return sorted({*globals(), *__all__})

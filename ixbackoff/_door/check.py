@@ -7,12 +7,10 @@ from pathlib import Path
 
 from .._commandline import WRONG, Parser
 from .checkers import CHECKERS, NotInstalled, command, output
-from .formats import FORMATS
-from .reading.blocks import blocks
-from .reading.findings import findings, sources
 
 KEPT = ("full", "concise")
 """The formats that leave what is not explained as the checker prints it."""
+FORMS = (*KEPT, "json", "github", "sarif")
 
 
 def parsed(words: list[str]) -> tuple[str, str, list[str]]:
@@ -32,7 +30,7 @@ def parsed(words: list[str]) -> tuple[str, str, list[str]]:
         "--checker", choices=CHECKERS, default="mypy", help="the checker (default: %(default)s)"
     )
     parser.add_argument(
-        "--output-format", choices=FORMATS, default="full", help="the format (default: %(default)s)"
+        "--output-format", choices=FORMS, default="full", help="the format (default: %(default)s)"
     )
     cut = words.index("--") if "--" in words else len(words)
     own, rest = parser.parse_known_args(words[:cut])
@@ -48,13 +46,24 @@ def main(words: list[str]) -> int:
     except NotInstalled as error:
         print(error, file=sys.stderr)
         return WRONG
+    if form in KEPT and b"error" not in printed.lower():
+        write(printed)
+        return status
+    text, errors = explained(printed, form)
+    write(text)
+    return int(errors) if from_input else status
+
+
+def explained(printed: bytes, form: str) -> tuple[bytes, bool]:
+    """Explain what a checker printed; also return whether there are errors."""
+    from .formats import FORMATS  # a project without errors is not kept waiting for these
+    from .reading.blocks import blocks
+    from .reading.findings import findings, sources
+
     lines = [line.decode(errors="surrogateescape") for line in printed.splitlines(keepends=True)]
     pieces = list(findings(blocks(lines), sources(Path())))
-    for text in FORMATS[form](pieces):
-        write(text)
-    if from_input:
-        return int(any(not isinstance(piece, str) for piece in pieces))
-    return status
+    text = "".join(FORMATS[form](pieces)).encode(errors="surrogateescape")
+    return text, any(not isinstance(piece, str) for piece in pieces)
 
 
 def run(name: str, words: list[str], form: str) -> tuple[bytes, int]:
@@ -67,8 +76,8 @@ def read() -> tuple[bytes, int]:
     return (sys.stdin.buffer.read() if sys.stdin else b""), 0
 
 
-def write(text: str) -> None:
+def write(text: bytes) -> None:
     """Print a text byte for byte as it was read."""
     if sys.stdout is not None:
         sys.stdout.flush()
-        sys.stdout.buffer.write(text.encode(errors="surrogateescape"))
+        sys.stdout.buffer.write(text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentTypeError
+from argparse import ArgumentParser, ArgumentTypeError
 from inspect import Parameter, iscoroutinefunction, signature
 from typing import Any, NamedTuple
 
@@ -26,6 +26,22 @@ class Found(NamedTuple):
     name: str
     program: Program[Any, Any, Any, Any]
     needs: str
+
+
+def add_program(parser: ArgumentParser) -> None:
+    """Add the program, and the schedule of its waits, to the arguments of a command line."""
+    parser.add_argument(
+        "program",
+        type=program,
+        metavar="MODULE:PROGRAM",
+        help="a program, a decorated function, or a function without arguments that makes either",
+    )
+    parser.add_argument(
+        "--schedule",
+        type=schedule,
+        metavar="MODULE:SCHEDULE",
+        help="the seconds of its waits (default: its own)",
+    )
 
 
 def program(text: str) -> Found:

@@ -29,18 +29,7 @@ def parsed(words: list[str]) -> Namespace:
         description="Say what a program does at most, without running it: its tries, its waits, "
         "how long it takes, and whether that fits a limit. The exit status is 1 if it does not.",
     )
-    parser.add_argument(
-        "program",
-        type=finding.program,
-        metavar="MODULE:PROGRAM",
-        help="a program, a decorated function, or a function without arguments that makes either",
-    )
-    parser.add_argument(
-        "--schedule",
-        type=finding.schedule,
-        metavar="MODULE:SCHEDULE",
-        help="the seconds of its waits (default: its own)",
-    )
+    finding.add_program(parser)
     parser.add_argument(
         "--each",
         type=number(0, 1e9),

@@ -28,12 +28,7 @@ def parsed(words: list[str]) -> Namespace:
         "output. The exit status is 1 if it fails, 2 if it cannot be run. Or run a command of the "
         "shell on a ladder: run N4 --help tells more.",
     )
-    parser.add_argument(
-        "program",
-        type=finding.program,
-        metavar="MODULE:PROGRAM",
-        help="a program, a decorated function, or a function without arguments that makes either",
-    )
+    finding.add_program(parser)
     parser.add_argument(
         "--interpreter",
         type=finding.interpreter,
@@ -45,12 +40,6 @@ def parsed(words: list[str]) -> Namespace:
         type=number(0.001, 1e9),
         metavar="SECONDS",
         help="the seconds that it has in all",
-    )
-    parser.add_argument(
-        "--schedule",
-        type=finding.schedule,
-        metavar="MODULE:SCHEDULE",
-        help="the seconds of its waits (default: its own)",
     )
     parser.add_argument(
         "--rehearse",

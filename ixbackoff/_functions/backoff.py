@@ -5,24 +5,20 @@ from __future__ import annotations
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from functools import wraps
-from types import FrameType, FunctionType
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Generic, Never, ParamSpec, TypeVar, final
 
 from .._limits.breakers import Breaker
 from .._limits.budgets import Budget
-from .._meaning.chains import PROGRAM, Ladder, renamed
+from .._meaning.chains import PROGRAM
 from .._meaning.descents import After, begins, descents, kinds_and_predicate
-from .._meaning.planning import Plan, plan
-from .._meaning.runs import Run
-from .._meaning.semantics import NO_HANDLERS
-from .._running.loops import begun, check_run
+from .._running.loops import check_run
 from .._words.calls import Call, CallAsync, call, call_async
 from .._words.commands import (
     COROUTINES,
     AsyncInterpreter,
     Interpreter,
     Misuse,
-    Stream,
     is_coroutine_function,
 )
 from .._words.failures import On
@@ -33,17 +29,17 @@ from .._writing.attempts import CommandOrAttempt, do
 from .._writing.programs import Program, at, at_with
 from ..schedules.kinds import Schedule, powers_of_two
 from .answering import PLAIN, interpreter, interpreter_async
-from .blocks import Block, Tries, TriesAsync, Try
-from .called import Called
 from .callers import caller
 from .functions import check_sync, checked_function, undecorated
-from .nested import guarded_once, noting_once, outer_of
 from .settings import KEPT, Nested, Settings, Wanted
 from .words import in_our_words
 
 if TYPE_CHECKING:
     from datetime import timedelta
     from threading import Event
+
+    from .._meaning.planning import Plan
+    from .blocks import Try
 
 __tracebackhide__ = True
 
@@ -63,12 +59,12 @@ class Backoff(Generic[I]):
     function it does the same as the program `at(rung).retry(call(function, ...))`.
     """
 
-    __slots__ = ("_descent", "_generic", "_rung", "_top", "settings")
+    __slots__ = ("_descent", "_generic", "_rung", "_settings", "_top")
     _rung: Rung[I]
     _top: int
     _generic: bool
     _descent: Callable[[], After]
-    settings: Settings
+    _settings: Settings
 
     def __init__(self, _sealed: Never) -> None:
         raise TypeError("Make it with backoff(...).")
@@ -147,6 +143,8 @@ class Backoff(Generic[I]):
         >>> backoff(N2, schedule=Exponential(base=0.1)).plan(print).seconds
         0.30000000000000004
         """
+        from .._meaning.planning import plan
+
         return plan(self._program(called(checked_function(function))))
 
     def run(self, effect: CommandOrAttempt[E, A], interpreter: Interpreter[E | Delay]) -> A:
@@ -194,11 +192,8 @@ class Backoff(Generic[I]):
 
         The arguments are those of `backoff`, but for the rung.
         """
-        given: tuple[Any, ...] = (on, until, schedule, within, budget, breaker, stop, nested, name)
-        changed = {
-            name: one for name, one in zip(Settings._fields, given, strict=True) if one is not KEPT
-        }
-        return made(self._rung, self.settings._replace(**changed))
+        changed = Settings(on, until, schedule, within, budget, breaker, stop, nested, name)
+        return made(self._rung, self._settings.but(changed))
 
     def __iter__(self) -> Iterator[Try]:
         """Try a block of code: `for one_try in backoff(N3): with one_try: ...`.
@@ -219,15 +214,19 @@ class Backoff(Generic[I]):
                 "`for` over a backoff in an `async def` would block the event loop while it "
                 "waits: write `async for`."
             )
-        return Tries(*self._block(frame), interpreter()._handlers)
+        from .blocks import Tries, block_in
+
+        return Tries(*block_in(frame, self), interpreter()._handlers)
 
     def __aiter__(self) -> AsyncIterator[Try]:
         """Try a block in a coroutine: `async for one_try in backoff(N3): with one_try: ...`."""
-        check_sync("`async for`", self.settings.stop)
-        return TriesAsync(*self._block(sys._getframe(1)), interpreter_async()._handlers)
+        check_sync("`async for`", self._settings.stop)
+        from .blocks import TriesAsync, block_in
+
+        return TriesAsync(*block_in(sys._getframe(1), self), interpreter_async()._handlers)
 
     def __repr__(self) -> str:
-        return f"backoff({', '.join(filter(None, [self.rung_name, str(self.settings)]))})"
+        return f"backoff({', '.join(filter(None, [self.rung_name, str(self._settings)]))})"
 
     @property
     def rung_name(self) -> str:
@@ -241,22 +240,6 @@ class Backoff(Generic[I]):
                 raise AttributeError(f"{self!r} does not change: make another one.")
             super().__setattr__(name, value)
 
-    def _block(self, frame: FrameType) -> tuple[Called | None, Stream, Run]:
-        """Make what tries a block; it has the name of the function that it stands in."""
-        if self.settings.until is not None:
-            raise Misuse("until= is for functions, which have an answer: raise NotReady instead.")
-        inner = Called(self, None, frame.f_code.co_qualname.rpartition("<locals>.")[2])
-        outer = outer_of(inner) if self._top else None
-        once = self._top == 0 or outer is not None
-        used: Backoff[Any] = guarded_once(self, outer)
-        tried: Ladder = used._once(Block()) if once else used._program(Block())
-        program = renamed(Ladder, tried, inner.name)
-        run = Run(program, self.settings.schedule)
-        stream = begun(program, NO_HANDLERS, used.settings.defaults, run)
-        if outer is not None:
-            stream = noting_once(stream, inner, outer)
-        return None if once else inner, stream, run
-
     def _program(self, effect: CommandOrAttempt[E, A]) -> Program[I, Z, A, E | Delay]:
         return self._from(self._rung, effect)
 
@@ -264,11 +247,11 @@ class Backoff(Generic[I]):
         return self._from(N0, effect)
 
     def _from(self, rung: Rung[N], effect: CommandOrAttempt[E, A]) -> Program[N, Z, A, E | Delay]:
-        until = self.settings.until
+        until = self._settings.until
         wanted = effect if until is None else do(effect).expect(until)
-        start = at_with(rung, self.settings.defaults)
-        named = start if self.settings.name is None else start.named(self.settings.name)
-        return named.retry(wanted, self.settings.chosen)
+        start = at_with(rung, self._settings.defaults)
+        named = start if self._settings.name is None else start.named(self._settings.name)
+        return named.retry(wanted, self._settings.chosen)
 
 
 @in_our_words
@@ -329,7 +312,7 @@ def made(rung: Rung[I], settings: Settings) -> Backoff[I]:
     made: Backoff[I] = object.__new__(UNTYPED)
     made._rung = rung
     made._top = _position(rung)
-    made.settings = settings
+    made._settings = settings
     made._generic = (settings.within, settings.budget, settings.stop) != (None, None, None)
     settings.checked()
     check_run(at(rung).give_up(), PLAIN, Interpreter, settings.defaults)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Any, Self, final
 
 from .._limits.deadlines import LEFT, Left
 from .._limits.nesting import REFUSED, Mark, begin, check_not_refused, end
+from .._meaning.chains import Ladder, renamed
 from .._meaning.runs import Run
-from .._running.loops import answered, answered_async
+from .._meaning.semantics import NO_HANDLERS
+from .._running.loops import answered, answered_async, begun
 from .._running.sleeping import log_ended
 from .._words.commands import Command, Handlers, Misuse, Stream
 from .called import Called
+from .nested import guarded_once, noting_once, outer_of
 
 __tracebackhide__ = True
 
@@ -22,6 +25,23 @@ class Block(Command[None]):
     """A command to run the block of code; the `for` loop around the block answers it."""
 
     __slots__ = ()
+
+
+def block_in(frame: FrameType, backoff: Any) -> tuple[Called | None, Stream, Run]:
+    """Make what tries the block of a loop; it has the name of the function that it stands in."""
+    if backoff._settings.until is not None:
+        raise Misuse("until= is for functions, which have an answer: raise NotReady instead.")
+    inner = Called(backoff, None, frame.f_code.co_qualname.rpartition("<locals>.")[2])
+    outer = outer_of(inner) if backoff._top else None
+    once = backoff._top == 0 or outer is not None
+    used = guarded_once(backoff, outer)
+    tried: Ladder = used._once(Block()) if once else used._program(Block())
+    program = renamed(Ladder, tried, inner.name)
+    run = Run(program, backoff._settings.schedule)
+    stream = begun(program, NO_HANDLERS, used._settings.defaults, run)
+    if outer is not None:
+        stream = noting_once(stream, inner, outer)
+    return None if once else inner, stream, run
 
 
 @final

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._meaning.counting import function_name
 from .._meaning.defaults import ONCE
+from .._meaning.names import function_name
 from .._words.commands import is_coroutine_function
 from .._words.nat import ENDLESS
-from .guarding import guarded, guarded_async
 from .settings import wanting
 
 
@@ -35,13 +34,15 @@ class Called:
     def __init__(self, backoff: Any, function: Any, name: str = "") -> None:
         self.backoff = backoff
         self.function = function
-        self.name: str = backoff.settings.name or name or function_name(function)
-        self.once: bool = backoff.settings.nested == ONCE
+        self.name: str = backoff._settings.name or name or function_name(function)
+        self.once: bool = backoff._settings.nested == ONCE
         self.top: int = backoff._top
         self.tries: int | None = None if self.top == ENDLESS else self.top + 1
-        self.attempt, self.descent = wanting(function, backoff.settings.until), backoff._descent
-        breaker = backoff.settings.breaker
+        self.attempt, self.descent = wanting(function, backoff._settings.until), backoff._descent
+        breaker = backoff._settings.breaker
         if breaker is not None:
+            from .guarding import guarded, guarded_async
+
             through = guarded_async if is_coroutine_function(function) else guarded
             self.attempt, self.descent = through(self.attempt, breaker, self.descent)
 

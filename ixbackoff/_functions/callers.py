@@ -8,6 +8,7 @@ the loops of `watching` run.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from types import CoroutineType
 from typing import Any, TypeAlias
 
@@ -32,7 +33,6 @@ from .called import Called
 from .ends import ended, stop_noted
 from .functions import check_sync, checked_function, no_coroutine_function
 from .nested import tried_once, tried_once_async
-from .watching import watched, watched_async
 
 __tracebackhide__ = True
 
@@ -53,7 +53,7 @@ def caller(backoff: Any, function: Any) -> Any:
     """Make a function that calls `function`, and again while it fails, as `backoff` says."""
     called = Called(backoff, checked_function(function))
     if is_coroutine_function(function):
-        check_sync(called.name, backoff.settings.stop)
+        check_sync(called.name, backoff._settings.stop)
         retried = caller_async(called)
     else:
         retried = caller_sync(called)
@@ -81,7 +81,7 @@ def caller_sync(called: Called) -> Any:
             if outer is not None:
                 return tried_once(called, args, kwargs, outer)
         if swapped and (way := another_way(swapped, called, last)) is not None:
-            return (by_program if way is PROGRAM else watched)(way, called, last, args, kwargs)
+            return (by_program if way is PROGRAM else watched()[0])(way, called, last, args, kwargs)
         mine: Mark = [None, 0]
         run_in(mine)
         again: Again | None = None
@@ -145,7 +145,7 @@ def caller_async(called: Called) -> Any:
             if outer is not None:
                 return await tried_once_async(called, args, kwargs, outer)
         if swapped and (way := another_way(swapped, called, last)) is not None:
-            twin = by_program_async if way is PROGRAM else watched_async
+            twin = by_program_async if way is PROGRAM else watched()[1]
             return await twin(way, called, last, args, kwargs)
         mine: Mark = [None, 0]
         run_in(mine)
@@ -200,6 +200,14 @@ def another_way(swapped: list[Observer | None], called: Called, last: list[Any])
         if called.backoff._generic or others() is not None:
             return PROGRAM
     return None
+
+
+@cache
+def watched() -> tuple[Any, Any]:
+    """Return the loops that tell observers, sync and async: imported when there is an observer."""
+    from .watching import watched, watched_async
+
+    return watched, watched_async
 
 
 def by_program(

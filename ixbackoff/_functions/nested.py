@@ -61,8 +61,8 @@ def guarded_once(backoff: Any, outer: object) -> Any:
 
     Else the inner try would be refused by the probe around it, and the breaker never close again.
     """
-    around = outer.backoff.settings.breaker if isinstance(outer, Called) else None
-    if around is None or around is not backoff.settings.breaker:
+    around = outer.backoff._settings.breaker if isinstance(outer, Called) else None
+    if around is None or around is not backoff._settings.breaker:
         return backoff
     return backoff.but(breaker=None)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import CoroutineType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from .._limits.breakers import Breaker
 from .._limits.budgets import Budget
@@ -13,6 +13,7 @@ from .._meaning.chains import checked_name
 from .._meaning.defaults import ONCE, Defaults
 from .._words.commands import Misuse, is_coroutine_function
 from .._words.failures import NotReady, On, checked_predicate, choices
+from .._words.values import Value, fields_of
 from .._words.verdicts import may_pass
 from .._writing.attempts import expected
 from ..schedules.kinds import Schedule, powers_of_two
@@ -28,22 +29,52 @@ Wanted: TypeAlias = Callable[[Any], bool]
 """A predicate of an answer, whose type is known only when there is a function."""
 
 
-class Settings(NamedTuple):
+class Settings(Value):
     """All arguments of `backoff` but the rung."""
 
-    on: On = may_pass
-    until: Wanted | None = None
-    schedule: Schedule = powers_of_two
-    within: float | timedelta | None = None
-    budget: Budget | None = None
-    breaker: Breaker | None = None
-    stop: Event | None = None
-    nested: Nested = "refused"
-    name: str | None = None
+    __slots__ = (
+        "on",
+        "until",
+        "schedule",
+        "within",
+        "budget",
+        "breaker",
+        "stop",
+        "nested",
+        "name",
+    )
+
+    def __init__(
+        self,
+        on: On = may_pass,
+        until: Wanted | None = None,
+        schedule: Schedule = powers_of_two,
+        within: float | timedelta | None = None,
+        budget: Budget | None = None,
+        breaker: Breaker | None = None,
+        stop: Event | None = None,
+        nested: Nested = "refused",
+        name: str | None = None,
+    ) -> None:
+        self.on = on
+        self.until = until
+        self.schedule = schedule
+        self.within = within
+        self.budget = budget
+        self.breaker = breaker
+        self.stop = stop
+        self.nested = nested
+        self.name = name
+
+    def but(self, changed: Settings) -> Settings:
+        """Return these, with the changed ones in place of them; `KEPT` is not changed."""
+        pairs = zip(fields_of(self).values(), fields_of(changed).values(), strict=True)
+        values: list[Any] = [old if new is KEPT else new for old, new in pairs]
+        return Settings(*values)
 
     def __str__(self) -> str:
         """Write those that are not as usual, as arguments."""
-        given = self._asdict().items()
+        given = fields_of(self).items()
         return ", ".join(
             f"{name}={value!r}" for name, value in given if value is not getattr(USUAL, name)
         )

@@ -5,10 +5,9 @@ from __future__ import annotations
 from _thread import RLock  # threading's own; threading itself costs 5 ms to import
 from collections import deque
 from collections.abc import Callable
-from math import inf
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
-from .._words.checks import between
+from .._words.checks import between, inf
 from .._words.commands import Misuse
 from .._words.failures import CircuitOpen, NotReady, On, Predicate, predicate
 from .._words.verdicts import may_pass

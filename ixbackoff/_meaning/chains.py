@@ -114,14 +114,6 @@ class Ladder(Chain):
         """True if it can wait; `None` if only the run can tell."""
         return self._waits
 
-    @property
-    def defaults(self) -> Defaults:
-        """How it is run unless its run says otherwise.
-
-        Of programs that are joined, it is the first one's that has defaults of its own.
-        """
-        return self._defaults
-
 
 PROGRAM = "__ixbackoff_program__"
 """The attribute of a decorated function that makes the program of one call of it."""

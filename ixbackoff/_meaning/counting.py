@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from .._words.commands import Command
 from .._words.vocabulary import Together
 from .chains import Chain
+from .names import function_name
+from .pieces import folded
 from .steps import Guarded, Limited
 
 
@@ -66,19 +68,7 @@ def commands_of(effect: Any) -> Commands:
     >>> print(commands_of(do(Log("begin")).or_else(Download("http://localhost/a", "a"))))
     1 Log, 1 Download
     """
-    known: dict[int, Commands] = {}
-    left: list[Any] = [effect]
-    while left:  # an explicit stack: attempts can be nested a million deep
-        one = left[-1]
-        pieces = pieces_of(one)
-        unknown = [piece for piece in pieces if id(piece) not in known]
-        if unknown:
-            left += unknown
-            continue
-        left.pop()
-        if id(one) not in known:
-            known[id(one)] = together(known[id(piece)] for piece in pieces).plus(alone(one))
-    return known[id(effect)]
+    return folded(effect, lambda part, pieces: together(pieces).plus(alone(part)))
 
 
 def alone(part: Any) -> Commands:
@@ -102,40 +92,3 @@ def together(several: Iterable[Commands]) -> Commands:
         for kind, count in one.kinds.items():
             kinds[kind] = kinds.get(kind, 0) + count
     return Commands(kinds, frozenset(untold))
-
-
-def parts(whole: object) -> Iterator[Any]:
-    """Go through an effect or a program, its pieces, and theirs: each of them once."""
-    seen: set[int] = set()
-    left = [whole]
-    while left:
-        one = left.pop()
-        if id(one) not in seen:
-            seen.add(id(one))
-            yield one
-            left += reversed(pieces_of(one))
-
-
-def pieces_of(part: Any) -> list[Any]:
-    """The effects and programs that a part is made of, and the functions that make others."""
-    if isinstance(part, Together):
-        return list(part.effects)
-    if isinstance(part, Limited | Guarded):
-        return [part.chain]
-    if isinstance(part, Chain):
-        return [inside for step in part.steps() for inside in step.parts()]
-    return []
-
-
-def function_name(function: Any) -> str:
-    """The name of a function, as a reader knows it; of another object, that of its class.
-
-    >>> from functools import partial
-    >>> function_name(partial(pow, 2))
-    'pow'
-    """
-    while hasattr(function, "func"):  # a partial, whose repr would show its arguments
-        function = function.func
-    named = function if hasattr(function, "__qualname__") else function.__class__
-    name: str = named.__qualname__
-    return name.rpartition("<locals>.")[2]

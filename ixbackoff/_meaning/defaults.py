@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from .._limits.breakers import Breaker
 from .._limits.budgets import Budget
+from .._words.values import Value
 from ..schedules.kinds import Schedule, powers_of_two
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from threading import Event
 
 
-class Defaults(NamedTuple):
+class Defaults(Value):
     """The arguments of a run that a program brings along; those of `backoff` are in its programs.
 
     Attributes:
@@ -25,12 +26,23 @@ class Defaults(NamedTuple):
         nested: what becomes of decorated functions that are called inside it.
     """
 
-    schedule: Schedule = powers_of_two
-    within: float | timedelta | None = None
-    budget: Budget | None = None
-    breaker: Breaker | None = None
-    stop: Event | None = None
-    nested: str | None = None
+    __slots__ = ("schedule", "within", "budget", "breaker", "stop", "nested")
+
+    def __init__(
+        self,
+        schedule: Schedule = powers_of_two,
+        within: float | timedelta | None = None,
+        budget: Budget | None = None,
+        breaker: Breaker | None = None,
+        stop: Event | None = None,
+        nested: str | None = None,
+    ) -> None:
+        self.schedule = schedule
+        self.within = within
+        self.budget = budget
+        self.breaker = breaker
+        self.stop = stop
+        self.nested = nested
 
     def but(
         self,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
-from math import isfinite
 from types import NoneType
 from typing import Any, TypeAlias
 
+from .._words.checks import inf
 from .._words.commands import Misuse
 from .._words.failures import On, Predicate, Transient, choices, predicate
 from .._words.nat import DEEPEST, ENDLESS
@@ -141,7 +141,7 @@ def begins(
             waits, factor = common
             table = [usable(waits(k), k, timing) for k in range(min(top, DEEPEST))]
             spread = factor
-    if spread is None or not all(isfinite(seconds * spread) for seconds in table):
+    if spread is None or not all(seconds * spread < inf for seconds in table):
         return lambda: drawn(timing, chance), False, None
     if spread == 1.0:
         return lambda: table.__getitem__, True, table

@@ -8,7 +8,7 @@ from typing import Any
 from .._words.commands import Command
 from .._words.vocabulary import Log, Now, Pick, Throw, Together
 from .chains import Chain
-from .counting import pieces_of
+from .pieces import folded
 from .steps import Guarded, Limited
 
 INSTANT = (Log, Now, Pick, Throw)
@@ -30,22 +30,10 @@ def seconds_of(effect: Any) -> float:
     >>> seconds_of(all_of(do(page).limit(5), do(page).limit(2)))
     5.0
     """
-    known: dict[int, float] = {}
-    left: list[Any] = [effect]
-    while left:  # an explicit stack: attempts can be nested a million deep
-        one = left[-1]
-        pieces = pieces_of(one)
-        unknown = [piece for piece in pieces if id(piece) not in known]
-        if unknown:
-            left += unknown
-            continue
-        left.pop()
-        if id(one) not in known:
-            known[id(one)] = alone(one, [known[id(piece)] for piece in pieces])
-    return known[id(effect)]
+    return folded(effect, seconds_of_part)
 
 
-def alone(part: Any, pieces: list[float]) -> float:
+def seconds_of_part(part: Any, pieces: list[float]) -> float:
     """The seconds of a part, given those of its pieces."""
     if isinstance(part, Limited):
         return min(max(part.seconds, 0.0), sum(pieces))

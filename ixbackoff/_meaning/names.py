@@ -8,7 +8,7 @@ from .._words.calls import Calling
 from .._words.commands import Command
 from .._words.vocabulary import Together
 from .chains import Chain, Ladder
-from .counting import function_name, parts
+from .pieces import parts
 
 LAMBDA = "<lambda>"
 
@@ -41,3 +41,17 @@ def name_of_part(part: Any) -> str:
         return ""
     name = function_name(part)
     return "" if name == LAMBDA else name
+
+
+def function_name(function: Any) -> str:
+    """The name of a function, as a reader knows it; of another object, that of its class.
+
+    >>> from functools import partial
+    >>> function_name(partial(pow, 2))
+    'pow'
+    """
+    while hasattr(function, "func"):  # a partial, whose repr would show its arguments
+        function = function.func
+    named = function if hasattr(function, "__qualname__") else function.__class__
+    name: str = named.__qualname__
+    return name.rpartition("<locals>.")[2]

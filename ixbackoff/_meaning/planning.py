@@ -12,8 +12,9 @@ from .._words.commands import Misuse
 from .._words.nat import DEEPEST, ENDLESS
 from ..schedules.kinds import Schedule, check_schedule
 from .chains import Ladder, Step, program_of
-from .counting import NONE, Commands, commands_of, function_name, only_the_run_tells
+from .counting import NONE, Commands, commands_of, only_the_run_tells
 from .durations import seconds_of
+from .names import function_name
 from .steps import Backoff, Bind, Do, Map, OrBind, OrElse, Retry, Then, Vary, Wait
 
 
@@ -144,7 +145,7 @@ def plan(
             f"plan({program!r}): give a program, such as at(N3).retry(...), or a function that is "
             "decorated with backoff."
         )
-    timing = given.defaults.schedule if schedule is None else schedule
+    timing = given._defaults.schedule if schedule is None else schedule
     check_schedule(timing)
     if each is not None and not finite(each) >= 0:
         raise ValueError(f"each={each!r}: give a number of seconds, 0 or more.")
@@ -266,7 +267,7 @@ class _Planner:
             most.waits,
             most.seconds,
             most.commands,
-            longest_of(most, checked_seconds("within", program.defaults.within)),
+            longest_of(most, checked_seconds("within", program._defaults.within)),
         )
 
     def rungs(self, end: int) -> tuple[PlannedRung, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import CellType
-from typing import Any, NamedTuple
+from typing import Any
 
 from .._words.calls import Calling
 from .._words.commands import Command, Misuse, Stream
@@ -13,12 +13,15 @@ from .._words.vocabulary import CLOCK, Together
 __tracebackhide__ = True
 
 
-class Entry(NamedTuple):
+class Entry:
     """A command that was issued, with its answer or its failure."""
 
-    command: Command[Any]
-    answer: Any
-    failure: BaseException | None
+    __slots__ = ("answer", "command", "failure")
+
+    def __init__(self, command: Command[Any], answer: Any, failure: BaseException | None) -> None:
+        self.command = command
+        self.answer = answer
+        self.failure = failure
 
 
 class Diverged(Misuse):
@@ -70,7 +73,8 @@ def replay(stream: Stream, log: list[Entry]) -> Stream:
                     failure = error
                 position -= 1
             elif position < len(log):
-                known, answer, failure = log[position]
+                entry = log[position]
+                known, answer, failure = entry.command, entry.answer, entry.failure
                 if not _same(known, command):
                     failure = Diverged(
                         f"Resumed at another command: it issued {command!r} where it had issued "

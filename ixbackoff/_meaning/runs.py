@@ -107,11 +107,11 @@ class Run(events.Run):
     @property
     def once(self) -> bool:
         """True if decorated functions inside it are tried once."""
-        return isinstance(self.program, Ladder) and self.program.defaults.nested == ONCE
+        return isinstance(self.program, Ladder) and self.program._defaults.nested == ONCE
 
     def __str__(self) -> str:
         """Its name and rung, as errors of what is called inside it say them."""
-        made = isinstance(self.program, Ladder) and self.program.defaults.nested is not None
+        made = isinstance(self.program, Ladder) and self.program._defaults.nested is not None
         return f"{self.name} ({'backoff' if made else 'at'} {name_of(self.top)})"
 
     @property

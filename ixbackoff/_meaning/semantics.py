@@ -55,7 +55,7 @@ __tracebackhide__ = True
 Place: TypeAlias = Run | InAttempt
 """Where a chain runs: on a ladder, or inside an attempt."""
 
-Asked: TypeAlias = Command[Any] | Enter | None
+Asked: TypeAlias = "Command[Any] | Enter | None"
 """What a step asks the machine for, if anything."""
 
 NO_HANDLERS: Handlers = {}
@@ -72,7 +72,7 @@ def unroll(
     budget: Budget | None = None,
     breaker: Breaker | None = None,
 ) -> Stream:
-    """Every command of a program, in order, `Delay`s included; it is sent every answer.
+    """Every command of a program, in order, waits included; it is sent every answer.
 
     A command's failure is thrown in. It returns the program's value, or raises its last failure.
     An exception that is not an `Exception` (cancellation, `KeyboardInterrupt`) is never swallowed:
@@ -90,7 +90,7 @@ def unroll(
         budget: its further tries are taken from it.
         breaker: lets its tries through or refuses them; it asks for the time, with `Now`.
     """
-    usual = program.defaults if isinstance(program, Ladder) else USUAL
+    usual = program._defaults if isinstance(program, Ladder) else USUAL
     how = usual.but(schedule, within, budget, breaker)
     check_schedule(how.schedule)
     check_begun(program)

@@ -132,7 +132,7 @@ class Joint(Step):
         self.known = known
         if known is not None:
             self.start, self.end = known.start, known.end
-            self.waits, self.defaults = known.waits, known.defaults
+            self.waits, self.defaults = known.waits, known._defaults
         else:
             self.start, self.end = annotated(function)
             self.defaults = USUAL

@@ -34,11 +34,10 @@ from .._words.vocabulary import Delay, Now, Together
 from ..schedules.kinds import check_schedule
 from .eventloops import shielded, with_timeout
 from .sleeping import log_ended
-from .together import in_tasks, in_threads
 
 __tracebackhide__ = True
 
-AnyInterpreter: TypeAlias = Interpreter[Any] | AsyncInterpreter[Any]
+AnyInterpreter: TypeAlias = "Interpreter[Any] | AsyncInterpreter[Any]"
 
 
 def run(program: Ladder, interpreter: Interpreter[Any], how: Defaults) -> Any:
@@ -69,18 +68,17 @@ def begun(program: Ladder, in_place: Handlers, how: Defaults, one: Run) -> Strea
     if how is USUAL:
         stream = unrolled(program, how.schedule, handlers, run=one)
         return watched(stream, one) if PRESENT else stream
-    schedule, within, budget, breaker, stop, _ = how
     stream = unrolled(
         program,
-        schedule,
+        how.schedule,
         handlers,
-        within=within,
-        budget=budget,
-        breaker=breaker,
+        within=how.within,
+        budget=how.budget,
+        breaker=how.breaker,
         run=one,
     )
-    if stop is not None:
-        stream = stoppable(stream, checked_stop(stop))
+    if how.stop is not None:
+        stream = stoppable(stream, checked_stop(how.stop))
     return watched(stream, one) if PRESENT else stream
 
 
@@ -230,6 +228,7 @@ def answered(stream: Stream, handlers: Handlers) -> Any:
 
 def in_threads_with(handlers: Handlers) -> Handler:
     """The handler of effects at the same time, in threads."""
+    from .together import in_threads
 
     def together(command: Together) -> list[Any]:
         return in_threads(command, lambda one: answered(one, handlers))
@@ -277,6 +276,7 @@ async def answered_async(stream: Stream, handlers: Handlers) -> Any:
 
 def in_tasks_with(handlers: Handlers) -> Awaited:
     """The handler of effects at the same time, in tasks."""
+    from .together import in_tasks
 
     async def together(command: Together) -> list[Any]:
         return await in_tasks(command, lambda one: answered_async(one, handlers))

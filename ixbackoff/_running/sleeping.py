@@ -21,23 +21,23 @@ if TYPE_CHECKING:
     from logging import Logger
     from threading import Event
 
+    class Switch(Protocol):
+        """A switch for all waits of the process, in force while it is among the `SWITCHES`.
+
+        Attributes:
+            skips: whether waits take no time. They do so if one of the switches in force skips.
+        """
+
+        skips: bool
+
+        def take(self, seconds: float) -> None:
+            """Record a wait that takes no time, or raise an error: nobody may wait."""
+
+
 __tracebackhide__ = True
 
 LONGEST_SLEEP = 1e9  # seconds, 31 years: a server's Retry-After may ask for more than `sleep` takes
 TICK = 0.05  # seconds, between two looks at what may stop a wait of the main thread
-
-
-class Switch(Protocol):
-    """A switch for all waits of the process, in force while it is among the `SWITCHES`.
-
-    Attributes:
-        skips: whether waits take no time. They do so if one of the switches in force skips.
-    """
-
-    skips: bool
-
-    def take(self, seconds: float) -> None:
-        """Record a wait that takes no time, or raise an error: nobody may wait."""
 
 
 SWITCHES: list[Switch] = []

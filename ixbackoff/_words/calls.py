@@ -14,8 +14,8 @@ A = TypeVar("A")
 P = ParamSpec("P")
 
 
-SECRET = re.compile("passw|secret|token|credential|api_?key", re.IGNORECASE)
-LOGIN = re.compile(r"(?<=://)[^\s'\"]*@")
+HIDDEN = "(?i)passw|secret|token|credential|api_?key"
+LOGIN = r"(?<=://)[^\s'\"]*@"
 
 
 def shown(value: object, name: str = "") -> str:
@@ -24,7 +24,7 @@ def shown(value: object, name: str = "") -> str:
     >>> shown("https://me:hush@localhost/a"), shown("hush", "password")
     ("'https://...@localhost/a'", '...')
     """
-    return "..." if SECRET.search(name) else LOGIN.sub("...@", repr(value))
+    return "..." if re.search(HIDDEN, name) else re.sub(LOGIN, "...@", repr(value))
 
 
 class Calling(Command[A], Generic[A]):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
-from math import isfinite, nan
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from datetime import timedelta
+
+inf, nan = float("inf"), float("nan")
+"""As in `math`, which costs 0.2 ms to import."""
 
 
 def finite(number: object) -> float:
@@ -32,7 +34,7 @@ def finite(number: object) -> float:
             return nan
     else:
         return nan
-    return exact if isfinite(exact) else nan
+    return exact if -inf < exact < inf else nan
 
 
 def in_seconds(length: float | timedelta | None) -> float | None:

@@ -5,11 +5,23 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Generator
 from functools import partial
 from types import CoroutineType, NoneType
-from typing import TYPE_CHECKING, Any, Generic, Never, Protocol, Self, TypeAlias, final, overload
-
-from typing_extensions import TypeVar
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Generic,
+    Never,
+    Protocol,
+    Self,
+    TypeAlias,
+    TypeVar,
+    final,
+    overload,
+)
 
 from .values import Value
+
+if TYPE_CHECKING:
+    I_any = TypeVar("I_any", "Interpreter[Any]", "AsyncInterpreter[Any]")
 
 __tracebackhide__ = True
 
@@ -17,7 +29,6 @@ __tracebackhide__ = True
 R = TypeVar("R")
 E_contra = TypeVar("E_contra", contravariant=True)
 F = TypeVar("F")
-I_any = TypeVar("I_any", "Interpreter[Any]", "AsyncInterpreter[Any]")
 
 CO_COROUTINE = 0x80  # inspect.CO_COROUTINE; inspect itself costs 18 ms to import
 CO_GENERATOR = 0x20
@@ -190,18 +201,19 @@ Stream: TypeAlias = Generator[Command[Any], Any, Any]
 """Commands in the order in which they are issued; it is sent their answers."""
 
 
-class Wrapper(Protocol):
-    """A function around handlers: it takes each command and its handler, and gives the answer."""
+if TYPE_CHECKING:
 
-    def __call__(self, command: Command[R], handler: Callable[[Command[R]], R], /) -> R: ...
+    class Wrapper(Protocol):
+        """A function around handlers: it takes a command and its handler, and gives the answer."""
 
+        def __call__(self, command: Command[R], handler: Callable[[Command[R]], R], /) -> R: ...
 
-class AwaitedWrapper(Protocol):
-    """As `Wrapper`, where the handler and the function are awaited."""
+    class AwaitedWrapper(Protocol):
+        """As `Wrapper`, where the handler and the function are awaited."""
 
-    def __call__(
-        self, command: Command[R], handler: Callable[[Command[R]], Awaitable[R]], /
-    ) -> Awaitable[R]: ...
+        def __call__(
+            self, command: Command[R], handler: Callable[[Command[R]], Awaitable[R]], /
+        ) -> Awaitable[R]: ...
 
 
 @final
@@ -227,7 +239,7 @@ class Interpreter(Generic[E_contra]):
     def __or__(self, other: Interpreter[F]) -> Interpreter[E_contra | F]:
         if not isinstance(other, Interpreter):
             return NotImplemented
-        return interpreter_of(Interpreter, checked_join(self._handlers, other._handlers))
+        return joined(Interpreter, self, other)
 
     def around(self, wrapper: Wrapper) -> Interpreter[E_contra]:
         """Answer each command by `wrapper(command, handler)`: for traces, metrics and such.
@@ -277,12 +289,12 @@ class AsyncInterpreter(Generic[E_contra]):
     def __or__(self, other: Interpreter[F] | AsyncInterpreter[F]) -> AsyncInterpreter[E_contra | F]:
         if not isinstance(other, Interpreter | AsyncInterpreter):
             return NotImplemented
-        return interpreter_of(AsyncInterpreter, checked_join(self._handlers, other._handlers))
+        return joined(AsyncInterpreter, self, other)
 
     def __ror__(self, other: Interpreter[F]) -> AsyncInterpreter[E_contra | F]:
         if not isinstance(other, Interpreter):
             return NotImplemented
-        return interpreter_of(AsyncInterpreter, checked_join(other._handlers, self._handlers))
+        return joined(AsyncInterpreter, other, self)
 
     def around(self, wrapper: AwaitedWrapper) -> AsyncInterpreter[E_contra]:
         """Answer each command by `await wrapper(command, handler)`.
@@ -307,31 +319,49 @@ class AsyncInterpreter(Generic[E_contra]):
         return _described(self)
 
 
-def checked_join(left: Handlers, right: Handlers) -> Handlers:
-    """Join two tables as `join` does.
+def joined(
+    kind: type[I_any],
+    left: Interpreter[Any] | AsyncInterpreter[Any],
+    right: Interpreter[Any] | AsyncInterpreter[Any],
+) -> I_any:
+    """Join two interpreters; where both have a handler, that of `right` is used.
 
     Raises:
         Misuse: a handler of one would answer for a generic kind of the other.
     """
-    for kind in right:
-        for other in left:
-            if _is_generic(kind) and (
-                issubclass(other, kind) or (_is_generic(other) and issubclass(kind, other))
-            ):
-                raise Misuse(
-                    f"Both answer {other.__name__}, but which answer a {kind.__name__} has is not "
-                    "known when it runs, so one handler would answer for the other: write one "
-                    "handler for both, or join only what you need of the first, such as "
-                    f"Delay.handled_as_in(interpreter) | {kind.__name__}.handled_by(...)."
-                )
-    return join(left, right)
+    handlers, in_place = left._handlers, left._in_place
+    for answered in right._handlers:
+        if _is_generic(answered):
+            check_apart(answered, left._handlers)
+        if answered in handlers or answered.__subclasses__():
+            handlers, in_place = without(handlers, answered), without(in_place, answered)
+    return interpreter_of(kind, handlers | right._handlers, in_place | right._in_place)
+
+
+def check_apart(kind: type, handlers: Handlers) -> None:
+    """Check that no handler would answer for a generic kind, nor a handler of that for others.
+
+    Raises:
+        Misuse: one would.
+    """
+    for other in handlers:
+        if issubclass(other, kind) or (_is_generic(other) and issubclass(kind, other)):
+            raise Misuse(
+                f"Both answer {other.__name__}, but which answer a {kind.__name__} has is not "
+                "known when it runs, so one handler would answer for the other: write one "
+                "handler for both, or join only what you need of the first, such as "
+                f"Delay.handled_as_in(interpreter) | {kind.__name__}.handled_by(...)."
+            )
 
 
 def join(left: Handlers, right: Handlers) -> Handlers:
     """Join two tables; where both have a handler, that of `right` is used."""
-    answered = tuple(right)
-    kept = {kind: handler for kind, handler in left.items() if not issubclass(kind, answered)}
-    return kept | right
+    return without(left, *right) | right
+
+
+def without(handlers: Handlers, *kinds: type) -> Handlers:
+    """Return a table without the handlers of these kinds and of those below them."""
+    return {kind: handler for kind, handler in handlers.items() if not issubclass(kind, kinds)}
 
 
 def inherited(handlers: Handlers, kind: type) -> Any:
@@ -369,15 +399,19 @@ def without_handlers(kinds: list[type]) -> str:
     )
 
 
-def interpreter_of(kind: type[I_any], handlers: Handlers) -> I_any:
+def interpreter_of(
+    kind: type[I_any], handlers: Handlers, in_place: Handlers | None = None
+) -> I_any:
     """Make an interpreter of a table of handlers; the one place where that is done."""
     made = object.__new__(kind)
     made._handlers = handlers
-    made._in_place = {
-        command: handler
-        for command, handler in handlers.items()
-        if not (isinstance(handler, Awaited) or getattr(command, "_only_the_ladder", False))
-    }
+    if in_place is None:
+        in_place = {
+            command: handler
+            for command, handler in handlers.items()
+            if not (isinstance(handler, Awaited) or getattr(command, "_only_the_ladder", False))
+        }
+    made._in_place = in_place
     return made
 
 

@@ -7,9 +7,18 @@ types: they have no instances.
 
 from __future__ import annotations
 
-from typing import Generic, Never, Protocol, Self, final, get_args, get_origin
-
-from typing_extensions import TypeVar
+from types import GenericAlias
+from typing import (
+    TYPE_CHECKING,
+    Generic,
+    Never,
+    Protocol,
+    Self,
+    TypeVar,
+    final,
+    get_args,
+    get_origin,
+)
 
 DEEPEST = 20
 """The deepest rung: beyond it one type checker stops telling two rungs apart, in silence."""
@@ -22,13 +31,13 @@ class _Seal:
     """The key that a class must show to derive from `Nat`; only this module has it."""
 
 
-T_exact = TypeVar("T_exact")
+if TYPE_CHECKING:
+    T_exact = TypeVar("T_exact")
 
+    class Exactly(Generic[T_exact]):
+        """An invariant type of one parameter: through it a rung fits its own type and no wider."""
 
-class Exactly(Generic[T_exact]):
-    """An invariant type of one parameter; through it a rung fits its own type and no wider one."""
-
-    __slots__ = ()
+        __slots__ = ()
 
 
 class Nat:
@@ -83,6 +92,8 @@ class Succ(Nat, Generic[P_inner], only_Z_Succ_and_Forever_are_rungs=_Seal):
     """One rung above `P_inner`: one more wait is left."""
 
     __slots__ = ()
+    if not TYPE_CHECKING:  # that of `Generic` looks at all the rungs below, for each rung
+        __class_getitem__ = classmethod(GenericAlias)
 
     def __init__(self, _no_instances: Never) -> None:
         raise TypeError("A rung is a type and has no instances: write at(N3), not at(Succ(...)).")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
+
+from .values import Value
 
 Reason: TypeAlias = Literal[
     "well",
@@ -38,7 +40,7 @@ NOTE = "ixbackoff:"
 TRIES = f"{NOTE} attempts made:"
 
 
-class Story(NamedTuple):
+class Story(Value):
     """The run that ended with a failure: what its last note says, as values.
 
     Attributes:
@@ -48,10 +50,13 @@ class Story(NamedTuple):
         reason: why the run ended.
     """
 
-    tries: int
-    waits: int
-    waited: float
-    reason: Reason
+    __slots__ = ("tries", "waits", "waited", "reason")
+
+    def __init__(self, tries: int, waits: int, waited: float, reason: Reason) -> None:
+        self.tries = tries
+        self.waits = waits
+        self.waited = waited
+        self.reason = reason
 
 
 class Told(str):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from unicodedata import category
-
 HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Control characters (ESC and C1 among them), those that turn the direction of the text or are not
 seen, halves of pairs, and what begins another line."""
@@ -19,6 +17,8 @@ def printable(text: str) -> str:
     """
     if text.isprintable():
         return text
+    from unicodedata import category  # a library of its own, which few texts need
+
     return "".join(
         character.encode("unicode_escape").decode() if category(character) in HIDDEN else character
         for character in text

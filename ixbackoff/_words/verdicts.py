@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from importlib import import_module
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from .checks import finite
 from .commands import Misuse
 from .failures import Transient
+from .values import Value
 
 
-class Verdict(NamedTuple):
+class Verdict(Value):
     """The judgement of a failure, by what is known of its library.
 
     Attributes:
@@ -20,9 +21,12 @@ class Verdict(NamedTuple):
         why: why it does not pass, for the note on a failure that was not tried again.
     """
 
-    passes: bool
-    retry_after: float | None = None
-    why: str = ""
+    __slots__ = ("passes", "retry_after", "why")
+
+    def __init__(self, passes: bool, retry_after: float | None = None, why: str = "") -> None:
+        self.passes = passes
+        self.retry_after = retry_after
+        self.why = why
 
 
 Judge: TypeAlias = Callable[[Any], Verdict]
@@ -119,10 +123,10 @@ def verdict(failure: Exception) -> Verdict:
         Misuse: a judge that was added gave something else.
     """
     kind = failure.__class__
-    found: Any = (FOUND.get(kind) or judge_of(kind))(failure)
-    if found.__class__ is not Verdict:
+    found: object = (FOUND.get(kind) or judge_of(kind))(failure)
+    if not isinstance(found, Verdict):
         raise Misuse(f"The judge of {kind.__name__} gave {found!r}: return a known.Verdict.")
-    return Verdict(*found)
+    return found
 
 
 def may_pass(failure: Exception) -> bool:

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator
 from functools import wraps
 from types import CoroutineType
 from typing import (
     TYPE_CHECKING,
     Any,
     Generic,
-    NamedTuple,
     Never,
     ParamSpec,
     Protocol,
     TypeAlias,
+    TypeVar,
     final,
-    overload,
 )
-
-from typing_extensions import TypeVar
 
 from .._limits.breakers import Breaker, checked_breaker
 from .._limits.deadlines import checked_seconds
@@ -32,13 +29,12 @@ from .._meaning.steps import (
     OrElse,
     Start,
     Then,
-    checked_effect,
     checked_function,
 )
-from .._words.commands import Command, Misuse, is_coroutine_function
+from .._words.commands import Misuse, is_coroutine_function
 from .._words.failures import NotReady, On, checked_predicate, predicate
 from .._words.verdicts import may_pass
-from .._words.vocabulary import Now, Pick, Together
+from .._words.vocabulary import Now
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -47,18 +43,8 @@ __tracebackhide__ = True
 
 P = ParamSpec("P")
 A = TypeVar("A")
-A2 = TypeVar("A2")
-A3 = TypeVar("A3")
-A4 = TypeVar("A4")
-A5 = TypeVar("A5")
-A6 = TypeVar("A6")
 B = TypeVar("B")
 E = TypeVar("E")
-E2 = TypeVar("E2")
-E3 = TypeVar("E3")
-E4 = TypeVar("E4")
-E5 = TypeVar("E5")
-E6 = TypeVar("E6")
 F = TypeVar("F")
 A_co = TypeVar("A_co", covariant=True)
 E_co = TypeVar("E_co", covariant=True)
@@ -249,173 +235,6 @@ def expected(predicate: Callable[[A], bool]) -> Callable[[A], A]:
         return answer
 
     return checked
-
-
-class First(NamedTuple, Generic[A]):
-    """The effect of `first_of` that was the first to be well.
-
-    Attributes:
-        place: its place among the effects, from 0.
-        answer: its answer.
-    """
-
-    place: int
-    answer: A
-
-
-def first_of(
-    effects: Iterable[CommandOrAttempt[E, A]],
-    *,
-    start: int | None = None,
-    on: On = may_pass,
-) -> Attempt[E | Pick, First[A]]:
-    """Perform the effects one after the other, from a random one on, until one is well.
-
-    As `forany` of the fault tolerant shell. The random start spreads many clients over the servers
-    that they may ask.
-
-    >>> from ixbackoff import N0, Call, ServerError, at, call, first_of
-    >>> from ixbackoff.testing import Virtual, answers
-    >>> world = Virtual(Call.handled_by(answers(ServerError(503), "page")))
-    >>> mirrors = [call(str, "a"), call(str, "b"), call(str, "c")]
-    >>> at(N0).do(first_of(mirrors, start=2)).run(world.interpreter)
-    First(place=0, answer='page')
-
-    Args:
-        effects: commands and attempts, at least one.
-        start: the place to begin at, instead of a random one.
-        on: the failures after which the next one is tried. When all have failed, the failure is
-            that of the last.
-
-    Raises:
-        ValueError: there are no effects, or `start` is not the place of one.
-    """
-    places = several("first_of", effects)
-    chosen = predicate(on)
-    if not places:
-        raise ValueError("first_of([]): give one effect at least.")
-    given: object = start
-    if given is not None and not (isinstance(given, int) and given in range(len(places))):
-        raise ValueError(f"first_of(start={start!r}): give a place from 0 to {len(places) - 1}.")
-
-    @attempt
-    def in_turn() -> Do[E | Pick, First[A]]:
-        begin = start
-        if begin is None:
-            begin = yield from Pick(len(places))
-        for turn in range(begin, begin + len(places) - 1):
-            place = turn % len(places)
-            try:
-                answer: A = yield from places[place]
-            except Exception as failure:
-                if isinstance(failure, Misuse) or not chosen(failure):
-                    raise
-            else:
-                return First(place, answer)
-        place = (begin + len(places) - 1) % len(places)
-        last: A = yield from places[place]
-        return First(place, last)
-
-    return in_turn()
-
-
-class Alone(CommandOrAttempt[E_co, A_co], Protocol[E_co, A_co]):
-    """A command or an attempt, and not a generator of them, which iterates in the same way."""
-
-    def _alone(self) -> None: ...
-
-
-@overload
-def all_of(effect: Alone[E, A], /) -> Attempt[E, tuple[A]]: ...
-@overload
-def all_of(effects: Iterable[CommandOrAttempt[E, A]], /) -> Attempt[E, list[A]]: ...
-@overload
-def all_of(
-    first: CommandOrAttempt[E, A], second: CommandOrAttempt[E2, A2], /
-) -> Attempt[E | E2, tuple[A, A2]]: ...
-@overload
-def all_of(
-    first: CommandOrAttempt[E, A],
-    second: CommandOrAttempt[E2, A2],
-    third: CommandOrAttempt[E3, A3],
-    /,
-) -> Attempt[E | E2 | E3, tuple[A, A2, A3]]: ...
-@overload
-def all_of(
-    first: CommandOrAttempt[E, A],
-    second: CommandOrAttempt[E2, A2],
-    third: CommandOrAttempt[E3, A3],
-    fourth: CommandOrAttempt[E4, A4],
-    /,
-) -> Attempt[E | E2 | E3 | E4, tuple[A, A2, A3, A4]]: ...
-@overload
-def all_of(
-    first: CommandOrAttempt[E, A],
-    second: CommandOrAttempt[E2, A2],
-    third: CommandOrAttempt[E3, A3],
-    fourth: CommandOrAttempt[E4, A4],
-    fifth: CommandOrAttempt[E5, A5],
-    /,
-) -> Attempt[E | E2 | E3 | E4 | E5, tuple[A, A2, A3, A4, A5]]: ...
-@overload
-def all_of(
-    first: CommandOrAttempt[E, A],
-    second: CommandOrAttempt[E2, A2],
-    third: CommandOrAttempt[E3, A3],
-    fourth: CommandOrAttempt[E4, A4],
-    fifth: CommandOrAttempt[E5, A5],
-    sixth: CommandOrAttempt[E6, A6],
-    /,
-) -> Attempt[E | E2 | E3 | E4 | E5 | E6, tuple[A, A2, A3, A4, A5, A6]]: ...
-# Without this one, the answers of `all_of(*effects)` would be a list to type checkers.
-@overload
-def all_of(
-    first: CommandOrAttempt[E, A], /, *more: CommandOrAttempt[E, A]
-) -> Attempt[E, tuple[A, ...]]: ...
-def all_of(*effects: Any) -> Attempt[Any, Any]:
-    """Perform all effects at the same time; the first failure ends the rest.
-
-    The answers come in the order of the effects: a tuple of those of `all_of(a, b)`, a list of
-    those of `all_of([a, b])`. As `forall` of the fault tolerant shell.
-
-    Each effect has a thread of its own in `run`, and a task of its own in `run_async`. A thread
-    cannot be ended from outside: in `run` the others end at their next command, and the failure is
-    raised when all have.
-
-    >>> from ixbackoff import N0, all_of, at, call
-    >>> from ixbackoff.live import live
-    >>> at(N0).do(all_of(call(len, "a"), call(str, 2))).run(live())
-    (1, '2')
-    >>> at(N0).do(all_of(call(len, word) for word in ("a", "bc"))).run(live())
-    [1, 2]
-
-    Raises:
-        Misuse: they are not commands or attempts, or there are none.
-    """
-    if not effects:
-        raise Misuse("all_of(): give commands and attempts, or a list of them.")
-    listed = len(effects) == 1 and not is_one_effect(effects[0])
-    given = effects[0] if listed else effects
-    together = extended(None, DoStep(Together(several("all_of", given))))
-    return together if listed else together.map(tuple)
-
-
-def is_one_effect(given: object) -> bool:
-    return isinstance(given, Command | Chain)
-
-
-def several(
-    name: str, effects: Iterable[CommandOrAttempt[E, A]]
-) -> tuple[CommandOrAttempt[E, A], ...]:
-    """Return the effects of a list, if it is one.
-
-    Raises:
-        Misuse: it is not a list, or holds something else than commands and attempts.
-    """
-    given: object = effects
-    if is_one_effect(given) or not isinstance(given, Iterable):
-        raise Misuse(f"{name}({effects!r}): give a list of commands and attempts.")
-    return tuple(checked_effect(effect) for effect in effects)
 
 
 UNTYPED: type[Attempt[Any, Any]] = Attempt

@@ -20,7 +20,6 @@ from .._words.verdicts import may_pass
 from .._words.vocabulary import Delay, Standard
 from ..schedules.kinds import Schedule
 from .attempts import CommandOrAttempt
-from .unanswered import name_all
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -403,6 +402,8 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
             how = self._defaults.but(schedule, within, budget, breaker, stop)
             return run(self, interpreter, how)
         except Misuse as misuse:
+            from .unanswered import name_all
+
             name_all(misuse, self, interpreter)
             raise
 
@@ -454,6 +455,8 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
             how = self._defaults.but(schedule, within, budget, breaker)
             return await run_async(self, interpreter, how)
         except Misuse as misuse:
+            from .unanswered import name_all
+
             name_all(misuse, self, interpreter)
             raise
 

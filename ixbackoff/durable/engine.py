@@ -10,6 +10,7 @@ from threading import Condition
 from typing import Any, Generic, ParamSpec, TypeVar
 from uuid import uuid4
 
+from .._meaning.defaults import Defaults
 from .._running.loops import AnyInterpreter, check_run
 from .._words.commands import AsyncInterpreter, Interpreter, Misuse
 from .._words.failures import Stopped
@@ -17,7 +18,7 @@ from .._writing.programs import Program
 from .codec import JSON, decode, encode
 from .recipes import Recipe, fingerprint
 from .store import Start, Store, checked_id, failure_of, has_no_end, is_cancelled
-from .working import POLL, AnyRecipe, Working
+from .working import POLL, AnyRecipe, Working, check_nobody_works
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -118,6 +119,8 @@ class Engine(Generic[E]):
         self._process = os.getpid()
         self._closed = False
         self._working: Working | None = None
+        if worker:
+            check_nobody_works()  # first: SQLite may hang in the fork of a process that uses it
         self.store = Store(database)
         if worker:
             try:
@@ -197,9 +200,8 @@ class Engine(Generic[E]):
         if not isinstance(recipe, Recipe) or self._recipes.get(recipe.name) is not recipe:
             raise Misuse(f"{recipe!r} is not a recipe of this engine: give it to Engine(...).")
         program, how = recipe.begun(*args, **kwargs)
-        check_run(
-            program, self._interpreter, Interpreter | AsyncInterpreter, how._replace(within=None)
-        )
+        timeless = Defaults(how.schedule, budget=how.budget)
+        check_run(program, self._interpreter, Interpreter | AsyncInterpreter, timeless)
         given: dict[str, JSON] = {
             "args": [encode(value) for value in args],
             "kwargs": {name: encode(value) for name, value in kwargs.items()},

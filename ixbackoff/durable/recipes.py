@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec
-
-from typing_extensions import TypeVar
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 from .._limits.budgets import Budget
 from .._limits.deadlines import checked_seconds
 from .._meaning.chains import Ladder
-from .._meaning.counting import parts
 from .._meaning.defaults import Defaults
 from .._meaning.names import name_of_part
+from .._meaning.pieces import parts
 from .._meaning.steps import Guarded
 from .._words.commands import Misuse, is_coroutine_function
 from .._words.nat import Z, name_of
@@ -66,7 +64,7 @@ class Recipe(Generic[P, A_co, E_co]):
                 f"The recipe {self.name} returned {program!r}, which is not a program: return one "
                 "that starts with at(...)."
             )
-        how = program.defaults.but(*self._how)
+        how = program._defaults.but(*self._how)
         if how.breaker is not None or any(isinstance(part, Guarded) for part in parts(program)):
             raise Misuse(
                 f"The recipe {self.name} has a circuit breaker, whose state is not in the journal: "

@@ -61,6 +61,23 @@ WORKING: list[Working] = []
 """What works in this process; DBOS allows for one."""
 
 
+def check_nobody_works() -> None:
+    """Check that runs can be performed in this process.
+
+    Raises:
+        Misuse: another engine performs some in it, or did in the one that it was forked from.
+    """
+    if WORKING and WORKING[0].process != os.getpid():
+        raise Misuse(
+            "This process was forked from one in which an engine works, so none can work here: "
+            "begin it with the start method spawn."
+        )
+    if WORKING:
+        raise Misuse(
+            "Another engine works in this process: give it all recipes, or close it first."
+        )
+
+
 class Working:
     """The performance of runs in this process.
 
@@ -80,7 +97,7 @@ class Working:
         turns: the runs that tasks of this worker perform.
 
     Raises:
-        Misuse: another engine works in this process, or on this file.
+        Misuse: another engine works on this file.
     """
 
     def __init__(
@@ -108,15 +125,6 @@ class Working:
         self.strays: Strays | None = None
         self.aborts: set[Abort] = set()
         self.returning: set[asyncio.Task[None]] = set()
-        if WORKING and WORKING[0].process != os.getpid():
-            raise Misuse(
-                "This process was forked from one in which an engine works, so none can work here: "
-                "begin it with the start method spawn."
-            )
-        if WORKING:
-            raise Misuse(
-                "Another engine works in this process: give it all recipes, or close it first."
-            )
         self.worker = self.new_worker()
         WORKING.append(self)
         try:

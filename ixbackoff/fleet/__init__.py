@@ -1,6 +1,7 @@
 """A fleet: many clients that run one program against modelled services, in virtual time."""
 
 from .answers import Answering
+from .channel import Channel
 from .experiments.blackhole.servers import SingleThreaded
 from .experiments.buffer.disk import Disk
 from .experiments.contention.row import Row
@@ -26,6 +27,7 @@ __all__ = [
     "instantly",
     "BoundedQueue",
     "SlowingServer",
+    "Channel",
     "Row",
     "Disk",
     "SingleThreaded",

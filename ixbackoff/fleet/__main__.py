@@ -17,6 +17,7 @@ COMMANDS = {
 """Commands: the module that has their `main`, and a description."""
 EXPERIMENTS = {
     "crash": "a server that stops, with three ways to wait",
+    "remedies": "what would have saved it: budgets, circuit breakers, a shorter queue",
     "contention": "many clients update one row",
     "submissions": "jobs, and a pool of file descriptors",
     "buffer": "producers share a disk that gets full",

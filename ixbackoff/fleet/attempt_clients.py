@@ -111,9 +111,7 @@ class AttemptClient(Performer):
             clean_up(limits, error)
             raise
 
-    def in_time(
-        self, command: Command[Any], begun: float, failure: BaseException
-    ) -> BaseException:
+    def in_time(self, command: Command[Any], begun: float, failure: BaseException) -> BaseException:
         limits = self._inside.limits
         if isinstance(failure, Exception) and may_pass(failure):
             holding = [limit for limit in limits if not limit.ending]

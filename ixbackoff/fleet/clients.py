@@ -43,7 +43,6 @@ IN_STREAM = Inside([Limit(0.0, inf, whole=True)])
 """The inside of a stream, which knows itself whether there is a limit."""
 
 
-
 class Performer(ABC):
     """A client, or a part of one: it performs a task and those that it enters, as the machine does.
 
@@ -91,9 +90,7 @@ class Performer(ABC):
         """Begin a wait, which is a command of programs only."""
         raise Misuse("An attempt cannot wait: raise NotReady instead.")
 
-    def in_time(
-        self, command: Command[Any], begun: float, failure: BaseException
-    ) -> BaseException:
+    def in_time(self, command: Command[Any], begun: float, failure: BaseException) -> BaseException:
         """The failure of a command that may have had a limit, as the task is told of it."""
         return failure
 

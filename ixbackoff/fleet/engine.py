@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
+from itertools import count
 from math import ceil, log
 from typing import Any
 
@@ -45,12 +46,16 @@ class Engine:
         timing: Timing,
         within: float | None,
         think: float | None,
+        arrivals: float | None,
         seed: int,
         trace: bool,
     ) -> None:
         self.timing = timing
         self.within = within
         self.rate = None if think is None else 1.0 / think
+        self.arrivals = arrivals
+        self.present: dict[int, Running] = {}  # who has come, and has not left yet
+        self.end = self.done if arrivals is None else self.left
         self.events = Events(seed)
         self.random = self.events.random.random
         self.ended = 0.0
@@ -85,22 +90,27 @@ class Engine:
         """Run the simulation, and return its outcome."""
         LEFT.set(None)
         RUNNING.set(OVER)
+
+        def made(number: int) -> Running:
+            mine = None if budget is None else checked_budget(budget(number))
+            guard = None if breaker is None else checked_breaker("breaker", breaker(number))
+            self.events.most += TRIES
+            return self.client(number, program, mine, guard)
+
         running: list[Running] = []
-        self.events.most += TRIES * clients
+        come = count(clients)
         try:
             with seldom_collected():
                 self.stop_at(stops)
-                for number in range(clients):
-                    mine = None if budget is None else checked_budget(budget(number))
-                    guard = None if breaker is None else checked_breaker("breaker", breaker(number))
-                    running.append(self.client(number, program, mine, guard))
+                running.extend(map(made, range(clients)))
+                self.come_after(self.arrivals, made, come)
                 self.run(running, seconds, watch)
         finally:
-            for client in running:
+            for client in [*running, *self.present.values()]:
                 client.close()
         return Outcome(
             tuple(self.environment.tally.seconds),
-            clients,
+            next(come),
             self.events.count,
             self.ended,
             tuple(self.environment.trace or ()),
@@ -126,6 +136,21 @@ class Engine:
             elif events.empty:
                 tally.rest(ceil(seconds) - second - 1, load)
                 break
+
+    def come_after(
+        self, rate: float | None, made: Callable[[int], Running], numbers: Iterator[int]
+    ) -> None:
+        """Let the next client come, after a random time, and then those after it."""
+        if rate is None:
+            return
+
+        def come(_: object) -> None:
+            number = next(numbers)
+            client = self.present[number] = made(number)
+            self.come_after(rate, made, numbers)
+            client.begin()
+
+        self.events.after(-log(1.0 - self.random()) / rate, come)
 
     def stop_at(self, stops: tuple[tuple[float, float], ...]) -> None:
         """Plan the outages."""
@@ -161,7 +186,7 @@ class Engine:
                 breaker=breaker,
             )
 
-        return Client(self.environment, number, stream, self.done)
+        return Client(self.environment, number, stream, self.end)
 
     def retrying(self, program: Ladder) -> Retrying | None:
         """The state that the clients of `program` share, if it is `at(rung).retry(effect)`."""
@@ -174,7 +199,7 @@ class Engine:
         found = tried(program)
         if found is None:
             return None
-        how = self.environment, program, found, self.timing, self.done
+        how = self.environment, program, found, self.timing, self.end
         if found.command is not None:
             serving = self.environment.find(found.command.__class__)
             if serving is not None:
@@ -195,6 +220,11 @@ class Engine:
             self.gave_up.add(client.number)
         if self.rate is not None:
             events.after(-log(1.0 - self.random()) / self.rate, client.__class__.begin, client)
+
+    def left(self, client: Running, answer: object, failure: BaseException | None) -> None:
+        """Count an end of the program of a client that came, and forget the client."""
+        self.done(client, answer, failure)
+        del self.present[client.number]
 
 
 def checked_program(program: Any) -> Ladder:

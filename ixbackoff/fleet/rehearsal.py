@@ -19,6 +19,7 @@ from .._meaning.chains import Ladder, program_of
 from .._words.calls import Call, CallAsync
 from .._words.commands import Command, Interpreter, Misuse
 from .answers import Answering
+from .channel import Channel
 from .drawing import add_picture, pictured
 from .named import interpreter, program, timing
 from .outcomes import Outcome, Second
@@ -69,6 +70,8 @@ def service(words: Namespace) -> Service:
     """Make the service that the command line describes."""
     if words.service == "post":
         return SlowingServer(backlog=words.backlog)
+    if words.service == "channel":
+        return Channel(words.time, words.slotted)
     return BoundedQueue(words.queue, words.time, words.workers)
 
 
@@ -107,7 +110,14 @@ def parsed(arguments: list[str] | None) -> Namespace:
 
 def add_clients(parser: ArgumentParser) -> None:
     """Add the flags that say how many clients there are, how long, and when the service stops."""
-    parser.add_argument("--clients", type=whole(1, 1_000_000), default=1000, help="(default: 1000)")
+    many = parser.add_mutually_exclusive_group()
+    many.add_argument("--clients", type=whole(1, 1_000_000), default=1000, help="(default: 1000)")
+    many.add_argument(
+        "--arrivals",
+        type=number(1e-6, 1e6),
+        metavar="RATE",
+        help="in place of clients that think: so many come per second, each for one run",
+    )
     parser.add_argument(
         "--think",
         type=number(1e-6, 1e6),
@@ -131,10 +141,11 @@ def add_service(parser: ArgumentParser) -> None:
     """Add the flags that describe the service."""
     parser.add_argument(
         "--service",
-        choices=("post", "queue"),
+        choices=("post", "queue", "channel"),
         default="queue",
         help="post: gets slower, the more it has to do, as the post's server; queue: some workers "
-        "and a queue, and what finds it full is refused at once (default: queue)",
+        "and a queue, and what finds it full is refused at once; channel: what is sent at the same "
+        "time as something else is lost (default: queue)",
     )
     parser.add_argument(
         "--backlog", type=whole(0, 65_535), default=4096, help="post: its accept queue (4096)"
@@ -146,7 +157,10 @@ def add_service(parser: ArgumentParser) -> None:
         type=number(1e-6, 1e6),
         default=0.1,
         metavar="SECONDS",
-        help="queue: of work for a request (0.1)",
+        help="queue: of work for a request; channel: of a transmission (0.1)",
+    )
+    parser.add_argument(
+        "--slotted", action="store_true", help="channel: a transmission begins with a slot"
     )
 
 
@@ -213,13 +227,14 @@ def rehearsed(words: Namespace, watch: Callable[[int, Second], None] | None = No
     return simulate(
         source,
         services,
-        clients=words.clients,
+        clients=words.clients if words.arrivals is None else None,
+        arrivals=words.arrivals,
         seconds=words.seconds,
         schedule=words.schedule,
         within=words.within,
         budget=budget if words.budget else None,
         breaker=guard if words.breaker else None,
-        think=words.think,
+        think=words.think if words.arrivals is None else None,
         outages=[words.outage],
         seed=words.seed,
         watch=watch,
@@ -247,8 +262,8 @@ def report(outcome: Outcome, stopped: Outage) -> tuple[str, bool]:
         f"load       {outcome.rate(lambda second: second.asked, begin // 2, begin):.1f} requests/s "
         f"before, {asked[most]} at most, in second {most}",
         f"recovery   {recovery}",
-        f"gave up    {outcome.gave_up / outcome.clients:.1%} of {outcome.clients} clients, in "
-        f"{gave_up / max(ended, 1):.1%} of {ended:.0f} runs",
+        f"gave up    {outcome.gave_up / max(outcome.clients, 1):.1%} of {outcome.clients} clients, "
+        f"in {gave_up / max(ended, 1):.1%} of {ended:.0f} runs",
         f"events     {outcome.events}",
     ]
     return "\n".join(lines), recovered is not None

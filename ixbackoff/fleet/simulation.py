@@ -50,7 +50,8 @@ def simulate(
     | Callable[[int], Program[I, Z, A, E | Delay | Log | Now | Pick | Throw]],
     services: Served[E],
     *,
-    clients: int,
+    clients: int | None = None,
+    arrivals: float | None = None,
     seconds: float,
     schedule: Timing | None = None,
     within: float | timedelta | None = None,
@@ -81,12 +82,19 @@ def simulate(
     >>> asked.total(lambda second: second.asked)
     12
 
+    Clients can also come from outside, each for one run, however busy the services are.
+
+    >>> open_arrivals = simulate(at(N3).retry(Ask()), queue, arrivals=5, seconds=100)
+    >>> 400 < open_arrivals.clients < 600
+    True
+
     The garbage collector finds next to nothing here, so it runs seldom during a simulation.
 
     Args:
         program: the program, or a function from the number of a client to its program.
         services: the services of its commands; `Delay`, `Log`, `Now`, `Pick` and `Throw` need none.
-        clients: how many.
+        clients: how many, from the beginning to the end.
+        arrivals: in place of them, how many come per second in the mean, at random times.
         seconds: the length in virtual time; events at the very end do not happen any more.
         schedule: the seconds of the waits; a `Timing` that can shorten them is allowed here. By
             default it is the program's own, and so are the others.
@@ -101,22 +109,21 @@ def simulate(
         watch: called at the end of each second, with its number and its counts.
 
     Raises:
-        ValueError: `clients` or `seconds` is not above 0, the seed is not a whole number, or an
+        ValueError: `clients`, `arrivals` or `seconds` is not above 0, both of the first two are
+            given or none, `think` is given with `arrivals`, the seed is not a whole number, or an
             outage is not within the seconds.
         Misuse: the program issues a command that nothing serves, or cannot run, a
             service cannot stop and there is an outage, or time does not go by: a client at
             `FOREVER` that waits 0 s asks a service that fails at once.
     """
-    given: object = clients
-    if not isinstance(given, int) or given < 1:
-        raise ValueError(f"clients={clients!r}: give a number, 1 or more.")
+    many = checked_clients(clients, arrivals, think)
     above_zero("seconds", seconds)
     number: object = seed
     if not isinstance(number, int):
         raise ValueError(f"seed={seed!r}: give a whole number.")  # noqa: TRY004
     if think is not None:
         above_zero("think", think)
-    usual = program.defaults if isinstance(program, Ladder) else USUAL
+    usual = program._defaults if isinstance(program, Ladder) else USUAL
     left = checked_seconds("within", usual.within if within is None else within)
     own = usual.budget
     budget = budget if budget is not None or own is None else lambda _: own
@@ -139,10 +146,29 @@ def simulate(
     stops = checked_outages(outages, seconds)
 
     def simulated() -> Outcome:
-        engine = Engine(services, timing, left, think, seed, trace)
-        return engine.simulated(program, budget, breaker, clients, seconds, stops, watch)
+        engine = Engine(services, timing, left, think, arrivals, seed, trace)
+        return engine.simulated(program, budget, breaker, many, seconds, stops, watch)
 
     return copy_context().run(simulated)  # time limits and such are those of the clients
+
+
+def checked_clients(clients: object, arrivals: float | None, think: float | None) -> int:
+    """Return how many clients there are from the beginning: none, if they come from outside.
+
+    Raises:
+        ValueError: the numbers are wrong, or do not go together.
+    """
+    if arrivals is None:
+        if not isinstance(clients, int) or clients < 1:
+            raise ValueError(f"clients={clients!r}: give a number, 1 or more; or arrivals=.")
+        return clients
+    if clients is not None or think is not None:
+        raise ValueError(
+            f"arrivals={arrivals!r}: a client that comes runs the program once; leave clients= and "
+            "think= out."
+        )
+    above_zero("arrivals", arrivals)
+    return 0
 
 
 def checked_outages(outages: Iterable[Outage], seconds: float) -> tuple[tuple[float, float], ...]:

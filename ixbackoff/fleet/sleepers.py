@@ -21,14 +21,16 @@ class Sleeper(Generic[T]):
         number: how many were admitted before it.
         arrived: when it was admitted.
         anchor: when its ticks began: at its arrival, or when it overslept.
+        ended: whether it has ended.
     """
 
-    __slots__ = ("anchor", "arrived", "item", "number")
+    __slots__ = ("anchor", "arrived", "ended", "item", "number")
 
     def __init__(self, item: T, number: int, arrived: float) -> None:
         self.item = item
         self.number = number
         self.arrived = self.anchor = arrived
+        self.ended = False
 
 
 class Sleepers(Generic[T]):
@@ -68,7 +70,10 @@ class Sleepers(Generic[T]):
 
     def admit(self, item: T, now: float) -> None:
         """Let a request sleep. Call `ended` first, for those that are due."""
-        heappush(self._waiting, (now, self._admitted, Sleeper(item, self._admitted, now)))
+        self._admit(Sleeper(item, self._admitted, now))
+
+    def _admit(self, sleeper: Sleeper[T]) -> None:
+        heappush(self._waiting, (sleeper.arrived, sleeper.number, sleeper))
         self._admitted += 1
         self._moved(1)
 
@@ -88,16 +93,23 @@ class Sleepers(Generic[T]):
             if not self._due or self._due[0][0] > now:
                 return done
             when, number, which, sleeper = heappop(self._due)
+            if sleeper.ended:
+                continue
             if self._age(sleeper, which) < self.delay:  # others have come in the meantime
                 heappush(self._waiting, (sleeper.arrived, number, sleeper))
                 continue
-            self._last = (when, number)
-            self._moved(-1)
-            done.append(sleeper.item)
+            done.append(self._end(sleeper, when))
+
+    def _end(self, sleeper: Sleeper[T], when: float) -> T:
+        sleeper.ended = True
+        self._last = (when, sleeper.number)
+        self._moved(-1)
+        return sleeper.item
 
     def overslept(self, since: float, now: float) -> None:
         """Wake all that should have woken while the server was stopped; their ticks begin anew."""
-        everyone = [entry[-1] for entry in self._waiting] + [entry[-1] for entry in self._due]
+        entries = [entry[-1] for entry in self._waiting] + [entry[-1] for entry in self._due]
+        everyone = [sleeper for sleeper in entries if not sleeper.ended]
         for sleeper in everyone:
             passed = max(0, ceil((since - sleeper.anchor) / self._tick - ROUNDING))
             if sleeper.anchor + max(passed, 1) * self._tick <= now:

@@ -10,9 +10,12 @@ from math import ceil, inf, isfinite
 from .events import Events
 from .services import Request, Service, Serving
 from .sleepers import Sleepers
+from .wrapping import WrappingSleepers
 
 STEP = 15
 """Requests beyond the limit that make the delay `factor` times as long."""
+MOST_NANOSECONDS = 2.0**63
+"""The first number that a signed integer of 64 bits cannot hold; it becomes the least of them."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +26,9 @@ class SlowingServer(Service):
     client has gone keeps its place until then. While the server is stopped, connections wait in the
     accept queue, which holds one more than its length. When the server goes on, all of them are
     served, even if their clients have given up. A connection that finds the queue full knocks
-    again and again, until it is admitted or its client gives up.
+    again and again, until it is admitted or its request is given up. With `lingering` it goes on
+    then, as in the HTTP client of Go, which gives the connection to the request that has waited
+    longest.
 
     >>> server = SlowingServer()
     >>> [round(server.delay(concurrency), 6) for concurrency in (30, 45, 1040)]
@@ -36,6 +41,10 @@ class SlowingServer(Service):
         tick: seconds that a request sleeps before it compares its age with the delay again.
         backlog: the length of the accept queue that the server asks for, with listen(2).
         knocks: seconds between two knocks; a kernel sends its first SYN again after a second.
+        lingering: seconds for which a dial goes on, whether its request waits or not; 30 in Go.
+            With 0 it ends with its request, as in a client that closes its socket.
+        int64: whether a delay is a signed number of nanoseconds in 64 bits, as in Go: a longer one
+            than 292 years becomes a negative one, so that a request ends at its next tick.
 
     Raises:
         ValueError: a number is out of its bounds.
@@ -47,6 +56,8 @@ class SlowingServer(Service):
     tick: float = 0.05
     backlog: int = 4096
     knocks: float = 1.02
+    lingering: float = 0.0
+    int64: bool = False
 
     def __post_init__(self) -> None:
         for name in "base", "tick", "knocks":
@@ -57,6 +68,8 @@ class SlowingServer(Service):
             raise ValueError(
                 f"factor={self.factor!r}: more requests take no less time, so 1 or more."
             )
+        if not (isfinite(self.lingering) and self.lingering >= 0):
+            raise ValueError(f"lingering={self.lingering!r}: give seconds, 0 or more.")
         for name in "limit", "backlog":
             number: int = getattr(self, name)
             if number < 0:
@@ -71,9 +84,12 @@ class SlowingServer(Service):
         if concurrency <= self.limit:
             return self.base
         try:
-            return self.base * math.pow(self.factor, (concurrency - self.limit) / STEP)
+            delay = self.base * math.pow(self.factor, (concurrency - self.limit) / STEP)
         except OverflowError:
-            return inf
+            delay = inf
+        if self.int64 and delay * 1e9 >= MOST_NANOSECONDS:
+            return -MOST_NANOSECONDS / 1e9
+        return delay
 
     def begin(self, events: Events) -> Serving:
         return _SlowingServer(self, events)
@@ -83,10 +99,15 @@ class _SlowingServer(Serving):
     def __init__(self, model: SlowingServer, events: Events) -> None:
         self.model = model
         self.events = events
-        self.sleepers = Sleepers[Request](model.delay, model.tick)
+        self.sleepers: Sleepers[Request] = (
+            WrappingSleepers(model.delay, model.tick, events.random)
+            if model.int64
+            else Sleepers(model.delay, model.tick)
+        )
         self.stopped_at: float | None = None
         self.queue: deque[Request] = deque()
-        self.outside: list[Request] = []
+        self.outside: deque[Request] = deque()  # those whose dials knock, in order
+        self.waiting: deque[Request] = deque()  # those of them that are not over, and some that are
         self.alarm = inf  # when to look next
 
     def ask(self, request: Request) -> None:
@@ -96,6 +117,15 @@ class _SlowingServer(Serving):
             self.queue.append(request)
         else:
             self.outside.append(request)
+            self.forget(self.events.now)
+
+    def forget(self, now: float) -> None:
+        """Forget those whose dials have ended, so that a long outage keeps few."""
+        while self.outside and not self.dials(self.outside[0], now):
+            self.outside.popleft()
+
+    def dials(self, request: Request, now: float) -> bool:
+        return not request.over or now - request.begun < self.model.lingering
 
     def admit(self, request: Request) -> None:
         self.sleepers.admit(request, self.events.now)
@@ -115,20 +145,28 @@ class _SlowingServer(Serving):
         while self.queue:
             self.sleepers.admit(self.queue.popleft(), now)
         for request in self.outside:
-            if not request.over:
+            if self.dials(request, now):
                 knocked = ceil((now - request.begun) / self.model.knocks)
-                self.events.at(
-                    max(now, request.begun + knocked * self.model.knocks), self.knock, request
-                )
+                when = max(now, request.begun + knocked * self.model.knocks)
+                self.events.at(when, self.knock, request)
+        self.waiting.extend(request for request in self.outside if not request.over)
         self.outside.clear()
         self.look_later()
 
-    def knock(self, request: Request) -> None:
-        if not request.over:  # who has given up does not knock any more
-            self.ask(request)
+    def knock(self, dialled: Request) -> None:
+        """Admit the request that has waited longest; without lingering it has its own dial only."""
+        if not self.model.lingering:
+            if not dialled.over:
+                self.ask(dialled)
+            return
+        while self.waiting:
+            request = self.waiting.popleft()
+            if not request.over:
+                self.ask(request)
+                return
 
     def look_later(self) -> None:
-        when = self.sleepers.next()
+        when = max(self.sleepers.next(), self.events.now)  # an overflowed delay is before all time
         if when < self.alarm:
             self.alarm = when
             self.events.at(when, self.look)

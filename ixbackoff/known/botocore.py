@@ -81,7 +81,8 @@ def by_urllib3(failure: Exception) -> Verdict:
     if not isinstance(error, Exception):
         return broken_off(failure)
     told = hopeless(failure) or weighed(error, error, list(requests_of(failure)))
-    return told._replace(why=told.why.replace(name_of(error), name_of(failure), 1))
+    why = told.why.replace(name_of(error), name_of(failure), 1)
+    return Verdict(told.passes, told.retry_after, why)
 
 
 def error_of(failure: Exception) -> Any:

@@ -40,7 +40,7 @@ def by_call(failure: Any) -> Verdict:
     told = answered(failure, int(failure.code), headers, asked)
     delays = (delay_of(detail) for detail in getattr(failure, "details", ()))
     delay = next((seconds for seconds in delays if seconds is not None), told.retry_after)
-    return told._replace(retry_after=delay) if told.passes else told
+    return Verdict(True, delay) if told.passes else told
 
 
 def aborted(failure: Any) -> Verdict:

@@ -12,6 +12,7 @@ WORTH_ANOTHER_TRY = frozenset({408, 425})
 THROTTLED = 429
 ACCEPTED = 202
 PORTS = range(1, 65536)
+LONGEST_LABEL = 63
 
 
 def failure_of_status(status: int, headers: Mapping[str, str], asked: str) -> Exception | None:
@@ -51,6 +52,19 @@ def failure_without_content(status: int, asked: str) -> Exception | None:
     if status in (204, 205):
         return FileNotFoundError(f"{asked}: the server answered {status}: there is no content")
     return None
+
+
+def check_host(host: bytes, where: str) -> None:
+    """Check the host of a URL.
+
+    Raises:
+        ValueError: there cannot be such a name.
+    """
+    if not all(1 <= len(label) <= LONGEST_LABEL for label in host.removesuffix(b".").split(b".")):
+        raise ValueError(
+            f"{where}: its host, or that of a redirect, is not a name: between points there are 1 "
+            f"to {LONGEST_LABEL} letters."
+        )
 
 
 def check_port(port: int | None, where: str) -> None:

@@ -22,7 +22,8 @@ from .refusals import TooLarge
 GAIN = 256 * 1024
 """Bytes that a connection has to bring if another one is to follow it within the same try."""
 
-CONTENT_RANGE = re.compile(r"bytes ([0-9]+)-([0-9]+)/([0-9]+|\*)")
+CONTENT_RANGE = re.compile(r"bytes ([0-9]{1,20})-([0-9]{1,20})/([0-9]{1,20}|\*)")
+LENGTH = re.compile("[0-9]{1,20}")
 DISTANCE = 60.0
 """Seconds by which a resource is older than an answer with it, if its date is to tell its bytes
 from those of a later one (RFC 9110, section 8.8.2.2)."""
@@ -66,7 +67,7 @@ class Arrival:
         self.etag: str | None = None
         self.size: int | None = None
         self.whole = False
-        self.source = sha256(str(exchange.url.copy_with(fragment=None)).encode()).hexdigest()
+        self.source = sha256(str(exchange.url).partition("#")[0].encode()).hexdigest()
         self._before = 0
         self._check = b""
         self._anew = False
@@ -98,7 +99,7 @@ class Arrival:
             return False
         else:
             length = headers.get("Content-Length", "")
-            self.size = int(length) if length.isdecimal() else None
+            self.size = int(length) if LENGTH.fullmatch(length) else None
             self.etag, self._check = headers.get("ETag"), b""
             self.check_size(self.size or 0)
             validator = validator_of(headers)
@@ -119,10 +120,12 @@ class Arrival:
         by_etag = origin.validator.startswith('"')
         self.etag = headers.get("ETag", origin.validator if by_etag else None)
         same = headers.get("ETag" if by_etag else "Last-Modified", origin.validator)
+        length = headers.get("Content-Length", f"{last - first + 1}")
         return (
             first == self.part.size - 1
             and first <= last
-            and int(headers.get("Content-Length", last - first + 1)) == last - first + 1
+            and LENGTH.fullmatch(length) is not None
+            and int(length) == last - first + 1
             and origin.size in (None, self.size)
             and (self.size is None or last < self.size)
             and same == origin.validator
@@ -181,11 +184,11 @@ class Arrival:
         )
 
     def check_size(self, size: int) -> None:
-        if size > self.exchange.limits.max_size:
+        most = self.exchange.limits.max_size
+        if most is not None and size > most:
             self.part.origin = None
             raise TooLarge(
-                f"{self.exchange.asked}: it has {size} bytes or more, and the limit is "
-                f"{self.exchange.limits.max_size}"
+                f"{self.exchange.asked}: it has {size} bytes or more, and the limit is {most}"
             )
 
     def tell(self) -> None:
@@ -205,10 +208,11 @@ def validator_of(headers: Mapping[str, str]) -> str | None:
     """
     if is_encoded(headers) or headers.get("Accept-Ranges", "").lower() == "none":
         return None
-    etag = headers.get("ETag")
+    etag, modified = headers.get("ETag"), headers.get("Last-Modified", "")
+    if not ((etag or modified).isascii() and (etag or modified).isprintable()):
+        return None  # no header of a request can say it
     if etag is not None:
         return etag if len(etag) > 1 and etag[0] == etag[-1] == '"' else None
-    modified = headers.get("Last-Modified", "")
     try:
         age = parsedate_to_datetime(headers.get("Date", "")) - parsedate_to_datetime(modified)
     except (TypeError, ValueError):

@@ -14,7 +14,7 @@ import httpx2
 
 from .._words.vocabulary import Download, without_secrets
 from .addresses import Refused
-from .answers import check_port, failure_of_status, failure_without_content
+from .answers import check_host, check_port, failure_of_status, failure_without_content
 from .limits import Limits
 from .refusals import RedirectError
 from .times import Deadline
@@ -110,6 +110,7 @@ class Exchange:
         """
         if url.scheme in ("http", "https") and url.host:
             check_port(url.port, self.asked)
+            check_host(url.raw_host, self.asked)
             return
         where = f"{self.asked}: it redirects to" if self.redirects else f"{self.method}: this is"
         what = f"a URL with the scheme {url.scheme!r}" if url.host else "a URL without a host"

@@ -12,11 +12,11 @@ from hashlib import sha256
 from types import TracebackType
 from typing import NamedTuple, Self
 
-import portalocker
-
 from .._running.boots import boot_id
 from .._words.failures import NotReady
 from .._words.texts import printable
+from .disks import Early, copied, written
+from .locks import lock
 from .naming import naming
 
 READ = (
@@ -27,7 +27,6 @@ READ = (
 )
 MADE = READ | os.O_CREAT | os.O_EXCL
 NOTED = MADE & ~os.O_RDWR | os.O_WRONLY
-LOCK = portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING
 LONGEST_NAME = 240  # bytes, so that there is room for ".", ".part" and ".json"
 WORTH_KEEPING = 64 * 1024  # bytes
 
@@ -62,6 +61,11 @@ class PartFile:
 
     Without `commit` the target stays as it was.
 
+    Args:
+        path: the target.
+        early: true to have the system write to the disk while the part grows, which may hold up
+            `write` for a moment; for one that will be synced.
+
     Attributes:
         size: the bytes of the part.
         origin: where they come from, if they can be asked for in parts.
@@ -71,7 +75,7 @@ class PartFile:
         OSError: the target cannot be written; the error names the target.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, early: bool = False) -> None:
         folder, name = os.path.split(path)
         if len(os.fsencode(name)) > LONGEST_NAME:
             name = sha256(os.fsencode(name)).hexdigest()
@@ -84,6 +88,7 @@ class PartFile:
         self.committed = False
         self.descriptor = -1
         self.process = 0
+        self._early = Early() if early else None
 
     def __enter__(self) -> Self:
         OPEN.add(self)
@@ -127,12 +132,32 @@ class PartFile:
 
     def write(self, chunk: bytes) -> None:
         """Append to the part."""
-        rest = memoryview(chunk)
         with naming(self.path):
-            while rest:
-                written = os.write(self.descriptor, rest)
-                self.size += written
-                rest = rest[written:]
+            written(self.descriptor, chunk)
+        self.size += len(chunk)
+        if self._early is not None:
+            self._early.reached(self.descriptor, self.size)
+
+    def separate(self) -> None:
+        """Have the part in a file of its own, if the file that it was in is another's by now.
+
+        Raises:
+            NotReady: another download has taken its name.
+        """
+        former = self.descriptor
+        with naming(self.path):
+            if stands(former, self.part):
+                if is_mine(os.fstat(former)):
+                    return
+                removed(self.part)
+            self.descriptor = self._opened()
+            self.cut(0)
+            try:
+                os.lseek(former, 0, os.SEEK_SET)
+                copied(former, self.descriptor, lambda: None)
+            finally:
+                os.close(former)
+                self.size = os.fstat(self.descriptor).st_size
 
     def commit(self) -> None:
         """Put the part, which is complete now, in the place of the target, also on the disk."""
@@ -207,14 +232,15 @@ class PartFile:
                 except FileNotFoundError:
                     continue
             try:
-                portalocker.lock(descriptor, LOCK)
-                # The process that held the lock before may have renamed or removed the file.
-                if stands(descriptor, self.part) and is_mine(os.fstat(descriptor)):
-                    return descriptor
-            except portalocker.LockException:
+                lock(descriptor)
+            except OSError:
                 os.close(descriptor)
                 shown = printable(self.path)
                 raise NotReady(f"{shown}: another download into it is running") from None
+            try:
+                # The process that held the lock before may have renamed or removed the file.
+                if stands(descriptor, self.part) and is_mine(os.fstat(descriptor)):
+                    return descriptor
             except BaseException:
                 os.close(descriptor)
                 raise
@@ -248,8 +274,13 @@ def check_replaceable(path: str) -> None:
 
 def is_mine(status: os.stat_result) -> bool:
     """Return `True` for a regular file of this user that has one name."""
+    return belongs(status) and status.st_nlink == 1
+
+
+def belongs(status: os.stat_result) -> bool:
+    """Return `True` for a regular file of this user."""
     user = os.geteuid() if hasattr(os, "geteuid") else status.st_uid
-    return stat.S_ISREG(status.st_mode) and status.st_nlink == 1 and status.st_uid == user
+    return stat.S_ISREG(status.st_mode) and status.st_uid == user
 
 
 def stands(descriptor: int, path: str) -> bool:

@@ -9,25 +9,29 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Generator, Iterable
+import stat
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from itertools import count
+from typing import BinaryIO
 
-import portalocker
-
-from .files import LOCK, MADE, READ, removed, stands, synced
+from .disks import copied
+from .files import MADE, READ, removed, stands, synced
+from .locks import lock
 
 LONGEST_NAME = 245  # bytes, so that there is room for "#" and a number
 LOOKED_FOR = 8
 
 
-def put(path: str, pieces: Iterable[bytes]) -> None:
-    """Write a file whole or not at all; afterwards it is on the disk, and so is its folder.
+def put(path: str, file: BinaryIO, go_on: Callable[[], None], given: bool = False) -> None:
+    """Put a file into a folder whole or not at all; afterwards it is on the disk, with its name.
 
     Args:
-        path: the file; one that stands there is replaced.
-        pieces: its bytes; an exception among them ends the writing.
+        path: where to; what stands there is replaced.
+        file: the file, open to be read.
+        go_on: called again and again; an exception of it ends the writing.
+        given: true if nobody will ever change the file: then it may stand in both places.
     """
     folder, name = os.path.split(path)
     made(folder)
@@ -37,11 +41,40 @@ def put(path: str, pieces: Iterable[bytes]) -> None:
         name = sha256(os.fsencode(name)).hexdigest()
     stem = os.path.join(folder, name)
     swept(stem)
-    with staged(stem, path) as descriptor:
-        for piece in pieces:
-            rest = memoryview(piece)
-            while rest:
-                rest = rest[os.write(descriptor, rest) :]
+    if not (given and linked(file, path)):
+        with staged(stem, path) as descriptor:
+            copied(file.fileno(), descriptor, go_on)
+
+
+def linked(file: BinaryIO, path: str) -> bool:
+    """Give a file a second name, where it looks then as a copy would; else return false."""
+    folder = os.path.dirname(path)
+    if inherited(os.path.dirname(file.name)) != inherited(folder):
+        return False
+    os.fsync(file.fileno())
+    try:
+        os.link(file.name, path)
+    except OSError:  # something stands there, or there are no such links on this disk
+        return False
+    # Whoever would change the file looks at the number of its names first, so that must be right.
+    if not (stands(file.fileno(), path) and os.fstat(file.fileno()).st_nlink > 1):
+        removed(path)
+        return False
+    synced(folder)
+    return True
+
+
+def inherited(folder: str) -> object:
+    """Return what a new file gets from its folder: the disk, the group, rights and labels.
+
+    Where that cannot be known, each folder differs from all others.
+    """
+    if hasattr(os, "listxattr"):
+        with suppress(OSError):
+            status = os.stat(folder)
+            attributes = {name: os.getxattr(folder, name) for name in os.listxattr(folder)}
+            return status.st_dev, status.st_gid, status.st_mode & stat.S_ISGID, attributes
+    return object()
 
 
 def made(folder: str) -> None:
@@ -72,10 +105,10 @@ def swept(stem: str) -> None:
                 return
             continue
         try:
-            portalocker.lock(descriptor, LOCK)
+            lock(descriptor)
             if stands(descriptor, path):
                 removed(path)
-        except (portalocker.LockException, OSError):
+        except OSError:
             pass
         finally:
             os.close(descriptor)
@@ -113,11 +146,11 @@ def opened(stem: str) -> tuple[int, str]:
         except FileExistsError:
             continue
         try:
-            portalocker.lock(descriptor, LOCK)
-        except portalocker.AlreadyLocked:  # by one who sweeps
+            lock(descriptor)
+        except BlockingIOError:  # locked by one who sweeps
             os.close(descriptor)
             continue
-        except portalocker.LockException:  # nothing can be locked here, so nothing is swept
+        except OSError:  # nothing can be locked here, so nothing is swept
             return descriptor, path
         if stands(descriptor, path):
             return descriptor, path

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping
-from contextlib import aclosing, asynccontextmanager, closing, contextmanager, suppress
+from contextlib import ExitStack, aclosing, asynccontextmanager, closing, contextmanager, suppress
 from types import MappingProxyType
+from typing import Any
 
 import anyio
 import httpx2
@@ -35,17 +36,55 @@ def fetch(
 ) -> Fetched:
     """Carry out a download."""
     exchange = Exchange("GET", command.url, connections.limits, deadline)
-    with PartFile(command.path) as part:
+    with PartFile(command.path, early=True) as part:
         fetched = arrive(Arrival(command, exchange, part, progress), connections)
         part.commit()
     return fetched
 
 
-def arrive(arrival: Arrival, connections: Connections) -> Fetched:
-    """Fetch what is missing of a download, and leave it in its part."""
+class Begun:
+    """An answer that has come, and whose body is still to be read, in a `with` block.
+
+    It is sent and read by one thread.
+
+    Args:
+        exchange: the request.
+        connections: the connections to web servers.
+
+    Attributes:
+        etag: the ETag of the answer, if any.
+    """
+
+    def __init__(self, exchange: Exchange, connections: Connections) -> None:
+        self.exchange = exchange
+        self._open = ExitStack()
+        self._response = self._open.enter_context(answer(exchange, connections))
+        self.etag: str | None = self._response.headers.get("ETag")
+
+    def __enter__(self) -> httpx2.Response:
+        return self._response
+
+    def __exit__(self, *raised: Any) -> bool | None:
+        return self._open.__exit__(*raised)
+
+    def close(self) -> None:
+        """Leave the body unread."""
+        self._open.close()
+
+
+def arrive(arrival: Arrival, connections: Connections, begun: Begun | None = None) -> Fetched:
+    """Fetch what is missing of a download, and leave it in its part.
+
+    Args:
+        arrival: the download.
+        connections: the connections to web servers.
+        begun: the answer to its first request, if that was sent already.
+    """
     while not arrival.whole:
+        asked = begun or answer(arrival.exchange, connections, arrival.headers())
+        begun = None
         try:
-            with answer(arrival.exchange, connections, arrival.headers()) as response:
+            with asked as response:
                 if arrival.begins(response):
                     for chunk in response.iter_raw():
                         arrival.take(chunk)

@@ -24,7 +24,7 @@ class Limits:
         part_timeout: seconds for one request to an object store, which has at most 5 MiB of data.
         total_timeout: seconds for a whole download or upload, or for a `HEAD` request; if the
             program has less time left (`within`, `.limit`), that counts.
-        max_size: bytes of a download.
+        max_size: bytes of a download; with `None`, the default, as many as the disk takes.
         max_redirects: redirects that one request follows.
         connections: exchanges with one host at the same time, over the same `Connections`.
         addresses: a function from an address of `ipaddress` to a `bool`, true if a connection to it
@@ -43,7 +43,7 @@ class Limits:
     read_timeout: float = 30.0
     part_timeout: float = 120.0
     total_timeout: float = 3600.0
-    max_size: int = 8 * 2**30
+    max_size: int | None = None
     max_redirects: int = 10
     connections: int = 16
     addresses: Callable[[IPv4Address | IPv6Address], bool] | None = None
@@ -52,11 +52,13 @@ class Limits:
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
+            if (value, field.default) == (None, None):
+                continue
             if field.name.endswith("_timeout"):
                 if not (isfinite(value) and value > 0):
                     raise ValueError(f"{field.name}={value!r}: give seconds, above 0.")
             elif field.name == "addresses":
-                if not (value is None or callable(value)):
+                if not callable(value):
                     raise ValueError(f"addresses={value!r}: give a function, such as public_only.")
             elif field.name == "insecure_redirects":
                 if not isinstance(value, bool):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import ssl
-from collections.abc import AsyncIterator, Callable, Generator, Iterator
+from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from threading import Lock
@@ -51,11 +51,12 @@ class Transport(httpx2.BaseTransport):
         self._pools: dict[str, Pool] = {}
         self._lock = Lock()
         self._limits = limits
+        self._proxies = getproxies()
         self._gate = Gate(limits.connections)
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         use, host = USE.get(), request.url.host
-        pool = self._pool(proxy_of(request.url, self._limits))
+        pool = self._pool(proxy_of(request.url, self._proxies, self._limits))
         self._gate.enter(host, use.deadline)
         try:
             with renamed():
@@ -68,15 +69,14 @@ class Transport(httpx2.BaseTransport):
     def _pool(self, proxy: str) -> Pool:
         with self._lock:
             if proxy not in self._pools:
-                self._pools[proxy] = Pool(
+                maker = httpcore2.ConnectionPool(
                     ssl_context=trusted(),
                     proxy=opened_proxy(proxy) if proxy else None,
                     network_backend=TimedBackend(self._limits.addresses),
-                    max_connections=None,
-                    max_keepalive_connections=IDLE_MOST,
                     keepalive_expiry=IDLE,
                     http2=True,
                 )
+                self._pools[proxy] = Pool(maker, IDLE_MOST, IDLE)
             return self._pools[proxy]
 
     def close(self) -> None:
@@ -130,11 +130,12 @@ class AsyncTransport(httpx2.AsyncBaseTransport):
     def __init__(self, limits: Limits) -> None:
         self._pools: dict[str, AsyncPool] = {}
         self._limits = limits
+        self._proxies = getproxies()
         self._gate = AsyncGate(limits.connections)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         host = request.url.host
-        pool = self._pool(proxy_of(request.url, self._limits))
+        pool = self._pool(proxy_of(request.url, self._proxies, self._limits))
         await self._gate.enter(host)
         try:
             with renamed():
@@ -229,13 +230,17 @@ def response(answer: httpcore2.Response, body: Body | AsyncBody) -> httpx2.Respo
     )
 
 
-def proxy_of(url: httpx2.URL, limits: Limits) -> str:
+def proxy_of(url: httpx2.URL, known: Mapping[str, str], limits: Limits) -> str:
     """Return the proxy that the environment sets for a URL, or an empty text.
+
+    Args:
+        url: the URL.
+        known: the proxies of the environment, by schemes.
+        limits: those of the connections.
 
     Raises:
         Refused: there is one, and the address that it would connect to has to be checked.
     """
-    known = getproxies()
     proxy = known.get(url.scheme) or known.get("all", "")
     if not proxy or proxy_bypass(url.host):
         return ""

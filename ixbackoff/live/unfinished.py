@@ -22,11 +22,11 @@ from tempfile import gettempdir
 from typing import TYPE_CHECKING, NamedTuple
 
 import httpx2
-import portalocker
 
 from .exchanges import hidden
-from .files import LOCK, READ, is_mine, stands
+from .files import READ, is_mine, stands
 from .limits import Limits
+from .locks import lock
 from .signatures import Signer, signer_of
 from .times import Deadline
 from .transports import trusted
@@ -156,11 +156,11 @@ class Note:
         self.taken = True
 
     def __enter__(self) -> Note:
-        with suppress(OSError, portalocker.LockException):
+        with suppress(OSError):
             self._folder.mkdir(mode=0o700, exist_ok=True)
             self._descriptor = os.open(self._path, READ | os.O_CREAT, 0o600)
             status = os.fstat(self._descriptor)
-            portalocker.lock(self._descriptor, LOCK)
+            lock(self._descriptor)
             if is_mine(status) and stands(self._descriptor, self._path):
                 self.found = status.st_size > 0
                 os.write(self._descriptor, b"uploading")
@@ -171,11 +171,11 @@ class Note:
     def _forget_old(self) -> None:
         """Remove notes so old that what they stand for is too old to go on, anyway."""
         for entry in os.scandir(self._folder):
-            with suppress(OSError, portalocker.LockException):
+            with suppress(OSError):
                 if time.time() - entry.stat().st_mtime > OLD:
                     descriptor = os.open(entry.path, READ)
                     try:
-                        portalocker.lock(descriptor, LOCK)
+                        lock(descriptor)
                         os.unlink(entry.path)
                     finally:
                         os.close(descriptor)

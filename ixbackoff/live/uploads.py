@@ -41,6 +41,7 @@ def upload(
     stores: MutableMapping[str, ObjectStore],
     limits: Limits,
     checkpoint: Callable[[], None] = lambda: None,
+    given: bool = False,
 ) -> None:
     """Put a file into the store that a URL names; the object appears whole or not at all.
 
@@ -49,6 +50,7 @@ def upload(
         stores: stores by the beginnings of the URLs that they are used for.
         limits: the time-outs, in seconds.
         checkpoint: called again and again; an exception of it ends the upload.
+        given: true if nobody will ever change the file, which then may become the object itself.
     """
     deadline = Deadline(limits)
     with needed("Upload"):
@@ -64,12 +66,16 @@ def upload(
         checkpoint()
         check_not_aborted()
 
-    with open(command.path, "rb") as file:
+    def in_time() -> None:
+        go_on()
+        deadline.check()
+
+    with open(command.path, "rb", buffering=0) as file:
         shorter = shortened(limits, deadline)
         store, key = store_of(command.url, stores, shorter)
         if isinstance(store, LocalStore):
             with naming(deadline.what):
-                folders.put(path_of(store, key), pieces(file, deadline, go_on))
+                folders.put(path_of(store, key), file, in_time, given)
         else:
             put(store, key, file, shorter, deadline, go_on)
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import accumulate
-from math import inf
 from operator import add
 from typing import Final, final
 
-from .._words.checks import finite
+from .._words.checks import finite, inf
 from .timings import Chance, Timing, Waits, any_chance, begun, chance_of, never_shorter
 
 

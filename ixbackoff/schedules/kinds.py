@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
-from math import inf
 from typing import Final, final
 
-from .._words.checks import finite
+from .._words.checks import finite, inf
 from .._words.commands import Misuse
 from .._words.nat import DEEPEST
 from .algebra import Schedule

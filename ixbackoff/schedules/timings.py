@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from math import inf
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from .._words.checks import finite
+from .._words.checks import finite, inf
 from .._words.values import Value, fields_of
 
 Waits: TypeAlias = Callable[[int], float]

@@ -7,11 +7,11 @@ import sys
 from argparse import ArgumentTypeError, Namespace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Never
+from typing import Any, Never
 
 from .._commandline import INTERRUPTED, WRONG, Parser
 
-PACKAGES = ("httpx2", "obstore", "rich", "sqlalchemy")
+PACKAGES = ("httpx2", "obstore", "rich")
 LONGEST = 86_400.0
 WITHIN = 900.0
 JOBS, MOST_JOBS = 8, 256
@@ -182,7 +182,7 @@ def run(words: Namespace) -> int:
         print(f"Not installed: {names}; pip install 'ixbackoff[{extras}]'.", file=sys.stderr)
         return WRONG
     from .index import IndexBroken, IndexUnavailable
-    from .running import demonstrated, kept
+    from .running import kept
     from .texts import plain
 
     try:
@@ -190,7 +190,11 @@ def run(words: Namespace) -> int:
             from .durably import kept_durably
 
             return kept_durably(words)
-        return demonstrated(words) if words.demo else kept(words)
+        if words.demo:
+            from .demo import demonstrated
+
+            return demonstrated(words)
+        return kept(words)
     except OSError as error:
         where = f"{error.filename} cannot be used ({error.strerror}): give a folder to write to."
         print(plain(where if error.filename else f"{error}"), file=sys.stderr)
@@ -200,4 +204,7 @@ def run(words: Namespace) -> int:
 
 
 if __name__ == "__main__":
+    # A library would load trio wherever it is installed, which takes longer than all of this.
+    loaded: dict[str, Any] = sys.modules
+    loaded.setdefault("trio", None)
     sys.exit(main())

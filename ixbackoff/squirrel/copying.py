@@ -13,6 +13,7 @@ from .._words.failures import ClientError, ServerError
 from ..live import response_headers
 from ..live.connections import Connections
 from ..live.objects import objects_below, remove_object
+from ..live.uploads import upload
 from .commands import Fetch, GetETag, ListObjects, Remove, Resource, Stored
 from .display import COPIED, HIT, Display, Line
 from .index import Index
@@ -58,6 +59,7 @@ def copied(resource: Resource, parts: Parts) -> Line:
     def shown(command: Command[Any], handler: Handler) -> Any:
         if isinstance(command, Delay):
             waits.append(command.seconds)
+            parts.passing.leave(resource)
             parts.display.wait(resource, command)
         return handler(command)
 
@@ -101,14 +103,21 @@ class Handlers(NamedTuple):
         connections: the connections to web servers.
         stores: object stores by the beginnings of their URLs.
         passing: the files that are on their way.
+        has: returns whether a resource is or was kept, or some of it was fetched already.
     """
 
     connections: Connections
     stores: MutableMapping[str, ObjectStore]
     passing: Passing
+    has: Callable[[Resource], bool] = lambda _: True
 
     def get_etag(self, command: GetETag) -> str | None:
-        """Send a `HEAD` request; a server that does not allow those counts as one without ETags."""
+        """Send a `HEAD` request, or a `GET` request if the answer to that will be needed, anyway.
+
+        A server that does not allow `HEAD` counts as one without ETags.
+        """
+        if not self.has(command.resource):
+            return self.passing.ask(command.resource)
         try:
             headers = response_headers(command.resource.url, connections=self.connections)
             return headers.get("etag")
@@ -123,6 +132,11 @@ class Handlers(NamedTuple):
         found = objects_below(url, self.stores, self.connections.limits)
         return tuple(Stored(f"{name}/{key}", size) for key, size in sorted(found.items()))
 
+    def upload(self, command: Upload) -> None:
+        """Upload a file; in a store on the same disk one that was fetched becomes the object."""
+        given = self.passing.gives(command.path)
+        upload(command, self.stores, self.connections.limits, given=given)
+
     def remove(self, command: Remove) -> None:
         url = f"{command.store}/{command.key}"
         remove_object(url, self.stores, self.connections.limits)
@@ -132,8 +146,9 @@ def answering(
     standard: Interpreter[Standard], index: Index, handlers: Handlers
 ) -> Interpreter[Row | Delay]:
     """Join handlers for the squirrel's own commands to those of the standard ones."""
+    uploads = Upload.handled_by(handlers.upload)
     return (
-        standard.around(folder_made_again)
+        (standard | uploads).around(folder_made_again)
         | GetETag.handled_by(handlers.get_etag)
         | ListObjects.handled_by(handlers.list_objects)
         | Fetch.handled_by(handlers.passing.fetch)

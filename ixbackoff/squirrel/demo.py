@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 from ..testing.web import Down, Fault, Origin, Reset, Slow, Status, Truncated
+from .commands import Resource
+from .display import Display
+from .reporting import Report
+from .running import how_of, keep_all, places_in
 
 KIB = 1024
 RESOURCES = {
@@ -16,7 +24,7 @@ FAULTS: dict[str, list[Fault | None]] = {
     "GET /acorns": [Down(seconds=0.15)],
     "GET /beechnuts": [Reset(after=10 * KIB), Reset()],
     "GET /chestnuts": [Truncated(after=30 * KIB), Status(500)],
-    "HEAD /hazelnuts": [Status(503, retry_after=1)],
+    "GET /hazelnuts": [Status(503, retry_after=1)],
     "GET /walnuts": [Status(429, retry_after=1), Slow(seconds=0.02, piece=32 * KIB)],
 }
 WHAT_HAPPENS = (
@@ -29,3 +37,17 @@ WHAT_HAPPENS = (
 def origin() -> Origin:
     """Make the web server of the demonstration; it runs inside its `with` block."""
     return Origin(RESOURCES, FAULTS)
+
+
+def demonstrated(words: Namespace) -> int:
+    """Run the demonstration, and return 0 if all resources are hits the second time."""
+    how = how_of(words, base=0.1)
+    print(WHAT_HAPPENS, "", "The first time:", sep="\n", flush=True)
+    with TemporaryDirectory(prefix="squirrel-") as name, origin() as place:
+        resources = [Resource(place.url + path) for path in RESOURCES]
+        places = places_in(Path(name))
+        first, second = Report(), Report()
+        keep_all(resources, places, how, Display(words.verbose), first)
+        print("The second time:", flush=True)
+        keep_all(resources, places, how, Display(words.verbose), second)
+    return 0 if first.well and second.hits == len(resources) else 1

@@ -1,43 +1,35 @@
-"""The output on a terminal: waits, long downloads, and a table at the end."""
+"""The output on a terminal: waits, long downloads, the progress of all, and a table at the end."""
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from threading import RLock
 from time import monotonic
-from typing import NamedTuple
-
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    DownloadColumn,
-    Progress,
-    TaskID,
-    TextColumn,
-    TransferSpeedColumn,
-)
-from rich.table import Column, Table
-from rich.text import Text
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from .._limits.events import Waits
 from .._words.vocabulary import Delay, Download, without_secrets
-from .texts import described, plain
+from .texts import described, fitted, plain
+
+if TYPE_CHECKING:
+    from .screens import Screen
 
 HIT = "hit"
 COPIED = "copied"
 LONG = 0.5
 """Seconds after which a download is long enough for a bar."""
-WIDE = 150
-"""Columns of a terminal that is wide enough for a key beside its resource."""
-UNBOUNDED = 100_000
-KEY = 69
-PART_OF_KEY = 37
-REST = 27
-"""Columns for the numbers and the lines between."""
-BAR, NUMBERS = 20, 28
-"""Columns of a bar, and of the numbers beside it."""
+TERMINALS = frozenset({"FORCE_COLOR", "TTY_COMPATIBLE"})
+"""Variables that may say that something is a terminal, which the library of the bars looks at."""
+EVERY = 10.0
+"""Seconds between two lines on the progress where there is no terminal."""
+LONGEST = 1_000
+"""Cells of the longest text in a line, and in a cell of the table."""
+
+Overall: TypeAlias = Callable[[int], str]
+"""A function that describes the progress of all, given the bytes that have arrived."""
 
 
 class Line(NamedTuple):
@@ -77,25 +69,35 @@ class Display:
 
     Args:
         verbose: show the log of the program, too.
+        overall: describes the progress of all, for a line that stays on the terminal; without a
+            terminal it is printed now and then.
     """
 
-    def __init__(self, verbose: bool = False) -> None:
-        self._console = Console(stderr=True, highlight=False, markup=False, emoji=False)
-        longest = max(self._console.width - BAR - NUMBERS, PART_OF_KEY // 2)
-        shown = Column(no_wrap=True, overflow="ellipsis", max_width=longest)
-        self._progress = Progress(
-            TextColumn("{task.description}", markup=False, table_column=shown),
-            BarColumn(BAR),
-            DownloadColumn(),
-            TransferSpeedColumn(),
-            console=self._console,
-            transient=True,
-            redirect_stdout=sys.stdout.isatty(),  # what goes into a file stays out of the display
-        )
+    def __init__(self, verbose: bool = False, overall: Overall | None = None) -> None:
+        self._overall, self._arrived = overall, 0
+        self._screen = self._opened()
         self._lock = RLock()
         self._begun: dict[str, float] = {}
-        self._bars: dict[str, TaskID] = {}
+        self._sizes: dict[str, int] = {}
+        self._said = monotonic()
         self.verbose = verbose
+
+    def _opened(self) -> Screen | None:
+        """Return what shows bars, if standard error is a terminal."""
+        if not (sys.stderr.isatty() or TERMINALS & os.environ.keys()):
+            return None
+        from .screens import Screen
+
+        screen = Screen(self._told, stays=self._overall is not None)
+        return screen if screen.is_terminal else None
+
+    def _told(self) -> str:
+        return "" if self._overall is None else self._overall(self._arrived)
+
+    def begin(self) -> None:
+        """Show the progress of all, once that takes long; `close` has to follow."""
+        if self._screen is not None and self._told():
+            self._screen.begin(LONG)
 
     def wait(self, what: object, delay: Delay | Waits, rest: float | None = None) -> None:
         """Show a wait: the failure before it, its rung, and its length.
@@ -113,73 +115,52 @@ class Display:
         time = f"{delay.seconds:g} s"
         if rest is not None:
             time = f"the rest of {time}, {rest:.3g} s"
+        failed = fitted(plain(failed), LONGEST)
         self.say(f"{failed}; on N{delay.rung} ({left} left), waiting {time}")
 
     def progress(self, download: Download, done: int, total: int | None) -> None:
-        """Show the progress of a download that takes long, as a bar."""
+        """Show the progress of a download, as a bar if it takes long."""
         with self._safely():
-            shown, now = without_secrets(download.url), monotonic()
-            long = now - self._begun.setdefault(shown, now) >= LONG
-            if not (long and self._console.is_terminal):
+            before = self._sizes.get(download.url, done)  # what an earlier try has left
+            self._arrived += max(0, done - before)
+            self._sizes[download.url] = done
+            if self._screen is None:
+                self._say_now_and_then()
                 return
-            if shown not in self._bars:
-                self._progress.start()
-                self._bars[shown] = self._progress.add_task(plain(shown), total=total)
-            self._progress.update(self._bars[shown], completed=done, total=total)
+            shown, now = without_secrets(download.url), monotonic()
+            if now - self._begun.setdefault(shown, now) >= LONG:
+                self._screen.show(shown, done, total)
 
     def over(self, what: object) -> None:
         """Remove the bar of a resource, since it is not being downloaded any more."""
         with self._safely():
-            self._begun.pop(str(what), None)
-            if (bar := self._bars.pop(str(what), None)) is not None:
-                self._progress.refresh()
-                self._progress.remove_task(bar)
-                if not self._bars:
-                    self._progress.stop()
+            self._sizes.pop(getattr(what, "url", ""), None)
+            if self._screen is None:
+                self._say_now_and_then()
+            else:
+                self._begun.pop(str(what), None)
+                self._screen.remove(str(what))
 
     def close(self) -> None:
         """Remove all bars."""
-        with self._safely():
-            for what in list(self._bars):
-                self.over(what)
+        if self._screen is not None:
+            with self._safely():
+                self._screen.close()
+
+    def _say_now_and_then(self) -> None:
+        if monotonic() - self._said >= EVERY and (told := self._told()):
+            self._said = monotonic()
+            self.say(told)
 
     def say(self, text: str) -> None:
         """Print one line."""
         with self._safely():
-            self._console.print(Text(plain(text)), soft_wrap=True)
+            if self._screen is None:
+                print(plain(text), file=sys.stderr, flush=True)
+            else:
+                self._screen.say(plain(text))
 
     @contextmanager
     def _safely(self) -> Generator[None]:
         with self._lock, suppress(Exception):
             yield
-
-
-def show(lines: Sequence[Line]) -> None:
-    """Print the closing table on standard output.
-
-    In a narrow terminal a key is broken after its first part, and nowhere else.
-    """
-    console = Console(highlight=False, markup=False, emoji=False)
-    if not console.is_terminal:
-        console.width = UNBOUNDED
-    beside = console.width >= WIDE
-    table = Table()
-    width = KEY if beside else PART_OF_KEY
-    first = "resource" if beside else "resource, key"
-    table.add_column(first, min_width=PART_OF_KEY, overflow="fold")
-    room = console.width - REST - PART_OF_KEY - (width + 3 if beside else 0)
-    table.add_column("result", max_width=max(room, 6), overflow="fold")
-    table.add_column("attempts")
-    table.add_column("waited")
-    if beside:
-        table.add_column("key", no_wrap=True)
-    for line in lines:
-        cells = [plain(line.resource), plain(line.result), str(line.attempts)]
-        cells.append(f"{line.waited:.3g} s")
-        if beside:
-            cells.append(plain(line.key))
-        elif line.key:
-            name, slash, rest = plain(line.key).partition("/")
-            cells[0] += f"\n{name}{slash}\n{rest}".rstrip()
-        table.add_row(*map(Text, cells))
-    console.print(table)

@@ -8,8 +8,8 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
 
-from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import DBAPIError
 
 from .._limits.observers import observed
 from .._words.commands import Misuse
@@ -18,8 +18,9 @@ from ..durable.store import checked_database, file_of
 from ..live import Connections, live
 from .commands import Resource
 from .copying import Handlers, answering
+from .databases import cause_of
 from .display import Display, Line
-from .index import Index, cause_of, is_in_memory
+from .index import Index
 from .jobs import Jobs
 from .lasting import Runs, digest, recipe_for
 from .logs import log_shown
@@ -27,8 +28,19 @@ from .naming import Wrong
 from .passing import Passing
 from .pipeline import Places as Passed
 from .reporting import Report
-from .running import How, Places, how_of, index_opened, name_of, named, places_of, store_checked
+from .running import (
+    How,
+    Places,
+    how_of,
+    index_opened,
+    name_of,
+    named,
+    places_of,
+    report_of,
+    store_checked,
+)
 from .sealing import PREFIX
+from .sqlite import is_in_memory, path_of
 from .workplace import made
 
 FILE = "runs.sqlite"
@@ -46,8 +58,8 @@ def kept_durably(words: Namespace) -> int:
     """
     resources = named(words)
     database = database_of(words.folder) if words.database is None else words.database
-    report, places = Report(table=words.input is None), lasting(places_of(words))
-    display = Display(words.verbose)
+    report, places = report_of(words), lasting(places_of(words))
+    display = Display(words.verbose, report.so_far)
     keep_durably(resources, places, checked(database), how_of(words), display, report)
     return 0 if report.well else 1
 
@@ -79,12 +91,8 @@ def lasting(places: Places) -> Places:
     Raises:
         ValueError: one is in memory.
     """
-    try:
-        index = is_in_memory(places.index)
-    except SQLAlchemyError:
-        index = False  # whoever opens it says what is wrong
     in_memory = "store" if places.store.startswith("memory://") else "index"
-    if in_memory == "store" or index:
+    if in_memory == "store" or is_in_memory(places.index):
         raise ValueError(
             f"--durable needs what outlives the process, and the {in_memory} is in memory: give "
             f"another --{in_memory}."
@@ -92,18 +100,17 @@ def lasting(places: Places) -> Places:
     return places
 
 
-def place_of(url: str | URL) -> str:
+def place_of(url: str | Path) -> str:
     """Name a database, without user name, password and options.
 
     >>> place_of("postgresql://me:secret@localhost/runs"), place_of("sqlite://")
     ('localhost:5432/runs', 'memory')
     """
+    if isinstance(url, Path) or url.startswith("sqlite"):
+        return "memory" if is_in_memory(url) else str(Path(path_of(url)).absolute())
     parsed = make_url(url)
-    if parsed.host:
-        return f"{parsed.host}:{parsed.port or 5432}/{parsed.database}"
-    if not parsed.drivername.startswith("sqlite"):
-        return str(parsed.database)
-    return "memory" if is_in_memory(url) else str(Path(str(parsed.database)).absolute())
+    at_host = f"{parsed.host}:{parsed.port or 5432}/" if parsed.host else ""
+    return f"{at_host}{parsed.database}"
 
 
 def keep_durably(
@@ -130,6 +137,7 @@ def keep_durably(
             resources, name_of, lambda one: line_of(one, runs), report.take, report.stop, 0.0
         )
         try:
+            display.begin()
             jobs.run(how.jobs)
             for number, line in enumerate(runs.others(), jobs.taken):
                 report.take(number, line)
@@ -159,7 +167,7 @@ def opened(
     recipe = recipe_for(f"{places.name} {place_of(places.index)}")
     home = places.folder / f"{PREFIX}{digest(place)}"
     with Connections() as connections:
-        passing = Passing(connections, display.progress)
+        passing = Passing(connections, display.progress, early=places.in_folder)
         passed = Passed(places.store, places.name, str(home))
         runs = Runs(recipe, passed, how.schedule.base, how.within, passing, display)
         standard = live(connections=connections, stores=places.stores)
@@ -174,7 +182,9 @@ def opened(
                 "--database."
             ) from None
         except DBAPIError as error:
-            raise ValueError(f"The runs cannot be kept in {place}: {cause_of(error)}.") from None
+            raise ValueError(
+                f"The runs cannot be kept in {place}: {cause_of(error.orig)}."
+            ) from None
         except ConnectionError:
             raise ValueError(f"The runs cannot be kept in {place}: it cannot be opened.") from None
         with engine, observed(runs.told):

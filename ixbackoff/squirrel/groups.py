@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from copy import copy
-from threading import Condition, Event, Thread
+from queue import SimpleQueue
+from threading import Lock, Thread
 from time import monotonic
 from typing import Any, Generic, TypeVar
 
@@ -39,7 +41,8 @@ class Work(Generic[C, A]):
         self.writes = writes
         self.order = order
         self.end = monotonic() + seconds
-        self.over = Event()
+        self.over = Lock()
+        self.over.acquire()
         self.answers: list[A] = []
         self.failure: Exception | None = None
 
@@ -49,20 +52,25 @@ class Work(Generic[C, A]):
 
     def done(self, answer: A) -> None:
         self.answers.append(answer)
-        self.over.set()
+        self.end_wait()
 
     def failed(self, failure: Exception) -> None:
         """Fail; each caller raises an exception of its own."""
         self.failure = copy(failure)
-        self.over.set()
+        self.end_wait()
+
+    def end_wait(self) -> None:
+        """Let the thread that asked for the answer go on."""
+        with suppress(RuntimeError):  # it does already
+            self.over.release()
 
     def answer(self) -> A:
         """Wait for the answer, in the thread that asked for it."""
         abort = ABORT.get()
         if abort is not None:
-            abort.on_request(self.over.set)
+            abort.on_request(self.end_wait)
         try:
-            self.over.wait(max(0.0, self.left))
+            self.over.acquire(timeout=max(0.0, self.left))
         finally:
             self.end = 0.0  # if it was not begun, it need not be
         if self.failure is not None:
@@ -94,8 +102,8 @@ class Groups(Generic[C]):
         splits: Callable[[Exception], bool],
     ) -> None:
         self._perform, self._end, self._refusal, self._splits = perform, end, closed, splits
-        self._changed = Condition()
-        self._waiting: list[Work[C, Any]] = []
+        self._lock = Lock()
+        self._waiting: SimpleQueue[Work[C, Any] | None] = SimpleQueue()
         self._closed = False
         self._thread: Thread | None = None
 
@@ -108,35 +116,41 @@ class Groups(Generic[C]):
         """
         limit = time_limit()
         work = Work(function, writes, order, LONGEST if limit is None else min(limit, LONGEST))
-        with self._changed:
-            if self._closed:
-                raise self._refusal()
-            self._waiting.append(work)
+        with self._lock:
+            self.check_open()
             if self._thread is None:
                 self._thread = Thread(target=self._run, name="squirrel-index", daemon=True)
                 self._thread.start()
-            self._changed.notify()
+            self._waiting.put(work)
         return work.answer()
+
+    def check_open(self) -> None:
+        """Check that this was not closed.
+
+        Raises:
+            Exception: it was.
+        """
+        if self._closed:
+            raise self._refusal()
 
     def close(self) -> None:
         """Do what was asked for, and nothing more."""
-        with self._changed:
+        with self._lock:
             self._closed = True
-            self._changed.notify()
+            self._waiting.put(None)
         if self._thread is not None:
             self._thread.join(CLOSING)
 
     def _run(self) -> None:
-        while True:
-            with self._changed:
-                while not (self._waiting or self._closed):
-                    self._changed.wait()
-                group, self._waiting = self._waiting[:MOST], self._waiting[MOST:]
-            if not group:
-                self._end()
-                return
-            self._together([work for work in group if work.left > 0])
+        over = False
+        while not over:
+            group = [self._waiting.get()]
+            while len(group) < MOST and not self._waiting.empty():
+                group.append(self._waiting.get())
+            over = None in group
+            self._together([work for work in group if work is not None and work.left > 0])
             group.clear()
+        self._end()
 
     def _together(self, group: list[Work[C, Any]]) -> None:
         group.sort(key=lambda work: work.order)

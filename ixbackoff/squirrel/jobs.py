@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from threading import Condition, Event, Thread
+from threading import Condition, Event, Lock, Thread
 from time import monotonic
 from typing import Generic, TypeVar
 
@@ -49,10 +49,12 @@ class Jobs(Generic[T, A]):
         self._name, self._work, self._take = name, work, take
         self._stop, self._ending = stop, ending
         self.taken = 0
+        self._taking = Lock()
         self._changed = Condition()
         self._turns: dict[str, deque[object]] = {}
         self._aborts: set[Abort] = set()
         self._running = 0
+        self._over = Event()
         self._failure: BaseException | None = None
 
     def run(self, most: int) -> None:
@@ -66,9 +68,7 @@ class Jobs(Generic[T, A]):
         try:
             for thread in threads:
                 thread.start()
-            with self._changed:
-                while self._running and self._failure is None:
-                    self._changed.wait()
+            self._over.wait()
             if self._failure is not None:
                 raise self._failure
         except BaseException:
@@ -94,26 +94,30 @@ class Jobs(Generic[T, A]):
             while self._next():
                 pass
         except BaseException as failure:
-            with self._changed:
-                self._failure = self._failure or failure
+            self._failure = self._failure or failure
+            self._over.set()
         finally:
             with self._changed:
                 self._running -= 1
-                self._changed.notify_all()
+                if not self._running:
+                    self._over.set()
 
     def _next(self) -> bool:
         """Work on the next item; return false if there is none."""
-        with self._changed:
+        turn, abort = object(), Abort()
+        with self._taking:  # it may take long, and the other jobs go on meanwhile
             if self._stop.is_set():
                 return False
             try:
                 number, item = next(self._items)
             except StopIteration:
                 return False
-            self.taken += 1
-            name, turn, abort = self._name(item), object(), Abort()
-            turns = self._turns.setdefault(name, deque())
-            turns.append(turn)
+            with self._changed:
+                self.taken += 1
+                name = self._name(item)
+                turns = self._turns.setdefault(name, deque())
+                turns.append(turn)
+        with self._changed:
             while turns[0] is not turn and not self._stop.is_set():
                 self._changed.wait()
             self._aborts.add(abort)

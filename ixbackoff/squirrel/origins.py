@@ -10,6 +10,8 @@ from urllib.parse import urlsplit
 from .._limits.budgets import Budget
 from .commands import Resource
 
+FULL = Budget.botocore().left
+
 
 class Budgets:
     """The retry budgets of origins that fail, so that many jobs do not hammer one of them."""
@@ -24,7 +26,9 @@ class Budgets:
         """Give the budget of a resource's origin; one that is full and unused is forgotten."""
         origin = urlsplit(resource.url).netloc.rpartition("@")[2].lower()
         with self._lock:
-            budget = self._budgets.setdefault(origin, Budget.botocore())
+            budget = self._budgets.get(origin)
+            if budget is None:
+                budget = self._budgets[origin] = Budget.botocore()
             self._users[origin] = self._users.get(origin, 0) + 1
         try:
             yield budget
@@ -33,5 +37,5 @@ class Budgets:
                 self._users[origin] -= 1
                 if not self._users[origin]:
                     del self._users[origin]
-                    if budget.left >= Budget.botocore().left:
+                    if budget.left >= FULL:
                         del self._budgets[origin]

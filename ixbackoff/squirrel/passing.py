@@ -10,15 +10,14 @@ from threading import Lock
 from time import time
 from uuid import uuid4
 
-import portalocker
-
 from .._words.failures import NotReady
 from .._words.vocabulary import Download
 from ..live.arrivals import Arrival, Fetched
 from ..live.connections import Connections
 from ..live.exchanges import Exchange, Progress
-from ..live.files import READ, PartFile, is_mine, stands
-from ..live.http import arrive
+from ..live.files import READ, PartFile, belongs, stands
+from ..live.http import Begun, arrive
+from ..live.locks import lock
 from ..live.times import Deadline
 from .commands import Brought, Fetch, Resource
 
@@ -53,13 +52,40 @@ class Passing:
     Args:
         connections: the connections to web servers.
         progress: told how far downloads are.
+        early: true if the files will be synced, as those for a store on this machine.
     """
 
-    def __init__(self, connections: Connections, progress: Progress | None = None) -> None:
+    def __init__(
+        self, connections: Connections, progress: Progress | None = None, early: bool = False
+    ) -> None:
         self._connections = connections
         self._progress = progress
+        self._early = early
         self._lock = Lock()
         self._held: dict[tuple[str, str], Held] = {}
+        self._begun: dict[str, Begun] = {}
+
+    def has(self, resource: Resource, folder: str) -> bool:
+        """Return whether some of a resource was fetched, and may be gone on with."""
+        part = PartFile(os.path.join(folder, resource.name)).part
+        return (folder, resource.name) in self._held or os.path.exists(part)
+
+    def ask(self, resource: Resource) -> str | None:
+        """Ask for a resource, and return its ETag; its body is for `fetch`, in the same thread.
+
+        Raises:
+            Exception: the same failures as `Download`, in the same cases.
+        """
+        self.leave(resource)
+        begun = Begun(self._exchange(resource), self._connections)
+        self._begun[resource.name] = begun
+        return begun.etag
+
+    def leave(self, resource: Resource) -> None:
+        """Leave the body that was asked for, if it was not fetched."""
+        begun = self._begun.pop(resource.name, None)
+        if begun is not None:
+            begun.close()
 
     def fetch(self, command: Fetch) -> Brought:
         """Fetch what is missing of a resource.
@@ -67,17 +93,31 @@ class Passing:
         Raises:
             Exception: the same failures as `Download`, in the same cases.
         """
-        deadline = Deadline(self._connections.limits)
         resource, folder = command.resource, command.folder
-        exchange = Exchange("GET", resource.url, self._connections.limits, deadline)
         held = self._of(resource, folder)
         done = held.fetched
         if done is None or command.etag is None or done.etag != command.etag:
             held.fetched = None
+            held.part.separate()
+            begun = self._begun.get(resource.name)
+            if begun is not None and (begun.etag != command.etag or held.part.origin is not None):
+                self.leave(resource)
+            begun = self._begun.pop(resource.name, None)
+            exchange = self._exchange(resource) if begun is None else begun.exchange
             shown = Download(resource.url, held.part.part)
             arrival = Arrival(shown, exchange, held.part, self._progress)
-            done = held.fetched = arrive(arrival, self._connections)
+            done = held.fetched = arrive(arrival, self._connections, begun)
         return Brought(held.part.part, done.etag, done.size)
+
+    def _exchange(self, resource: Resource) -> Exchange:
+        limits = self._connections.limits
+        return Exchange("GET", resource.url, limits, Deadline(limits))
+
+    def gives(self, path: str) -> bool:
+        """Return whether a file is one of these, and whole; it never changes then."""
+        with self._lock:
+            whole = [held.part.part for held in self._held.values() if held.fetched is not None]
+        return path in whole
 
     def release(self, resource: Resource, folder: str, kept: bool) -> None:
         """Let go of the file of a resource, since its program has ended.
@@ -87,30 +127,39 @@ class Passing:
             folder: the folder of the file.
             kept: true if the file is not needed any more.
         """
+        self.leave(resource)
         with self._lock:
             held = self._held.pop((folder, resource.name), None)
         if held is not None:
             if kept or not held.lasting:
                 held.part.origin = None
+            else:
+                with suppress(OSError, NotReady):  # then a later run begins anew
+                    held.part.separate()
             held.part.__exit__(None, None, None)
         elif kept:  # an earlier run may have died after all was done
             left = PartFile(os.path.join(folder, resource.name))
             for path in (left.part, left.note):
-                with suppress(OSError, portalocker.LockException):
+                with suppress(OSError):
                     remove_unlocked(Path(path))
 
     def _of(self, resource: Resource, folder: str) -> Held:
         key = (folder, resource.name)
         held = self._held.get(key)
         if held is None:
-            held = opened(folder, resource.name)
+            held = opened(folder, resource.name, self._early)
             with self._lock:
                 self._held[key] = held
         return held
 
 
-def opened(folder: str, name: str) -> Held:
+def opened(folder: str, name: str, early: bool = False) -> Held:
     """Open the file that an earlier run has left, or another one if somebody is using that.
+
+    Args:
+        folder: the folder for it.
+        name: the name of the resource.
+        early: as for `PartFile`.
 
     Raises:
         OSError: the folder cannot be written to.
@@ -120,7 +169,7 @@ def opened(folder: str, name: str) -> Held:
         path = os.path.join(folder, name if lasting else f"{name}{PRIVATE}{uuid4().hex}")
         try:
             os.makedirs(folder, exist_ok=True)
-            return Held(PartFile(path).__enter__(), lasting)
+            return Held(PartFile(path, early).__enter__(), lasting)
         except NotReady:  # another squirrel has it, or looks whether somebody has
             lasting = False
         except FileNotFoundError:  # another squirrel has removed the folder, since it was empty
@@ -132,7 +181,7 @@ def sweep_old(folder: Path) -> None:
     """Remove files that nobody uses: old ones, and those that nobody can go on with."""
     with suppress(OSError):
         for path in list(folder.iterdir()):
-            with suppress(OSError, portalocker.LockException):
+            with suppress(OSError):
                 if PRIVATE in path.name or path.stat().st_mtime < time() - OLD:
                     remove_unlocked(path)
     with suppress(OSError):
@@ -143,14 +192,12 @@ def remove_unlocked(path: Path) -> None:
     """Remove a file of this user, unless a process has locked it.
 
     Raises:
-        LockException: a process has.
-        OSError: it cannot be removed.
+        OSError: a process has, or it cannot be removed.
     """
     with open(os.open(path, READ), "rb") as file:
         descriptor = file.fileno()
-        flags = portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING
-        portalocker.lock(descriptor, flags)
-        if is_mine(os.fstat(descriptor)) and stands(descriptor, str(path)):
+        lock(descriptor)
+        if belongs(os.fstat(descriptor)) and stands(descriptor, str(path)):
             if os.name == "nt":  # there a file that is open cannot be removed
                 file.close()
             path.unlink()

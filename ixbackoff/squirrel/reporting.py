@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from threading import Event
 from time import monotonic
 
-from .display import Line, show
+from .display import Line
 from .texts import amount, plain
 
 
@@ -20,6 +20,7 @@ class Report:
     Args:
         stop: set when all is to end.
         table: true to keep all lines for a table; false to print each at once, and keep none.
+        total: how many resources there are, if that is known.
 
     Attributes:
         copied: how many resources were copied.
@@ -30,6 +31,7 @@ class Report:
 
     stop: Event = field(default_factory=Event)
     table: bool = True
+    total: int | None = None
     copied: int = 0
     hits: int = 0
     failed: int = 0
@@ -52,7 +54,21 @@ class Report:
             self._lines[number] = line
         else:
             cells = (line.result, line.resource, line.attempts, f"{line.waited:.3g}", line.key)
-            print(*(plain(str(cell)) for cell in cells), sep="\t", flush=True)
+            print("\t".join([plain(str(cell)) for cell in cells]) + "\n", end="", flush=True)
+
+    def so_far(self, arrived: int) -> str:
+        """Describe the progress of several in one line, given the bytes that have arrived.
+
+        >>> Report(total=300, copied=11, failed=1, begun=monotonic() - 10.0).so_far(10**6)
+        '12 of 300 (1 failed), 1 MB, 100 kB/s'
+        """
+        if self.total == 1:  # its own bar says as much
+            return ""
+        done = f"{self.copied + self.hits + self.failed}"
+        done += " done" if self.total is None else f" of {self.total}"
+        failed = f" ({self.failed} failed)" if self.failed else ""
+        rate = arrived / max(monotonic() - self.begun, 1e-9)
+        return f"{done}{failed}, {amount(arrived)}, {amount(rate)}/s"
 
     @property
     def lines(self) -> list[Line]:
@@ -69,6 +85,8 @@ class Report:
         if not self.copied + self.hits + self.failed:
             return
         if self.table:
+            from .tables import show
+
             show(self.lines)
         seconds = monotonic() - self.begun
         rate = amount(self.size / max(seconds, 1e-9))

@@ -9,12 +9,8 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
-
-from sqlalchemy.engine import URL
-from sqlalchemy.exc import ArgumentError
 
 from .. import N3, Command, Delay, Exponential, at, call
 from .._words.commands import Handler
@@ -22,9 +18,8 @@ from .._words.vocabulary import without_secrets
 from ..live import Connections, live, s3_store, store_of
 from .commands import Resource
 from .copying import Handlers, Parts, answering, copied
-from .demo import RESOURCES, WHAT_HAPPENS, origin
 from .display import Display, Line
-from .index import Index, is_in_memory
+from .index import Index
 from .jobs import Jobs
 from .logs import log_shown
 from .naming import Wrong, resources_in
@@ -32,6 +27,7 @@ from .origins import Budgets
 from .passing import Passing
 from .pipeline import Places as Passed
 from .reporting import Report
+from .sqlite import is_in_memory
 from .workplace import made, workplace
 
 if TYPE_CHECKING:
@@ -47,16 +43,21 @@ class Places:
     Attributes:
         store: the URL of the object store, without a slash at its end.
         stores: stores that are open already, by their URLs.
-        index: the URL of the index.
+        index: the URL of the index, or the file that it is in.
         folder: the folder for files.
         endpoint: the URL of the S3 service, if it is not AWS's.
     """
 
     store: str
     stores: dict[str, ObjectStore]
-    index: str | URL
+    index: str | Path
     folder: Path
     endpoint: str = ""
+
+    @property
+    def in_folder(self) -> bool:
+        """`True` if the store is a folder."""
+        return self.store.startswith("file:")
 
     @property
     def name(self) -> str:
@@ -90,9 +91,17 @@ def kept(words: Namespace) -> int:
         IndexUnavailable: the index cannot be reached.
         ImportError: a package is missing; the error says what to install.
     """
-    report = Report(table=words.input is None)
-    keep_all(named(words), places_of(words), how_of(words), Display(words.verbose), report)
+    report = report_of(words)
+    display = Display(words.verbose, report.so_far)
+    keep_all(named(words), places_of(words), how_of(words), display, report)
     return 0 if report.well else 1
+
+
+def report_of(words: Namespace) -> Report:
+    """Return a report in a table, or line by line for the resources of a file."""
+    if words.input is None:
+        return Report(total=len(words.urls))
+    return Report(table=False)
 
 
 def named(words: Namespace) -> Iterator[Resource | Wrong]:
@@ -111,24 +120,9 @@ def how_of(words: Namespace, base: float = 1.0) -> How:
     return How(Exponential(base=first), words.within, words.jobs)
 
 
-def demonstrated(words: Namespace) -> int:
-    """Run the demonstration, and return 0 if all resources are hits the second time."""
-    how = how_of(words, base=0.1)
-    print(WHAT_HAPPENS, "", "The first time:", sep="\n", flush=True)
-    with TemporaryDirectory(prefix="squirrel-") as name, origin() as place:
-        resources = [Resource(place.url + path) for path in RESOURCES]
-        places = places_in(Path(name))
-        first, second = Report(), Report()
-        keep_all(resources, places, how, Display(words.verbose), first)
-        print("The second time:", flush=True)
-        keep_all(resources, places, how, Display(words.verbose), second)
-    return 0 if first.well and second.hits == len(resources) else 1
-
-
 def places_in(folder: Path) -> Places:
     """Put the store, the index and the files that are on their way into one folder."""
-    index = URL.create("sqlite", database=str(folder / "index.sqlite"))
-    return Places((folder / "objects").as_uri(), {}, index, folder)
+    return Places((folder / "objects").as_uri(), {}, folder / "index.sqlite", folder)
 
 
 def places_of(words: Namespace) -> Places:
@@ -152,20 +146,13 @@ def places_of(words: Namespace) -> Places:
             index="sqlite://" if in_memory else places.index,
         )
     if words.index:
-        if in_memory and not in_memory_too(words.index):
+        if in_memory and not is_in_memory(words.index):
             raise ValueError(
                 "The store is in memory and the index is not, so it would tell of objects that are "
                 "gone: leave out --index, or give another --store."
             )
         places = replace(places, index=words.index)
     return opened(places, words.endpoint)
-
-
-def in_memory_too(index: str) -> bool:
-    try:
-        return is_in_memory(index)
-    except ArgumentError:
-        return True  # who opens it says what is wrong
 
 
 def opened(places: Places, endpoint: str | None) -> Places:
@@ -197,6 +184,7 @@ def keep_all(
     """Keep these resources, several at the same time, and print what became of them."""
     stop = report.stop
     try:
+        display.begin()
         with (
             log_shown(display),
             workplace(places.folder) as work,
@@ -204,10 +192,15 @@ def keep_all(
             index_opened(places.index, how.schedule, display) as index,
             Connections() as connections,
         ):
-            passing = Passing(connections, display.progress)
+            passing = Passing(connections, display.progress, early=places.in_folder)
             standard = live(connections=connections, stores=places.stores, stop=stop)
-            interpreter = answering(standard, index, Handlers(connections, places.stores, passing))
             passed = Passed(places.store, places.name, str(work))
+
+            def has(resource: Resource) -> bool:
+                return passing.has(resource, passed.folder) or index.has(resource, passed.place)
+
+            handlers = Handlers(connections, places.stores, passing, has)
+            interpreter = answering(standard, index, handlers)
             parts = Parts(
                 interpreter, passed, passing, how.schedule, how.within, Budgets(), stop, display
             )
@@ -234,12 +227,12 @@ def line_of(given: Resource | Wrong, parts: Parts) -> Line:
 def store_checked(places: Places) -> Generator[None]:
     """Open the store before the block, so that a store that cannot be used is found at once."""
     parts = urlsplit(places.store)
-    with made(Path(unquote(parts.path))) if parts.scheme == "file" else nullcontext():
+    with made(Path(unquote(parts.path))) if places.in_folder else nullcontext():
         store_of(f"{places.store}/key", places.stores)
         yield
 
 
-def index_opened(url: str | URL, schedule: Exponential, display: Display) -> Index:
+def index_opened(url: str | Path, schedule: Exponential, display: Display) -> Index:
     """Open the index; while it is not available, wait and try again."""
 
     def open_index() -> Index:

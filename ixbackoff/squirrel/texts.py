@@ -14,6 +14,8 @@ def plain(text: str) -> str:
     >>> plain("a\x1b[2J\u202eb")
     'a?[2J?b'
     """
+    if text.isprintable():
+        return text
     return "".join(each if each.isprintable() else "?" for each in text)
 
 
@@ -42,6 +44,27 @@ def ended(failure: Exception) -> str:
         if note.startswith(UNTRIED):
             return f"{told}; {plain(note.removeprefix(NOTE).strip())}"
     return told
+
+
+def fitted(text: str, cells: int) -> str:
+    """Leave out the middle of a text that takes more cells of a terminal than there are.
+
+    >>> fitted("http://localhost/a/long/way/nuts", 20)
+    'http:/…long/way/nuts'
+    """
+    if len(text) <= cells and text.isascii():
+        return text
+    from rich.cells import cell_len
+
+    if cell_len(text) <= cells:
+        return text
+    head = text[: cells // 3]
+    while cell_len(head) > cells // 3:
+        head = head[:-1]
+    tail = text[-cells:]
+    while cell_len(tail) > cells - 1 - cell_len(head):
+        tail = tail[1:]
+    return f"{head}…{tail}"
 
 
 def amount(size: float) -> str:

@@ -187,6 +187,18 @@ def test_nothing_to_read_is_no_error(form: str) -> None:
     assert piped("Success: no issues found in 1 source file\n", f"--output-format={form}")[1] == 0
 
 
+def test_what_explains_is_not_loaded_for_a_project_without_errors() -> None:
+    code = (
+        "import sys; from ixbackoff.__main__ import main; main(['check', '-'])\n"
+        "print(any(name.startswith('ixbackoff._door.reading') for name in sys.modules))"
+    )
+    clean = "Success: no issues found in 1 source file\n"
+    for text, loads in ((clean, "False"), (OF_MYPY, "True")):
+        words = [sys.executable, "-c", code]
+        done = subprocess.run(words, input=text, capture_output=True, text=True, check=True)  # noqa: S603
+        assert done.stdout.splitlines()[-1] == loads
+
+
 LINES = st.sampled_from(
     [
         *OF_MYPY.splitlines(keepends=True),

@@ -26,6 +26,14 @@ TRIES = 'echo try; echo >> tries; test $(wc -l < tries) -ge 3 || exit "$1"'
 SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"]
 
 
+@pytest.fixture(autouse=True, scope="module")
+def heard() -> Generator[None]:
+    """Let SIGHUP end what is begun here, also where the tests run below `nohup`."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
 @pytest.fixture(autouse=True)
 def place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Overlook the handlers of pytest, and keep files in a folder of the test."""

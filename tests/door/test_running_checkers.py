@@ -209,7 +209,7 @@ def test_it_takes_at_most_twice_the_time_of_mypy(cache: str, tmp_path: Path) -> 
     name, config = MYPY.config
     (tmp_path / name).write_text(config)
     times: dict[str, float] = {}
-    for way in ("first", "mypy", "check"):
+    for way in ("first", "mypy", "check") if cache == "warm" else ("mypy", "check"):
         folder = tmp_path / way
         folder.mkdir()
         for file in (ROOT / "typecheck_cases" / "reject").glob("*.py"):

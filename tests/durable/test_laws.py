@@ -76,7 +76,7 @@ def test_replay_of_any_prefix_goes_on_with_the_rest(
     performed = [entry for entry in map(json.loads, killed.kept) if is_of(entry, "Ask")]
     left = asking_from(script, len(performed))
     again: list[str] = []
-    rest = durable_outcome(program, scripted(left, again), how._replace(budget=Budget(3)), killed)
+    rest = durable_outcome(program, scripted(left, again), how.but(budget=Budget(3)), killed)
     assert (rest.value, rest.failure, rest.notes) == (whole.value, whole.failure, whole.notes)
     assert again == asked[len(performed) :]
     assert kept_by(killed.kept) == kept_by(journal.kept)

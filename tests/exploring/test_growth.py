@@ -70,6 +70,7 @@ def test_all_orders_of_two_programs_are_few_histories(commands: int, histories: 
     assert found.histories == histories
 
 
+@pytest.mark.slow
 def test_three_thousand_histories_take_a_second_of_cpu() -> None:
     rates = []
     for _ in range(3):
@@ -79,6 +80,7 @@ def test_three_thousand_histories_take_a_second_of_cpu() -> None:
     assert max(rates) > 3000
 
 
+@pytest.mark.slow
 def test_a_history_that_was_looked_at_is_not_kept() -> None:
     tracemalloc.start()
     try:

@@ -81,6 +81,7 @@ def without_the_times_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Strand, "told", tell)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "forget", [without_late_commands, without_the_time_of_strands, without_the_times_told]
 )

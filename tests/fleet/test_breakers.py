@@ -96,6 +96,7 @@ def test_a_dead_service_is_asked_at_most_once_in_a_rest_by_each_breaker(
     assert len(asked(outcome)) <= many * (failures + 100 / rest)
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(st.integers(1, 200), st.sampled_from([2.0, 10.0]), st.integers(0, 9))
 def test_the_service_comes_back(clients: int, rest: float, seed: int) -> None:
@@ -183,6 +184,7 @@ class TestTheExperiment:
         )
         assert capsys.readouterr().out == block
 
+    @pytest.mark.slow
     def test_it_is_drawn(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         words = "breakers --clients 50 --processes 2 --outage 12 --watch 10 --picture"
         assert fleet([*words.split(), str(tmp_path)]) == 0

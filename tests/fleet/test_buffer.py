@@ -29,7 +29,7 @@ def stored(disk: Disk, files: int, seconds: float = 99.0, schedule: float = 1000
 
 def test_all_that_is_written_is_consumed_in_order() -> None:
     sizes: list[float] = []
-    outcome = stored(Disk(consumed=sizes.append), files=50)
+    outcome = stored(Disk(speed=20.0, creates=0.1, consumed=sizes.append), files=50)
     assert outcome.total(lambda one: one.well) == 50 == len(sizes)
     assert all(0 < size < 1 for size in sizes)
     assert mean(sizes) == pytest.approx(0.5, abs=0.1)
@@ -110,12 +110,25 @@ def test_who_gives_up_a_file_leaves_nothing() -> None:
     assert outcome.seconds[-1].load == 0
 
 
-def test_collisions_fall_from_kind_to_kind_and_fixed_ones_hold_up_the_consumer() -> None:
-    fixed, aloha, ethernet = buffered([40])
-    assert fixed.collisions > 10 * aloha.collisions > 20 * ethernet.collisions > 0
-    assert fixed.megabytes < 0.7 * aloha.megabytes
-    for one in aloha, ethernet:
-        assert one.megabytes == pytest.approx(300, rel=0.02)
+PAPER = {"ethernet": 19, "aloha": 36, "fixed": 77}
+"""Per cent by which less is consumed with 50 producers than with 5."""
+
+
+def test_producers_slow_the_consumer_as_in_the_paper() -> None:
+    seeds = range(6)
+    results = [one for seed in seeds for one in buffered([5, 50], seed=seed)]
+    for kind, drop in PAPER.items():
+        few, many = (
+            sum(one.files for one in results if (one.producers, one.kind) == (number, kind))
+            for number in (5, 50)
+        )
+        assert 100 * (1 - many / few) == pytest.approx(drop, abs=5)
+
+
+def test_collisions_fall_from_kind_to_kind() -> None:
+    for seed in range(3):
+        fixed, aloha, ethernet = buffered([50], seed=seed)
+        assert fixed.collisions > 1.5 * aloha.collisions > 15 * ethernet.collisions > 0
 
 
 def test_a_quick_disk_is_not_held_up() -> None:

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.slow
 def simulated(seconds: float, outages: list[Outage], timing: Timing, backlog: int = 128) -> Outcome:
     return simulate(
         asking(),
-        SlowingServer(backlog=backlog).serves(Get),
+        SlowingServer(backlog=backlog, lingering=30).serves(Get),
         clients=1000,
         seconds=seconds,
         schedule=timing,
@@ -63,8 +63,8 @@ RECOVERS = {
 """After 20 s; with the short queue and fixed waits that is just where it tips over."""
 
 MEASURED = {
-    (128, "fixed"): 937,
-    (128, "exponential"): 54,
+    (128, "fixed"): 1378,
+    (128, "exponential"): 24,
     (4096, "fixed"): 4916,
     (4096, "exponential"): 4095,
 }
@@ -76,7 +76,32 @@ def test_the_verdicts(key: tuple[int, str], crashes: dict[tuple[int, str], Crash
     assert crashes[key].recovers == RECOVERS[key]
 
 
-def test_fixed_waits_and_the_short_queue_tip_over_between_10_and_60_seconds() -> None:
+ORIGINALS = {
+    ("fixed", 5): None,
+    ("fixed", 10): 1089,
+    ("fixed", 20): 1378,
+    ("exponential", 5): None,
+    ("exponential", 10): 818,
+    ("exponential", 20): None,
+}
+"""With 128 places: how many at once, one second after SIGCONT, where the original is lost."""
+
+
+@pytest.mark.parametrize("key", ORIGINALS, ids=str)
+def test_the_short_queue_is_lost_after_the_outages_that_the_original_is_lost_after(
+    key: tuple[str, int],
+) -> None:
+    name, outage = key
+    [way] = [way for way in ways() if way.name == name]
+    server = SlowingServer(backlog=128, lingering=30)
+    some = [crashed(way, server, 1000, 15, outage, 8, seed) for seed in range(3)]
+    at_once = ORIGINALS[key]
+    assert [one.recovers for one in some] == [at_once is None] * 3
+    if at_once is not None:
+        assert median(one.after for one in some) == pytest.approx(at_once, rel=0.1)
+
+
+def test_a_client_that_closes_its_sockets_tips_over_later() -> None:
     fixed, *_ = ways()
     server = SlowingServer(backlog=128)
     verdicts = [
@@ -86,11 +111,20 @@ def test_fixed_waits_and_the_short_queue_tip_over_between_10_and_60_seconds() ->
     assert verdicts == [[True] * 2, [False] * 2]
 
 
+def test_nanoseconds_in_64_bits_hold_the_server_where_they_overflow() -> None:
+    """The original stays at 7792 at once, and answers 47 to 98 requests a second by accident."""
+    fixed, *_ = ways()
+    one = crashed(fixed, SlowingServer(int64=True, lingering=30), 1000, 15, 20, 40, 1)
+    assert {second.load for second in one.outcome.seconds[-20:]} == {7792}
+    assert 20 < one.last < 100
+    assert not one.recovers
+
+
 @pytest.mark.parametrize("key", MEASURED, ids=str)
 def test_so_many_at_once_one_second_later_as_were_measured(key: tuple[int, str]) -> None:
     backlog, name = key
     [way] = [way for way in ways() if way.name == name]
-    server = SlowingServer(backlog=backlog)
+    server = SlowingServer(backlog=backlog, lingering=30)
     after = [crashed(way, server, 1000, 15, 20, 2, seed).after for seed in range(5)]
     assert median(after) == pytest.approx(MEASURED[key], rel=0.15)
 
@@ -163,3 +197,10 @@ def test_a_folder_that_cannot_be_used_is_one_line(
     assert len(capsys.readouterr().err.splitlines()) == 1
     assert fleet(["crash", *small, "--picture", str(tmp_path / "new")]) == 0
     assert sorted(file.name for file in (tmp_path / "new").iterdir()) == ["crash.png", "crash.svg"]
+
+
+def test_the_page_has_what_an_overflow_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    assert fleet(["crash", "--int64"]) == 0
+    page = (Path(__file__).parent.parent.parent / "docs" / "crash.md").read_text()
+    [block] = re.findall(r"^```text printed by it\n(.*?)^```$", page, re.M | re.S)
+    assert capsys.readouterr().out == block

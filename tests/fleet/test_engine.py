@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -62,6 +63,7 @@ def test_it_is_with_alternatives(some: list[Any], script: Script, resumes: bool)
     assert run(fleet(program, script)) == virtual(program, script)
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(programs(), scripts), min_size=2, max_size=4), schedules)
 def test_clients_do_not_see_each_other(some: list[tuple[Any, Script]], schedule: Any) -> None:
     schedule &= Constant(1000.0)

@@ -99,6 +99,7 @@ def test_with_fewer_than_twenty_failures_it_is_the_deepest_ladder(
     assert outcome(FOREVER) == outcome(N20)
 
 
+@pytest.mark.slow
 @given(effects, scripts, st.floats(0.05, 1000), st.sampled_from(["retry", "resume"]), budgets)
 def test_a_fleet_of_one_is_a_virtual_run(
     effect: Any, script: Script, within: float, step: str, budget: Callable[[], Budget] | None

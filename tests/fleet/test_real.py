@@ -88,9 +88,7 @@ def test_the_server_answers_after_its_delay_and_tells_how_many_there_are() -> No
         assert 0.5 <= time.monotonic() - start < 1.0
         assert asked(at, "GET / HTTP/1.1\r\n\r\n").startswith(b"HTTP/1.1 404 ")
         assert asked(at, "x" * 10_000) == b""
-        line(
-            process, r"^\w{3} \d\d \d\d:\d\d:\d\d\.\d{3}: concurrency:    0, last delay: 0\.5\d+ s$"
-        )
+        line(process, r"^\w{3} \d\d \d\d:\d\d:\d\d\.\d{3}: concurrency:    0, last delay: 500ms$")
 
 
 def test_who_has_gone_keeps_the_place_and_no_place_is_left_then() -> None:
@@ -242,7 +240,7 @@ def test_a_wrong_command_is_one_line(
         ("client", "--clients=0"),
         ("client", "--backoff=none"),
         ("client", "--think=0"),
-        ("storm", "--outage=0.5"),
+        ("storm", "--outage=0"),
         ("storm", "--host=127.0.0.1"),
     ],
 )

@@ -138,6 +138,7 @@ def test_the_posts_four_delays(concurrency: int) -> None:
         {"base": 0.0},
         {"tick": -1.0},
         {"knocks": float("inf")},
+        {"lingering": -1.0},
         {"factor": 0.9},
         {"limit": -1},
         {"backlog": -1},
@@ -230,6 +231,31 @@ def test_who_gives_up_before_the_next_knock_is_never_admitted() -> None:
     world.events.run(5.01)
     world.requests[1].over = True
     assert world.load(9.0) == 1
+
+
+def test_a_dial_that_was_given_up_admits_the_request_that_has_waited_longest() -> None:
+    world = Recorded(SlowingServer(backlog=0, base=100.0, limit=1000, lingering=3.0))
+    world.stops(1.0, 9.0)
+    world.asks(2.0)  # the one place
+    world.asks(3.0)  # its dial has ended at 9
+    world.asks(7.9)  # its dial knocks next at 9.94 - 1.02 = 8.92, and at 9.94
+    world.asks(8.8, 2)  # their own dials knock at 9.82
+    world.events.run(8.9)
+    for request in world.requests[:3]:
+        request.over = True
+    assert world.load(9.81) == 1
+    assert world.load(9.83) == 3
+    assert world.load(20.0) == 3
+
+
+def test_a_long_outage_keeps_only_the_dials_that_go_on() -> None:
+    world = Recorded(SlowingServer(backlog=0, lingering=5.0))
+    world.stops(0.5, 90.0)
+    for second in range(1, 80):
+        world.asks(float(second))
+        world.events.run(second + 0.5)
+        world.requests[-1].over = True
+    assert len(world.serving.outside) <= 6  # type: ignore[attr-defined]
 
 
 def test_what_was_in_its_place_before_the_stop_ends_when_it_goes_on() -> None:

@@ -130,6 +130,7 @@ def jobs() -> dict[tuple[int, str], int]:
     return {(one.submitters, one.kind): one.jobs for one in found}
 
 
+@pytest.mark.slow
 def test_few_submitters_are_all_alike(jobs: dict[tuple[int, str], int]) -> None:
     for kind, published in ("fixed", 807), ("aloha", 801), ("ethernet", 785):
         assert jobs[25, kind] == pytest.approx(published, rel=0.03)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -51,6 +52,7 @@ def branches(draw: st.DrawFn) -> tuple[list[Any], dict[str, tuple[float, Any]]]:
     return [in_a_row(some) for some in names], script
 
 
+@pytest.mark.slow
 @given(branches(), st.floats(0.5, 20) | st.none(), st.floats(0.5, 20) | st.none())
 def test_it_is_with_effects_at_the_same_time(
     some: tuple[list[Any], dict[str, tuple[float, Any]]], limit: float | None, within: float | None

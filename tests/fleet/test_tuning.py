@@ -56,6 +56,7 @@ def test_a_longest_wait_that_is_too_short_is_seen() -> None:
 seconds = st.floats(1e-3, 100)
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(p99=seconds, maximum=seconds, outage=seconds)
 def test_no_ladder_is_shorter_than_the_outage_and_none_longer_than_it_has_to_be(

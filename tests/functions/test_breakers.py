@@ -97,7 +97,7 @@ def seen(way: Way, how: Backoff[Any], script: Script, now: Clock) -> list[Any]:
         except BaseException as failure:
             told = getattr(failure, "retry_after", None)
             value = type(failure), told, getattr(failure, "__notes__", [])
-        breaker: Any = how.settings.breaker
+        breaker: Any = how._settings.breaker
         happened.append(
             (value, script.calls, list(now.waits), breaker.state, breaker._failed.copy())
         )

@@ -25,6 +25,7 @@ from ixbackoff import (
 )
 from ixbackoff.schedules import Constant
 
+from ..support.ids import shown
 from ..support.plainly import calling
 
 untyped: Any = backoff
@@ -169,7 +170,7 @@ def test_what_is_decorated_keeps_its_name_and_signature() -> None:
     assert inspect.signature(decorated) == inspect.signature(every_kind_of_argument)
 
 
-@pytest.mark.parametrize("of", [waiter, Waiter(), functools.partial(waiter, "m")], ids=repr)
+@pytest.mark.parametrize("of", [waiter, Waiter(), functools.partial(waiter, "m")], ids=shown)
 def test_what_is_awaited_is_still_a_coroutine_function(of: Any) -> None:
     assert inspect.iscoroutinefunction(again(of))
     assert not inspect.iscoroutinefunction(again(second_time))

@@ -6,10 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parent.parent.parent
 STEP = "13"  # 1 takes a minute
 
 
+@pytest.mark.slow
 def test_a_thread_goes_on_after_an_interrupt_at_any_instruction() -> None:
     words = [sys.executable, "-W", "ignore", "-m", "tests.support.interrupted", STEP]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)  # noqa: S603

@@ -30,6 +30,8 @@ from ixbackoff import (
 from ixbackoff.schedules import Constant
 from ixbackoff.testing import Virtual, always, answers
 
+from ..support.ids import shown
+
 SHORT = Constant(0.0001)
 done = backoff(N3, schedule=SHORT, until=lambda answer: answer == "done")
 
@@ -75,7 +77,7 @@ def test_answers_of_a_script_are_judged_as_well() -> None:
         assert asyncio.run(status_async()) == "done"
 
 
-@pytest.mark.parametrize("on", [ValueError, [ValueError], lambda failure: False], ids=repr)
+@pytest.mark.parametrize("on", [ValueError, [ValueError], lambda failure: False], ids=shown)
 def test_whatever_on_says_an_answer_that_is_not_wanted_is_tried_again(on: Any) -> None:
     given = iter([1, 2, 3])
     assert backoff(N3, schedule=SHORT, on=on, until=lambda answer: answer == 3)(given.__next__)()
@@ -116,10 +118,10 @@ def test_but_changes_one_thing_and_keeps_the_others() -> None:
         "backoff(N3, on=<class 'ValueError'>, schedule=Exponential(base=0.1, factor=2.0, cap=None),"
         f" within=2, budget={budget!r})"
     )
-    assert quickly.but(within=60, schedule=backoff(N3).settings.schedule).settings == (
-        patiently.settings
+    assert quickly.but(within=60, schedule=backoff(N3)._settings.schedule)._settings == (
+        patiently._settings
     )
-    assert patiently.but(within=None).settings.within is None
+    assert patiently.but(within=None)._settings.within is None
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
 import subprocess
 import sys
@@ -26,7 +27,11 @@ class Block(NamedTuple):
 
 
 README = ROOT / "README.md"
-PAGES = [README, *sorted((ROOT / "docs").rglob("*.md"))]
+DOCS = ROOT / "docs"
+PAGES = [README, *sorted(DOCS.rglob("*.md"))]
+PROSE = {"changelog.md", "tutorial.md"}
+"""Pages without a program that runs here: `tests/site` walks through the tutorial."""
+
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 
 
@@ -44,14 +49,23 @@ def level_of_the_log() -> Iterator[None]:
     logger.setLevel(before)
 
 
+def runs(block: Block) -> bool:
+    """Whether it is a program that belongs to its page: neither wrong nor a file of its own."""
+    others = block.words in ("wrong", "mistake") or block.words.endswith(".py")
+    return block.language == "python" and not others
+
+
 @each_page
 @pytest.mark.usefixtures("level_of_the_log")
-def test_its_programs_run_and_print_what_it_says(page: Path) -> None:
+def test_its_programs_run_and_print_what_it_says(
+    page: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(DOCS)
     names: dict[str, Any] = {"__name__": "page"}
     printed = ""
     ran = 0
     for block in blocks(page):
-        if block.language == "python" and block.words not in ("wrong", "mistake"):
+        if runs(block):
             out = StringIO()
             with redirect_stdout(out):
                 exec(compile(block.text, page.name, "exec", dont_inherit=True), names)  # noqa: S102
@@ -59,46 +73,60 @@ def test_its_programs_run_and_print_what_it_says(page: Path) -> None:
             ran += 1
         elif block.language == "text" and not block.words:
             assert printed == block.text
-    assert ran >= 1
+    assert ran >= 1 or page.name in PROSE
 
 
-def mypy(text: str, name: str, folder: Path) -> list[str]:
-    (folder / name).write_text(text)
-    done = subprocess.run(  # noqa: S603
-        [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--cache-dir=cache", name],
+def stem(page: Path) -> str:
+    """The name of a page as that of a module."""
+    return re.sub(r"\W", "_", str(page.relative_to(ROOT).with_suffix("")))
+
+
+@pytest.fixture(scope="module")
+def mypy(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    """What mypy says of the programs of all pages, by file: it is fast if asked once."""
+    folder = tmp_path_factory.mktemp("programs")
+    for page in PAGES:
+        right = [block.text for block in blocks(page) if runs(block)]
+        (folder / f"{stem(page)}.py").write_text("\n".join(right))
+        wrong = [block.text for block in blocks(page) if block.words == "wrong"]
+        for number, program in enumerate(wrong):
+            (folder / f"{stem(page)}_wrong_{number}.py").write_text(program)
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--cache-dir=cache", "."],
         cwd=folder,
+        env=os.environ | {"MYPYPATH": str(DOCS)},
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode in (0, 1), done.stdout + done.stderr
-    return [line for line in done.stdout.splitlines() if "error:" in line]
+    said: dict[str, list[str]] = {}
+    for line in done.stdout.splitlines():
+        file, _, rest = line.partition(".py:")
+        if "error:" in rest:
+            said.setdefault(file, []).append(rest)
+    return said
 
 
-@pytest.mark.slow
 @each_page
-def test_its_programs_pass_the_type_checker(page: Path, tmp_path: Path) -> None:
-    right = [
-        block.text
-        for block in blocks(page)
-        if block.language == "python" and block.words not in ("wrong", "mistake")
-    ]
-    assert mypy("\n".join(right), "right.py", tmp_path) == []
+def test_its_programs_pass_the_type_checker(page: Path, mypy: dict[str, list[str]]) -> None:
+    assert mypy.get(stem(page), []) == []
 
 
-@pytest.mark.slow
 @each_page
 def test_its_wrong_programs_are_rejected_in_the_words_that_it_says(
-    page: Path, tmp_path: Path
+    page: Path, mypy: dict[str, list[str]]
 ) -> None:
     wrong = [block.text for block in blocks(page) if block.words == "wrong"]
     said = [block.text.splitlines() for block in blocks(page) if block.words == "mypy"]
     assert wrong or page != README
-    for program, lines in zip(wrong, said, strict=True):
-        errors = mypy(program, "wrong.py", tmp_path)
+    assert len(wrong) == len(said)
+    for number, lines in enumerate(said):
+        errors = mypy[f"{stem(page)}_wrong_{number}"]
         assert len(errors) == len(lines)
         for error, abridged in zip(errors, lines, strict=True):
-            pattern = ".*".join(re.escape(part) for part in abridged.split("..."))
+            shown = abridged.removeprefix("wrong.py:")
+            pattern = ".*".join(re.escape(part) for part in shown.split("..."))
             assert re.fullmatch(pattern, error), error
 
 

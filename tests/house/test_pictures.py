@@ -43,6 +43,7 @@ AXES = {
     "crash": {"time, s", "answered per second", "requests at once"},
     "layers": {"time, s", "requests/s at the bottom", "runs/s that end well"},
     "recovery": {"length of the outage, s", "noticed after so many times its length"},
+    "remedies": {"time, s", "requests at once"},
     "submissions": {"submitters", "jobs that were taken, in all", "descriptors in use"},
     "waits-linear": {"attempt", "length of the wait after it, s"},
     "waits-logarithmic": {"attempt", "length of the wait after it, s"},

@@ -6,11 +6,12 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
-from ..support.syntax import lengths
+from ..support.syntax import lengths, parsed
 
 ROOT = Path(__file__).parent.parent.parent
 PACKAGE = ROOT / "ixbackoff"
@@ -98,7 +99,7 @@ def imported(name: str, path: Path, known: dict[str, Path]) -> Iterator[str]:
     package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
     if name == "__init__":
         package = []
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             assert not any(alias.name.startswith("ixbackoff") for alias in node.names), path
         if isinstance(node, ast.ImportFrom) and not node.level:
@@ -112,6 +113,7 @@ def imported(name: str, path: Path, known: dict[str, Path]) -> Iterator[str]:
             yield inner if inner in known else target or "__init__"
 
 
+@cache
 def arrows() -> dict[str, set[str]]:
     """Which module imports which."""
     known = modules()
@@ -154,7 +156,7 @@ def test_few_modules_lie_flat() -> None:
 def test_each_room_says_in_one_sentence_what_it_holds() -> None:
     for room in PACKAGE.iterdir():
         if room.is_dir() and room.name != "__pycache__":
-            said = ast.get_docstring(ast.parse((room / "__init__.py").read_text()))
+            said = ast.get_docstring(parsed(room / "__init__.py"))
             assert said, room
 
 
@@ -166,7 +168,7 @@ def test_one_module_sleeps() -> None:
     sleeping = {
         str(path.relative_to(PACKAGE))
         for path in PACKAGE.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(parsed(path))
         if (isinstance(node, ast.Attribute) and node.attr in ("sleep", "sleep_forever"))
         or (
             isinstance(node, ast.ImportFrom)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ixbackoff import N2, N7, NotReady, Throttled, at, do, plan, reflect
@@ -38,14 +38,11 @@ def law_tests(laws: type) -> list[Any]:
     ]
 
 
-each_runner = pytest.mark.parametrize(
-    "run",
-    [
-        pytest.param(run, id=name, marks=[] if name == "sync" else pytest.mark.slow)
-        for name, run in RUNNERS.items()
-    ],
+each_other_runner = pytest.mark.parametrize(
+    "run", [pytest.param(run, id=name) for name, run in RUNNERS.items() if name != "sync"]
 )
-"""The ways to run: another law says that they agree, so one is enough for `make quick`."""
+fewer = settings(max_examples=20)
+"""Another law says that all ways to run agree, so most examples of the others are left to one."""
 
 STRATEGIES = {
     "value": values, "failure": transient, "f": functions, "g": functions, "m": effects,
@@ -71,19 +68,40 @@ def assert_same(run: Runner, left: Any, right: Any, data: st.DataObject) -> None
     assert one.outcome == other.outcome
 
 
-@each_runner
 @pytest.mark.parametrize("begin", BEGINS.values(), ids=BEGINS)
 @pytest.mark.parametrize("law", law_tests(Then) + law_tests(OrElse))
 @given(data=st.data())
-def test_law_of_effects(law: Any, begin: Any, run: Runner, data: st.DataObject) -> None:
+def test_law_of_effects(law: Any, begin: Any, data: st.DataObject) -> None:
+    left, right = law(begin=begin, **drawn(data, law))
+    assert_same(run_sync, left, right, data)
+
+
+@pytest.mark.slow
+@each_other_runner
+@pytest.mark.parametrize("begin", BEGINS.values(), ids=BEGINS)
+@pytest.mark.parametrize("law", law_tests(Then) + law_tests(OrElse))
+@fewer
+@given(data=st.data())
+def test_law_of_effects_in_each_other_way(
+    law: Any, begin: Any, run: Runner, data: st.DataObject
+) -> None:
     left, right = law(begin=begin, **drawn(data, law))
     assert_same(run, left, right, data)
 
 
-@each_runner
 @pytest.mark.parametrize("law", law_tests(Ladders) + law_tests(Resume))
 @given(data=st.data())
-def test_law_of_ladders(law: Any, run: Runner, data: st.DataObject) -> None:
+def test_law_of_ladders(law: Any, data: st.DataObject) -> None:
+    left, right = law(**drawn(data, law))
+    assert_same(run_sync, left, right, data)
+
+
+@pytest.mark.slow
+@each_other_runner
+@pytest.mark.parametrize("law", law_tests(Ladders) + law_tests(Resume))
+@fewer
+@given(data=st.data())
+def test_law_of_ladders_in_each_other_way(law: Any, run: Runner, data: st.DataObject) -> None:
     left, right = law(**drawn(data, law))
     assert_same(run, left, right, data)
 
@@ -92,6 +110,7 @@ def seconds(waits: list[str]) -> list[float]:
     return [float(wait.split("seconds=")[1].split(",")[0]) for wait in waits]
 
 
+@settings(max_examples=200)
 @given(programs(), outcomes, schedules)
 def test_all_four_ways_to_run_are_one(program: Any, script: Any, schedule: Any) -> None:
     sync, *others = (run(program, script, schedule) for run in RUNNERS.values())

@@ -72,6 +72,7 @@ def done(program: Any, script: list[Any], schedule: Any) -> Done:
         return Done(run.tries, waits, commands)
 
 
+@pytest.mark.slow
 @settings(max_examples=250)
 @given(programs(), outcomes, schedules)
 def test_no_run_exceeds_its_plan(program: Any, script: list[Any], schedule: Any) -> None:
@@ -83,6 +84,7 @@ def test_no_run_exceeds_its_plan(program: Any, script: list[Any], schedule: Any)
         assert all(count <= known.commands.kinds[kind] for kind, count in run.commands.items())
 
 
+@pytest.mark.slow
 @settings(max_examples=250)
 @given(programs(), outcomes, schedules)
 def test_no_wait_is_shorter_than_the_one_before(

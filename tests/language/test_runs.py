@@ -9,6 +9,7 @@ import sys
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -474,3 +475,13 @@ def test_what_ends_a_generator_is_told_as_a_handlers_mistake() -> None:
     with pytest.raises(RuntimeError, match="was raised by a handler") as raised:
         at(N0).do(Ask("a")).run(Ask.handled_by(stop))
     assert isinstance(raised.value.__cause__, StopIteration)
+
+
+@pytest.mark.parametrize("name", ["asyncio", "trio"])
+def test_while_another_thread_imports_a_library_of_event_loops(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It stands among the modules then, and is empty."""
+    monkeypatch.setitem(sys.modules, name, ModuleType(name))
+    world = Virtual(Ask.handled_by(always(5)))
+    assert at(N3).retry(Ask("a")).run(world.interpreter) == 5

@@ -37,6 +37,20 @@ def test_a_port_that_does_not_exist_is_refused(way: Way, port: int, tmp_path: Pa
 
 
 @each_way
+@pytest.mark.parametrize("host", ["a" * 64, ".a", "a..b", "a" * 300])
+def test_a_host_that_is_not_a_name_is_refused(way: Way, host: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="is not a name"):
+        way.headers(f"http://{host}/a")
+    with (
+        Origin({}, {"GET /a": [Redirect(f"http://{host}/a")]}) as origin,
+        pytest.raises(ValueError, match=f"{origin.port}/a: its host, or that of a redirect, is"),
+    ):
+        way.perform(Download(f"{origin.url}/a", str(tmp_path / "a")))
+    with pytest.raises(ConnectionError, match="cannot connect"):
+        way.headers("http://nuts.invalid./a")
+
+
+@each_way
 @pytest.mark.parametrize("location", ["/b?c=d", "b", "?mail=me@x", "//{place}/b", "#c"])
 def test_a_relative_redirect_begins_at_the_url_that_was_asked_for(
     way: Way, location: str, tmp_path: Path

@@ -66,6 +66,7 @@ def test_without_a_date_header_a_date_is_relative_to_now() -> None:
     assert retry_after({}) is None
 
 
+@pytest.mark.slow
 @given(st.text(), st.text())
 @example("Mon, 1 Jan 0000 00:00:00 GMT", "")
 @example("1 Jan 2000 00:00:00 +999999999999999999999", "")

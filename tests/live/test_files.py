@@ -13,11 +13,10 @@ from itertools import repeat
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import portalocker
 import pytest
 
 from ixbackoff import N3, Download, Exponential, NotReady, at, may_pass
-from ixbackoff.live import live
+from ixbackoff.live import files, live, locks
 from ixbackoff.live.files import OPEN, PartFile
 from ixbackoff.testing.web import Origin, Slow, Truncated
 
@@ -51,6 +50,7 @@ def test_a_killed_download_leaves_nothing_after_the_next(tmp_path: Path) -> None
     assert target.read_bytes() == ACORN
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_told_with_the_name_of_the_file(tmp_path: Path) -> None:
     # A limit on the size of files is the full disk that every test machine has.
     program = """
@@ -109,6 +109,7 @@ def test_a_target_that_cannot_be_written_costs_no_request(way: Way, tmp_path: Pa
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]
 
 
+@pytest.mark.slow
 def test_a_read_only_folder_is_told(tmp_path: Path) -> None:
     # Nothing is read-only to root, so root steps down, once all is imported.
     program = """
@@ -206,15 +207,15 @@ def test_a_file_that_was_renamed_while_waiting_for_its_lock_is_not_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target = tmp_path / "a"
-    lock = portalocker.lock
+    lock = locks.lock
 
-    def renamed_before(descriptor: int, flags: portalocker.LockFlags) -> None:
+    def renamed_before(descriptor: int) -> None:
         if not target.exists():
             (tmp_path / ".a.part").write_bytes(b"another's")
             (tmp_path / ".a.part").rename(target)
-        lock(descriptor, flags)
+        lock(descriptor)
 
-    monkeypatch.setattr("portalocker.lock", renamed_before)
+    monkeypatch.setattr(files, "lock", renamed_before)
     with PartFile(str(target)) as part:
         part.write(ACORN)
         assert target.read_bytes() == b"another's"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -14,7 +15,7 @@ import pytest
 from obstore.store import LocalStore, MemoryStore
 
 from ixbackoff import N0, Misuse, Upload, at
-from ixbackoff.live import folders, live, uploads
+from ixbackoff.live import live, uploads
 
 from ..support.origins import SYNC, Way, each_way
 
@@ -29,22 +30,28 @@ def source(tmp_path: Path) -> Path:
 
 
 @each_way
+@pytest.mark.parametrize("copying", ["copy_file_range", "write"])
 def test_an_object_is_on_the_disk_before_the_upload_returns(
-    way: Way, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    way: Way, copying: str, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done: list[tuple[str, str]] = []
+    if not hasattr(os, copying):
+        pytest.skip(f"there is no {copying} here")
+    if copying == "write":
+        monkeypatch.delattr(os, "copy_file_range", raising=False)
 
     def recorded(name: str) -> None:
         carry_out: Callable[..., Any] = getattr(os, name)
 
-        def record(what: Any, *rest: Any, **more: Any) -> Any:
+        def record(*given: Any, **more: Any) -> Any:
+            what = given[1 if name == "copy_file_range" else 0]
             path = os.readlink(f"/proc/self/fd/{what}") if isinstance(what, int) else str(what)
             done.append((name, os.path.relpath(path, tmp_path)))
-            return carry_out(what, *rest, **more)
+            return carry_out(*given, **more)
 
         monkeypatch.setattr(os, name, record)
 
-    for name in ("fsync", "replace", "mkdir", "write"):
+    for name in ("fsync", "replace", "mkdir", copying):
         recorded(name)
     way.perform(Upload(str(source), (tmp_path / "a" / "b" / "key").as_uri()))
     steps = [
@@ -56,7 +63,7 @@ def test_an_object_is_on_the_disk_before_the_upload_returns(
         ("fsync", "."),
         ("mkdir", "a/b"),
         ("fsync", "a"),
-        ("write", "a/b/key#1"),
+        (copying, "a/b/key#1"),
         ("fsync", "a/b/key#1"),
         ("replace", "a/b/key#1"),
         ("fsync", "a/b"),
@@ -124,6 +131,7 @@ SYNC.perform(Upload(source, "memory:///c"))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform cannot fork")
 def test_a_forked_process_uploads_to_a_folder_and_is_told_what_it_cannot(
     source: Path, tmp_path: Path, aws: pytest.MonkeyPatch
@@ -151,9 +159,30 @@ def test_a_link_in_the_place_of_a_part_is_not_followed(source: Path, tmp_path: P
     (tmp_path / "secret").write_bytes(b"secret")
     (tmp_path / "store" / "key#1").symlink_to(tmp_path / "secret")
     os.link(tmp_path / "secret", tmp_path / "store" / "key#2")
-    folders.put(str(tmp_path / "store" / "key"), [b"acorn"])
+    SYNC.perform(Upload(str(source), (tmp_path / "store" / "key").as_uri()))
     assert (tmp_path / "secret").read_bytes() == b"secret"
-    assert (tmp_path / "store" / "key").read_bytes() == b"acorn"
+    assert (tmp_path / "store" / "key").read_bytes() == LARGE
+
+
+def cannot(*_: object) -> int:
+    raise OSError(errno.EXDEV, "Invalid cross-device link")
+
+
+@pytest.mark.parametrize("copies", [cannot, lambda *_: 0], ids=["refused", "nothing"])
+def test_what_the_system_cannot_copy_goes_through_this_process(
+    copies: Callable[..., int], source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "copy_file_range", copies, raising=False)
+    SYNC.perform(Upload(str(source), (tmp_path / "key").as_uri()))
+    assert (tmp_path / "key").read_bytes() == LARGE
+
+
+def test_a_file_that_is_uploaded_stays_its_owners(source: Path, tmp_path: Path) -> None:
+    SYNC.perform(Upload(str(source), (tmp_path / "key").as_uri()))
+    with source.open("r+b") as file:
+        file.write(b"changed")
+    assert (tmp_path / "key").read_bytes() == LARGE
+    assert source.stat().st_nlink == 1
 
 
 def test_memory_is_a_store_as_before(source: Path) -> None:

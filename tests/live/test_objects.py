@@ -11,7 +11,7 @@ import sys
 import time
 import traceback
 from collections import Counter
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import repeat
@@ -265,6 +265,7 @@ class Endless(Fault):
             connection.send(b"%x\r\n%b\r\n" % (size, b"x" * size))
 
 
+@pytest.mark.slow
 def test_an_endless_error_is_read_for_the_time_of_one_request(
     source: Path, aws: pytest.MonkeyPatch
 ) -> None:
@@ -388,19 +389,22 @@ def test_uploads_into_one_folder_leave_each_other_alone(source: Path, tmp_path: 
     assert {path.read_bytes() == LARGE for path in folder.iterdir()} == {True}
 
 
-def test_what_another_is_writing_is_not_swept(tmp_path: Path) -> None:
-    path = tmp_path / "key"
+def test_what_another_is_writing_is_not_swept(source: Path, tmp_path: Path) -> None:
+    folder, other = tmp_path / "store", tmp_path / "other"
+    folder.mkdir()
+    other.write_bytes(b"nut")
+    path = str(folder / "key")
 
-    def first() -> Iterator[bytes]:
-        yield b"ac"
-        folders.put(str(path), [b"nut"])
-        assert sorted(os.listdir(tmp_path)) == ["key", "key#1"]
-        yield b"orn"
+    def beside() -> None:
+        with other.open("rb") as file:
+            folders.put(path, file, lambda: None)
+        assert sorted(os.listdir(folder)) == ["key", "key#1"]
 
-    (tmp_path / "key#2").touch()
-    folders.put(str(path), first())
-    assert os.listdir(tmp_path) == ["key"]
-    assert path.read_bytes() == b"acorn"
+    (folder / "key#2").touch()
+    with source.open("rb") as file:
+        folders.put(path, file, beside)
+    assert os.listdir(folder) == ["key"]
+    assert (folder / "key").read_bytes() == SMALL
 
 
 @each_async_way

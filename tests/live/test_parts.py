@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -22,7 +23,8 @@ from ixbackoff.live import Limits, TooLarge, live
 from ixbackoff.live.arrivals import GAIN, validator_of
 from ixbackoff.testing.web import Answer, Connection, Fault, Origin, Resource, Status, Truncated
 
-from ..support.origins import SYNC, Way, each_way
+from ..support.disks import small_disk
+from ..support.origins import PATIENT, SYNC, Way, each_way
 
 OLD = bytes(range(256)) * 4000
 NEW = bytes(reversed(range(256))) * 4100
@@ -73,10 +75,45 @@ class Whole(Fault):
 def test_a_link_that_breaks_again_and_again_loses_nothing(way: Way, tmp_path: Path) -> None:
     large = os.urandom(1024) * 4000
     with Origin({"/a": large}, {"GET /a": repeat(Breaks(GAIN + 1))}) as origin:
-        way.perform(Download(f"{origin.url}/a", str(tmp_path / "a")))
+        way.perform(Download(f"{origin.url}/a", str(tmp_path / "a")), limits=PATIENT)
     assert (tmp_path / "a").read_bytes() == large
     assert list(tmp_path.iterdir()) == [tmp_path / "a"]
     assert len(origin.requests) == -(-(len(large) - 1) // GAIN)
+
+
+FAR = 50_000_000
+EVERY = 700_000
+
+
+@dataclass
+class Far(Fault):
+    """Sends the part that is asked for, and breaks off after 700 kB; counts what it sends."""
+
+    body: bytes
+    sent: int = 0
+
+    def answer(self, connection: Connection) -> None:
+        asked = connection.request.headers.get("range", "bytes=0-")
+        first = int(asked.removeprefix("bytes=").removesuffix("-"))
+        place = {"Content-Range": f"bytes {first}-{FAR - 1}/{FAR}"} if first else {}
+        length = {"Content-Length": str(FAR - first), "ETag": '"v1"'}
+        connection.send_head(206 if first else 200, length | place)
+        piece = self.body[first : first + EVERY]
+        connection.send(piece)
+        self.sent += len(piece)
+
+
+@pytest.mark.slow
+@each_way
+def test_fifty_megabytes_over_a_link_that_breaks_every_700_kilobytes(
+    way: Way, tmp_path: Path
+) -> None:
+    link = Far(os.urandom(1000) * (FAR // 1000))
+    with Origin(faults={"GET /a": repeat(link)}) as origin:
+        way.perform(Download(f"{origin.url}/a", str(tmp_path / "a")), limits=PATIENT)
+    assert (tmp_path / "a").read_bytes() == link.body
+    assert len(origin.requests) == -(-FAR // (EVERY - 1))
+    assert link.sent <= 1.05 * FAR
 
 
 @each_way
@@ -84,8 +121,8 @@ def test_connections_that_bring_little_are_tries_of_their_own(way: Way, tmp_path
     with Origin({"/a": OLD}, {"GET /a": repeat(Breaks(GAIN - 1))}) as origin:
         for _ in range(3):
             with pytest.raises(ConnectionError):
-                way.perform(Download(f"{origin.url}/a", str(tmp_path / "a")))
-        way.perform(Download(f"{origin.url}/a", str(tmp_path / "a")))
+                way.perform(Download(f"{origin.url}/a", str(tmp_path / "a")), limits=PATIENT)
+        way.perform(Download(f"{origin.url}/a", str(tmp_path / "a")), limits=PATIENT)
     assert (tmp_path / "a").read_bytes() == OLD
     assert len(origin.requests) == 4
 
@@ -119,7 +156,7 @@ at(N0).do(Download(*sys.argv[1:3])).run(live(progress=progress))
         assert killed.returncode == -signal.SIGKILL
         there = (tmp_path / ".a.part").stat().st_size
         assert there >= moment
-        SYNC.perform(command)
+        SYNC.perform(command, limits=PATIENT)
     assert (tmp_path / "a").read_bytes() == OLD
     assert list(tmp_path.iterdir()) == [tmp_path / "a"]
     assert asked_for(origin) == [None, f"bytes={there - 1}-"]
@@ -131,7 +168,7 @@ def half_of(old: bytes, origin: Origin, way: Way, target: Path) -> Download:
     origin.resources["/a"] = old
     origin.script("GET /a", [Truncated(HALF), Status(503)])
     with pytest.raises(ServerError):
-        way.perform(command)
+        way.perform(command, limits=PATIENT)
     assert target.with_name(".a.part").stat().st_size == HALF
     return command
 
@@ -149,6 +186,7 @@ ODD: dict[str, Fault] = {
     "a part of another length": Says(headers={"Content-Range": PLACE.replace("/", "0/")}),
     "a part of another whole": Says(headers={"Content-Range": f"{PLACE}0"}),
     "a part in other units": Says(headers={"Content-Range": PLACE.replace("bytes", "lines")}),
+    "a place of 5,000 digits": Says(headers={"Content-Range": f"{PLACE}{'0' * 5_000}"}),
     "a place that is not a number": Says(headers={"Content-Range": "bytes x-y/z"}),
     "several parts": Says(
         headers={"Content-Type": "multipart/byteranges; boundary=b"}, without=("Content-Range",)
@@ -169,7 +207,7 @@ def test_an_odd_answer_for_a_part_makes_it_begin_anew(
     with Origin() as origin:
         command = half_of(OLD, origin, way, tmp_path / "a")
         origin.script("GET /a", [fault])
-        way.perform(command)
+        way.perform(command, limits=PATIENT)
         assert (tmp_path / "a").read_bytes() == OLD
         assert list(tmp_path.iterdir()) == [tmp_path / "a"]
         ranges = asked_for(origin)[2:]
@@ -181,7 +219,7 @@ def test_a_resource_that_changed_begins_anew(way: Way, tmp_path: Path) -> None:
     with Origin() as origin:
         command = half_of(OLD, origin, way, tmp_path / "a")
         origin.resources["/a"] = NEW
-        way.perform(command)
+        way.perform(command, limits=PATIENT)
     assert (tmp_path / "a").read_bytes() == NEW
 
 
@@ -189,7 +227,7 @@ def test_a_resource_that_changed_begins_anew(way: Way, tmp_path: Path) -> None:
 def test_another_url_does_not_go_on_with_the_part(way: Way, tmp_path: Path) -> None:
     with Origin({"/b": Resource(NEW, etag='"same"')}) as origin:
         half_of(OLD, origin, way, tmp_path / "a")
-        way.perform(Download(f"{origin.url}/b", str(tmp_path / "a")))
+        way.perform(Download(f"{origin.url}/b", str(tmp_path / "a")), limits=PATIENT)
     assert (tmp_path / "a").read_bytes() == NEW
     assert asked_for(origin)[-1] is None
 
@@ -198,6 +236,8 @@ WITHOUT_A_VALIDATOR: dict[str, Resource] = {
     "none": Resource(OLD, etag=None),
     "a weak one": Resource(OLD, etag='W/"v1"'),
     "one that is not quoted": Resource(OLD, etag="v1"),
+    "one of other letters": Resource(OLD, etag='"é"'),
+    "one with an escape": Resource(OLD, etag='"\x1b"'),
     "a date that may be too young": Resource(
         OLD, etag=None, headers={"Last-Modified": "Fri, 01 Jan 2038 00:00:00 GMT"}
     ),
@@ -215,7 +255,7 @@ def test_without_a_strong_validator_nothing_stays(
         Origin({"/a": resource}, {"GET /a": [Truncated(HALF)]}) as origin,
         pytest.raises(ConnectionError),
     ):
-        way.perform(Download(f"{origin.url}/a", str(tmp_path / "a")))
+        way.perform(Download(f"{origin.url}/a", str(tmp_path / "a")), limits=PATIENT)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -223,7 +263,7 @@ def test_without_a_strong_validator_nothing_stays(
 def test_a_date_that_is_old_enough_is_a_validator(way: Way, tmp_path: Path) -> None:
     dated = Resource(OLD, etag=None, headers={"Last-Modified": "Fri, 01 Jan 2010 00:00:00 GMT"})
     with Origin({"/a": dated}, {"GET /a": [Truncated(HALF)]}) as origin:
-        way.perform(Download(f"{origin.url}/a", str(tmp_path / "a")))
+        way.perform(Download(f"{origin.url}/a", str(tmp_path / "a")), limits=PATIENT)
     assert (tmp_path / "a").read_bytes() == OLD
     assert origin.requests[1].headers["if-range"] == "Fri, 01 Jan 2010 00:00:00 GMT"
 
@@ -234,12 +274,53 @@ def test_nothing_stays_of_what_another_try_would_not_help(way: Way, tmp_path: Pa
         command = half_of(OLD, origin, way, tmp_path / "a")
         origin.script("GET /a", [Status(410)])
         with pytest.raises(ClientError):
-            way.perform(command)
+            way.perform(command, limits=PATIENT)
         assert list(tmp_path.iterdir()) == []
         command = half_of(OLD, origin, way, tmp_path / "a")
         with pytest.raises(TooLarge):
             way.perform(command, limits=Limits(max_size=HALF))
     assert list(tmp_path.iterdir()) == []
+
+
+HUGE = 10 * 2**30
+
+
+@dataclass(frozen=True)
+class OfHuge(Fault):
+    """Sends the beginning of 10 GiB of zeros and breaks off, or the part that is asked for."""
+
+    def answer(self, connection: Connection) -> None:
+        asked = connection.request.headers.get("range", "")
+        first = int(asked.removeprefix("bytes=").removesuffix("-") or 0)
+        place = {"Content-Range": f"bytes {first}-{HUGE - 1}/{HUGE}"} if asked else {}
+        headers = {"ETag": '"v1"', "Content-Length": str(HUGE - first), **place}
+        body = bytes(min(HUGE - first, 2**17))
+        connection.send_answer(Answer(206 if asked else 200, headers, body))
+
+
+@each_way
+def test_ten_gibibytes_are_not_too_many(way: Way, tmp_path: Path) -> None:
+    target, part = tmp_path / "a", tmp_path / ".a.part"
+    with Origin(faults={"GET /a": repeat(OfHuge())}) as origin:
+        command = Download(f"{origin.url}/a", str(target))
+        with pytest.raises(ConnectionError):
+            way.perform(command, limits=PATIENT)
+        assert part.stat().st_size == 2**17
+        os.truncate(part, HUGE - 1000)  # as if they had come: they take no room on the disk
+        way.perform(command, limits=PATIENT)
+    assert target.stat().st_size == HUGE
+    assert list(tmp_path.iterdir()) == [target]
+    target.unlink()
+
+
+@each_way
+def test_a_full_disk_is_told_and_the_room_is_given_back(way: Way, tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk", "256k") as disk, Origin({"/a": OLD}) as origin:
+        target = disk.folder / "a"
+        with pytest.raises(OSError, match="No space left on device") as caught:
+            way.perform(Download(f"{origin.url}/a", str(target)), limits=PATIENT)
+        assert (caught.value.errno, caught.value.filename) == (errno.ENOSPC, str(target))
+        assert os.listdir(disk.folder) == []
 
 
 @pytest.mark.parametrize(
@@ -251,7 +332,7 @@ def test_a_note_that_says_something_else_is_not_believed(note: str, tmp_path: Pa
     with Origin() as origin:
         command = half_of(OLD, origin, SYNC, tmp_path / "a")
         (tmp_path / ".a.part.json").write_text(note)
-        SYNC.perform(command)
+        SYNC.perform(command, limits=PATIENT)
     assert (tmp_path / "a").read_bytes() == OLD
     assert asked_for(origin)[-1] is None
 
@@ -261,7 +342,7 @@ def test_a_part_does_not_outlive_a_restart_of_the_machine(tmp_path: Path) -> Non
         command = half_of(OLD, origin, SYNC, tmp_path / "a")
         note = tmp_path / ".a.part.json"
         note.write_text(json.dumps([*json.loads(note.read_text())[:3], "another start"]))
-        SYNC.perform(command)
+        SYNC.perform(command, limits=PATIENT)
     assert asked_for(origin)[-1] is None
 
 
@@ -275,6 +356,7 @@ def test_a_note_shows_no_secret_of_the_url_and_is_read_by_its_user_only(tmp_path
     assert note.stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=40)
 @given(
     st.lists(st.tuples(st.sampled_from(["break", "change", "fail"]), st.integers(1, len(NEW)))),

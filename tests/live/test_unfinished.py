@@ -93,6 +93,7 @@ SYNC.perform(Upload(*sys.argv[1:]), limits=PATIENT)
 """
 
 
+@pytest.mark.slow
 @each_way
 def test_what_a_killed_upload_has_left_is_aborted_by_the_next(
     way: Way, moto: str, bucket: str, large: Path

@@ -134,7 +134,7 @@ def test_the_level_of_the_log_may_change_between_calls_and_between_waits(
     with caplog.at_level(logging.WARNING, logger="ixbackoff"):
         script = [fails(logging.ERROR), fails(logging.WARNING), fails(logging.ERROR), 1]
         for made in (backoff(N3), backoff(N3, schedule=Constant(0.5))) * 2:
-            second = made.settings.schedule.preview(2)[1]
+            second = made._settings.schedule.preview(2)[1]
             [told] = logged(caplog, way, made, script)
             assert told.endswith(f": try 2 of 4 failed (NotReady); waiting {second:g} s")
 

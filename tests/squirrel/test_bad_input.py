@@ -169,7 +169,7 @@ def test_an_endpoint_that_is_not_a_url(squirrel: Squirrel, monkeypatch: pytest.M
     check_refused(ran, squirrel, "localhost:9000", "http://")
 
 
-@pytest.mark.parametrize("package", ["httpx2", "obstore", "rich", "sqlalchemy"])
+@pytest.mark.parametrize("package", ["httpx2", "obstore", "rich"])
 def test_a_missing_package(
     package: str, squirrel: Squirrel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -183,6 +183,7 @@ def test_a_missing_driver(squirrel: Squirrel, monkeypatch: pytest.MonkeyPatch) -
     check_refused(ran, squirrel, "pip install 'ixbackoff[postgresql]'")
 
 
+@pytest.mark.slow
 def test_a_full_disk(squirrel: Squirrel) -> None:
     program = """
 import resource, sys

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from itertools import repeat
 from pathlib import Path
 
@@ -15,7 +16,8 @@ from ixbackoff.squirrel import running
 from ixbackoff.squirrel.commands import Resource
 from ixbackoff.squirrel.passing import opened
 from ixbackoff.squirrel.workplace import FOLDER, workplace
-from ixbackoff.testing.web import Origin, Status, Truncated
+from ixbackoff.testing.web import Origin, Slow, Status, Truncated
+from ixbackoff.testing.web import Resource as Served
 
 from ..support.killed import Moments
 from ..support.killed_jobs import Killing
@@ -53,7 +55,7 @@ def test_killed_at_any_moment_it_keeps_the_resource_the_next_time(
         if kept_before:
             count = moments_of(url, dry, monkeypatch)
             assert count == 24  # the former object is removed, and the claim to it
-        moments = [str(moment) for moment in range(count)] + ["download", "upload"]
+        moments = [str(moment) for moment in range(count)] + ["download", "link", "copy"]
         squirrels = {moment: Squirrel(tmp_path / moment, capsys) for moment in moments}
         if kept_before:
             origin.resources["/nuts"] = OLD
@@ -66,7 +68,9 @@ def test_killed_at_any_moment_it_keeps_the_resource_the_next_time(
 
         left = {moment: files_below(squirrel.folder) for moment, squirrel in squirrels.items()}
         assert any(name.endswith(".part") for name in left["download"])
-        assert any("#" in name for name in left["upload"])
+        assert any("#" in name for name in left["copy"])
+        objects = squirrels["link"].folder / "objects" / key
+        assert max(kept.stat().st_nlink for kept in objects.iterdir()) == 2
         for moment, squirrel in squirrels.items():
             recorded = moment.isdecimal() and int(moment) >= 19
             for row in squirrel.rows:  # what is recorded is there
@@ -88,6 +92,7 @@ runpy.run_module("ixbackoff.squirrel", run_name="__main__", alter_sys=True)
 """
 
 
+@pytest.mark.slow
 def test_interrupted_in_a_wait_it_shows_what_is_kept(tmp_path: Path) -> None:
     folder = tmp_path / "squirrel"
     with Origin({"/nuts": OLD}, {"GET /later": repeat(Status(503))}) as origin:
@@ -114,6 +119,31 @@ def test_interrupted_in_a_wait_it_shows_what_is_kept(tmp_path: Path) -> None:
         assert files_below(folder) == tidy(words[0])
         assert objects_of(folder) == {Resource(words[0]).name: OLD}
         assert len(rows_of(folder / "index.sqlite")) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("etag", ["", None], ids=["in parts", "whole"])
+def test_four_interrupts_leave_no_part_without_its_note(etag: str | None, tmp_path: Path) -> None:
+    folder = tmp_path / "squirrel"
+    served = {f"/nuts/{number}": Served(NEW, etag=etag) for number in range(6)}
+    slow = {f"GET {path}": repeat(Slow(0.02, len(NEW) // 50)) for path in served}
+    with Origin(served, slow) as origin:
+        words = [*(origin.url + path for path in served), "--folder", str(folder)]
+        with subprocess.Popen(  # noqa: S603
+            [sys.executable, "-c", INTERRUPTIBLE, *words], stderr=subprocess.PIPE
+        ) as process:
+            while not {f"GET {path}" for path in served} <= {*origin.counts}:
+                assert process.poll() is None
+                time.sleep(0.01)
+            time.sleep(0.3)
+            for _ in range(4):
+                process.send_signal(signal.SIGINT)
+                time.sleep(0.01)
+            process.communicate(timeout=60)
+    left = {name for name in files_below(folder) if name.endswith((".part", ".json"))}
+    assert etag is not None or not left
+    parts = {name for name in left if name.endswith(".part")}
+    assert left == parts | {f"{name}.json" for name in parts}
 
 
 WORKING = """
@@ -165,6 +195,7 @@ def test_a_folder_that_nothing_was_put_into_is_not_left_behind(tmp_path: Path) -
     assert os.listdir(home / "c") == ["kept"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["killed", "failed"])
 def test_a_later_run_fetches_only_what_is_missing(
     way: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -194,7 +225,7 @@ def test_a_later_run_fetches_only_what_is_missing(
 
 @pytest.mark.slow
 def test_killed_at_random_moments_with_several_jobs(tmp_path: Path) -> None:
-    found = Killing(tmp_path / "squirrel", seed=2).until(kills=6)
+    found = Killing(tmp_path / "squirrel", seed=2).until(kills=4)
     assert found.broken == [], str(found)
 
 

@@ -59,10 +59,10 @@ def test_a_server_that_was_away_is_found_again(postgresql: Server) -> None:
 def test_a_lock_of_another_program_is_not_waited_for_without_end(
     within: float | None, postgresql: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ixbackoff.squirrel.index.PATIENCE", 1.0)
+    monkeypatch.setattr("ixbackoff.squirrel.postgresql.PATIENCE", 1.0)
     with Index(postgresql.url) as index, Index(postgresql.url) as other:
-        with other.engine.begin() as connection:
-            connection.exec_driver_sql("LOCK TABLE claims IN ACCESS EXCLUSIVE MODE")
+        with other.database.transaction(True, 60.0) as execute:
+            execute("LOCK TABLE claims IN ACCESS EXCLUSIVE MODE", {})
             begin = monotonic()
             with pytest.raises(DeadlineExceeded if within else IndexUnavailable) as caught:
                 at(N0).do(Look(NUTS, "den")).run(index.interpreter | live(), within=within)
@@ -114,8 +114,8 @@ def test_what_is_wrong_is_told_without_secrets(
 
 def test_a_table_of_another_kind_is_refused(postgresql: Server) -> None:
     url = f"{postgresql.url}?options=-csearch_path%3Delsewhere"
-    with Index(postgresql.url) as index, index.engine.begin() as connection:
-        connection.exec_driver_sql("CREATE SCHEMA elsewhere")
-        connection.exec_driver_sql("CREATE TABLE elsewhere.copies (name text)")
+    with Index(postgresql.url) as index, index.database.transaction(True, 60.0) as execute:
+        execute("CREATE SCHEMA elsewhere", {})
+        execute("CREATE TABLE elsewhere.copies (name text)", {})
     with Index(url) as index, pytest.raises(IndexBroken, match="has other columns"):
         index.look(Look(NUTS, "den"))

@@ -11,13 +11,14 @@ import pytest
 
 from ixbackoff import Delay
 from ixbackoff._limits.events import Waits
-from ixbackoff.squirrel import index
+from ixbackoff.squirrel import sqlite
 from ixbackoff.squirrel.__main__ import main
 from ixbackoff.squirrel.commands import Brought, Fetch, Swap
 from ixbackoff.squirrel.commands import Resource as Kept
-from ixbackoff.squirrel.display import Display, Line, show
+from ixbackoff.squirrel.display import Display, Line
 from ixbackoff.squirrel.index import Index
 from ixbackoff.squirrel.passing import Passing
+from ixbackoff.squirrel.tables import show
 from ixbackoff.testing.web import Down, Fault, Origin, Reset, Resource, Slow, Status, Truncated
 
 from ..support.indexes import check_swaps
@@ -42,7 +43,7 @@ def test_first_it_copies_then_it_hits_and_a_change_is_copied_again(squirrel: Squ
         assert squirrel.objects == {key: ACORN}
         again = squirrel.run(url)
         assert (again.status, again.results) == (0, ["hit"])
-        assert origin.counts == {"HEAD /nuts": 2, "GET /nuts": 1}
+        assert origin.counts == {"HEAD /nuts": 1, "GET /nuts": 1}
         origin.resources["/nuts"] = WALNUT
         changed = squirrel.run(url)
         assert (changed.status, changed.results) == (0, ["copied"])
@@ -84,10 +85,10 @@ def test_a_folder_of_any_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 
 FAULTS: dict[str, tuple[str, list[Fault | None], list[str]]] = {
-    "refused": ("HEAD /nuts", [Down(seconds=0.3)], ["broke off", "refused"]),
+    "refused": ("GET /nuts", [Down(seconds=0.3)], ["broke off", "refused"]),
     "reset": ("GET /nuts", [Reset(after=1000), *[Reset()] * 2], ["reset by peer"] * 2),
     "truncated": ("GET /nuts", [Truncated(after=1000)], ["broke off"]),
-    "unavailable": ("HEAD /nuts", [Status(503), Status(500)], ["503", "500"]),
+    "unavailable": ("GET /nuts", [Status(503), Status(500)], ["503", "500"]),
     "throttled": ("GET /nuts", [Status(429, retry_after=0.2)], ["waiting 0.2 s"]),
 }
 
@@ -110,7 +111,7 @@ def test_what_may_pass_is_waited_for(name: str, squirrel: Squirrel) -> None:
 
 
 def test_what_fails_does_not_stop_the_others(squirrel: Squirrel) -> None:
-    faults = {"HEAD /broken": repeat(Status(503))}
+    faults = {"GET /broken": repeat(Status(503))}
     with Origin({"/broken": ACORN, "/nuts": ACORN}, faults) as origin:
         ran = squirrel.run(*(origin.url + path for path in ("/missing", "/broken", "/nuts")))
         assert ran.status == 1
@@ -119,7 +120,7 @@ def test_what_fails_does_not_stop_the_others(squirrel: Squirrel) -> None:
         assert "503" in ran.results[1]
         assert ran.results[2] == "copied"
         assert list(squirrel.objects) == [Kept(origin.url + "/nuts").name]
-        assert origin.counts["HEAD /missing"] == 1
+        assert origin.counts["GET /missing"] == 1
         assert files_below(squirrel.folder) == tidy(origin.url + "/nuts")
 
 
@@ -142,7 +143,8 @@ def test_an_odd_etag_is_compared_as_it_stands(etag: str, squirrel: Squirrel) -> 
 @pytest.mark.parametrize("status", [403, 405, 501])
 def test_an_origin_may_refuse_to_give_headers_alone(status: int, squirrel: Squirrel) -> None:
     with Origin({"/nuts": ACORN}, {"HEAD /nuts": repeat(Status(status))}) as origin:
-        assert squirrel.run(origin.url + "/nuts").results == ["copied"]
+        for _ in range(2):
+            assert squirrel.run(origin.url + "/nuts").results == ["copied"]
 
 
 @pytest.mark.slow
@@ -206,7 +208,7 @@ def test_a_long_download_has_a_bar(squirrel: Squirrel, monkeypatch: pytest.Monke
 def test_a_locked_index_is_waited_for_and_nothing_is_fetched_again(
     squirrel: Squirrel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(index.OPTIONS, index.SQLITE, {"timeout": "0.05"})
+    monkeypatch.setattr(sqlite, "TIMEOUT", 0.05)
     with Origin({"/other": ACORN, "/nuts": ACORN}) as origin:
         squirrel.run(origin.url + "/other")
         for how in ("IMMEDIATE", "EXCLUSIVE"):
@@ -227,7 +229,7 @@ def test_a_locked_index_is_waited_for_and_nothing_is_fetched_again(
             assert (ran.status, ran.results) == (0, ["copied"])
             assert ran.err.count("another program has locked it; on N3 (3 waits left)") == 1
         assert origin.counts["GET /nuts"] == 2
-        assert origin.counts["HEAD /nuts"] == 4
+        assert origin.counts["HEAD /nuts"] == 3
     assert len(squirrel.rows) == 2
 
 
@@ -277,8 +279,10 @@ def test_what_is_recorded_is_the_etag_of_the_answer_that_brought_the_bytes(
     squirrel: Squirrel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = Passing.fetch
-    with Origin({"/nuts": Resource(b"one", etag='"v1"')}) as origin:
+    with Origin({"/nuts": Resource(b"none", etag='"v0"')}) as origin:
         url = origin.url + "/nuts"
+        squirrel.run(url)
+        origin.resources["/nuts"] = Resource(b"one", etag='"v1"')
 
         def changed(self: Passing, command: Fetch) -> Brought:
             origin.resources["/nuts"] = Resource(b"two", etag='"v2"')

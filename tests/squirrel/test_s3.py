@@ -17,7 +17,9 @@ from ixbackoff.squirrel.commands import Claim, Resource
 from ixbackoff.squirrel.index import Index
 from ixbackoff.testing.web import Origin, Reset
 
+from ..support.killed_jobs import LARGE, Killing
 from ..support.squirrels import Squirrel, files_below
+from ..support.stores import Bucket, s3_server
 
 ROOT = Path(__file__).parent.parent.parent
 ACORN = bytes(range(256)) * 2000
@@ -127,3 +129,14 @@ def test_killed_at_any_moment_it_keeps_the_resource_the_next_time(
             assert objects(moment) == whole
             assert len(squirrel.rows) == 1
             assert files_below(squirrel.folder) == ["index.sqlite"]
+
+
+@pytest.mark.slow
+def test_killed_in_uploads_of_large_objects_it_leaves_none_unfinished(
+    tmp_path: Path, aws: pytest.MonkeyPatch
+) -> None:
+    with s3_server() as endpoint:
+        bucket = Bucket(endpoint, "large")
+        bucket.make()
+        found = Killing(tmp_path / "squirrel", 5, bucket, LARGE).until(kills=1)
+    assert found.broken == [], str(found)

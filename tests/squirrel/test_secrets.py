@@ -29,12 +29,12 @@ EMPTY = b"""<ListBucketResult><Name>bucket</Name><KeyCount>0</KeyCount><MaxKeys>
 
 OUTCOMES: dict[str, tuple[str, Fault | None]] = {
     "kept": ("GET", None),
-    "missing": ("HEAD", Status(404)),
-    "unauthorized": ("HEAD", Status(401)),
-    "unavailable": ("HEAD", Status(503)),
-    "redirected": ("HEAD", Redirect("/nuts?token=hush")),
-    "elsewhere": ("HEAD", Redirect("ftp://sesame:opensaysme@localhost/nuts?token=hush")),
-    "dropped": ("HEAD", Dropped()),
+    "missing": ("GET", Status(404)),
+    "unauthorized": ("GET", Status(401)),
+    "unavailable": ("GET", Status(503)),
+    "redirected": ("GET", Redirect("/nuts?token=hush")),
+    "elsewhere": ("GET", Redirect("ftp://sesame:opensaysme@localhost/nuts?token=hush")),
+    "dropped": ("GET", Dropped()),
     "malformed": ("GET", Malformed()),
     "reset": ("GET", Reset(after=1000)),
     "truncated": ("GET", Truncated(after=1000)),

@@ -2,8 +2,8 @@
 
 It runs the squirrel's command line once for each moment, in the folder FOLDER/MOMENT, in a process
 that kills itself at that moment. `{moment}` in the words is replaced by the moment. Moments are
-numbers (0 before the first command, 1 after it, 2 before the second, and so on), or `download` or
-`upload` for one in the middle of these commands.
+numbers (0 before the first command, 1 after it, 2 before the second, and so on), or `download` for
+one in the middle of a download, `link` or `copy` for one in the middle of an upload of either kind.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ from ixbackoff.squirrel.copying import Handlers
 from ixbackoff.squirrel.index import Index
 from ixbackoff.squirrel.pipeline import Row
 
-PIECE, PART = 2**14, 2**16  # bytes, so that a small file is uploaded in parts
-LATE = 12  # pieces of an upload that have been read when the store has begun to write
+PIECE = 2**14  # bytes, so that a small file has many
+LATE = 12  # pieces
+LINK = os.link
 
 
 class Moments:
@@ -63,6 +64,11 @@ def kill() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def linked_and_killed(source: str, path: str) -> None:
+    LINK(source, path)
+    kill()
+
+
 def progress(_display: object, _download: object, done: int, _total: int | None) -> None:
     if done:
         kill()
@@ -72,12 +78,17 @@ def prepare(moment: str) -> None:
     """Let the squirrel be killed at this moment."""
     if moment == "download":
         patch("ixbackoff.squirrel.display.Display.progress", progress).start()
-    elif moment == "upload":
+    elif moment == "link":
+        patch("os.link", linked_and_killed).start()
+    elif moment == "copy":
         pieces = Moments(LATE, kill)
-        patch.multiple(uploads, PIECE=PIECE, PART=PART).start()
+        patch("ixbackoff.live.folders.linked", lambda *_: False).start()
+        patch("ixbackoff.live.disks.PIECE", PIECE).start()
         patch(
-            "ixbackoff.live.interpreters.upload",
-            lambda command, stores, limits: uploads.upload(command, stores, limits, pieces.next),
+            "ixbackoff.squirrel.copying.upload",
+            lambda command, stores, limits, given: uploads.upload(
+                command, stores, limits, pieces.next, given
+            ),
         ).start()
     else:
         answering = Moments(int(moment), kill).answering

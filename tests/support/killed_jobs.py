@@ -5,107 +5,296 @@
 
 from __future__ import annotations
 
+import os
 import random
 import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from signal import SIGKILL
+from typing import ClassVar, NamedTuple, Self
+from unittest.mock import patch
 
 from ixbackoff.squirrel.commands import Resource
 from ixbackoff.testing.web import Fault, Origin, Slow, Status, Truncated
+from ixbackoff.testing.web import Resource as Served
 
-from .squirrels import files_below, objects_of, rows_of
+from .squirrels import claims_of, files_below, rows_of
+from .stores import Bucket, Folder, Store, s3_server
 
 ROOT = Path(__file__).parents[2]
-LONG = 200
-STARTS, WORKS = 0.3, 1.5
-"""Seconds in which a process is seldom at work yet, and in which it is at work mostly."""
+JOBS = 8
+EARLY = 0.1  # the part of all kills that come before a process asks for something
+STARTING = 0.5  # seconds in which such a kill comes
+SOONER, LATER = 0.8, 1.05
+ENDS = 120.0  # seconds in which a run comes to its end
+OFTEN = 100  # kills after which a mistake has been noticed
 
-RESOURCES = {f"/nuts/{number}": b"%d" % number * 50_000 for number in range(12)}
-FAULTS: dict[str, list[Fault | None]] = {
-    "GET /nuts/1": [Truncated(after=20_000)],
-    "GET /nuts/2": [Slow(seconds=0.02, piece=8_192)] * 20,
-    "HEAD /nuts/3": [Status(503)],
-    "GET /nuts/4": [Slow(seconds=0.05, piece=8_192)] * 20,
-}
+
+FILES = ("index.sqlite", "runs.sqlite", "runs.sqlite.worker")
+KEYS = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_REGION": "us-east-1"}
+
+
+class Sizes(NamedTuple):
+    """How many resources there are, and between which sizes they change."""
+
+    resources: int
+    least: int
+    most: int
+
+
+SMALL = Sizes(12, 1, 600_000)
+MIXED = Sizes(12, 10_000, 12_000_000)
+LARGE = Sizes(6, 5_500_000, 12_000_000)
 
 
 @dataclass
 class Killing:
     """Kills squirrels in one folder, whose resources change now and then.
 
+    The kills are spread over the whole time for which a squirrel is at work: if one has ended
+    before its kill, the next ones come sooner, and else later.
+
     Args:
-        folder: where the copies are kept.
-        seed: the kills come at the moments that it decides.
+        folder: where the files and the index are.
+        seed: the kills and the changes come as it decides.
+        store: where the copies are; by default in the folder.
+        sizes: of the resources.
+        mistake: the name of one that the squirrels have.
+        words: further words of their command line.
     """
 
+    what: ClassVar[str] = "kills"
     folder: Path
     seed: int
+    store: Store | None = None
+    sizes: Sizes = SMALL
+    mistake: str = ""
+    words: list[str] = field(default_factory=list[str])
     kills: int = 0
     whole: int = 0
+    works: float = 0.0  # seconds
+    ended: int = 0
+    said: int = 0
+    left: Counter[str] = field(default_factory=Counter[str])
     broken: list[str] = field(default_factory=list)
 
-    def until(self, kills: int) -> Killing:
-        chance = random.Random(self.seed)  # noqa: S311
-        with Origin(dict(RESOURCES), FAULTS) as origin:
-            urls = [origin.url + path for path in RESOURCES]
-            while self.kills < kills:
-                path = chance.choice(list(RESOURCES))
-                origin.resources[path] = b"%d" % self.kills * chance.randrange(1, 50_000)
-                for _ in range(chance.randrange(1, 4)):
-                    self.kill(urls, chance.uniform(STARTS, WORKS))
-                self.check(urls, {url: origin.resources[url[len(origin.url) :]] for url in urls})
+    def __post_init__(self) -> None:
+        self.chance = random.Random(self.seed)  # noqa: S311
+        self.kept: Store = self.store or Folder(self.folder)
+        self.input = self.folder.with_name(f"{self.folder.name}.txt")
+
+    def until(self, kills: int) -> Self:
+        """Kill so many times; with a mistake, until it is noticed."""
+        paths = [f"/nuts/{number}" for number in range(self.sizes.resources)]
+        with Origin({path: self.body() for path in paths}) as origin:
+            for path in paths:
+                origin.script(f"GET {path}", self.faults())
+            urls = [origin.url + path for path in paths]
+            self.check(urls, origin)
+            while self.kills < kills and not (self.mistake and self.broken):
+                for path in self.chance.sample(paths, len(paths) // 2):
+                    origin.resources[path] = self.body()
+                for _ in range(self.chance.randrange(1, 4)):
+                    self.kill(urls, origin)
+                self.check(urls, origin)
         return self
 
+    def body(self) -> bytes:
+        """Return a body that no other one is like."""
+        size = int(self.sizes.least * (self.sizes.most / self.sizes.least) ** self.chance.random())
+        mark = b"%016x" % self.chance.getrandbits(64)
+        return (mark * (size // len(mark) + 1))[:size]
+
+    def faults(self) -> Iterator[Fault | None]:
+        while True:
+            after = self.chance.randrange(self.sizes.most)
+            slow = Slow(seconds=0.03, piece=self.sizes.most // 16)
+            yield self.chance.choice([None, None, slow, slow, Truncated(after), Status(503)])
+
+    @property
+    def program(self) -> list[str]:
+        """The words that begin a squirrel, before those of its command line."""
+        if self.mistake:
+            return ["-m", "tests.support.mutated", self.mistake]
+        return ["-m", "ixbackoff.squirrel"]
+
     def begun(self, urls: list[str]) -> subprocess.Popen[str]:
-        words = [*urls, "--folder", str(self.folder), "--base", "0.01", "--jobs", "8"]
-        command = [sys.executable, "-m", "ixbackoff.squirrel", *words]
+        self.input.write_text("".join(f"{url}\n" for url in urls))
+        words = ["--input", str(self.input), "--folder", str(self.folder)]
+        words += ["--base", "0.01", "--jobs", f"{JOBS}", *self.words, *self.kept.words]
         return subprocess.Popen(  # noqa: S603
-            command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+            [sys.executable, *self.program, *words],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
         )
 
-    def kill(self, urls: list[str], seconds: float) -> None:
+    def kill(self, urls: list[str], origin: Origin) -> None:
+        """Kill a squirrel at work; one that has ended before is not counted."""
         with self.begun(urls) as process:
-            time.sleep(seconds)
-            process.kill()
-            process.communicate()
-        self.kills += 1
+            if self.chance.random() < EARLY:
+                time.sleep(self.chance.uniform(0.0, STARTING))
+            else:
+                wait_for_a_request(process, origin)
+                time.sleep(self.chance.uniform(0.0, self.works))
+            self.strike(process)
+            out, _ = process.communicate()
+        if process.returncode != -SIGKILL:
+            self.works *= SOONER
+            self.ended += 1
+        else:
+            self.works *= LATER
+            self.kills += 1
+        self.struck(out, self.served(urls, origin))
 
-    def check(self, urls: list[str], bodies: dict[str, object]) -> None:
+    def strike(self, process: subprocess.Popen[str]) -> None:
+        process.kill()
+
+    def struck(self, out: str, served: dict[str, bytes]) -> None:
+        """Look at what a killed squirrel has left; what it has said that it keeps is recorded."""
+        files = files_below(self.folder)
+        self.left["a download"] += any(name.endswith(".part") for name in files)
+        self.left["an upload"] += bool(self.kept.unfinished())
+        self.left["a claim"] += bool(claims_of(self.index))
+        etags = {row.name: row.etag for row in rows_of(self.index)}
+        for name in said_in(out):
+            self.said += 1
+            if etags.get(name) != etag_of(served[name]):
+                self.broke(f"it said that it keeps {name}, and the index does not know it")
+
+    def served(self, urls: list[str], origin: Origin) -> dict[str, bytes]:
+        """Return what the origin has, by the names of the resources."""
+        found = {Resource(url).name: origin.resources[url[len(origin.url) :]] for url in urls}
+        return {name: body for name, body in found.items() if isinstance(body, bytes)}
+
+    @property
+    def index(self) -> Path:
+        return self.folder / "index.sqlite"
+
+    def recorded(self) -> dict[str, tuple[str | None, bytes]]:
+        """Return the ETag and the object of each resource that the index has."""
+        objects = self.kept.objects()
+        rows = [row for row in rows_of(self.index) if row.place == self.kept.place]
+        if {row.key: row.size for row in rows} != {key: len(objects[key]) for key in objects}:
+            self.broke(f"not one object a resource: {sorted(objects)}")
+        return {row.name: (row.etag, objects.get(row.key, b"")) for row in rows}
+
+    def check(self, urls: list[str], origin: Origin) -> None:
         """After the next run each resource is one whole object, and nothing else is there."""
         with self.begun(urls) as process:
-            out, _ = process.communicate(timeout=120)
+            wait_for_a_request(process, origin)
+            begun = time.monotonic()
+            out, _ = process.communicate(timeout=ENDS)
+        self.works = self.works or time.monotonic() - begun
         self.whole += 1
         if process.returncode:
-            self.broken.append(f"after {self.kills} kills: {out}")
-        names = {Resource(url).name: body for url, body in bodies.items()}
-        try:
-            kept = objects_of(self.folder)
-        except AssertionError as error:
-            self.broken.append(f"after {self.kills} kills: {error}")
-            return
-        if kept != names:
-            self.broken.append(f"after {self.kills} kills: other objects than the origin has")
-        sizes = {row.name: row.size for row in rows_of(self.folder / "index.sqlite")}
-        if sizes != {name: len(body) for name, body in kept.items()}:
-            self.broken.append(f"after {self.kills} kills: the index has {sizes}")
-        places = [f"objects/{name}{more}" for name in names for more in ("", "/*")]
-        left = set(files_below(self.folder)) - {"index.sqlite", "objects", *places}
+            self.broke(out)
+        served = self.served(urls, origin)
+        wanted = {name: (etag_of(body), body) for name, body in served.items()}
+        found = self.recorded()
+        if found != wanted:
+            wrong = sorted(name for name in wanted if found.get(name) != wanted[name])
+            self.broke(f"the index and the objects are not what the origin has of {wrong}")
+        places = [f"objects/{name}{more}" for name in wanted for more in ("", "/*")]
+        left = set(files_below(self.folder)) - {*FILES, "objects", *places}
+        left |= {*self.kept.unfinished(), *claims_of(self.index)}
         if left:
-            self.broken.append(f"after {self.kills} kills: left over {sorted(left)}")
+            self.broke(f"left over {sorted(left)}")
+
+    def broke(self, sentence: str) -> None:
+        self.broken.append(f"after {self.kills} {self.what}: {sentence}")
 
     def __str__(self) -> str:
-        counts = f"{self.kills} kills with 8 jobs, {self.whole} runs to their ends"
-        return "\n".join([counts, *self.broken, "as promised" if not self.broken else "BROKEN"])
+        left = ", ".join(f"{count} left {what}" for what, count in sorted(self.left.items()))
+        counts = f"{self.kills} {self.what} with {JOBS} jobs ({left}); {self.ended} more came too "
+        counts += f"late; {self.said} resources were said to be kept before; {self.whole} runs to "
+        return "\n".join(
+            [f"{counts}their ends", *self.broken, "BROKEN" if self.broken else "as promised"]
+        )
+
+
+def said_in(out: str) -> list[str]:
+    """Return the names of the resources of which a squirrel has said that it keeps them."""
+    lines = [line.split("\t") for line in out.splitlines(keepends=True) if line.endswith("\n")]
+    kept = [cells[4] for cells in lines if len(cells) == 5 and cells[0] in ("copied", "hit")]
+    return [key.partition("/")[0] for key in kept]
+
+
+def etag_of(body: bytes) -> str:
+    return Served(body).all_headers["ETag"]
+
+
+def wait_for_a_request(process: subprocess.Popen[str], origin: Origin) -> None:
+    """Wait until a squirrel asks its origin for something, or has ended."""
+    asked = len(origin.requests)
+    while process.poll() is None and len(origin.requests) == asked:
+        time.sleep(0.005)
+
+
+class Part(NamedTuple):
+    """A part of the long run.
+
+    Attributes:
+        name: what is killed.
+        kills: how often.
+        sizes: of the resources.
+        in_bucket: whether the copies are in a bucket.
+        mistake: the name of one that the squirrels have.
+    """
+
+    name: str
+    kills: int
+    sizes: Sizes
+    in_bucket: bool = False
+    mistake: str = ""
+
+
+PARTS = [
+    Part("squirrels, a folder", 200, MIXED),
+    Part("squirrels, a bucket", 100, LARGE, in_bucket=True),
+]
+MISTAKES = [
+    Part(f"With a mistake: {mistake}", OFTEN, LARGE, in_bucket, mistake)
+    for mistake, in_bucket in [
+        ("what the dead have left is not removed", False),
+        ("what the dead have left is not removed", True),
+        ("unfinished uploads are not aborted", True),
+        ("files on their way are left", False),
+        ("the record comes before the object, and hits are not looked at", False),
+        ("the record comes before the object, and hits are not looked at", True),
+    ]
+]
+
+
+def told(part: Part, number: int, endpoint: str) -> bool:
+    """Do a part, and print what was found; return true if that is as it should be."""
+    begun = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        bucket = Bucket(endpoint, f"bucket-{number}")
+        bucket.make()
+        store = bucket if part.in_bucket else None
+        killing = Killing(Path(folder) / "squirrel", number, store, part.sizes, part.mistake)
+        found = killing.until(part.kills)
+    took = f"{time.monotonic() - begun:.0f} s"
+    if part.mistake:
+        noticed = found.broken[0][:160] if found.broken else "NOT NOTICED"
+        where = "a bucket" if part.in_bucket else "a folder"
+        print(f"{part.name} ({where}, {took}): {noticed}", flush=True)
+    else:
+        print(f"{part.name} ({took}): {found}", flush=True)
+    return bool(found.broken) == bool(part.mistake)
 
 
 def main() -> int:
-    with tempfile.TemporaryDirectory() as folder:
-        found = Killing(Path(folder) / "squirrel", seed=1).until(LONG)
-    print(f"squirrels: {found}")
-    return min(len(found.broken), 1)
+    with patch.dict(os.environ, KEYS), s3_server() as endpoint:
+        done = [told(part, number, endpoint) for number, part in enumerate(PARTS + MISTAKES)]
+    return 0 if all(done) else 1
 
 
 if __name__ == "__main__":

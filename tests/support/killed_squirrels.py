@@ -87,6 +87,7 @@ class Killing:
 
     def __post_init__(self) -> None:
         self.chance = random.Random(self.seed)  # noqa: S311
+        self.killed_late = False
 
     def until(self, kills: int) -> Report:
         while self.report.kills < kills:
@@ -110,10 +111,15 @@ class Killing:
                 self.report.requests += len(asked)
                 self.check_repeats(path, asked, killed)
                 self.check_waits(path, asked, killed)
+            if self.killed_late:
+                self.ran(words, origin, kill=False)
         self.check_kept(number, home, ran, urls)
 
     def ran(self, words: list[str], origin: Origin, kill: bool) -> Ran | None:
-        """Run a squirrel; return nothing if it was killed before it had printed its table."""
+        """Run a squirrel; return nothing if it was killed before it had printed its table.
+
+        One that was killed after that has left its runs, and the next one removes them.
+        """
         command = [sys.executable, "-m", "ixbackoff.squirrel", "--durable", *words]
         with subprocess.Popen(  # noqa: S603
             command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -124,7 +130,8 @@ class Killing:
                 time.sleep(self.chance.uniform(0, LONGEST))
                 process.kill()
             out, err = process.communicate(timeout=60)
-        if kill and "└" not in out and process.returncode == -SIGKILL:
+        self.killed_late = process.returncode == -SIGKILL
+        if self.killed_late and "└" not in out:
             return None
         return Ran(max(process.returncode, 0), out, err)
 

@@ -87,6 +87,14 @@ def rows_of(index: Path) -> list[Row]:
         return [Row(*row) for row in rows]
 
 
+def claims_of(index: Path) -> list[str]:
+    """List the keys of the claims in an index, if there is one."""
+    if not index.exists():
+        return []
+    with closing(sqlite3.connect(index)) as connection:
+        return [key for (key,) in connection.execute("SELECT key FROM claims")]
+
+
 def objects_of(folder: Path) -> dict[str, bytes]:
     """Read the contents of the store in a squirrel's folder, by the names of their resources."""
     objects = folder / "objects"

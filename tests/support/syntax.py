@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+
+
+@cache
+def parsed(path: Path) -> ast.Module:
+    """Return the syntax tree of a file; it does not change while tests run."""
+    return ast.parse(path.read_text())
 
 
 def lengths(folder: Path) -> dict[str, int]:
@@ -12,7 +19,7 @@ def lengths(folder: Path) -> dict[str, int]:
     return {
         f"{path.relative_to(folder)}: {node.name}": lines_of(node)
         for path in folder.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(parsed(path))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     }
 
@@ -28,7 +35,7 @@ def imports(path: Path, root: Path) -> Iterator[str]:
     `from package import name` imports `package.name`, whether it is a module or not.
     """
     package = path.relative_to(root).parent.parts
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

@@ -1,7 +1,6 @@
 """Every file in `typecheck_cases/` is accepted, or rejected on its marked lines, by all checkers.
 
-A rejected line ends with mypy's codes: `# E: [arg-type]`. mypy is the contract: code and line match
-exactly. The others match by line, but for the differences that stand in `KNOWN`.
+The differences between mypy and others that are known stand in `KNOWN`.
 """
 
 from __future__ import annotations
@@ -11,11 +10,12 @@ import re
 import runpy
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from ..support.cases import CASES, Known, differences, files, known, marked, name
 from ..support.typecheckers import (
     CHECKERS,
     MYPY,
@@ -23,29 +23,9 @@ from ..support.typecheckers import (
     PYRIGHT,
     ZUBAN,
     Checker,
-    Errors,
     Report,
     StoppedEarly,
 )
-
-CASES = Path(__file__).parents[2] / "typecheck_cases"
-MARK = re.compile(r"  # E:((?: \[[a-z-]+\])+)$")
-
-
-@dataclass(frozen=True)
-class Known:
-    """A difference between mypy and other checkers.
-
-    Attributes:
-        checkers: who differs from mypy.
-        reason: why.
-        lines: from a case to how the lines begin that they see otherwise.
-    """
-
-    checkers: tuple[str, ...]
-    reason: str
-    lines: dict[str, tuple[str, ...]]
-
 
 KNOWN = (
     Known(
@@ -187,70 +167,6 @@ KNOWN = (
 )
 
 
-def files(folder: Path) -> list[Path]:
-    return sorted(folder.glob("*/*.py"))
-
-
-def name(file: Path) -> str:
-    return f"{file.parent.name}/{file.stem}"
-
-
-def marked(file: Path) -> Errors:
-    """The errors that the marks of a case ask for."""
-    found: Errors = []
-    for number, line in enumerate(file.read_text().splitlines(), start=1):
-        mark = MARK.search(line)
-        if mark is not None:
-            found += [(number, code) for code in re.findall(r"\[(.+?)\]", mark[1])]
-        elif "# E" in line:
-            raise ValueError(f"{name(file)}, line {number}: write the mark as `# E: [code]`")
-    return sorted(found)
-
-
-def known(checker: Checker, file: Path) -> set[int]:
-    """The lines of a case that a checker is known to see otherwise than mypy."""
-    beginnings = tuple(
-        beginning
-        for one in KNOWN
-        if checker.name in one.checkers
-        for beginning in one.lines.get(name(file), ())
-    )
-    return {
-        number
-        for number, line in enumerate(file.read_text().splitlines(), start=1)
-        if line.strip().startswith(beginnings)
-    }
-
-
-def differences(checker: Checker, file: Path, reported: Errors) -> list[str]:
-    """Compare what a checker found in a case with its marks and `KNOWN`: one text for each."""
-    lines = ["", *file.read_text().splitlines(), "the end of the file"]
-    expected = marked(file)
-    if checker is MYPY:
-        told = [
-            (number, f"{what} [{code}]")
-            for what, errors in (
-                ("missed", Counter(expected) - Counter(reported)),
-                ("not marked", Counter(reported) - Counter(expected)),
-            )
-            for number, code in errors.elements()
-        ]
-    else:
-        marks = {number for number, _ in expected}
-        errors = {number for number, _ in reported}
-        excused = known(checker, file)
-        told = [(number, "missed") for number in marks - errors - excused]
-        told += [(number, "not marked") for number in errors - marks - excused]
-        told += [
-            (number, "as mypy sees it: strike it from KNOWN")
-            for number in excused - (marks ^ errors)
-        ]
-    return [
-        f"{name(file)}, line {number}: {what}: {lines[number].strip()}"
-        for number, what in sorted(told)
-    ]
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the checkers work and keep their caches."""
@@ -270,7 +186,7 @@ def report(checker: Checker, folder: Path) -> Report:
 
 @pytest.mark.parametrize("file", files(CASES), ids=name)
 def test_case(checker: Checker, report: Report, file: Path) -> None:
-    found = differences(checker, file, report[file])
+    found = differences(checker, file, report[file], KNOWN)
     assert not found, "\n".join(found)
 
 
@@ -376,9 +292,9 @@ def test_a_mark_that_is_written_wrongly_is_seen(line: str, tmp_path: Path) -> No
 def test_a_known_difference_that_disappeared_is_seen() -> None:
     file = CASES / "reject" / "forging_with_a_bare_succ.py"
     as_mypy = marked(file)
-    told = differences(PYRIGHT, file, as_mypy)
-    assert len(told) == len(known(PYRIGHT, file)) > 0
-    assert all("as mypy sees it: strike it from KNOWN" in text for text in told)
+    told = differences(PYRIGHT, file, as_mypy, KNOWN)
+    assert len(told) == len(known(PYRIGHT, file, KNOWN)) > 0
+    assert all("as mypy sees it: strike it from what is known" in text for text in told)
 
 
 def test_every_known_difference_is_of_a_line_that_exists() -> None:

@@ -101,6 +101,7 @@ class TestThreads:
         assert (service.asked, service.refused) == (1, 31)
         assert breaker.closed
 
+    @pytest.mark.slow
     def test_it_opens_and_closes_under_their_feet(self) -> None:
         breaker, together = Breaker(failures=1, within=1, rest=0.001), Barrier(32)
         patiently = backoff(N20, schedule=Constant(0), breaker=breaker)

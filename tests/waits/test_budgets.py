@@ -27,6 +27,7 @@ from ixbackoff._limits.budgets import REFUSED
 from ixbackoff.testing import Virtual, always
 
 from ..support.budgets import ASK, approximately, outcome, world_of
+from ..support.ids import shown
 from ..support.observing import Ask
 
 
@@ -218,7 +219,7 @@ def test_a_budget_that_cannot_be_is_refused(make: Callable[[], Any], message: st
         make()
 
 
-@pytest.mark.parametrize("budget", [Budget, Budget.grpc, 5, "botocore"], ids=repr)
+@pytest.mark.parametrize("budget", [Budget, Budget.grpc, 5, "botocore"], ids=shown)
 def test_what_is_no_budget_is_refused(budget: Any) -> None:
     with pytest.raises(TypeError, match="is not a budget: give a Budget"):
         at(N0).do(ASK).run(world_of(1).interpreter, budget=budget)

@@ -56,6 +56,7 @@ from ixbackoff.shortening import (
 )
 from ixbackoff.testing import Virtual, always, answers
 
+from ..support.ids import shown
 from ..support.observing import Ask
 from ..support.random_schedules import Erratic, Shrinking, random_schedule
 
@@ -85,7 +86,7 @@ SERIES: list[tuple[Schedule, list[float]]] = [
 ]
 
 
-@pytest.mark.parametrize(("schedule", "waits"), SERIES, ids=lambda one: repr(one)[:60])
+@pytest.mark.parametrize(("schedule", "waits"), SERIES, ids=lambda one: shown(one)[:60])
 def test_a_schedule_is_its_series(schedule: Schedule, waits: list[float]) -> None:
     assert schedule.preview(6) == pytest.approx(waits, rel=1e-9)
     if not isinstance(schedule, WholeSeconds | Shorter):
@@ -116,7 +117,7 @@ VALUES: list[Timing] = [
 ]
 
 
-@pytest.mark.parametrize("timing", VALUES, ids=repr)
+@pytest.mark.parametrize("timing", VALUES, ids=shown)
 def test_a_timing_is_a_value(timing: Timing) -> None:
     for same in (copy.copy(timing), copy.deepcopy(timing)):
         assert same == timing
@@ -127,7 +128,7 @@ def test_a_timing_is_a_value(timing: Timing) -> None:
     assert timing != repr(timing)
 
 
-@pytest.mark.parametrize("timing", VALUES, ids=repr)
+@pytest.mark.parametrize("timing", VALUES, ids=shown)
 def test_a_timing_does_not_change(timing: Timing) -> None:
     names = list(fields_of(timing))
     changed: Any = timing
@@ -150,7 +151,7 @@ NAMES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("timing", VALUES, ids=repr)
+@pytest.mark.parametrize("timing", VALUES, ids=shown)
 def test_a_timing_is_written_as_it_is_made(timing: Timing) -> None:
     if "Computed" not in repr(timing):
         assert eval(repr(timing), NAMES.copy()) == timing  # noqa: S307
@@ -366,7 +367,7 @@ def test_a_function_is_refused_with_what_makes_a_schedule_of_it() -> None:
     for refused in refusals:
         with pytest.raises(Misuse, match=r"of a function, Computed\(function\)"):
             refused()
-    assert backoff(N3, schedule=Computed(squares)).settings.schedule == Computed(squares)
+    assert backoff(N3, schedule=Computed(squares))._settings.schedule == Computed(squares)
 
 
 two: Any = powers_of_two

@@ -38,6 +38,7 @@ from ixbackoff.schedules import Constant
 from ixbackoff.testing import Virtual, always, answers, no_waits
 
 from ..support.attempts import clean_up, guarded, work
+from ..support.ids import shown
 from ..support.observing import Ask
 from ..support.plainly import Script
 
@@ -348,6 +349,7 @@ while time.monotonic() < end:
 """
 
 
+@pytest.mark.slow
 def test_a_handler_that_sets_the_event_never_hangs() -> None:
     subprocess.run([sys.executable, "-c", STORM], check=True, timeout=30)  # noqa: S603
 
@@ -357,7 +359,7 @@ def test_a_handler_that_sets_the_event_never_hangs() -> None:
 NOT_EVENTS = [True, 5, "stop", Event, lambda: False, asyncio.Event(), trio.Event()]
 
 
-@pytest.mark.parametrize("stop", NOT_EVENTS, ids=repr)
+@pytest.mark.parametrize("stop", NOT_EVENTS, ids=shown)
 def test_only_an_event_of_threading_is_one(stop: Any) -> None:
     world = Virtual(Ask.handled_by(answers()))
     for use in (

@@ -56,17 +56,18 @@ def findings(
             yield piece
             continue
         finding = found(piece, source(piece.file))
-        halves = [returns(piece, one) for one in seen(piece.message)]
-        if piece.code == "return-value" and halves and halves[0] in promised:
-            promised.remove(halves[0])
-            continue
+        if promised and piece.code == "return-value":
+            half = next(halves(piece), None)
+            if half in promised:
+                promised.remove(half)
+                continue
         if finding and before and is_other_end(before, finding):
             continue
         before = finding
         if finding is None:
             yield piece
         else:
-            promised += halves
+            promised += halves(piece)
             yield finding
 
 
@@ -81,14 +82,15 @@ def is_other_end(before: Finding, finding: Finding) -> bool:
     )
 
 
-def returns(error: Error, one: Seen) -> tuple[str, int, str, str]:
+def halves(error: Error) -> Iterator[tuple[str, int, str, str]]:
     """Say what a lambda returns and what it should: mypy reports its body and itself."""
-    return error.file, error.line, answer(one.it), answer(one.wanted)
+    for one in seen(error.message):
+        yield error.file, error.line, answer(one.it), answer(one.wanted)
 
 
 def found(error: Error, source: Source) -> Finding | None:
     """Explain an error, unless its file has nothing to do with ixbackoff."""
-    if not (source.uses_ixbackoff() or UNMISTAKABLE.search(error.message)):
+    if not (source.uses_ixbackoff or UNMISTAKABLE.search(error.message)):
         return None
     method = source.called(Place(error.line, error.column)) if error.column else ""
     explanation = next(

@@ -11,7 +11,7 @@ class Seen(NamedTuple):
     """The parts of a message; an empty text for what it does not say.
 
     Attributes:
-        sort: the sort of error, one of those in `SHAPES`.
+        sort: the sort of error, one of those in `WORDINGS`.
         method: the function, method or operator that it is about.
         owner: the class of that method.
         it: the type, or the name, that was found.
@@ -137,11 +137,13 @@ TICKED = (
     ("attribute", r"Object of class IT has no attribute ARGUMENT"),
     ("inherited", r"Cannot extend final class IT"),
 )
-SHAPES = tuple(
-    (sort, shape(wording, quote))
-    for wordings, quote in ((QUOTED, '"'), (TICKED, "`"))
-    for sort, wording in wordings
-)
+WORDINGS = {'"': QUOTED, "`": TICKED}
+
+
+@cache
+def shapes(quote: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """Make the patterns for messages that have such quotes, once they are needed."""
+    return tuple((sort, shape(wording, quote)) for sort, wording in WORDINGS[quote])
 
 
 @cache
@@ -154,7 +156,8 @@ def seen(message: str) -> tuple[Seen, ...]:
     """
     message = " ".join(message.split())
     found: list[Seen] = []
-    for sort, pattern in SHAPES:
+    quotes = [quote for quote in WORDINGS if quote in message] or ['"']
+    for sort, pattern in (one for quote in quotes for one in shapes(quote)):
         match = pattern.search(message)
         if match is not None:
             said = {name: text or "" for name, text in match.groupdict().items()}

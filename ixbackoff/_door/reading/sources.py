@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import defaultdict
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -33,6 +34,7 @@ class Source:
             self.text = ""
         self.lines = self.text.splitlines()
 
+    @cached_property
     def uses_ixbackoff(self) -> bool:
         return re.search(r"^\s*(?:from|import) ixbackoff\b", self.text, re.MULTILINE) is not None
 
@@ -52,17 +54,31 @@ class Source:
         return list(ast.walk(self.tree))
 
     @cached_property
-    def all_calls(self) -> list[tuple[ast.Call, str]]:
-        """All calls of a name or a method, with that name."""
-        found: list[tuple[ast.Call, str]] = []
+    def calls_by_line(self) -> dict[int, list[tuple[ast.Call, str]]]:
+        """All calls of a name or a method, with that name, by each line that they are on."""
+        found: dict[int, list[tuple[ast.Call, str]]] = defaultdict(list)
         for node in self.nodes:
             if not isinstance(node, ast.Call):
                 continue
             function = node.func.value if isinstance(node.func, ast.Subscript) else node.func
             if isinstance(function, ast.Attribute):
-                found.append((node, function.attr))
+                name = function.attr
             elif isinstance(function, ast.Name):
-                found.append((node, function.id))
+                name = function.id
+            else:
+                continue
+            for line in lines_of(node):
+                found[line].append((node, name))
+        return found
+
+    @cached_property
+    def operations_by_line(self) -> dict[int, list[ast.BinOp]]:
+        """All operations of two operands, by each line that they are on."""
+        found: dict[int, list[ast.BinOp]] = defaultdict(list)
+        for node in self.nodes:
+            if isinstance(node, ast.BinOp):
+                for line in lines_of(node):
+                    found[line].append(node)
         return found
 
     @cached_property
@@ -103,11 +119,7 @@ class Source:
 
     def calls(self, line: int) -> list[tuple[ast.Call, str]]:
         """All calls of a name or a method that are on a line, at least in part."""
-        return [
-            (node, name)
-            for node, name in self.all_calls
-            if node.lineno <= line <= (node.end_lineno or 0)
-        ]
+        return self.calls_by_line.get(line, [])
 
     @cached_property
     def ours(self) -> set[str]:
@@ -201,8 +213,7 @@ class Source:
 
     def in_a_loop(self, line: int) -> bool:
         return any(
-            isinstance(node, ast.For | ast.AsyncFor | ast.While)
-            and node.lineno <= line <= (node.end_lineno or 0)
+            isinstance(node, ast.For | ast.AsyncFor | ast.While) and line in lines_of(node)
             for node in self.nodes
         )
 
@@ -237,9 +248,8 @@ class Source:
         kind = ast.RShift if operator == ">>" else ast.BitOr
         found = [
             node.right
-            for node in self.nodes
-            if isinstance(node, ast.BinOp) and isinstance(node.op, kind)
-            if node.lineno <= line <= (node.end_lineno or 0)
+            for node in self.operations_by_line.get(line, [])
+            if isinstance(node.op, kind)
         ]
         return self.place(found[0].lineno, found[0].col_offset) if len(found) == 1 else None
 
@@ -247,6 +257,10 @@ class Source:
         """Make a place of an offset in bytes, as the syntax tree has it."""
         begin = self.line(line).encode()[:offset]
         return Place(line, len(begin.decode(errors="replace")) + 1)
+
+
+def lines_of(node: ast.expr | ast.stmt) -> range:
+    return range(node.lineno, (node.end_lineno or 0) + 1)
 
 
 def begun(node: ast.Call) -> Standing | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import random
 from argparse import Namespace
+from contextlib import suppress
+from itertools import count
 from typing import NamedTuple
 
 from ..._commandline import INTERRUPTED, Parser
@@ -12,7 +14,9 @@ from ..._words.failures import ServerError
 from ..._words.vocabulary import Delay, Now
 from ...schedules.kinds import Schedule
 from ..experiments.crash.clients import Get, asking, backoffs
+from ..experiments.crash.shipped import PostShipped
 from .descriptors import connections
+from .dials import Dials
 from .flags import PATH, STATUS, add_client, add_duration, add_host, add_port, checked_host
 
 EVERY = 5.0
@@ -50,8 +54,11 @@ class Clients:
         self.port = port
         self.number: int = words.clients
         self.think: float = words.think
+        self.timeout: float = words.timeout
         self.program = asking(words.timeout)
-        self.schedule: Schedule = backoffs(words.wait)[words.backoff]
+        self.schedule: Schedule | None = backoffs(words.wait).get(words.backoff)
+        self.shipped = PostShipped(words.think)
+        self.dials = Dials(words.host, port, words.lingering, connections() - self.number)
         self.request = (
             f"GET {PATH} HTTP/1.1\r\nHost: {self.host}:{port}\r\nConnection: close\r\n\r\n"
         ).encode("ascii")
@@ -64,9 +71,27 @@ class Clients:
 
     async def run(self) -> None:
         """Run all clients until this is cancelled."""
-        async with asyncio.TaskGroup() as group:
-            for _ in range(self.number):
-                group.create_task(self.one())
+        one = self.as_shipped if self.schedule is None else self.one
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(self.number):
+                    group.create_task(one())
+        finally:
+            await self.dials.end()
+
+    async def as_shipped(self) -> None:
+        """Run one client as the post's program does.
+
+        Its waits can become shorter, so `run_async` refuses them, and here is the loop itself.
+        """
+        while True:
+            waits = self.shipped.begin()
+            for k in count():
+                await asyncio.sleep(waits(k))
+                with suppress(OSError, ServerError):
+                    async with asyncio.timeout(self.timeout):
+                        await self.ask(Get())
+                    break
 
     async def one(self) -> None:
         """Run one client: it thinks, and asks until it is answered."""
@@ -84,7 +109,7 @@ class Clients:
         """Send one request over a connection of its own."""
         writer: asyncio.StreamWriter | None = None
         try:
-            reader, writer = await asyncio.open_connection(self.host, self.port)
+            reader, writer = await self.dials.connection()
             writer.write(self.request)
             words = (await reader.read(MOST_BYTES)).split(None, 2)
             status = int(words[1]) if len(words) > 1 else 0

@@ -6,8 +6,9 @@ from argparse import ArgumentParser, Namespace
 from ipaddress import ip_address
 
 from ..._commandline import Parser, number, whole
-from ..experiments.crash.clients import CLIENTS, THINK, TIMEOUT, WAIT, backoffs
+from ..experiments.crash.clients import CLIENTS, LINGERING, THINK, TIMEOUT, WAIT, backoffs
 from ..slowing import SlowingServer
+from .durations import duration
 
 HOST = "127.0.0.1"
 PORT = 8070
@@ -15,6 +16,8 @@ PATH = "/api"
 DAY = 86_400
 MOST_CLIENTS = 10_000
 SOMAXCONN = 65_535
+SHIPPED = "shipped"
+"""The backoff of the post's program, which is not that of its text."""
 STATUS = "Exit status: 0 if it came to its end, 1 if not, 2 if the command is wrong."
 
 
@@ -48,7 +51,7 @@ def add_duration(parser: ArgumentParser) -> None:
     """Add the flag of the duration."""
     parser.add_argument(
         "--seconds",
-        type=number(0.1, DAY),
+        type=duration(0.1, DAY),
         default=600.0,
         help="how long, a day at most (default: %(default)s)",
     )
@@ -60,19 +63,22 @@ def add_server(parser: ArgumentParser) -> None:
     server = parser.add_argument_group("the server")
     server.add_argument(
         "--limit",
+        "-limit",
         type=whole(0, 1_000_000),
         default=model.limit,
         help="so many requests at once take --base (default: %(default)s)",
     )
     server.add_argument(
         "--factor",
+        "-factor",
         type=number(1.0, 1000.0),
         default=model.factor,
         help="what each 15 more multiply it by (default: %(default)s)",
     )
     server.add_argument(
         "--base",
-        type=number(0.001, 3600.0),
+        "-baseDelay",
+        type=duration(0.001, 3600.0),
         default=model.base,
         metavar="SECONDS",
         help="of a request (default: %(default)s)",
@@ -98,35 +104,54 @@ def add_client(parser: ArgumentParser) -> None:
     client = parser.add_argument_group("the clients")
     client.add_argument(
         "--clients",
+        "-clients",
         type=whole(1, MOST_CLIENTS),
         default=CLIENTS,
         help="how many (default: %(default)s)",
     )
     client.add_argument(
         "--think",
-        type=number(0.001, 3600.0),
+        "-lambda",
+        type=duration(0.001, 3600.0),
         default=THINK,
         metavar="SECONDS",
         help="mean time after an answer (default: %(default)s)",
     )
     client.add_argument(
         "--timeout",
-        type=number(0.001, 3600.0),
+        "-timeout",
+        type=duration(0.001, 3600.0),
         default=TIMEOUT,
         metavar="SECONDS",
         help="for one request (default: %(default)s)",
     )
     client.add_argument(
         "--backoff",
-        choices=tuple(backoffs()),
+        choices=(*backoffs(), SHIPPED),
         default="fixed",
         help="how they wait after a failure: --wait each time, or as the post's pseudo-code: "
-        "--wait at first, times 2.71828 each time, jitter 0.1, at most 300 s "
-        "(default: %(default)s)",
+        "--wait at first, times 2.71828 each time, jitter 0.1, at most 300 s; or as its program "
+        "does: 2.71828 times as long as it thought before, and so on (default: %(default)s)",
+    )
+    client.add_argument(
+        "-exponential-backoff",
+        dest="backoff",
+        action="store_const",
+        const=SHIPPED,
+        help="the flag of the post's program: --backoff shipped",
+    )
+    client.add_argument(
+        "--lingering",
+        type=duration(0.0, 3600.0),
+        default=LINGERING,
+        metavar="SECONDS",
+        help="how long a dial goes on when its request was given up, as in Go; its connection is "
+        "given to the request that has waited longest (default: %(default)s)",
     )
     client.add_argument(
         "--wait",
-        type=number(0.001, 3600.0),
+        "-simple-backoff-delay",
+        type=duration(0.001, 3600.0),
         default=WAIT,
         metavar="SECONDS",
         help="(default: %(default)s)",

@@ -12,11 +12,12 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from ..._commandline import FAILED
+from .durations import seconds_of
 
 BEGINS = 10.0  # seconds that the server has until it listens
 ENDS = 2.0  # and until it has ended, when it is asked to
 LISTENING = re.compile(r"listening on .*:(\d+)/")
-LINE = re.compile(r"concurrency: +(\d+), last delay: ([\d.a-z]+)")
+LINE = re.compile(r"concurrency: +(\d+), last delay: ([\d.a-zµ]+)")
 FLAGS = ("limit", "factor", "base", "backlog", "places")
 MARGIN = 60.0  # seconds that the server outlives the storm, if nobody ends it
 
@@ -136,7 +137,7 @@ class ServerProcess:
             found = LINE.search(text)
             if found is not None:
                 now = asyncio.get_running_loop().time()
-                self.told.append(Told(now, int(found[1]), float(found[2])))
+                self.told.append(Told(now, int(found[1]), seconds_of(found[2])))
 
     def told_since(self, when: float) -> list[Told]:
         """The lines that were read since then."""

@@ -15,6 +15,7 @@ from ..._commandline import FAILED, INTERRUPTED, WRONG, Parser
 from ..sleepers import Sleepers
 from ..slowing import SlowingServer
 from .descriptors import connections, end_with
+from .durations import printed
 from .flags import PATH, STATUS, add_duration, add_host, add_port, add_server, checked_host
 
 HEAD_END = b"\r\n\r\n"
@@ -149,7 +150,7 @@ class RealServer:
     def line(self) -> str:
         """The line that is printed once a second."""
         now = datetime.now()
-        delay = f"{self.sleepers.delay:.9f} s" if self.any else "0"
+        delay = printed(self.sleepers.delay) if self.any else "0"
         time = f"{now:%b %d %H:%M:%S}.{now.microsecond // 1000:03d}"
         return f"{time}: concurrency: {len(self.sleepers):4d}, last delay: {delay}"
 

@@ -7,12 +7,14 @@ import signal
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
+from math import ceil
 from typing import NamedTuple
 
 from ..._commandline import FAILED, INTERRUPTED, Parser, whole
 from ..experiments.crash.model import OUTAGE, STEADY, WARM, WATCH
 from ..experiments.crash.verdicts import recovers
 from .client import Clients, Counts, checked_clients
+from .durations import duration
 from .flags import DAY, HOST, STATUS, add_client, add_port, add_server
 from .processes import Died, NotStarted, ServerProcess, Told
 
@@ -67,7 +69,7 @@ class Scenario:
         try:
             print(f"server: process {server.number}; steady for {words.steady} s", flush=True)
             steady = await self.seconds(words.steady)
-            print(f"SIGSTOP, for {words.outage} s", flush=True)
+            print(f"SIGSTOP, for {words.outage:g} s", flush=True)
             server.signal(signal.SIGSTOP)
             outage = await self.seconds(words.outage)
             print(f"SIGCONT, and watch for {words.watch} s", flush=True)
@@ -79,7 +81,7 @@ class Scenario:
             await asyncio.wait([self.asking])
         return measured(steady, outage, watched, server.told_since(resumed), resumed)
 
-    async def seconds(self, length: int) -> list[Counts]:
+    async def seconds(self, length: float) -> list[Counts]:
         """Count requests second by second, and print the client's line every 5 s.
 
         Raises:
@@ -88,8 +90,8 @@ class Scenario:
         start = self.loop.time()
         before = last = self.clients.counts
         counts: list[Counts] = []
-        for second in range(1, length + 1):
-            await self.server.lives(start + second - self.loop.time())
+        for second in range(1, ceil(length) + 1):
+            await self.server.lives(start + min(second, length) - self.loop.time())
             if self.asking.done():  # it goes on for ever, unless it fails
                 await self.asking
             now = self.clients.counts
@@ -160,17 +162,17 @@ def parsed(arguments: list[str] | None) -> Namespace:
         epilog=STATUS + " Whether the server recovers is printed, and does not change the status.",
     )
     add_port(parser)
-    for name, seconds, what in (
-        ("--steady", STEADY, "before SIGSTOP"),
-        ("--outage", OUTAGE, "between SIGSTOP and SIGCONT"),
-        ("--watch", WATCH, "after SIGCONT"),
+    for name, seconds, read, what in (
+        ("--steady", STEADY, whole(1, DAY), "whole seconds before SIGSTOP"),
+        ("--outage", OUTAGE, duration(0.1, DAY), "between SIGSTOP and SIGCONT"),
+        ("--watch", WATCH, whole(1, DAY), "whole seconds after SIGCONT"),
     ):
         parser.add_argument(
             name,
-            type=whole(1, DAY),
+            type=read,
             default=seconds,
             metavar="SECONDS",
-            help=f"whole seconds {what} (default: %(default)s)",
+            help=f"{what} (default: %(default)s)",
         )
     parser.add_argument("--verbose", action="store_true", help="show the server's lines, too")
     add_client(parser)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextvars import ContextVar
-from typing import Any
+from contextvars import Context, ContextVar, copy_context
 
 __tracebackhide__ = True
 
@@ -16,15 +14,21 @@ class Broke(BaseException):
 class Breaks:
     """The points that one effect has passed, and the one where it ends.
 
-    Args:
+    Attributes:
         at: the number of that point; 0 if it does not end before its end.
+        passed: how many it has passed.
     """
 
     __slots__ = ("at", "passed")
 
-    def __init__(self, at: int = 0) -> None:
-        self.at = at
-        self.passed = 0
+    def __init__(self) -> None:
+        self.at = self.passed = 0
+
+    def context(self) -> Context:
+        """Make a context in which `may_break()` counts here."""
+        made = copy_context()
+        made.run(BREAKS.set, self)
+        return made
 
 
 BREAKS: ContextVar[Breaks | None] = ContextVar("ixbackoff_breaks", default=None)
@@ -43,14 +47,3 @@ def may_break() -> None:
         breaks.passed += 1
         if breaks.passed == breaks.at:
             raise Broke
-
-
-def broken_off(handler: Callable[[Any], Any], command: Any, breaks: Breaks) -> Any:
-    """Ask a handler, and end its work at the point that `breaks` says."""
-    BREAKS.set(breaks)
-    try:
-        return handler(command)
-    except Broke:
-        return None
-    finally:
-        BREAKS.set(None)

@@ -10,22 +10,19 @@ from ..._words.commands import Handler, Misuse, inherited
 from ..._words.vocabulary import CLOCK, Delay, Log, Now, Pick, Throw, Together
 from ...durable.journal import ASKED, Asked
 from ..virtual import Performed
-from .breaking import Breaks, broken_off
+from .breaking import Breaks, Broke
 from .history import Event, Option
 from .plans import Plan
 from .processes import Process
 from .shortening import short
-from .states import frozen, state_of
+from .states import ATOMS, frozen, may_change, state_of
 from .strands import Strand, time_of
 from .surprises import Surprise, copied
 
 __tracebackhide__ = True
 
-STANDARD = (Delay, Log, Now, Pick, Throw, Together)
+STANDARD = frozenset({Delay, Log, Now, Pick, Throw, Together})
 """The commands that need no handler in a model."""
-
-ATOMS = frozenset({str, int, float, bool, bytes, type(None), complex})
-"""Answers of these classes never change."""
 
 LONGEST = 10_000
 """The most commands of one history, waits included."""
@@ -47,6 +44,7 @@ class Machine:
         performed: how many commands were performed.
         told: how many commands were answered, waits included.
         watches: true if answers that change afterwards are noticed.
+        answers: the answers that may change, with their commands, and some that do not.
     """
 
     def __init__(self, plan: Plan, trace: list[Performed] | None = None) -> None:
@@ -56,10 +54,9 @@ class Machine:
         self.interpreter = plan.setting.interpreter(self.world)
         self.handlers = self.interpreter._handlers
         self.now = 0.0
-        self.processes = [
-            Process(number, program, how, self.interpreter, plan.durable)
-            for number, (program, how) in enumerate(plan.programs)
-        ]
+        self.breaks = Breaks()
+        self.context = self.breaks.context()
+        self.processes = [self.process(number) for number in range(len(plan.programs))]
         self.current: Strand = self.processes[0].root
         self.changes = plan.changes
         self.on_the_way: tuple[Any, ...] = ()
@@ -70,6 +67,27 @@ class Machine:
         self.answers: list[tuple[Any, Any]] = []
         for process in self.processes:  # or one that has begun would be another state
             self.begin(process.root)
+
+    def process(self, number: int) -> Process:
+        """Make a process that begins now."""
+        program, how = self.plan.programs[number]
+        given = (self.interpreter, self.context, self.plan.durable, self.now)
+        return Process(number, program, how, *given)
+
+    def begin_again(self) -> None:
+        """Begin a clean run of the first program, in the world as it is."""
+        again = self.process(0)
+        self.end()
+        self.processes, self.current = [again], again.root
+        self.on_the_way = ()
+
+    def end(self) -> None:
+        """Let go of what holds itself, or each history would be left to the garbage collector."""
+        for process in self.processes:
+            process.root.branches = None
+            del process.root
+        self.processes = []
+        del self.current
 
     def key(self) -> int:
         """Return the hash of the whole state: what comes next depends on nothing else."""
@@ -127,12 +145,14 @@ class Machine:
         kind: type = command.__class__
         if strand.line.times:
             self.plan.timed = True
+        if kind not in STANDARD:
+            return True
         if command is CLOCK:
             self.plan.timed = True
             strand.now = strand.owner.journal.time = max(self.now, strand.now)
             strand.advance(strand.line.clock(), None)
             return False
-        if kind not in STANDARD or kind in self.handlers:
+        if kind in self.handlers:
             return True
         if kind is Together:
             strand.now = max(self.now, strand.now)
@@ -211,9 +231,9 @@ class Machine:
         leaves = self.owner.root.leaves()
         return tuple([one.path for one in leaves if one is not self.current and not one.pending])
 
-    def happen(self, option: Option | None) -> None:
-        """Do one step: the usual one, or another."""
-        if isinstance(option, Event) and option.kind != "pick":
+    def happen(self, option: Any) -> None:
+        """Do one step: the usual one, or an `Option`."""
+        if option.__class__ is Event and option.kind != "pick":
             match option.kind:
                 case "turn":
                     self.turn_to(option)
@@ -224,7 +244,7 @@ class Machine:
         elif self.current.command.__class__ is Pick and Pick not in self.handlers:
             strand = self.current
             at = strand.now = max(self.now, strand.now)
-            self.tell(strand, at, option.place if isinstance(option, Event) else 0, None)
+            self.tell(strand, at, option.place if option.__class__ is Event else 0, None)
         else:
             self.perform(option)
 
@@ -237,13 +257,13 @@ class Machine:
         """Let the world change by itself."""
         self.changes = tuple(one for one in self.changes if one != event)
         change = self.plan.changing[event.place]
-        self.watched(lambda: change(self.world))
+        self.watched(change, self.world)
 
     def land(self, event: Event) -> None:
         """Let a command be done that was on its way."""
         command = self.on_the_way[event.place]
         self.on_the_way = self.on_the_way[: event.place] + self.on_the_way[event.place + 1 :]
-        self.watched(lambda: self.landed(command))
+        self.watched(self.landed, command)
 
     def landed(self, command: Any, strand: Strand | None = None) -> None:
         """Do a command; nobody is told what comes of it."""
@@ -260,31 +280,35 @@ class Machine:
 
     def perform(self, surprise: Any) -> None:
         """Perform the present command, or what happens to it instead."""
-        strand, owner = self.current, self.owner
+        strand = self.current
+        owner: Any = strand.owner
         command = strand.command
         self.performed += 1
-        at = self.now = strand.now = max(self.now, strand.now)
+        if strand.now < self.now:
+            strand.now = self.now
+        at = self.now = strand.now
         again = owner.recording and strand.line.first_again()
         answer: Any = None
         failure: Exception | None = None
         self.passed = 0
         if surprise is None or surprise.effect:
-            breaks = Breaks(0 if surprise is None else surprise.part)
             handler = self.handlers.get(command.__class__) or self.handler_of(command.__class__)
             if owner.recording:
                 handler = told_key(handler, f"{owner.journal.run}:{strand.line.place}", again)
+            breaks = self.breaks
+            breaks.passed, breaks.at = 0, 0 if surprise is None else surprise.part
             try:
                 if self.watches and self.answers:
-                    answer = self.watched(
-                        lambda: strand.context.run(broken_off, handler, command, breaks)
-                    )
+                    answer = self.watched(strand.context.run, handler, command)
                 else:
-                    answer = strand.context.run(broken_off, handler, command, breaks)
+                    answer = strand.context.run(handler, command)
+            except Broke:
+                pass
             except (AssertionError, Misuse):
                 raise
             except Exception as error:
                 failure = error.with_traceback(None)
-            self.passed = breaks.passed
+            self.passed, breaks.at = breaks.passed, 0
         if surprise is not None and surprise.beside:
             self.do_beside(surprise.beside)
         if surprise is not None:
@@ -334,17 +358,18 @@ class Machine:
         handler: Handler = self.handlers.get(kind) or inherited(self.handlers, kind)
         return handler
 
-    def watched(self, act: Callable[[], Any]) -> Any:
+    def watched(self, act: Callable[..., Any], *given: Any) -> Any:
         """Let the world act, and notice when an answer that it has given changes by that.
 
         Raises:
             Misuse: one did.
         """
+        self.answers = [known for known in self.answers if may_change(known[1])]
         if not self.watches or not self.answers:
-            return act()
+            return act(*given)
         before = [frozen(answer) for _, answer in self.answers]
         try:
-            return act()
+            return act(*given)
         finally:
             for (command, answer), known in zip(self.answers, before, strict=True):
                 if frozen(answer) != known:

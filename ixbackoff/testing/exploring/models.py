@@ -214,7 +214,7 @@ def checked_program(
             f"The program is open, it ends at {name_of(program.end)}: end it with .give_up(), or "
             "go down with .retry(...)."
         )
-    how = program.defaults.but(schedule, within)
+    how = program._defaults.but(schedule, within)
     check_schedule(how.schedule)
     if how.budget is not None or how.breaker is not None:
         raise Misuse(

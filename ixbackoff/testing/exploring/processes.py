@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextvars import copy_context
+from contextvars import Context
 from random import Random
 
 from ..._meaning.chains import Ladder
@@ -37,6 +37,7 @@ class Process:
         program: its program.
         how: how the program is run.
         interpreter: it answers in this world.
+        context: the context in which it begins.
         recording: true if it may be started durably.
         now: the seconds of virtual time when it begins.
 
@@ -55,14 +56,16 @@ class Process:
         program: Ladder,
         how: Defaults,
         interpreter: Interpreter[object],
+        context: Context,
         recording: bool,
-        now: float = 0.0,
+        now: float,
     ) -> None:
         self.number = number
         self.name = name_of(number)
         self.program = program
         self.how = how
         self.interpreter = interpreter
+        self.context = context
         self.recording = recording
         self.runs = 0
         self.died = False
@@ -79,7 +82,7 @@ class Process:
         line = Line(self.journal, again=self.performer is not None)
         if self.performer is not None:
             stream = self.performer.replayed(stream, line)
-        root = Strand(self, stream, line, copy_context(), None)
+        root = Strand(self, stream, line, self.context.copy(), None)
         root.now = now
         return root
 

@@ -79,8 +79,6 @@ class Step(Walk):
         self.places: list[Place] = []
 
     def arrive(self, machine: Machine, step: int) -> bool:
-        if step < self.last:
-            return True
         merge = self.plan.merge
         key = machine.key() if merge else 0
         if step == self.last:
@@ -209,6 +207,7 @@ class Search:
         finally:
             if walk.machine is not None:
                 self.commands += walk.machine.performed
+                walk.machine.end()
         if self.plan.timed and not timed and self.plan.merge:
             raise Timed
         return walk.places

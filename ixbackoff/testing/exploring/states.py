@@ -6,11 +6,12 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from enum import Enum
+from operator import attrgetter
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from ..._words.commands import Misuse
-from ..._words.values import fields_of, slots_of
+from ..._words.values import slots_of
 
 __tracebackhide__ = True
 
@@ -38,12 +39,17 @@ def frozen(value: Any) -> Any:
         Misuse: it has no state that can be seen, such as a lock or a file.
     """
     kind: type = value.__class__
-    if kind is str or value is None:
-        return value
-    freeze = FREEZERS.get(kind)
-    if freeze is None:
-        freeze = FREEZERS[kind] = freezer_of(kind)
-    return freeze(value)
+    return value if kind is str or value is None else FREEZERS[kind](value)
+
+
+def may_change(value: Any) -> bool:
+    """Return whether a value may be another one later: not if it is an atom, or a tuple of them.
+
+    >>> may_change(("a", (1, None))), may_change(("a", [1]))
+    (False, True)
+    """
+    kind: type = value.__class__
+    return any(map(may_change, value)) if FREEZERS[kind] is of_tuple else kind not in ATOMS
 
 
 def state_of(value: Any, what: str) -> int:
@@ -69,13 +75,18 @@ def of_float(value: float) -> Any:
 
 
 def of_dict(value: Any) -> Any:
-    return (
-        value.__class__,
-        frozenset([(frozen(key), frozen(item)) for key, item in value.items()]),
-    )
+    items = [
+        (key if key.__class__ is str else frozen(key), frozen(item)) for key, item in value.items()
+    ]
+    return (value.__class__, frozenset(items))
 
 
 def of_sequence(value: Any) -> Any:
+    return (value.__class__, *map(frozen, value))
+
+
+def of_tuple(value: Any) -> Any:
+    """As any sequence; it may change only if one of its items may."""
     return (value.__class__, *map(frozen, value))
 
 
@@ -83,10 +94,25 @@ def of_set(value: Any) -> Any:
     return (value.__class__, frozenset(map(frozen, value)))
 
 
-def of_exception(value: BaseException) -> Any:
-    attributes = fields_of(value).items()
-    held = frozenset([(k, frozen(v)) for k, v in attributes if not k.startswith("__")])
-    return (value.__class__, frozen(value.args), held)
+def of_exceptions(kind: type) -> Freezer:
+    """Return the function that freezes exceptions of a class by their arguments and attributes."""
+    names = slots_in(kind)
+
+    def of_exception(value: BaseException) -> Any:
+        slots = [(name, getattr(value, name)) for name in names if hasattr(value, name)]
+        attributes = dict(slots) | vars(value)
+        held = [(k, frozen(v)) for k, v in attributes.items() if not k.startswith("__")]
+        return (kind, frozen(value.args), frozenset(held))
+
+    return of_exception
+
+
+def of_dataclass(kind: type, names: list[str]) -> Freezer:
+    """Return the function that freezes the values of a dataclass by their fields."""
+    if len(names) < 2:
+        return lambda value: (kind, *[frozen(getattr(value, name)) for name in names])
+    held = attrgetter(*names)
+    return lambda value: (kind, *map(frozen, held(value)))
 
 
 def of_function(value: FunctionType) -> Any:
@@ -103,7 +129,7 @@ def of_method(value: MethodType) -> Any:
 
 def of_fields(kind: type) -> Freezer:
     """Return the function that freezes the values of a class by their slots and attributes."""
-    names = [name for base in reversed(kind.__mro__) for name in slots_of(base)]
+    names = slots_in(kind)
 
     def of_slots(value: Any) -> Any:
         return (kind, *[frozen(getattr(value, name, UNSET)) for name in names])
@@ -112,6 +138,11 @@ def of_fields(kind: type) -> Freezer:
         return (*of_slots(value), of_dict(vars(value)))
 
     return of_both if kind.__dictoffset__ else of_slots
+
+
+def slots_in(kind: type) -> list[str]:
+    """Return the slots of the values of a class, those of the bases first."""
+    return [name for base in reversed(kind.__mro__) for name in slots_of(base)]
 
 
 def of_reduced(value: Any) -> Any:
@@ -141,24 +172,41 @@ def with_kind(value: Any) -> Any:
     return (value.__class__, value)
 
 
-FREEZERS: dict[type, Freezer] = {
+class Freezers(dict[type, Freezer]):
+    """The functions that freeze the values of classes, made when they are first needed."""
+
+    def __missing__(self, kind: type) -> Freezer:
+        made = self[kind] = freezer_of(kind)
+        return made
+
+
+ATOMS: dict[type, Freezer] = {
+    str: itself,
+    type(None): itself,
     int: of_int,
     float: of_float,
     bool: with_kind,
     bytes: with_kind,
     complex: lambda value: (complex, repr(value)),
-    list: of_sequence,
-    tuple: of_sequence,
-    dict: of_dict,
-    set: of_set,
-    frozenset: of_set,
-    FunctionType: of_function,
-    MethodType: of_method,
-    BuiltinFunctionType: itself,
-    ModuleType: itself,
-    type: itself,
-    object: itself,
 }
+"""The freezers of classes whose values never change, and hold no others."""
+
+FREEZERS = Freezers(
+    ATOMS
+    | {
+        list: of_sequence,
+        tuple: of_tuple,
+        dict: of_dict,
+        set: of_set,
+        frozenset: of_set,
+        FunctionType: of_function,
+        MethodType: of_method,
+        BuiltinFunctionType: itself,
+        ModuleType: itself,
+        type: itself,
+        object: itself,
+    }
+)
 
 
 def freezer_of(kind: type[Any]) -> Freezer:
@@ -166,15 +214,17 @@ def freezer_of(kind: type[Any]) -> Freezer:
     if issubclass(kind, Enum):
         return lambda value: (kind, value.name)
     if issubclass(kind, BaseException):
-        return of_exception
+        return of_exceptions(kind)
     if issubclass(kind, type):
         return itself
     names = fields_to_compare(kind)
     if names is not None:
-        return lambda value: (kind, *[frozen(getattr(value, name)) for name in names])
+        return of_dataclass(kind, names)
     if issubclass(kind, dict):
         return of_dict
-    if issubclass(kind, list | tuple | deque):
+    if issubclass(kind, tuple):
+        return of_tuple
+    if issubclass(kind, list | deque):
         return of_sequence
     if issubclass(kind, set | frozenset):
         return of_set

@@ -97,13 +97,16 @@ class Strand:
 
     def told(self, answer: Any, failure: BaseException | None) -> None:
         """Be told the answer or the failure of the present command, and go on."""
-        line, journal = self.line, self.owner.journal
-        known = frozen_answer(self.command, answer), failure and frozen(failure)
-        self.key = hash((self.key, *line.times, *known))
-        if self.owner.recording:
-            journal.record(line, self.command, answer, failure)
-            journal.keys[line.path] = self.key
-        if self.owner.performer is None:
+        owner, line = self.owner, self.line
+        try:
+            known = frozen(answer)
+        except (TypeError, RecursionError) as error:
+            raise uncomparable(self.command, error) from None
+        self.key = hash((self.key, *line.times, known, failure and frozen(failure)))
+        if owner.recording:
+            owner.journal.record(line, self.command, answer, failure)
+            owner.journal.keys[line.path] = self.key
+        if owner.performer is None:
             line.next()
         self.advance(answer, failure)
 
@@ -216,15 +219,8 @@ def time_of(strand: Strand) -> float:
     return strand.now
 
 
-def frozen_answer(command: Any, answer: Any) -> Any:
-    """Freeze an answer.
-
-    Raises:
-        Misuse: it cannot be compared.
-    """
-    try:
-        return frozen(answer)
-    except (TypeError, RecursionError) as error:
-        raise Misuse(
-            f"The answer to {command!r} cannot be compared, so answer with plain data: {error}"
-        ) from None
+def uncomparable(command: Any, error: Exception) -> Misuse:
+    """Make the error of an answer that cannot be frozen."""
+    return Misuse(
+        f"The answer to {command!r} cannot be compared, so answer with plain data: {error}"
+    )

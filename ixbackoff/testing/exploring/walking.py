@@ -7,7 +7,6 @@ from ..virtual import Performed
 from .history import Drawn, End, History, Option
 from .machines import Machine
 from .plans import Plan
-from .processes import Process
 
 __tracebackhide__ = True
 
@@ -55,7 +54,7 @@ class Walk:
             going = machine.turn()
             if not going and not machine.on_the_way and not (plan.again and machine.changes):
                 return True
-            if not self.arrive(machine, step):
+            if step >= self.last and not self.arrive(machine, step):
                 return False
             option = self.chosen(machine, step)
             if not going and option is None:
@@ -66,7 +65,7 @@ class Walk:
             step += 1
 
     def arrive(self, machine: Machine, step: int) -> bool:  # noqa: ARG002
-        """Look at the state before a step; false to go no further."""
+        """Look at the state before a step, from the last surprise on; false to go no further."""
         return True
 
     def chosen(self, machine: Machine, step: int) -> Option | None:  # noqa: ARG002
@@ -91,10 +90,7 @@ class Walk:
         """Run the first program once more without surprises, if that is wanted; check the end."""
         plan, always, at_end = self.plan, self.plan.setting.always, self.plan.at_end
         if plan.again:
-            program, how = plan.programs[0]
-            again = Process(0, program, how, machine.interpreter, plan.durable, machine.now)
-            machine.processes, machine.current = [again], again.root
-            machine.on_the_way = ()
+            machine.begin_again()
             while machine.turn():
                 self.act(machine, None, None)
                 check(always(machine.world), "always", always)

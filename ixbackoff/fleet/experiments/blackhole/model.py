@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 from ...._words.nat import FOREVER, Forever, Z
 from ...._words.vocabulary import Delay, Now, Pick
-from ...._writing.attempts import Attempt, Do, attempt, do, first_of
+from ...._writing.attempts import Attempt, Do, attempt, do
 from ...._writing.programs import Program, at
+from ...._writing.several import first_of
 from ....schedules.kinds import Constant, Schedule
 from ....schedules.published import fault_tolerant_shell
 from ...outcomes import Outcome

@@ -20,7 +20,7 @@ from ...simulation import simulate
 from .disk import Disk, Look, WriteFile
 
 PRODUCERS = (5, 10, 20, 30, 40, 50)
-SECONDS = 300
+SECONDS = 100
 THINK = 1.0  # seconds between two files of a producer, in the mean
 
 

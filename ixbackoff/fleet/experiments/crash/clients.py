@@ -17,6 +17,8 @@ WAIT = 0.1
 FACTOR = 2.71828
 JITTER = 0.1
 LONGEST = 300.0
+LINGERING = 30.0
+"""The seconds for which a dial goes on, in the Go of the post's client."""
 
 
 class Get(Command[None]):

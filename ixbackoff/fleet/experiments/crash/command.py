@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from ...._commandline import whole
+from ...._commandline import number, whole
+from ...slowing import SlowingServer
 from ..experiment import Experiment
-from .clients import CLIENTS
+from .clients import CLIENTS, LINGERING
 from .model import BACKLOGS, OUTAGE, STEADY, WATCH, Crash, crash
 from .picture import draw
 from .table import table
@@ -19,17 +20,17 @@ def flags(parser: ArgumentParser) -> None:
         "a while; clients wait 100 ms, or exponentially, as the post's text has it and as its "
         "program has it; and connections wait in accept queues of two lengths."
     )
-    for name, seconds, most, what in (
-        ("--steady", STEADY, 3600, "before the outage"),
-        ("--outage", OUTAGE, 86_400, "of the outage"),
-        ("--watch", WATCH, 86_400, "after it"),
+    for name, seconds, read, what in (
+        ("--steady", STEADY, whole(1, 3600), "whole seconds before the outage"),
+        ("--outage", OUTAGE, number(0.1, 86_400), "of the outage"),
+        ("--watch", WATCH, whole(1, 86_400), "whole seconds after it"),
     ):
         parser.add_argument(
             name,
-            type=whole(1, most),
+            type=read,
             default=seconds,
             metavar="SECONDS",
-            help=f"whole seconds {what} (default: %(default)s)",
+            help=f"{what} (default: %(default)s)",
         )
     parser.add_argument(
         "--clients", type=whole(1, 100_000), default=CLIENTS, help="(default: %(default)s)"
@@ -39,6 +40,19 @@ def flags(parser: ArgumentParser) -> None:
         type=whole(0, 65_535),
         action="append",
         help="length of an accept queue; can be given more than once (default: 128 and 4096)",
+    )
+    parser.add_argument(
+        "--lingering",
+        type=number(0, 3600),
+        default=LINGERING,
+        metavar="SECONDS",
+        help="how long a dial goes on whose request was given up; 0 for clients that close their "
+        "sockets (default: %(default)s, as in Go)",
+    )
+    parser.add_argument(
+        "--int64",
+        action="store_true",
+        help="let a delay of the server overflow after 292 years, as in Go",
     )
 
 
@@ -50,6 +64,7 @@ def run(words: Namespace) -> list[Crash]:
         clients=words.clients,
         steady=words.steady,
         watch=words.watch,
+        server=SlowingServer(lingering=words.lingering, int64=words.int64),
         seed=words.seed,
     )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from math import ceil
 from typing import NamedTuple
 
 from ...._words.failures import NotReady
@@ -20,7 +21,7 @@ from ....schedules.kinds import Timing
 from ...outcomes import Outcome
 from ...simulation import Outage, simulate
 from ...slowing import SlowingServer
-from .clients import CLIENTS, THINK, TIMEOUT, Get, asking, backoffs
+from .clients import CLIENTS, LINGERING, THINK, TIMEOUT, Get, asking, backoffs
 from .shipped import PostShipped
 from .verdicts import last_rate, recovers
 
@@ -94,7 +95,7 @@ class Crash(NamedTuple):
 
 
 def crash(
-    outage: int = OUTAGE,
+    outage: float = OUTAGE,
     *,
     backlogs: Iterable[int] = BACKLOGS,
     clients: int = CLIENTS,
@@ -109,18 +110,19 @@ def crash(
     [('fixed', True), ('exponential', True), ('as shipped', True)]
 
     Args:
-        outage: the whole seconds of the outage.
+        outage: the seconds of the outage; it ends with a second.
         backlogs: lengths of accept queues.
         clients: the number of clients.
         steady: whole seconds before the outage.
         watch: whole seconds after it.
-        server: a server with other numbers; its accept queue is one of `backlogs`.
+        server: a server with other numbers, without lingering dials unless it says so; its accept
+            queue is one of `backlogs`.
         seed: the seed of the random numbers.
 
     Raises:
         ValueError: `clients` or a number of seconds is not above 0.
     """
-    model = server or SlowingServer()
+    model = server or SlowingServer(lingering=LINGERING)
     return [
         crashed(way, replace(model, backlog=backlog), clients, steady, outage, watch, seed)
         for backlog in backlogs
@@ -129,10 +131,11 @@ def crash(
 
 
 def crashed(
-    way: Way, server: SlowingServer, clients: int, steady: int, outage: int, watch: int, seed: int
+    way: Way, server: SlowingServer, clients: int, steady: int, outage: float, watch: int, seed: int
 ) -> Crash:
     """Simulate one way to wait, with one server."""
-    end, stopped = steady + outage, Outage(steady, outage)
+    end = steady + ceil(outage)
+    stopped = Outage(end - outage, outage)
     outcome = simulate(
         way.program,
         server.serves(Get),

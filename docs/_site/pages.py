@@ -1,0 +1,95 @@
+"""What the pages are on the site beside what GitHub shows of them: nothing of this is in them.
+
+- The lists of pages on the home page are the table of contents.
+- A list of public names in the reference becomes their signatures and docstrings.
+- Two programs that do the same, marked by their libraries, stand side by side.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from inspect import isclass, isfunction
+from typing import Any
+
+from sphinx.addnodes import pending_xref
+from sphinx.application import Sphinx
+
+SECTION = re.compile(r"^## ([^\n]*)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"^- \[([^\]]*)\]\(([^)]*)\.md\)", re.MULTILINE)
+NAME = re.compile(r"^- `(ixbackoff\.[\w.]+)`(?:: (.*))?$", re.MULTILINE)
+PAIR = re.compile(
+    r"^```python (?!ixbackoff)(\w+)\n(.*?)^```\n\n```python ixbackoff\n(.*?)^```$",
+    re.MULTILINE | re.DOTALL,
+)
+SIDE_BY_SIDE = """\
+``````{{grid}} 1 1 2 2
+:gutter: 2
+:padding: 0
+`````{{grid-item}}
+```{{code-block}} python
+:caption: {0}
+
+{1}```
+`````
+`````{{grid-item}}
+```{{code-block}} python
+:caption: ixbackoff
+
+{2}```
+`````
+``````"""
+
+
+def contents(home: str) -> str:
+    """Make a part of the table of contents of each list of pages, below its heading."""
+    return "\n\n".join(
+        "\n".join(
+            [
+                "```{toctree}\n:hidden:",
+                f":caption: {caption}\n",
+                *(f"{title} <{page}>" for title, page in LINK.findall(text)),
+                "```",
+            ]
+        )
+        for caption, text in SECTION.findall(home)
+        if LINK.search(text)
+    )
+
+
+def documented(listed: re.Match[str]) -> str:
+    """Make a directive of a public name; behind a colon are the members that are shown."""
+    name, members = listed[1], ", ".join(re.findall(r"`(\w+)`", listed[2] or ""))
+    module, _, attribute = name.rpartition(".")
+    thing = getattr(import_module(module), attribute)
+    if isfunction(thing):
+        lines = [f".. autofunction:: {name}"]
+    elif not isclass(thing) or thing.__name__ != attribute:
+        lines = [f".. autodata:: {name}", "   :no-value:"]
+    elif issubclass(thing, Exception):
+        lines = [f".. autoexception:: {name}", "   :members:", "   :show-inheritance:"]
+    else:
+        lines = [f".. autoclass:: {name}", f"   :members: {members}"]
+    return "\n".join(["```{eval-rst}", *lines, "```\n"])
+
+
+def read(app: Sphinx, page: str, source: list[str]) -> None:
+    """Change the text of a page before it is parsed."""
+    text = PAIR.sub(lambda pair: SIDE_BY_SIDE.format(*pair.groups()), source[0])
+    if page == "index":
+        text += "\n" + contents(text)
+    if page.startswith("reference/"):
+        text = NAME.sub(documented, text)
+    source[0] = text
+
+
+def name_mistakes_by_its_link(app: Sphinx, page: Any) -> None:
+    """Let links to `mistakes.md` lead to its page: MyST follows it to the file in the package."""
+    for link in page.findall(pending_xref):
+        if link["reftarget"].endswith("ixbackoff/_door/mistakes"):
+            link["reftarget"] = "mistakes"
+
+
+def setup(app: Sphinx) -> None:
+    app.connect("source-read", read)
+    app.connect("doctree-read", name_mistakes_by_its_link)

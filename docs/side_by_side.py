@@ -1,0 +1,92 @@
+"""Their library and ours, run against one script of failures: the pages on moving use it.
+
+In it no wait takes time: the clock is moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Event
+from typing import Any, TypeAlias
+from unittest.mock import patch
+
+import tenacity
+
+from ixbackoff import Call, answered_by
+from ixbackoff.testing import Virtual, no_waits
+
+Service: TypeAlias = Callable[[], str]
+Decorator: TypeAlias = Callable[[Service], Service]
+
+busy = ConnectionResetError("busy")
+script: list[Any] = []
+"""What the service does: a failure, or an answer."""
+
+tries: list[Any] = []
+"""What it has done so far."""
+
+
+def scripted(*outcomes: Any) -> None:
+    """Give the service a script."""
+    script[:] = outcomes
+    tries.clear()
+    for outcome in script:
+        if isinstance(outcome, Event):
+            outcome.clear()
+
+
+def ask() -> str:
+    """Ask the service. An event in its script is set, and the try fails."""
+    outcome = script[len(tries)]
+    tries.append(outcome)
+    if isinstance(outcome, Event):
+        outcome.set()
+        raise ConnectionResetError
+    if isinstance(outcome, Exception):
+        raise outcome
+    return str(outcome)
+
+
+@contextmanager
+def their_clock() -> Iterator[list[float]]:
+    """List the waits of another library."""
+    waits: list[float] = []
+    with patch("time.sleep", waits.append), patch("time.monotonic", lambda: sum(waits)):
+        yield waits
+
+
+@contextmanager
+def our_clock() -> Iterator[list[float]]:
+    """List the waits of ixbackoff."""
+    waits: list[float] = []
+    world = Virtual(Call[Any].handled_by(lambda command: command()))
+    with no_waits() as ours, answered_by(world.interpreter):
+        yield waits
+    waits += world.waits + ours.waited
+
+
+def what_happens(function: Service, clock: Any) -> tuple[int, list[float], str]:
+    """Call a function: how often it asks, how long it waits, and how it ends."""
+    scripted(*script)
+    with clock as waits:
+        try:
+            ends = repr(function())
+        except tenacity.RetryError as failure:
+            ends = repr(failure.last_attempt.exception())
+        except Exception as failure:
+            ends = repr(failure)
+    return len(tries), [round(seconds, 9) for seconds in waits], ends
+
+
+def alike(theirs: Service, ours: Service, *outcomes: Any) -> None:
+    """Check that two functions do the same with a script, and print it."""
+    scripted(*outcomes)
+    asked, waits, ends = what_happens(ours, our_clock())
+    assert what_happens(theirs, their_clock()) == (asked, waits, ends)
+    print(f"{asked} tries, waits {waits}: {ends}")
+
+
+def same(theirs: Decorator, ours: Decorator, *outcomes: Any) -> None:
+    """Check that two decorators do the same with a script, and print it."""
+    alike(theirs(ask), ours(ask), *outcomes)

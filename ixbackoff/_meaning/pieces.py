@@ -1,0 +1,57 @@
+"""The pieces of an effect or a program, and what is summed up of them without performing it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+from .._words.vocabulary import Together
+from .chains import Chain
+from .steps import Guarded, Limited
+
+A = TypeVar("A")
+
+
+def pieces_of(part: Any) -> list[Any]:
+    """The effects and programs that a part is made of, and the functions that make others."""
+    if isinstance(part, Together):
+        return list(part.effects)
+    if isinstance(part, Limited | Guarded):
+        return [part.chain]
+    if isinstance(part, Chain):
+        return [inside for step in part.steps() for inside in step.parts()]
+    return []
+
+
+def parts(whole: object) -> Iterator[Any]:
+    """Go through an effect or a program, its pieces, and theirs: each of them once."""
+    seen: set[int] = set()
+    left = [whole]
+    while left:
+        one = left.pop()
+        if id(one) not in seen:
+            seen.add(id(one))
+            yield one
+            left += reversed(pieces_of(one))
+
+
+def folded(whole: Any, sum_up: Callable[[Any, list[A]], A]) -> A:
+    """Sum up a whole from its pieces: `sum_up` is given a part and the sums of its pieces.
+
+    >>> from ixbackoff import Log, do
+    >>> folded(do(Log("one")).then(Log), lambda part, depths: 1 + max(depths, default=0))
+    2
+    """
+    known: dict[int, A] = {}
+    left = [whole]
+    while left:  # an explicit stack: attempts can be nested a million deep
+        one = left[-1]
+        pieces = pieces_of(one)
+        unknown = [piece for piece in pieces if id(piece) not in known]
+        if unknown:
+            left += unknown
+            continue
+        left.pop()
+        if id(one) not in known:
+            known[id(one)] = sum_up(one, [known[id(piece)] for piece in pieces])
+    return known[id(whole)]

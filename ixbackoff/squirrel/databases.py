@@ -1,0 +1,104 @@
+"""What the index needs of a database, and why one has failed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol, TypeAlias
+
+from ..known.psycopg import is_refused
+
+Execute: TypeAlias = Callable[[str, Mapping[str, object]], Sequence[Any]]
+"""Executes a statement with its values, which it names as `:name`, and returns the rows."""
+
+# The names of SQLite. The classes of codes of PostgreSQL: connection, rollback, resources, object
+# in use, intervention; and its code for a table that another process is making. The last one is
+# the class of an error without a code, which means that there is no connection.
+PASSING = (
+    *("SQLITE_BUSY", "SQLITE_LOCKED"),
+    *("08", "40", "53", "55", "57", "23505"),
+    "OperationalError",
+)
+REFUSED = "28P01"
+WORDS = {
+    "SQLITE_BUSY": "another program has locked it",
+    "SQLITE_LOCKED": "another program has locked it",
+    "SQLITE_CANTOPEN": "the file cannot be opened or made, so look at its folder",
+    "SQLITE_CORRUPT": "the file is damaged",
+    "SQLITE_ERROR": "its table copies has other columns, so give another file",
+    "SQLITE_FULL": "the disk is full",
+    "SQLITE_NOTADB": "the file is not an SQLite database, so give another one",
+    "SQLITE_READONLY": "the file may only be read",
+    REFUSED: "it refuses the user, the password or the database in its URL",
+    "42501": "its user may not write to it",
+    "42703": "its table copies has other columns, so give another database",
+    "55P03": "another program has locked it",
+    "57014": "another program has locked it, or it is too slow",
+    "ProgrammingError": "its URL has a part that the driver does not know",
+    "OperationalError": "no connection, so look at the host, user and password in its URL",
+}
+
+
+class Failed(Exception):
+    """A transaction has failed; this quotes nothing of the URL.
+
+    Args:
+        cause: the driver's exception.
+        lost: true if the connection was lost.
+    """
+
+    def __init__(self, cause: BaseException | None, lost: bool = False) -> None:
+        super().__init__(cause_of(cause))
+        self.passing = lost or state_of(cause).startswith(PASSING)
+
+
+class Database(Protocol):
+    """A database, to which one thread writes.
+
+    Attributes:
+        place: its name, without secrets.
+        tables: the statement that lists its tables.
+        locked: the end of a `SELECT` that locks its rows.
+    """
+
+    place: str
+    tables: str
+    locked: str
+
+    def transaction(self, writes: bool, left: float, /) -> AbstractContextManager[Execute]:
+        """Perform a block in a transaction.
+
+        Args:
+            writes: true if it changes something.
+            left: the seconds that it has.
+
+        Raises:
+            Failed: the database fails.
+        """
+        ...
+
+    def read(self, statement: str, values: Mapping[str, object], /) -> Sequence[Any] | None:
+        """Return the rows of one statement, in any thread; `None` where that is not possible.
+
+        Raises:
+            Failed: the database fails.
+        """
+        ...
+
+    def close(self) -> None:
+        """Close it, in the thread that writes."""
+        ...
+
+
+def cause_of(error: BaseException | None) -> str:
+    """Say why a database failed, without its sentences, which may quote user names."""
+    state = state_of(error)
+    return next((WORDS[code] for code in WORDS if state.startswith(code)), state)
+
+
+def state_of(error: BaseException | None) -> str:
+    """Return the code of a driver's error."""
+    if isinstance(error, Exception) and is_refused(error):
+        return REFUSED
+    code = getattr(error, "sqlite_errorname", None) or getattr(error, "sqlstate", None)
+    return str(code or type(error).__name__)

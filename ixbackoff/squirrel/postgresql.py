@@ -1,0 +1,94 @@
+"""An index in PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from math import ceil
+from typing import Any
+
+from sqlalchemy import Connection, create_engine, event, func, select, text
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError
+
+from .databases import Execute, Failed
+
+DRIVER = "postgresql+psycopg"
+DRIVERS = ("postgresql", DRIVER)
+OPTIONS = {"connect_timeout": "10", "tcp_user_timeout": "10000"}
+PATIENCE = 5.0
+"""Seconds that PostgreSQL may wait for a lock, and twice that for a statement."""
+
+
+class PostgreSQL:
+    """A PostgreSQL database.
+
+    Args:
+        url: `postgresql+psycopg://user:password@host/database`.
+
+    Raises:
+        ValueError: the URL does not name a PostgreSQL database.
+        ImportError: the driver is missing.
+    """
+
+    tables = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
+    locked = " FOR UPDATE"
+
+    def __init__(self, url: str) -> None:
+        try:
+            parsed = make_url(url)
+            if parsed.drivername not in DRIVERS:
+                raise ValueError
+            self.place = parsed.database or DRIVER
+            if parsed.host:
+                self.place = f"{parsed.host}:{parsed.port or 5432}/{self.place}"
+            options = {**OPTIONS, **parsed.query}
+            self.engine = create_engine(parsed.set(drivername=DRIVER, query=options))
+        except (ArgumentError, TypeError) as error:
+            raise ValueError from error
+        event.listen(self.engine, "do_connect", self._connects)
+        self._left = 0.0
+
+    @contextmanager
+    def transaction(self, _writes: bool, left: float, /) -> Generator[Execute]:
+        self._left = left
+        try:
+            with self.engine.begin() as connection:
+                limit(connection, left)
+
+                def execute(statement: str, values: Mapping[str, object]) -> Any:
+                    done = connection.execute(text(statement), values)
+                    return done.fetchall() if done.returns_rows else ()
+
+                yield execute
+        except DBAPIError as error:
+            failed = Failed(error.orig, error.connection_invalidated)
+        else:
+            return
+        raise failed
+
+    def read(self, _statement: str, _values: Mapping[str, object], /) -> None:
+        """Leave reading to the thread that writes, which others do not wait for without end."""
+
+    def _connects(self, _dialect: Any, _record: Any, _words: Any, given: dict[str, Any]) -> None:
+        """Limit the seconds of a new connection to those that are left."""
+        if str(given["connect_timeout"]).isdecimal():
+            seconds = min(int(given["connect_timeout"]), ceil(self._left))
+            given["connect_timeout"] = max(2, seconds)
+
+    def close(self) -> None:
+        self.engine.dispose()
+
+
+def limit(connection: Connection, left: float) -> None:
+    """Limit how long a transaction waits."""
+    seconds = max(0.05, min(PATIENCE, left))
+    limits = {"lock_timeout": seconds, "statement_timeout": 2 * seconds}
+    connection.execute(
+        select(
+            *[
+                func.set_config(name, f"{ceil(1000 * each)}ms", True)
+                for name, each in limits.items()
+            ]
+        )
+    )

@@ -1,0 +1,128 @@
+"""An index in a SQLite file, or in memory."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Lock
+from typing import Any
+from urllib.parse import parse_qsl, unquote
+
+from .databases import Execute, Failed
+
+IN_MEMORY = ":memory:"
+SHAPE = re.compile(r"sqlite(?:\+pysqlite)?://(?:/(?P<file>[^?]*))?(?:\?(?P<options>.*))?")
+TIMEOUT = 1.0
+"""Seconds for a lock of another program; this wait is not shown."""
+PRAGMAS = ("PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL")
+"""So what is committed outlives a power cut, and reading does not wait for writing."""
+READS = ("PRAGMA query_only=TRUE",)
+
+
+class SQLite:
+    """A SQLite database.
+
+    Args:
+        url: `sqlite:///file?timeout=seconds`, or the path of a file.
+
+    Raises:
+        ValueError: the URL is not one of these.
+    """
+
+    tables = "SELECT name FROM sqlite_master WHERE type = 'table'"
+    locked = ""
+
+    def __init__(self, url: str | Path) -> None:
+        self.place, self._timeout = path_of(url), TIMEOUT
+        if isinstance(url, str):
+            options = dict(parse_qsl(url.partition("?")[2], strict_parsing="?" in url))
+            self._timeout = float(options.pop("timeout", TIMEOUT))
+            if options:
+                raise ValueError
+        self._writer: sqlite3.Connection | None = None
+        self._reader: sqlite3.Connection | None = None
+        self._reading = Lock()
+
+    @contextmanager
+    def transaction(self, writes: bool, _left: float, /) -> Generator[Execute]:
+        with failures():
+            if self._writer is None:
+                self._writer = self._opened(PRAGMAS)
+            execute = self._writer.execute
+            execute("BEGIN IMMEDIATE" if writes else "BEGIN")
+            try:
+                yield lambda statement, values: execute(statement, values).fetchall()
+                execute("COMMIT")
+            finally:
+                if self._writer.in_transaction:
+                    execute("ROLLBACK")
+
+    def read(self, statement: str, values: Mapping[str, object], /) -> list[Any] | None:
+        if self.place == IN_MEMORY:
+            return None
+        with failures(), self._reading:
+            if self._reader is None:
+                self._reader = self._opened(READS)
+            return self._reader.execute(statement, values).fetchall()
+
+    def _opened(self, pragmas: tuple[str, ...]) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            self.place, timeout=self._timeout, isolation_level=None, check_same_thread=False
+        )
+        try:
+            for pragma in pragmas:
+                connection.execute(pragma)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def close(self) -> None:
+        with self._reading:
+            for connection in (self._writer, self._reader):
+                if connection is not None:
+                    connection.close()
+
+
+@contextmanager
+def failures() -> Generator[None]:
+    """Raise errors of SQLite as failures of a database."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        failed = Failed(error)
+    else:
+        return
+    raise failed
+
+
+def path_of(url: str | Path) -> str:
+    """Return the path of the file that a URL names.
+
+    >>> path_of("sqlite:///a/b?timeout=5"), path_of("sqlite:////a"), path_of("sqlite://")
+    ('a/b', '/a', ':memory:')
+
+    Raises:
+        ValueError: it is not the URL of a SQLite database.
+    """
+    if isinstance(url, Path):
+        return str(url)
+    found = SHAPE.fullmatch(url)
+    if found is None:
+        raise ValueError
+    return unquote(found["file"] or "") or IN_MEMORY
+
+
+def is_in_memory(url: str | Path) -> bool:
+    """Return whether a database does not outlive its process.
+
+    >>> is_in_memory("sqlite://"), is_in_memory("sqlite:///index.sqlite")
+    (True, False)
+    """
+    try:
+        return path_of(url) == IN_MEMORY
+    except ValueError:
+        return False

@@ -1,0 +1,118 @@
+"""The site, as it is built: no dead links, all public names, and pages that fit on a phone."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from html.parser import HTMLParser
+from importlib import import_module
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+
+from ..support.browsers import CHROMIUM, browser, served
+
+pytestmark = pytest.mark.slow
+ROOT = Path(__file__).parents[2]
+
+
+class Links(HTMLParser):
+    """The anchors of a page, and where it leads."""
+
+    def __init__(self, page: Path) -> None:
+        super().__init__()
+        self.anchors: set[str] = set()
+        self.targets: list[str] = []
+        self.feed(page.read_text())
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        del tag
+        for name, value in attrs:
+            if name == "id" and value:
+                self.anchors.add(value)
+            elif name in ("href", "src") and value:
+                self.targets.append(value)
+
+
+@cache
+def links(page: Path) -> Links:
+    return Links(page)
+
+
+def test_no_link_inside_is_dead(site: Path) -> None:
+    dead = []
+    for page in site.rglob("*.html"):
+        for target in links(page).targets:
+            file, _, anchor = target.partition("#")
+            if re.match(r"(https?|mailto|data):", target):
+                continue
+            there = (page.parent / unquote(file.partition("?")[0])).resolve() if file else page
+            there = there / "index.html" if there.is_dir() else there
+            known = there.exists() and there.suffix == ".html" and links(there).anchors
+            if not there.exists() or (anchor and known and unquote(anchor) not in known):
+                dead.append(f"{page.relative_to(site)}: {target}")
+    assert dead == []
+
+
+MODULES = {
+    "ixbackoff": (),
+    "ixbackoff.durable": (),
+    "ixbackoff.fleet": (),
+    "ixbackoff.known": (),
+    "ixbackoff.live": (),
+    "ixbackoff.observing": (),
+    "ixbackoff.plotting": (),
+    "ixbackoff.polling": ("OperationFailed", "succeeded"),
+    "ixbackoff.published": (),
+    "ixbackoff.schedules": (),
+    "ixbackoff.shortening": (),
+    "ixbackoff.testing": (),
+    "ixbackoff.testing.exploring": (),
+    "ixbackoff.testing.web": (),
+}
+"""The public modules, with the public names of one that does not list them itself."""
+
+
+def test_all_packages_with_public_names_are_in_the_reference() -> None:
+    package = ROOT / "ixbackoff"
+    public = {
+        ".".join(path.relative_to(ROOT).parent.parts)
+        for path in package.rglob("__init__.py")
+        if "__all__" in path.read_text()
+    }
+    assert public <= MODULES.keys()
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_the_reference_has_every_public_name_once(module: str, site: Path) -> None:
+    listed = [
+        name
+        for page in (site / "reference").glob("*.html")
+        for name in links(page).anchors
+        if name.startswith("ixbackoff.")
+    ]
+    for name in MODULES[module] or import_module(module).__all__:
+        numbered = module == "ixbackoff" and re.fullmatch(r"N\d+", name)
+        places = {f"{module}.{name}", f"ixbackoff.{name}"}
+        assert numbered or sum(place in places for place in listed) == 1, name
+
+
+def test_signatures_are_readable(site: Path) -> None:
+    for page in (site / "reference").glob("*.html"):
+        for shown in re.findall(r'<dt class="sig.*?</dt>', page.read_text(), re.DOTALL):
+            lines = re.sub(r"<[^>]+>", "", re.sub(r"</dd>|<dl>", "\n", shown)).split("\n")
+            assert max(map(len, lines)) <= 140, lines
+            assert not re.search(r"&lt;|_sealed|typing\.|ixbackoff\._|~", "".join(lines)), lines
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: apt-get install chromium")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pages_fit_on_a_phone(scheme: str, site: Path, tmp_path: Path) -> None:
+    pages = ["index", "coming-from-stamina", "reference/programs", "playground"]
+    with served(site) as url, browser(tmp_path) as opened:
+        for page in pages:
+            if (site / f"{page}.html").exists():
+                opened.open(f"{url}/{page}.html", width=400, dark=scheme == "dark")
+                assert opened.evaluate("document.documentElement.scrollWidth") <= 400, page
+                assert opened.errors == []
