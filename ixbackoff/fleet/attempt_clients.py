@@ -15,7 +15,7 @@ from .clients import NOT_YET, Inside, Performer
 from .descents import Retrying
 from .environments import Done, Environment, Running
 from .services import Serving
-from .tries import Tried, generating, starting, task_of
+from .tries import Tried, as_attempt, generating, task_of
 
 
 class AttemptRetrying(Retrying):
@@ -27,8 +27,7 @@ class AttemptRetrying(Retrying):
         super().__init__(environment, program, tried, timing, done)
         self.environment: Final = environment
         self.function: Final = generating(tried.effect)
-        self.start: Final = starting(tried.effect)
-
+        self.attempt: Final = as_attempt(tried.effect)
         self.unused: Final[list[Inside]] = []
 
     def client(self, number: int) -> Running:
@@ -68,7 +67,7 @@ class AttemptClient(Performer):
             else:
                 unused = shared.unused
                 self._inside = inside = unused.pop() if unused else Inside([])
-                self._task = shared.start(inside)
+                self._task = task_of(shared.attempt, inside)
         except Exception as error:  # such as a wrong number of arguments
             self.ended(None, error)
         else:

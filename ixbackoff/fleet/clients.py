@@ -86,11 +86,16 @@ class Performer(ABC):
     def ended(self, value: Any, failure: BaseException | None) -> None:
         """Take the outcome of the task."""
 
-    def wait(self, wait: Any) -> None:
+    def wait(self, wait: Any) -> None:  # noqa: ARG002
         """Begin a wait, which is a command of programs only."""
         raise Misuse("An attempt cannot wait: raise NotReady instead.")
 
-    def in_time(self, command: Command[Any], begun: float, failure: BaseException) -> BaseException:
+    def in_time(
+        self,
+        command: Command[Any],  # noqa: ARG002
+        begun: float,  # noqa: ARG002
+        failure: BaseException,
+    ) -> BaseException:
         """The failure of a command that may have had a limit, as the task is told of it."""
         return failure
 
@@ -99,12 +104,15 @@ class Performer(ABC):
     ) -> BaseException | None:
         """Add a command that has ended to the trace; its failure as the task is told of it."""
         trace = self._environment.trace
-        if trace is not None and not (command is CLOCK or isinstance(command, Together)):
-            if not isinstance(failure, Expired):  # or there was no time to issue it
-                trace.append(Happened(begun, self.number, command, value, failure))
+        if trace is not None and not (
+            command is CLOCK
+            or isinstance(command, Together)
+            or isinstance(failure, Expired)  # there was no time to issue it
+        ):
+            trace.append(Happened(begun, self.number, command, value, failure))
         if failure is not None and self._inside.limits:
             return self.in_time(command, begun, failure)
-        return stopped(failure) if failure.__class__ is StopIteration else failure
+        return stopped(failure) if isinstance(failure, StopIteration) else failure
 
     def close(self) -> None:
         """Close what runs; nobody answers it."""

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from .._meaning.chains import Chain, Ladder, Step, chain
 from .._meaning.machine import Enter, Task
 from .._meaning.runs import InAttempt
-from .._meaning.semantics import attempted, chained, in_order, limited, performed
+from .._meaning.semantics import attempted, limited, performed
 from .._meaning.steps import Do, Limited, Retry, Start
 from .._words.commands import Command
 from .._words.failures import Predicate
 from .._words.vocabulary import Together
-
-Starting: TypeAlias = Callable[[InAttempt], Task]
-"""Begins the task of a try, inside an attempt."""
 
 
 class Tried(NamedTuple):
@@ -77,43 +74,35 @@ def generating(effect: Any) -> Callable[[], Task] | None:
     return partial(step.function, *step.arguments, **step.keywords)
 
 
-def starting(effect: Any) -> Starting:
-    """Return a function that begins a try of `effect`."""
-    if not isinstance(effect, Limited):
-        steps = effect if isinstance(effect, Chain) else chain(Chain, None, Do(effect))
-        return partial(chained if steps._recovers else in_order, steps)
-    inner, seconds = unwrapped(effect.chain), effect.seconds
-    generator = generating(inner)
-    if generator is None:
-        return partial(in_time, inner, seconds)
-    return lambda inside: limited(Enter(generator()), seconds, inside)
+def as_attempt(effect: Any) -> Chain:
+    """An attempt that performs the effect."""
+    return effect if isinstance(effect, Chain) else chain(Chain, None, Do(effect))
 
 
 def task_of(attempt: Chain, inside: InAttempt) -> Task:
     """The task of an attempt, as `attempted`; if it has one step only, without a task for that."""
-    steps: tuple[Any, ...] = attempt._flat or attempt.steps()
-    step = steps[0]
-    try:
-        if len(steps) == 1:
-            if step.__class__ is Do and step.effect.__class__ is Limited:
-                return in_time(step.effect.chain, step.effect.seconds, inside)
-            if step.__class__ is Start and step.fresh:
-                generator: Task = step.function(*step.arguments, **step.keywords)
-                return generator
-        return attempted(attempt, inside)
-    except Exception as error:  # of the user's function, such as a wrong number of arguments
-        return failed(error)
+    step: Any = only_step(attempt)
+    if step.__class__ is Do and step.effect.__class__ is Limited:
+        return in_time(step.effect, inside)
+    if step.__class__ is Start and step.fresh:
+        try:
+            generator: Task = step.function(*step.arguments, **step.keywords)
+        except Exception as error:  # such as a wrong number of arguments
+            return failed(error)
+        return generator
+    return attempted(attempt, inside)
 
 
-def in_time(effect: Any, seconds: float, inside: InAttempt) -> Task:
+def in_time(with_limit: Limited, inside: InAttempt) -> Task:
     """The task of an effect with a limit."""
-    if isinstance(effect, Chain):
-        steps: tuple[Any, ...] = effect._flat or effect.steps()
-        if len(steps) > 1 or steps[0].__class__ is not Do:
-            return limited(Enter(attempted(effect, inside)), seconds, inside)
-        effect = steps[0].effect
-    command = issubclass(effect.__class__, Command)
-    return limited(effect if command else performed(effect, inside), seconds, inside)
+    effect = unwrapped(with_limit.chain)
+    if isinstance(effect, Command):
+        asked: Any = effect
+    elif isinstance(effect, Chain):
+        asked = Enter(task_of(effect, inside))
+    else:
+        asked = performed(effect, inside)
+    return limited(asked, with_limit.seconds, inside)
 
 
 def failed(error: Exception) -> Task:
