@@ -115,7 +115,7 @@ def checked_seconds(name: str, seconds: float | timedelta | None) -> float | Non
     Raises:
         ValueError: they are not a finite number or a timedelta.
     """
-    if seconds is None or (seconds.__class__ is float and -inf < seconds < inf):
+    if seconds is None or (type(seconds) is float and -inf < seconds < inf):
         return seconds
     exact = finite(in_seconds(seconds))
     if exact != exact:

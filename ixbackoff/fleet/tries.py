@@ -96,12 +96,8 @@ def task_of(attempt: Chain, inside: InAttempt) -> Task:
 def in_time(with_limit: Limited, inside: InAttempt) -> Task:
     """The task of an effect with a limit."""
     effect = unwrapped(with_limit.chain)
-    if isinstance(effect, Command):
-        asked: Any = effect
-    elif isinstance(effect, Chain):
-        asked = Enter(task_of(effect, inside))
-    else:
-        asked = performed(effect, inside)
+    attempt = issubclass(effect.__class__, Chain)
+    asked = Enter(task_of(effect, inside)) if attempt else performed(effect, inside)
     return limited(asked, with_limit.seconds, inside)
 
 
