@@ -8,64 +8,13 @@ from unittest.mock import patch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ixbackoff import (
-    FOREVER,
-    DeadlineExceeded,
-    Do,
-    Log,
-    NotReady,
-    Now,
-    Throw,
-    all_of,
-    at,
-    attempt,
-    do,
-    first_of,
-)
+from ixbackoff import FOREVER, NotReady, at, do
 from ixbackoff.schedules import Timing
 
 from ..support.fleets import Script, fleet, in_a_row, seconds, seen, throttled, timings
 from ..support.observing import Ask
-from ..support.programs import RUNGS, effects, failures, two, with_a_rescue
-
-limits = st.sampled_from([0.0, 0.05, 0.5, 1.0, 2.5, 10.0])
-
-
-@attempt
-def timed(first: Any, seconds: float, second: Any) -> Do[Any, int]:
-    """Two limits, one after the other, and what is done when the first is over."""
-    try:
-        one: int = yield from do(first).limit(seconds)
-    except DeadlineExceeded:
-        one = yield from Ask("late")
-    other: int = yield from do(second).limit(seconds / 2)
-    return one * 10 + other
-
-
-@attempt
-def noted(effect: Any) -> Do[Any, int]:
-    yield from Log("begun")
-    answer: int = yield from effect
-    now = yield from Now()
-    if now > 30:
-        yield from Throw(NotReady("too late"))
-    return answer
-
-
-def in_parts(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    """Effects with limits, at the same time, one of several, and with commands of no service."""
-    return st.one_of(
-        st.builds(lambda effect, seconds: do(effect).limit(seconds), inner, limits),
-        st.builds(timed, inner, limits, inner),
-        st.builds(noted, inner),
-        st.builds(two, inner, inner),
-        st.builds(with_a_rescue, inner),
-        st.builds(lambda one, other: do(one).then(lambda _: other), inner, inner),
-        st.builds(lambda one, other: do(one).or_else(other, on=Exception), inner, inner),
-        st.builds(lambda some: all_of(some), st.lists(inner, min_size=1, max_size=2)),
-        st.builds(lambda some: first_of(some), st.lists(inner, min_size=1, max_size=2)),
-    )
-
+from ..support.parts import in_parts
+from ..support.programs import RUNGS, effects, failures
 
 asking = st.one_of(
     st.sampled_from([Ask("a"), do(Ask("a"))]),
