@@ -17,9 +17,10 @@ from ixbackoff.schedules import Timing, powers_of_two
 from ixbackoff.testing import Virtual, takes
 
 from ..support.fleets import ZERO, line
+from ..support.laws import failing, pure
 from ..support.observing import Ask
 from ..support.parts import in_parts
-from ..support.programs import RUNGS, failing, failures, pure
+from ..support.programs import RUNGS, failures
 
 LONG = 500.0
 Ended = tuple[list[tuple[Any, ...]], float, int]
