@@ -10,10 +10,12 @@ from .._meaning.descents import After
 from .._meaning.machine import Task
 from .._words.commands import Command, stopped
 from .._words.verdicts import may_pass
+from .._words.vocabulary import Together
 from ..schedules.kinds import Timing
-from .clients import NOT_YET, Inside, Performer
+from .clients import Join
 from .descents import Retrying
 from .environments import Done, Environment, Running
+from .performers import NOT_YET, Branches, Inside, Performer
 from .services import Serving
 from .tries import Tried, as_attempt, generating, task_of
 
@@ -29,6 +31,10 @@ class AttemptRetrying(Retrying):
         self.function: Final = generating(tried.effect)
         self.attempt: Final = as_attempt(tried.effect)
         self.unused: Final[list[Inside]] = []
+
+    def inside(self) -> Inside:
+        """The inside of the attempts of a try: one that is over, or a new one."""
+        return self.unused.pop() if self.unused else Inside([])
 
     def client(self, number: int) -> Running:
         """Make one of them."""
@@ -65,9 +71,8 @@ class AttemptClient(Performer):
             if shared.function is not None:
                 self._task = shared.function()
             else:
-                unused = shared.unused
-                self._inside = inside = unused.pop() if unused else Inside([])
-                self._task = task_of(shared.attempt, inside)
+                self._inside = shared.inside()
+                self._task = task_of(shared.attempt, self._inside)
         except Exception as error:  # such as a wrong number of arguments
             self.ended(None, error)
         else:
@@ -84,12 +89,13 @@ class AttemptClient(Performer):
         else:
             shared.end_try(self, value, failure)
 
+    def branches(self, command: Together) -> Branches:
+        return Join(self, self._environment, command)
+
     def entered(self, attempt: Chain) -> Task:
-        inside = self._inside
-        if inside is NOT_YET:
-            unused = self._shared.unused
-            self._inside = inside = unused.pop() if unused else Inside([])
-        return task_of(attempt, inside)
+        if self._inside is NOT_YET:
+            self._inside = self._shared.inside()
+        return task_of(attempt, self._inside)
 
     def ask_in_time(self, command: Command[Any], serving: Serving) -> None:
         limits, now = self._inside.limits, self._environment.events.now
@@ -110,7 +116,7 @@ class AttemptClient(Performer):
             clean_up(limits, error)
             raise
 
-    def in_time(self, command: Command[Any], begun: float, failure: BaseException) -> BaseException:
+    def as_told(self, command: Command[Any], begun: float, failure: BaseException) -> BaseException:
         limits = self._inside.limits
         if isinstance(failure, Exception) and may_pass(failure):
             holding = [limit for limit in limits if not limit.ending]
