@@ -19,7 +19,7 @@ from ixbackoff.testing import Virtual, takes
 from ..support.fleets import ZERO, line
 from ..support.laws import failing, pure
 from ..support.observing import Ask
-from ..support.parts import in_parts
+from ..support.parts import at_once, in_turn
 from ..support.programs import RUNGS, failures
 
 LONG = 500.0
@@ -95,14 +95,14 @@ def run_virtually(program: Any, chance: Chancy, within: float | None, timing: An
 asks = st.builds(lambda number: Ask(f"{number}"), st.integers(0, 10**6))
 effects = st.recursive(
     asks | st.builds(pure, st.integers(0, 5)) | st.builds(failing, failures),
-    in_parts,
+    in_turn,
     max_leaves=6,
 )
 
 
 @st.composite
-def programs(draw: st.DrawFn) -> Any:
-    """A ladder of such effects, that ends with a retry of one."""
+def programs(draw: st.DrawFn, effects: st.SearchStrategy[Any]) -> Any:
+    """A ladder of effects, that ends with a retry of one."""
     top = draw(st.sampled_from(RUNGS))
     program: Any = at(top)
     for step in draw(st.lists(st.sampled_from(["do", "bind", "or_else", "backoff"]), max_size=3)):
@@ -116,16 +116,19 @@ def programs(draw: st.DrawFn) -> Any:
     return program.retry(draw(effects))
 
 
-@pytest.mark.slow
-@given(
-    programs() | st.builds(lambda effect: at(FOREVER).retry(effect), asks),
-    st.integers(0, 10**6),
+limited = st.tuples(
+    programs(effects) | st.builds(lambda effect: at(FOREVER).retry(effect), asks),
     st.floats(0.5, 40) | st.none(),
-    st.sampled_from([powers_of_two, Constant(0.5)]),
 )
+unlimited = st.tuples(programs(effects | at_once(effects)), st.none())
+
+
+@pytest.mark.slow
+@given(limited | unlimited, st.integers(0, 10**6), st.sampled_from([powers_of_two, Constant(0.5)]))
 def test_a_client_does_what_a_virtual_run_does(
-    program: Any, seed: int, within: float | None, timing: Any
+    each: tuple[Any, float | None], seed: int, timing: Any
 ) -> None:
+    program, within = each
     chance = Chancy(seed)
     lines, *end = simulated(program, chance, within, timing)
     assume(not chance.at_once)

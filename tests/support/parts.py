@@ -35,8 +35,8 @@ def noted(effect: Any) -> Do[Any, int]:
     return answer
 
 
-def in_parts(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    """Effects that others are parts of."""
+def in_turn(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """Effects that others are parts of, never two at the same time."""
     return st.one_of(
         st.builds(lambda effect, seconds: do(effect).limit(seconds), inner, limits),
         st.builds(timed, inner, limits, inner),
@@ -45,6 +45,15 @@ def in_parts(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
         st.builds(with_a_rescue, inner),
         st.builds(lambda one, other: do(one).then(lambda _: other), inner, inner),
         st.builds(lambda one, other: do(one).or_else(other, on=Exception), inner, inner),
-        st.builds(lambda some: all_of(some), st.lists(inner, min_size=1, max_size=2)),
         st.builds(lambda some: first_of(some), st.lists(inner, min_size=1, max_size=2)),
     )
+
+
+def at_once(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """Effects at the same time."""
+    return st.builds(lambda some: all_of(some), st.lists(inner, min_size=1, max_size=3))
+
+
+def in_parts(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """Effects that others are parts of."""
+    return in_turn(inner) | at_once(inner)
