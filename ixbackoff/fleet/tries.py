@@ -62,7 +62,7 @@ def unwrapped(effect: Any) -> Any:
 
 def only_step(steps: Chain) -> Step | None:
     """The step of a chain that has one."""
-    found = steps.steps()
+    found = steps._flat or steps.steps()
     return found[0] if len(found) == 1 else None
 
 
