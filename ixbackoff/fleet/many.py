@@ -35,7 +35,7 @@ def simulate_many(
     services: Served[E],
     *,
     seeds: int | Iterable[int] = SEEDS,
-    workers: int | None = None,
+    jobs: int | None = None,
     executor: Executor | None = None,
     watch: Callable[[int, Outcome], None] | None = None,
     clients: int | None = None,
@@ -51,15 +51,16 @@ def simulate_many(
 ) -> Sample[Outcome]:
     """Simulate the same with many seeds, in many processes: one seed is an anecdote.
 
-    >>> from ixbackoff import Download, N3, at
+    >>> from ixbackoff import Download, N2, at
     >>> from ixbackoff.fleet import BoundedQueue, simulate_many
-    >>> page = at(N3).retry(Download("http://localhost:8070/page", "page.html"))
-    >>> queue = BoundedQueue(length=5, work=0.1).serves(Download)
-    >>> sample = simulate_many(page, queue, seeds=4, workers=1, clients=99, seconds=10)
+    >>> page = at(N2).retry(Download("http://localhost:8070/page", "page.html"))
+    >>> queue = BoundedQueue(length=9, work=0.2).serves(Download)
+    >>> how = {"clients": 50, "think": 5, "seconds": 10}
+    >>> sample = simulate_many(page, queue, seeds=8, jobs=1, **how)
     >>> sample.share(lambda outcome: outcome.gave_up == 0)
-    0.0
+    0.125
     >>> sample.quantile(lambda outcome: outcome.gave_up)
-    79.0
+    5.5
 
     With a seed the events are those of `simulate` with this seed, wherever it runs. The program
     and the services are sent to the worker processes by pickle; `each_seed` says what cannot be
@@ -69,7 +70,7 @@ def simulate_many(
         program: as in `simulate`, and so are `services` and all that are not described here.
         services: counts that a service keeps outside of its `Outcome` stay in the worker.
         seeds: how many, from 0 on, or the seeds themselves.
-        workers: worker processes, by default as many as there are processors; with 1 all is done in
+        jobs: worker processes, by default as many as there are processors; with 1 all is done in
             this process, and nothing has to be sent.
         executor: in place of them, any `concurrent.futures.Executor`; it is not shut down.
         watch: called with each seed and its outcome, as they come, which is in any order.
@@ -89,7 +90,7 @@ def simulate_many(
         if callable(make):
             first, second = make(0), make(0)
             refuse_shared(f"{name}=", first if first is second else None)
-    one = partial(
+    simulated = partial(
         simulate,
         program,
         services,
@@ -104,12 +105,13 @@ def simulate_many(
         outages=tuple(outages),
         trace=trace,
     )
-    return each_seed(partial(with_seed, one), seeds, workers=workers, executor=executor, watch=watch)
+    one = partial(with_seed, simulated)
+    return each_seed(one, seeds, jobs=jobs, executor=executor, watch=watch)
 
 
-def with_seed(one: Callable[..., Outcome], seed: int) -> Outcome:
+def with_seed(simulated: Callable[..., Outcome], seed: int) -> Outcome:
     """Simulate with this seed."""
-    return one(seed=seed)
+    return simulated(seed=seed)
 
 
 def refuse_shared(giver: str, *states: Budget | Breaker | None) -> None:

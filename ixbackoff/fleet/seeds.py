@@ -28,7 +28,7 @@ def each_seed(
     function: Callable[[int], R],
     seeds: int | Iterable[int] = SEEDS,
     *,
-    workers: int | None = None,
+    jobs: int | None = None,
     executor: Executor | None = None,
     watch: Callable[[int, R], None] | None = None,
 ) -> Sample[R]:
@@ -38,18 +38,17 @@ def each_seed(
     function makes it.
 
     >>> from ixbackoff import Budget, Download, N3, at
-    >>> from ixbackoff.fleet import BoundedQueue, Outage, simulate
+    >>> from ixbackoff.fleet import BoundedQueue, simulate
     >>> def gave_up(seed: int) -> int:
     ...     shared = Budget(10)
     ...     page = at(N3).retry(Download("http://localhost:8070/page", "page.html"))
-    ...     queue = BoundedQueue(length=5, work=0.1).serves(Download)
-    ...     outages = [Outage(5, 10)]
-    ...     how = dict(clients=20, think=5, seconds=20)
-    ...     outcome = simulate(page, queue, **how, budget=lambda _: shared, outages=outages, seed=seed)
+    ...     queue = BoundedQueue(length=5, work=0.2).serves(Download)
+    ...     outcome = simulate(
+    ...         page, queue, clients=50, think=5, seconds=20, budget=lambda _: shared, seed=seed
+    ...     )
     ...     return outcome.gave_up
-    >>> sample = each_seed(gave_up, 4, workers=1)
-    >>> sample.seeds, sample.quantile(float) > 5
-    ((0, 1, 2, 3), True)
+    >>> each_seed(gave_up, 4, jobs=1)
+    Sample(seeds=(0, 1, 2, 3), results=(35, 41, 37, 32))
 
     The function goes to the workers by pickle, which sends functions and classes by their names: it
     has to stand at the top of a module, and what `functools.partial` binds to it has to be such,
@@ -59,7 +58,7 @@ def each_seed(
     Args:
         function: a function of the seed; the same seed, the same result.
         seeds: how many, from 0 on, or the seeds themselves.
-        workers: worker processes, by default as many as there are processors; with 1 all is done in
+        jobs: worker processes, by default as many as there are processors; with 1 all is done in
             this process, and nothing has to be sent.
         executor: in place of worker processes of its own, any `concurrent.futures.Executor`, such
             as `Client(...).get_executor()` of Dask or `MPIPoolExecutor()` of mpi4py. It is not
@@ -67,14 +66,14 @@ def each_seed(
         watch: called with each seed and its result, as they come, which is in any order.
 
     Raises:
-        ValueError: there is not a seed, or one is given twice; or `workers` is not 1 or more, or
+        ValueError: there is not a seed, or one is given twice; or `jobs` is not 1 or more, or
             given with an executor.
         Misuse: the function or its result cannot be sent to a worker and back.
         concurrent.futures.BrokenExecutor: a worker has ended too early.
         Exception: what the function raised, with a note that names the seed.
     """
     numbers = checked_seeds(seeds)
-    many = checked_workers(workers, executor, len(numbers))
+    many = checked_jobs(jobs, executor, len(numbers))
     results: dict[int, R] = {}
 
     def keep(seed: int, result: R) -> None:
@@ -171,16 +170,16 @@ def received(seed: int, get: Callable[[], Any]) -> Any:
         return get()
     except BrokenExecutor as error:
         raise BrokenExecutor(
-            f"A worker ended before the simulation with seed={seed} was done: it was killed, had no "
-            "memory left, or could not import the function, for which a script has to be guarded by "
-            'if __name__ == "__main__"; give fewer workers=, or workers=1 to see what happens.'
+            f"A worker ended before it was done with seed={seed}: it was killed, had no memory "
+            "left, or could not import the function, for which a script has to be guarded by "
+            'if __name__ == "__main__"; give fewer jobs=, or jobs=1 to see what happens.'
         ) from error
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise Misuse(
             f"What each_seed was given, or what it returns, cannot be sent to a worker and back "
             f"({error!r}): lambdas, functions in functions and locks cannot, functions "
             "and classes at the top of a module can; give a function of the seed that makes the "
-            "rest itself, or workers=1, which sends nothing."
+            "rest itself, or jobs=1, which sends nothing."
         ) from error
     except Exception as error:
         error.add_note(named(seed))
@@ -221,22 +220,22 @@ def checked_seeds(seeds: object) -> tuple[int, ...]:
     return tuple(whole)
 
 
-def checked_workers(workers: object, executor: object, seeds: int) -> int:
-    """Return how many workers there are: not more than seeds.
+def checked_jobs(jobs: object, executor: object, seeds: int) -> int:
+    """Return how many worker processes there are: not more than seeds.
 
-    >>> checked_workers(8, None, 3)
+    >>> checked_jobs(8, None, 3)
     3
 
     Raises:
         ValueError: it is not a whole number of 1 or more, or there is an executor, too.
     """
-    if workers is None:
+    if jobs is None:
         return min(processors(), seeds)
-    if not isinstance(workers, int) or workers < 1:
-        raise ValueError(f"workers={workers!r}: give a whole number, 1 or more.")
+    if not isinstance(jobs, int) or jobs < 1:
+        raise ValueError(f"jobs={jobs!r}: give a whole number, 1 or more.")
     if executor is not None:
-        raise ValueError(f"workers={workers!r}: the executor has its own; leave one of them out.")
-    return min(workers, seeds)
+        raise ValueError(f"jobs={jobs!r}: the executor has its own; leave one of them out.")
+    return min(jobs, seeds)
 
 
 def processors() -> int:
