@@ -18,6 +18,7 @@ from .._limits.budgets import Budget
 from .._meaning.chains import Ladder, program_of
 from .._words.calls import Call, CallAsync
 from .._words.commands import Command, Interpreter, Misuse
+from .._words.reasons import NOTE
 from .answers import Answering
 from .channel import Channel
 from .drawing import add_picture, pictured
@@ -300,7 +301,9 @@ def main(arguments: list[str] | None = None) -> int:
             one = report(outcome, words.outage)
             text, recovers = one.text(), one.recovered is not None
     except (Misuse, ValueError) as error:
-        print(f"{error}", file=sys.stderr)
+        notes: list[str] = getattr(error, "__notes__", [])
+        seed = [f" It was{note.removeprefix(NOTE)}." for note in notes[:1]]
+        print(f"{error}{''.join(seed)}", file=sys.stderr)
         return WRONG
     print(text)
     from .rehearsal_pictures import draw

@@ -126,7 +126,8 @@ def elsewhere(
             seed = futures[future]
             result = received(seed, future.result)
             if isinstance(result, Failed):
-                result.error.add_note(f"{named(seed)}, in a worker:\n{result.where}")
+                result.error.add_note(named(seed))
+                result.error.add_note(f"{NOTE} in a worker:\n{result.where}")
                 raise result.error
             keep(seed, result)
     finally:

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def hundred() -> dict[str, Contention]:
-    return {one.name: one for one in contention([100], seeds=2, workers=10, seed=1000)}
+    return {one.name: one for one in contention([100], seeds=20, seed=1000)}
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
