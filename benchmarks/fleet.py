@@ -16,13 +16,14 @@ from importlib import import_module
 from random import Random
 from statistics import median
 from subprocess import run
-from time import process_time
+from time import monotonic, process_time
 from typing import Any
 
 from ixbackoff import N20, Command, Do, Exponential, at, attempt
-from ixbackoff.fleet import Outage, Outcome, Request, Service, Serving, simulate
+from ixbackoff.fleet import Outage, Outcome, Request, Service, Serving, each_seed, simulate
 from ixbackoff.fleet.engine import seldom_collected
 from ixbackoff.fleet.events import Events
+from ixbackoff.fleet.seeds import SEEDS
 
 from .measuring import Target, interleaved
 
@@ -181,11 +182,36 @@ def outage() -> Target:
     )
 
 
+def with_seed(seed: int) -> Outcome:
+    return ours(RETRY, 1000, 60.0, seed=seed)
+
+
+def real_seconds(jobs: int) -> float:
+    """Measure the seconds of real time for all seeds, with so many processes."""
+    begun = monotonic()
+    each_seed(with_seed, SEEDS, jobs=jobs)
+    return monotonic() - begun
+
+
+def seeds() -> Target:
+    """Measure two workers beside one process, in real time: it needs two idle processors."""
+    times = [(real_seconds(1), real_seconds(2)) for _ in range(5)]
+    one, two = (median(column) for column in zip(*times, strict=True))
+    return Target(
+        f"fleet, {SEEDS} seeds on two workers beside one, real time",
+        median(first / second for first, second in times),
+        1.7,
+        True,
+        f"{one:.2f} s and {two:.2f} s",
+    )
+
+
 def targets() -> Iterator[Target]:
     for size in SIZES:
         yield speed(*size)
     yield memory()
     yield outage()
+    yield seeds()
 
 
 if __name__ == "__main__":

@@ -84,8 +84,9 @@ def simulate_many(
             that the seeds would share.
         concurrent.futures.BrokenExecutor: a worker has ended too early.
     """
-    if isinstance(program, Ladder):
-        refuse_shared("The program", program._defaults.budget, program._defaults.breaker)
+    given: object = program
+    if isinstance(given, Ladder):
+        refuse_shared("The program", given._defaults.budget, given._defaults.breaker)
     for name, make in ("budget", budget), ("breaker", breaker):
         if callable(make):
             first, second = make(0), make(0)

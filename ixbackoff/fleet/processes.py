@@ -9,7 +9,11 @@ from collections.abc import Generator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import get_context, parent_process
-from threading import Thread
+from threading import Thread, active_count
+from time import sleep
+
+ENDING = 20
+"""How often a thread that Python has joined may still be seen by the kernel."""
 
 
 @contextmanager
@@ -33,8 +37,18 @@ def processes(workers: int) -> Generator[Executor]:
 
 def start_method() -> str:
     """Choose how processes start: fork takes 10 ms and not 300, but is for a single thread only."""
-    alone = sys.platform == "linux" and len(os.listdir("/proc/self/task")) == 1
-    return "fork" if alone else "spawn"
+    return "fork" if sys.platform == "linux" and is_alone() else "spawn"
+
+
+def is_alone() -> bool:
+    """Return true if this process has a single thread; others may be about to end."""
+    for _ in range(ENDING):
+        if len(os.listdir("/proc/self/task")) == 1:
+            return True
+        if active_count() > 1:
+            return False
+        sleep(0.002)
+    return False
 
 
 def begin() -> None:

@@ -302,7 +302,7 @@ def main(arguments: list[str] | None = None) -> int:
             text, recovers = one.text(), one.recovered is not None
     except (Misuse, ValueError) as error:
         notes: list[str] = getattr(error, "__notes__", [])
-        seed = [f" It was{note.removeprefix(NOTE)}." for note in notes[:1]]
+        seed = [f" ({note.removeprefix(NOTE).strip()})" for note in notes[:1]]
         print(f"{error}{''.join(seed)}", file=sys.stderr)
         return WRONG
     print(text)

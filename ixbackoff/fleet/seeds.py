@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import pickle
 import sys
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, nullcontext
-from functools import partial
+from collections.abc import Callable, Generator, Iterable
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from traceback import format_exception
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from .._words.commands import Misuse
 from .._words.reasons import NOTE
@@ -121,10 +120,13 @@ def elsewhere(
     futures: dict[Future[R | Failed], int] = {}
     try:
         for seed in seeds:
-            futures[received(seed, partial(executor.submit, called, function, seed))] = seed
+            with carrying(seed):
+                future = executor.submit(called, function, seed)
+            futures[future] = seed
         for future in as_completed(futures):
             seed = futures[future]
-            result = received(seed, future.result)
+            with carrying(seed):
+                result = future.result()
             if isinstance(result, Failed):
                 result.error.add_note(named(seed))
                 result.error.add_note(f"{NOTE} in a worker:\n{result.where}")
@@ -163,12 +165,13 @@ def called(function: Callable[[int], R], seed: int) -> R | Failed:
         return Failed(error, where)
 
 
-def received(seed: int, get: Callable[[], Any]) -> Any:
-    """Get something from an executor; what goes wrong there is told in a sentence."""
+@contextmanager
+def carrying(seed: int) -> Generator[None]:
+    """Send to an executor in this block, or get from it; what goes wrong is told in a sentence."""
     from concurrent.futures import BrokenExecutor
 
     try:
-        return get()
+        yield
     except BrokenExecutor as error:
         raise BrokenExecutor(
             f"A worker ended before it was done with seed={seed}: it was killed, had no memory "

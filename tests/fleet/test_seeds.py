@@ -1,4 +1,4 @@
-"""One function with many seeds: the same in this process, in others, and on a cluster."""
+"""One function with many seeds: the same in this process and in others."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 
 from ixbackoff import Breaker, Budget, Misuse
-from ixbackoff.fleet import BoundedQueue, Outage, Outcome, each_seed, simulate, simulate_many
+from ixbackoff.fleet import BoundedQueue, Outcome, each_seed, simulate, simulate_many
 
 from ..support.seeded import (
+    HOW,
     PAGE,
     QUEUE,
+    SEEDS,
     Get,
     digest,
     digested,
@@ -22,16 +24,9 @@ from ..support.seeded import (
     fails_oddly,
     gives_a_lambda,
     is_killed_at_1,
+    many,
 )
 
-SEEDS = range(3, 7)
-HOW: dict[str, Any] = {
-    "clients": 60,
-    "seconds": 20,
-    "think": 3,
-    "outages": [Outage(5, 5)],
-    "trace": True,
-}
 processes = pytest.mark.slow
 
 
@@ -42,27 +37,8 @@ def spawned() -> Iterator[Executor]:
 
 
 @pytest.fixture(scope="module")
-def dask() -> Iterator[Executor]:
-    """A cluster of two workers on loopback, without a dashboard; it ends with the tests."""
-    from distributed import Client, LocalCluster
-
-    cluster = LocalCluster(
-        n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
-    )
-    with cluster, Client(cluster) as client:
-        yield client.get_executor()
-
-
-@pytest.fixture(scope="module")
 def expected() -> list[str]:
     return [digested(seed) for seed in SEEDS]
-
-
-def many(**where: Any) -> list[str]:
-    """The digests of what `simulate_many` gives."""
-    sample = simulate_many(PAGE, QUEUE.serves(Get), seeds=SEEDS, **HOW, **where)
-    assert sample.seeds == tuple(SEEDS)
-    return [digest(outcome) for outcome in sample.results]
 
 
 def test_a_seed_gives_what_simulate_gives(expected: list[str]) -> None:
@@ -87,14 +63,6 @@ def test_the_same_seed_gives_the_same_events_in_an_executor_of_the_user(
     assert many(executor=spawned) == many(jobs=1)  # it was not shut down
 
 
-@processes
-def test_the_same_seed_gives_the_same_events_on_a_cluster_of_dask(
-    expected: list[str], dask: Executor
-) -> None:
-    assert [*each_seed(digested, SEEDS, executor=dask).results] == expected
-    assert many(executor=dask) == many(jobs=1)
-
-
 def test_results_are_told_as_they_come() -> None:
     told: list[tuple[int, int]] = []
     with ThreadPoolExecutor(2) as threads:
@@ -116,14 +84,6 @@ def test_what_cannot_be_sent_is_told(function: Any) -> None:
     with pytest.raises(Misuse, match=r"cannot be sent to a worker and back \(.*jobs=1, which"):
         each_seed(function, 2, jobs=2)
     assert active_children() == []
-
-
-@processes
-def test_what_cannot_be_sent_is_told_by_dask(dask: Executor) -> None:
-    lock_is_inside = Budget(1)
-    with pytest.raises(Misuse, match="cannot be sent"):
-        each_seed(lambda _: lock_is_inside, 2, executor=dask)
-    assert each_seed(lambda seed: seed + 1, 2, executor=dask).results == (1, 2)  # cloudpickle can
 
 
 @processes

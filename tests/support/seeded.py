@@ -6,9 +6,10 @@ import os
 import signal
 import time
 from hashlib import sha256
+from typing import Any
 
 from ixbackoff import N3, Breaker, Budget, Command, Exponential, at, do
-from ixbackoff.fleet import BoundedQueue, Outage, Outcome, simulate
+from ixbackoff.fleet import BoundedQueue, Outage, Outcome, simulate, simulate_many
 
 
 class Get(Command[None]):
@@ -20,6 +21,23 @@ class Get(Command[None]):
 
 PAGE = at(N3).retry(do(Get()).limit(0.5))
 QUEUE = BoundedQueue(length=5, work=0.05, workers=2)
+
+
+SEEDS = range(3, 7)
+HOW: dict[str, Any] = {
+    "clients": 60,
+    "seconds": 20,
+    "think": 3,
+    "outages": [Outage(5, 5)],
+    "trace": True,
+}
+
+
+def many(**where: Any) -> list[str]:
+    """The digests of what `simulate_many` gives."""
+    sample = simulate_many(PAGE, QUEUE.serves(Get), seeds=SEEDS, **HOW, **where)
+    assert sample.seeds == tuple(SEEDS)
+    return [digest(outcome) for outcome in sample.results]
 
 
 def digest(outcome: Outcome) -> str:
