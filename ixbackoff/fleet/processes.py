@@ -10,9 +10,8 @@ from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import get_context, parent_process
 from threading import Thread, active_count
-from time import sleep
 
-ENDING = 20
+ENDING = 1000
 """How often a thread that Python has joined may still be seen by the kernel."""
 
 
@@ -47,7 +46,7 @@ def is_alone() -> bool:
             return True
         if active_count() > 1:
             return False
-        sleep(0.002)
+        os.sched_yield()
     return False
 
 
