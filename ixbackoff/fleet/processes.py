@@ -10,9 +10,9 @@ from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import get_context, parent_process
 from threading import Thread, active_count
+from time import monotonic
 
-ENDING = 1000
-"""How often a thread that Python has joined may still be seen by the kernel."""
+ENDING = 0.02  # seconds that the kernel may still show a thread that has ended
 
 
 @contextmanager
@@ -41,13 +41,12 @@ def start_method() -> str:
 
 def is_alone() -> bool:
     """Return true if this process has a single thread; others may be about to end."""
-    for _ in range(ENDING):
-        if len(os.listdir("/proc/self/task")) == 1:
-            return True
-        if active_count() > 1:
+    until = monotonic() + ENDING
+    while len(os.listdir("/proc/self/task")) > 1:
+        if active_count() > 1 or monotonic() > until:
             return False
         os.sched_yield()
-    return False
+    return True
 
 
 def begin() -> None:
