@@ -9,6 +9,8 @@ from .seeded import Numbers
 from .simulation import Outage
 
 RECOVERS = "recovers"
+SHARE, SPAN = 0.8, 10
+"""It came back if in any 10 s there is as much as this share of before: chance takes a tenth."""
 
 
 class Report(NamedTuple):
@@ -76,7 +78,7 @@ def report(outcome: Outcome, stopped: Outage) -> Report:
         asked=outcome.rate(lambda second: second.asked, begin // 2, begin),
         most=asked[second],
         second=second,
-        recovered=outcome.recovered_after(end, before) if before else None,
+        recovered=outcome.recovered_after(end, before, SHARE, SPAN) if before else None,
         unserved=outcome.gave_up / max(outcome.clients, 1),
         clients=outcome.clients,
         gave_up=gave_up / max(ended, 1),

@@ -180,10 +180,10 @@ def carrying(seed: int) -> Generator[None]:
         ) from error
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise Misuse(
-            f"What each_seed was given, or what it returns, cannot be sent to a worker and back "
-            f"({error!r}): lambdas, functions in functions and locks cannot, functions "
-            "and classes at the top of a module can; give a function of the seed that makes the "
-            "rest itself, or jobs=1, which sends nothing."
+            f"It cannot be sent to a worker and back ({error!r}): functions and classes at the top "
+            "of a module can be sent, lambdas, functions in functions and locks cannot; give "
+            "each_seed a function of the seed that makes the rest itself, or give jobs=1, which "
+            "sends nothing."
         ) from error
     except Exception as error:
         error.add_note(named(seed))
