@@ -1,7 +1,11 @@
 # Each target sets up what it needs in the virtual environment .venv
 PYTHON ?= python3.11
 BIN := .venv/bin
+WORKERS ?= 2
+PYTEST := $(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadfile --no-loadscope-reorder
 AGDA_STDLIB ?= /usr/share/agda-stdlib
+# or each process that a test starts would compile the package again
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help demo quick test test-all docs docs-test sound kill prove bench clean
 
@@ -12,10 +16,10 @@ demo: .venv/squirrel  ## copy five resources from an origin that fails, twice
 	$(BIN)/python -m ixbackoff.squirrel --demo
 
 quick: .venv/dev  ## run the tests without type checkers and real fleets, in less than a minute
-	$(BIN)/python -m pytest -m "not slow"
+	$(PYTEST) -m "not slow" --hypothesis-profile=quick
 
 test: .venv/dev  ## run everything: tests, laws, type checkers, style
-	$(BIN)/python -m pytest
+	$(PYTEST)
 
 test-all: .venv/dev  ## run everything on each supported Python that is installed
 	$(BIN)/nox

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import resource
 import shutil
 import subprocess
 import sys
@@ -64,6 +63,8 @@ ONE_TO_S3 = Work("one of 512 MiB to S3, beside rclone copyurl", 1, LARGE, 0.0, 3
 MEDIUM_TO_S3 = Work("one of 64 MiB to S3, beside rclone copyurl", 1, LARGE // 8, 0.0, 5, 1.5)
 IN_PARTS = MEDIUM_TO_S3._replace(name="one of 64 MiB to S3, beside rclone copyurl in parts")
 MANY_TO_S3 = Work("100 of 4 KiB to S3, beside rclone copyurl --urls", 100, SMALL, 0.0, 5, 3.0)
+
+MEMORY = Work("memory with 10,000 of 4 KiB, beside 1,000", 10_000, SMALL, 0.0, 3, 1.1)
 
 
 class Answering(asyncio.Protocol):
@@ -155,28 +156,28 @@ def in_process(function: Callable[..., None], *args: Any) -> Generator[str]:
 
 
 class Taken(NamedTuple):
-    """The seconds that a command took: by the clock, and of CPU."""
+    """The seconds that a command took, by the clock and of CPU, and its most memory in MiB."""
 
     clock: float
     cpu: float
+    memory: float
 
     def __str__(self) -> str:
         return f"{self.clock:.2f} s ({self.cpu:.2f} s)"
 
 
 def taken(words: list[str], folder: Path, **env: str) -> Taken:
-    """Run a command in a folder; return how long it took."""
-    begin, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(  # noqa: S603
-        words,
-        cwd=folder,
-        check=True,
-        stdout=subprocess.DEVNULL,
-        env={**os.environ, **env},
-    )
-    clock, after = time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return Taken(clock, cpu)
+    """Run a command in a folder; return what it took."""
+    begin = time.perf_counter()
+    with subprocess.Popen(  # noqa: S603
+        words, cwd=folder, stdout=subprocess.DEVNULL, env={**os.environ, **env}
+    ) as process:
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    clock = time.perf_counter() - begin
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, words)
+    return Taken(clock, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
 
 
 def squirrel(folder: Path, *more: str) -> list[str]:
@@ -235,6 +236,25 @@ def measured(
     return Target(work.name, ratio, work.bound, False, f"{mine}, {theirs}")
 
 
+def growth(work: Work) -> Target:
+    """Measure the most memory with so many resources beside that with a tenth of them."""
+    with (
+        tempfile.TemporaryDirectory(dir=os.environ.get("BENCH_FOLDER")) as name,
+        in_process(serve, work.size, work.delay) as url,
+    ):
+        folder = Path(name)
+        found: list[Taken] = []
+        for number in (work.number // 10, work.number):
+            urls = "\n".join(f"{url}/resource-{one}" for one in range(number))
+            (folder / "urls").write_text(urls)
+            runs = [taken(sixteen(folder), folder) for _ in range(work.rounds)]
+            found.append(Taken(*map(median, zip(*runs, strict=True))))
+    few, many = found
+    each = (many.cpu - few.cpu) / (work.number - work.number // 10) * 1000
+    note = f"{many.memory:.0f} MiB, {few.memory:.0f} MiB; CPU {each:.2f} ms a resource"
+    return Target(work.name, many.memory / few.memory, work.bound, False, note)
+
+
 def to_s3(work: Work, *more: str) -> Target:
     """Copy to S3, beside rclone, which is given these words as well."""
     import boto3  # type: ignore[import-untyped]
@@ -282,6 +302,7 @@ def main() -> int:
         (MEDIUM_TO_S3, in_s3, to_s3),
         (IN_PARTS, in_s3, lambda work: to_s3(work, "--s3-upload-cutoff", "0")),
         (MANY_TO_S3, in_s3, to_s3),
+        (MEMORY, sys.executable, growth),
     ]
     for work, peer, measure in works:
         if sys.argv[1:] and not any(word in work.name for word in sys.argv[1:]):

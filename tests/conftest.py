@@ -20,13 +20,9 @@ from ixbackoff._running.sleeping import SWITCHES
 from .support.postgresql import postgresql as postgresql
 from .support.postgresql import roomy_postgresql as roomy_postgresql
 
-settings.register_profile(
-    "same",
-    derandomize=True,
-    deadline=None,
-    max_examples=60,
-    suppress_health_check=[HealthCheck.too_slow],
-)
+same = settings(derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("same", same, max_examples=60)
+settings.register_profile("quick", same, max_examples=15)
 settings.load_profile("same")
 
 

@@ -28,7 +28,7 @@ READ = (
 MADE = READ | os.O_CREAT | os.O_EXCL
 NOTED = MADE & ~os.O_RDWR | os.O_WRONLY
 LONGEST_NAME = 240  # bytes, so that there is room for ".", ".part" and ".json"
-WORTH_KEEPING = 64 * 1024  # bytes
+WORTH_KEEPING = 16 * 1024  # bytes; less comes in one round trip
 
 
 class Origin(NamedTuple):
@@ -85,6 +85,7 @@ class PartFile:
         self.note = f"{self.part}.json"
         self.size = 0
         self.origin: Origin | None = None
+        self.noted = True  # until that is known
         self.committed = False
         self.descriptor = -1
         self.process = 0
@@ -96,8 +97,7 @@ class PartFile:
         try:
             with naming(self.path):
                 check_replaceable(self.path)
-                self.descriptor = self._opened()
-                self.size = os.fstat(self.descriptor).st_size
+                self.descriptor, self.size = self._opened()
                 self.origin = self._noted() if self.size else None
         except BaseException:
             if self.size:  # somebody has left it, and may want to go on with it
@@ -114,11 +114,14 @@ class PartFile:
 
     def begin(self, origin: Origin | None) -> None:
         """Begin anew, with bytes from `origin`; with `None` the part does not stay."""
-        self.cut(0)
+        if self.size:
+            self.cut(0)
         self.origin = origin
         with naming(self.path):
             removed(self.note)
-            if origin is not None:
+            self.noted = False
+            if origin is not None and (origin.size is None or origin.size >= WORTH_KEEPING):
+                self.noted = True
                 descriptor = os.open(self.note, NOTED, 0o600)
                 with open(descriptor, "w") as note:
                     json.dump([*origin, boot_id()], note)
@@ -150,7 +153,7 @@ class PartFile:
                 if is_mine(os.fstat(former)):
                     return
                 removed(self.part)
-            self.descriptor = self._opened()
+            self.descriptor, self.size = self._opened()
             self.cut(0)
             try:
                 os.lseek(former, 0, os.SEEK_SET)
@@ -197,7 +200,8 @@ class PartFile:
         with suppress(OSError):
             # Once it does not stand there any more, what does is another's.
             if not (self.committed or kept) and stands(self.descriptor, self.part):
-                removed(self.note)
+                if self.noted:
+                    removed(self.note)
                 if os.name == "nt":
                     self._close()
                 removed(self.part)
@@ -218,7 +222,8 @@ class PartFile:
                     return Origin(str(source), str(validator), None if size is None else int(size))
         return None
 
-    def _opened(self) -> int:
+    def _opened(self) -> tuple[int, int]:
+        """Open and lock the part; return its descriptor and its size."""
         while True:
             try:
                 descriptor = os.open(self.part, MADE, 0o666)
@@ -239,8 +244,9 @@ class PartFile:
                 raise NotReady(f"{shown}: another download into it is running") from None
             try:
                 # The process that held the lock before may have renamed or removed the file.
-                if stands(descriptor, self.part) and is_mine(os.fstat(descriptor)):
-                    return descriptor
+                status = os.fstat(descriptor)
+                if is_mine(status) and named(self.part, status):
+                    return descriptor, status.st_size
             except BaseException:
                 os.close(descriptor)
                 raise
@@ -285,8 +291,13 @@ def belongs(status: os.stat_result) -> bool:
 
 def stands(descriptor: int, path: str) -> bool:
     """Return `True` if `path` still names the open file."""
+    return named(path, os.fstat(descriptor))
+
+
+def named(path: str, status: os.stat_result) -> bool:
+    """Return `True` if `path` names the file with this status."""
     try:
-        return os.path.samestat(os.fstat(descriptor), os.stat(path, follow_symlinks=False))
+        return os.path.samestat(status, os.stat(path, follow_symlinks=False))
     except FileNotFoundError:
         return False
 

@@ -17,7 +17,7 @@ from itertools import count
 from typing import BinaryIO
 
 from .disks import copied
-from .files import MADE, READ, removed, stands, synced
+from .files import MADE, READ, named, removed, stands, synced
 from .locks import lock
 
 LONGEST_NAME = 245  # bytes, so that there is room for "#" and a number
@@ -34,13 +34,13 @@ def put(path: str, file: BinaryIO, go_on: Callable[[], None], given: bool = Fals
         given: true if nobody will ever change the file: then it may stand in both places.
     """
     folder, name = os.path.split(path)
-    made(folder)
-    if os.path.isdir(path):
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    stem = path
     if len(os.fsencode(name)) > LONGEST_NAME:
-        name = sha256(os.fsencode(name)).hexdigest()
-    stem = os.path.join(folder, name)
-    swept(stem)
+        stem = os.path.join(folder, sha256(os.fsencode(name)).hexdigest())
+    if not made(folder):  # in a new one there is nothing
+        if os.path.isdir(path):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+        swept(stem)
     if not (given and linked(file, path)):
         with staged(stem, path) as descriptor:
             copied(file.fileno(), descriptor, go_on)
@@ -57,7 +57,8 @@ def linked(file: BinaryIO, path: str) -> bool:
     except OSError:  # something stands there, or there are no such links on this disk
         return False
     # Whoever would change the file looks at the number of its names first, so that must be right.
-    if not (stands(file.fileno(), path) and os.fstat(file.fileno()).st_nlink > 1):
+    status = os.fstat(file.fileno())
+    if not (named(path, status) and status.st_nlink > 1):
         removed(path)
         return False
     synced(folder)
@@ -77,18 +78,28 @@ def inherited(folder: str) -> object:
     return object()
 
 
-def made(folder: str) -> None:
-    """Make a folder and those around it that are missing, also on the disk."""
-    if os.path.isdir(folder):
-        return
+def made(folder: str) -> bool:
+    """Make a folder and those around it that are missing, also on the disk.
+
+    Returns:
+        Whether the folder is new.
+    """
     around = os.path.dirname(folder)
-    if around != folder:
-        made(around)
-    with suppress(FileExistsError):
+    try:
         os.mkdir(folder)
-        synced(around)
-    if not os.path.isdir(folder):
-        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), folder)
+    except FileNotFoundError:
+        if around == folder:
+            raise
+        made(around)
+        return made(folder)
+    except OSError as error:
+        if os.path.isdir(folder):
+            return False
+        if isinstance(error, FileExistsError):
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), folder) from None
+        raise
+    synced(around)
+    return True
 
 
 def swept(stem: str) -> None:

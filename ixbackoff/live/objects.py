@@ -8,14 +8,13 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
 
 from .._running.aborting import check_not_aborted
 from .._words.vocabulary import without_secrets
 from .complaints import failure_of
 from .extras import needed
 from .limits import Limits
-from .stores import STAGED, store_of
+from .stores import STAGED, file_of, store_of
 from .times import Deadline
 
 if TYPE_CHECKING:
@@ -37,16 +36,17 @@ def objects_below(
     """
     deadline = Deadline(limits)
     shown = deadline.what = without_secrets(url)
-    folder = folder_of(url, stores)
+    folder = file_of(url, stores)
     if folder is not None:
         return files_in(folder)
     store, key = store_of(url, stores, limits)
     found: dict[str, int] = {}
 
     async def listed(listing: Any) -> None:  # half of its types are those of another library
-        async for page in listing.list(f"{key}/"):
-            for meta in page:
-                found[meta["path"].removeprefix(f"{key}/")] = meta["size"]
+        from .loops import answered
+
+        for meta in await answered(listing.list(f"{key}/").collect_async()):
+            found[meta["path"].removeprefix(f"{key}/")] = meta["size"]
 
     performed(partial(listed, store), shown, deadline)
     return found
@@ -64,7 +64,7 @@ def remove_object(url: str, stores: MutableMapping[str, ObjectStore], limits: Li
     """
     deadline = Deadline(limits)
     shown = deadline.what = without_secrets(url)
-    path = folder_of(url, stores)
+    path = file_of(url, stores)
     if path is not None:
         remove_file(path)
         return
@@ -74,12 +74,13 @@ def remove_object(url: str, stores: MutableMapping[str, ObjectStore], limits: Li
         import obstore
         from obstore.store import S3Store
 
+        from .loops import answered
         from .unfinished import abort_all
 
         if isinstance(store, S3Store):
             await abort_all(store, key, limits, deadline)
         with suppress(FileNotFoundError):
-            await obstore.delete_async(store, key)
+            await answered(obstore.delete_async(store, key))
 
     performed(removed, shown, deadline)
 
@@ -99,15 +100,6 @@ def remove_empty(folder: str) -> None:
     """Remove a folder if it is there, and empty."""
     with suppress(OSError):
         os.rmdir(folder)
-
-
-def folder_of(url: str, stores: MutableMapping[str, ObjectStore]) -> str | None:
-    """Return the path that a `file:///` URL names, or `None` for one of another kind."""
-    scheme, _, rest = url.partition("://")
-    place, slash, path = rest.partition("/")
-    if scheme != "file" or place not in ("", "localhost") or any(map(url.startswith, stores)):
-        return None
-    return slash + unquote(path)
 
 
 def files_in(folder: str) -> dict[str, int]:

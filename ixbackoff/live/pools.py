@@ -16,6 +16,8 @@ import anyio
 import httpcore2
 from h2.exceptions import ProtocolError
 
+MOMENT = 0.1  # seconds
+
 
 class Pool:
     """A pool for threads.
@@ -67,9 +69,17 @@ class Pool:
                 else:
                     connection = self._maker.create_connection(origin)
                 self._used.add(connection)
-            if not (fit and (connection.has_expired() or has_more(connection))):
+            if not (fit and self._is_over(fit[-1])):
                 return connection
             self._closed([connection])
+
+    def _is_over(self, idle: Idle) -> bool:
+        """Return whether a connection cannot be used again.
+
+        One that the other side has closed this very moment shows when it is used, anyway.
+        """
+        looks = monotonic() - idle.since > MOMENT
+        return (looks and idle.connection.has_expired()) or has_more(idle.connection)
 
     def _put_back(self, connection: httpcore2.ConnectionInterface, whole: bool) -> None:
         if not (whole and connection.is_idle() and connection.is_available()):

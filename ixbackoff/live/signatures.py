@@ -72,8 +72,10 @@ async def signer_of(store: S3Store, key: str) -> Signer | None:
     import obstore
     from obstore.exceptions import BaseError
 
+    from .loops import answered
+
     try:
-        url = urlsplit(await obstore.sign_async(store, "PUT", key, LASTS))
+        url = urlsplit(await answered(obstore.sign_async(store, "PUT", key, LASTS)))
         secret = await secret_of(store)
     except BaseError:
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import MutableMapping
+from collections.abc import Collection, MutableMapping
 from datetime import timedelta
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
@@ -46,20 +46,18 @@ def store_of(
     begin = max((prefix for prefix in stores if begins(url, prefix)), key=len, default=None)
     if begin is not None:
         return stores[begin], checked_key(url[len(begin) :], shown)
-    scheme, separator, rest = url.partition("://")
-    place, _, key = rest.partition("/")
-    if scheme == "file" and place in ("", "localhost"):
-        folder, key = os.path.split("/" + checked_key(unquote(key), shown))
-        if STAGED.search(key):
-            raise ValueError(
-                f"{shown}: in a folder, names that end in #1 or so are for parts: give another."
-            )
+    path = file_of(url, stores)
+    if path is not None:
+        folder, key = os.path.split(path)
+        check_free(key, shown)
         with needed("Upload"):
             from obstore.store import LocalStore
 
             from .folders import made
         made(folder)
         return LocalStore(folder), key
+    scheme, separator, rest = url.partition("://")
+    place, _, key = rest.partition("/")
     if scheme == "memory":
         with needed("Upload"):
             from obstore.store import MemoryStore
@@ -121,6 +119,40 @@ def port_of(endpoint: str) -> int | None:
     """Return the port of a URL, also one that there cannot be."""
     port = urlsplit(endpoint).netloc.rpartition("]")[2].rpartition("@")[2].partition(":")[2]
     return int(port) if port.isdecimal() else None
+
+
+def file_of(url: str, stores: Collection[str]) -> str | None:
+    """Return the path that a `file:///` URL names.
+
+    >>> file_of("file:///folder/a%20b", ()), file_of("memory:///folder/a", ())
+    ('/folder/a b', None)
+
+    Args:
+        url: the URL.
+        stores: the beginnings of URLs that are for other stores.
+
+    Raises:
+        ValueError: it names no file.
+    """
+    scheme, _, rest = url.partition("://")
+    place, _, path = rest.partition("/")
+    if scheme != "file" or place not in ("", "localhost"):
+        return None
+    if any(begins(url, prefix) for prefix in stores):
+        return None
+    return "/" + checked_key(unquote(path), without_secrets(url))
+
+
+def check_free(name: str, shown: str) -> None:
+    """Check that a file in a store may have this name.
+
+    Raises:
+        ValueError: it may not.
+    """
+    if STAGED.search(name):
+        raise ValueError(
+            f"{shown}: in a folder, names that end in #1 or so are for parts: give another."
+        )
 
 
 def begins(url: str, prefix: str) -> bool:

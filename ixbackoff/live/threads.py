@@ -9,6 +9,7 @@ import anyio
 import anyio.to_thread
 from anyio.from_thread import start_blocking_portal
 
+from .loops import Loop
 from .times import Deadline
 
 ASKED_AGAIN = 0.05  # seconds
@@ -47,11 +48,16 @@ def awaited(
         grace: seconds after the deadline in which the work may tidy up.
     """
 
-    async def limited() -> None:
-        with deadline.kept(grace):
-            await work()
+    loop = Loop()
 
-    with start_blocking_portal() as portal:
+    async def limited() -> None:
+        try:
+            with deadline.kept(grace):
+                await work()
+        finally:
+            await loop.settled()
+
+    with start_blocking_portal("asyncio", {"loop_factory": lambda: loop}) as portal:
         future = portal.start_task_soon(limited)
         try:
             while not future.done():

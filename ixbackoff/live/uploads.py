@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, BinaryIO, TypedDict
 
 from .._running.aborting import check_not_aborted
 from .._words.commands import Misuse
-from .._words.texts import printable
 from .._words.vocabulary import Upload, without_secrets
+from . import folders
 from .complaints import failure_of
 from .extras import needed
 from .limits import Limits
 from .naming import naming
-from .stores import STAGED, store_of
+from .stores import check_free, file_of, store_of
 from .times import Deadline
 
 if TYPE_CHECKING:
-    from obstore.store import LocalStore, ObjectStore
+    from obstore.store import ObjectStore
 
 PIECE = 2**20
 PART = 5 * PIECE  # the smallest part that S3 takes
@@ -53,13 +53,8 @@ def upload(
         given: true if nobody will ever change the file, which then may become the object itself.
     """
     deadline = Deadline(limits)
-    with needed("Upload"):
-        from obstore.store import LocalStore
-
-        from . import folders
     deadline.what = without_secrets(command.url)
-    status = os.stat(command.path)
-    if stat.S_ISFIFO(status.st_mode):  # opening it would wait for a writer
+    if not given and stat.S_ISFIFO(os.stat(command.path).st_mode):  # it would wait for a writer
         raise OSError(errno.EINVAL, "Not a regular file", command.path)
 
     def go_on() -> None:
@@ -70,12 +65,19 @@ def upload(
         go_on()
         deadline.check()
 
+    path = file_of(command.url, stores)
     with open(command.path, "rb", buffering=0) as file:
+        if path is not None:
+            check_free(path, deadline.what)
+            with naming(deadline.what):
+                folders.put(path, file, in_time, given)
+            return
         shorter = shortened(limits, deadline)
         store, key = store_of(command.url, stores, shorter)
-        if isinstance(store, LocalStore):
+        if (folder := folder_of(store)) is not None:
+            check_free(key, deadline.what)
             with naming(deadline.what):
-                folders.put(path_of(store, key), file, in_time, given)
+                folders.put(os.path.join(folder, *key.split("/")), file, in_time, given)
         else:
             put(store, key, file, shorter, deadline, go_on)
 
@@ -103,6 +105,7 @@ def put(
         from obstore.exceptions import BaseError
         from obstore.store import MemoryStore, S3Store
 
+        from .loops import answered
         from .threads import awaited
         from .unfinished import tidied
     size = os.fstat(file.fileno()).st_size
@@ -114,9 +117,9 @@ def put(
     async def putting() -> None:
         if size > PART and isinstance(store, S3Store):
             async with tidied(store, key, limits, deadline):
-                await obstore.put_async(store, key, content, **options)
+                await answered(obstore.put_async(store, key, content, **options))
         else:
-            await obstore.put_async(store, key, content, **options)
+            await answered(obstore.put_async(store, key, content, **options))
 
     try:
         if isinstance(store, MemoryStore):
@@ -158,14 +161,11 @@ def shortened(limits: Limits, deadline: Deadline) -> Limits:
     )
 
 
-def path_of(store: LocalStore, key: str) -> str:
-    """Return the path of an object in a folder."""
-    if STAGED.search(key):
-        raise ValueError(
-            f"{printable(key)}: in a folder, names that end in #1 or so are for parts: give "
-            "another."
-        )
-    return os.path.join(os.path.abspath(store.prefix or os.sep), *key.split("/"))
+def folder_of(store: ObjectStore) -> str | None:
+    """Return the folder that is a store, if it is one."""
+    with needed("Upload"):
+        from obstore.store import LocalStore
+    return os.path.abspath(store.prefix or os.sep) if isinstance(store, LocalStore) else None
 
 
 PROCESSES: list[int] = []

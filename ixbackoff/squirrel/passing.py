@@ -64,11 +64,18 @@ class Passing:
         self._lock = Lock()
         self._held: dict[tuple[str, str], Held] = {}
         self._begun: dict[str, Begun] = {}
+        self._left = "", frozenset[str]()
 
     def has(self, resource: Resource, folder: str) -> bool:
         """Return whether some of a resource was fetched, and may be gone on with."""
-        part = PartFile(os.path.join(folder, resource.name)).part
-        return (folder, resource.name) in self._held or os.path.exists(part)
+        return (folder, resource.name) in self._held or bool(self._left_of(resource, folder))
+
+    def _left_of(self, resource: Resource, folder: str) -> list[str]:
+        """Return the files of a resource that were there when this folder was first asked for."""
+        if self._left[0] != folder:
+            self._left = folder, frozenset(os.listdir(folder) if os.path.isdir(folder) else ())
+        left = PartFile(os.path.join(folder, resource.name))
+        return [path for path in (left.part, left.note) if os.path.basename(path) in self._left[1]]
 
     def ask(self, resource: Resource) -> str | None:
         """Ask for a resource, and return its ETag; its body is for `fetch`, in the same thread.
@@ -97,8 +104,9 @@ class Passing:
         held = self._of(resource, folder)
         done = held.fetched
         if done is None or command.etag is None or done.etag != command.etag:
-            held.fetched = None
-            held.part.separate()
+            if done is not None:
+                held.fetched = None
+                held.part.separate()  # it may have become an object
             begun = self._begun.get(resource.name)
             if begun is not None and (begun.etag != command.etag or held.part.origin is not None):
                 self.leave(resource)
@@ -138,8 +146,7 @@ class Passing:
                     held.part.separate()
             held.part.__exit__(None, None, None)
         elif kept:  # an earlier run may have died after all was done
-            left = PartFile(os.path.join(folder, resource.name))
-            for path in (left.part, left.note):
+            for path in self._left_of(resource, folder):
                 with suppress(OSError):
                     remove_unlocked(Path(path))
 
@@ -168,12 +175,11 @@ def opened(folder: str, name: str, early: bool = False) -> Held:
     for _ in range(TRIES):
         path = os.path.join(folder, name if lasting else f"{name}{PRIVATE}{uuid4().hex}")
         try:
-            os.makedirs(folder, exist_ok=True)
             return Held(PartFile(path, early).__enter__(), lasting)
         except NotReady:  # another squirrel has it, or looks whether somebody has
             lasting = False
         except FileNotFoundError:  # another squirrel has removed the folder, since it was empty
-            continue
+            os.makedirs(folder, exist_ok=True)
     raise NotReady(f"{folder}: others open and remove files there all the time")
 
 

@@ -54,7 +54,8 @@ class Report:
             self._lines[number] = line
         else:
             cells = (line.result, line.resource, line.attempts, f"{line.waited:.3g}", line.key)
-            print("\t".join([plain(str(cell)) for cell in cells]) + "\n", end="", flush=True)
+            sys.stdout.write("\t".join([plain(str(cell)) for cell in cells]) + "\n")
+            sys.stdout.flush()
 
     def so_far(self, arrived: int) -> str:
         """Describe the progress of several in one line, given the bytes that have arrived.

@@ -16,6 +16,7 @@ from .. import N3, Command, Delay, Exponential, at, call
 from .._words.commands import Handler
 from .._words.vocabulary import without_secrets
 from ..live import Connections, live, s3_store, store_of
+from ..live.stores import file_of
 from .commands import Resource
 from .copying import Handlers, Parts, answering, copied
 from .display import Display, Line
@@ -228,7 +229,8 @@ def store_checked(places: Places) -> Generator[None]:
     """Open the store before the block, so that a store that cannot be used is found at once."""
     parts = urlsplit(places.store)
     with made(Path(unquote(parts.path))) if places.in_folder else nullcontext():
-        store_of(f"{places.store}/key", places.stores)
+        if file_of(f"{places.store}/key", places.stores) is None:
+            store_of(f"{places.store}/key", places.stores)
         yield
 
 

@@ -24,6 +24,7 @@ def test_merging_loses_nothing(tens: int) -> None:
         assert merged == found(seed, merge=False)[0], seed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tens", range(SEEDS // 10))
 def test_merging_loses_nothing_that_depends_on_time(tens: int) -> None:
     for seed in range(10 * tens, 10 * tens + 10):
@@ -111,6 +112,7 @@ def test_each_history_that_is_printed_is_replayed(tens: int) -> None:
             assert str(caught.value) == str(broken)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tens", range(SEEDS // 10))
 def test_a_history_that_depends_on_time_is_replayed(tens: int) -> None:
     for seed in range(10 * tens, 10 * tens + 10):

@@ -46,8 +46,9 @@ def test_an_object_is_on_the_disk_before_the_upload_returns(
         def record(*given: Any, **more: Any) -> Any:
             what = given[1 if name == "copy_file_range" else 0]
             path = os.readlink(f"/proc/self/fd/{what}") if isinstance(what, int) else str(what)
+            answer = carry_out(*given, **more)
             done.append((name, os.path.relpath(path, tmp_path)))
-            return carry_out(*given, **more)
+            return answer
 
         monkeypatch.setattr(os, name, record)
 

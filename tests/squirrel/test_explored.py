@@ -71,6 +71,12 @@ without_etags = Model(
 )
 
 
+early = Model(
+    lambda: Forest(early=True),
+    Forest.interpreter,
+    always=Forest.no_wrong_hit,
+    changes=[Forest.the_origin_has_v2, Forest.the_origin_has_v1_again],
+)
 outdated = Model(
     Forest.outdated,
     Forest.interpreter,
@@ -90,6 +96,13 @@ def test_one_that_loses_its_files_when_it_dies() -> None:
 def test_one_that_goes_on_durably() -> None:
     some = [fails(), lost(), *dies("durably")]
     forest.explore(ONE, at_end=Forest.kept_alone, again=True, faults=faults(some))
+
+
+def test_a_body_that_is_that_of_the_question_for_the_etag() -> None:
+    early.explore(ONE, at_end=Forest.kept_alone, again=True, faults=faults(ONCE))
+    early.explore(ONE, OTHER, at_end=Forest.kept_alone, again=True, surprises=3, faults=faults())
+    some = faults(writes=[late()])
+    early.explore(ONE, OTHER, at_end=Forest.kept_now, again=True, faults=some)
 
 
 def test_an_origin_that_goes_back_and_forth() -> None:
@@ -114,20 +127,11 @@ def test_two_squirrels_that_die_for_good_three_surprises() -> None:
     assert found.histories > 1_000
 
 
-def test_two_squirrels_with_requests_on_their_way_three_surprises() -> None:
-    some = faults(writes=[late()])
-    found = forest.explore(ONE, OTHER, at_end=Forest.kept_now, again=True, surprises=3, faults=some)
-    assert found.histories > 5_000
-
-
-def test_two_squirrels_where_a_copy_is_kept_already_three_surprises() -> None:
+def test_two_squirrels_where_a_copy_is_kept_already_leave_nothing() -> None:
     for model in (settled, outdated):
-        some = faults(writes=[late()])
-        model.explore(ONE, OTHER, at_end=Forest.kept_now, again=True, surprises=3, faults=some)
         model.explore(ONE, OTHER, at_end=Forest.kept_alone, again=True, faults=faults(ONCE))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("model", [forest, settled, outdated], ids=["new", "kept", "outdated"])
 def test_two_squirrels_with_all_that_can_happen_three_surprises(
     model: Model[Forest, Row],

@@ -10,6 +10,7 @@ import json
 from collections.abc import Generator
 from contextlib import suppress
 from contextvars import ContextVar
+from selectors import SelectorKey, SelectSelector
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -39,7 +40,6 @@ from .engine_models import (
 from .observing import Ask
 
 SEED = 7
-TURNS = 12  # of an event loop: by then each of its tasks waits for the engine
 
 
 class Ways(NamedTuple):
@@ -82,7 +82,7 @@ class Performance:
         self.over = False
         self.waiting: list[tuple[Command[Any], asyncio.Future[Any]]] = []
         BEGUN.append(self)
-        self.loop = LOOPS.pop() if LOOPS else asyncio.new_event_loop()
+        self.loop = LOOPS.pop() if LOOPS else Settling()
         self.journal = Journaled(self)
         self.task = self.loop.create_task(self.performed())
 
@@ -136,7 +136,7 @@ class Performance:
 
     def settle(self) -> None:
         """Let the tasks go on until each of them waits."""
-        self.loop.run_until_complete(turns())
+        self.loop.run_forever()
         self.waiting = [one for one in self.waiting if not one[1].done()]
 
     async def ask(self, command: Command[Any]) -> Any:
@@ -160,7 +160,28 @@ class Performance:
 BEGUN: list[Performance] = []
 """Those of the present history; they end when the next one begins."""
 
-LOOPS: list[asyncio.AbstractEventLoop] = []
+
+class Settling(asyncio.SelectorEventLoop):
+    """An event loop that runs until each of its tasks waits; it waits for nothing itself."""
+
+    def __init__(self) -> None:
+        super().__init__(Idle(self))
+
+
+class Idle(SelectSelector):
+    """Stops its event loop when that would wait; nothing comes from outside."""
+
+    def __init__(self, loop: Settling) -> None:
+        super().__init__()
+        self.loop = loop
+
+    def select(self, timeout: float | None = None) -> list[tuple[SelectorKey, int]]:
+        if timeout != 0:
+            self.loop.stop()
+        return []
+
+
+LOOPS: list[Settling] = []
 """Event loops on which nothing runs: to make one takes longer than to look at a history."""
 
 CURRENT: ContextVar[Performance] = ContextVar("current")
@@ -178,11 +199,6 @@ def close_loops() -> None:
     fresh("")
     while LOOPS:
         LOOPS.pop().close()
-
-
-async def turns() -> None:
-    for _ in range(TURNS):
-        await asyncio.sleep(0)
 
 
 async def sleeping(seconds: float) -> None:

@@ -44,6 +44,8 @@ class Forest:
     claims: dict[str, bool] = field(default_factory=dict)
     keys: int = 0
     has_etags: bool = True
+    early: bool = False
+    """True if a file is that which the resource had when its ETag was asked for."""
 
     @classmethod
     def settled(cls) -> Self:
@@ -67,7 +69,8 @@ class Forest:
     def fetch(self, command: Fetch) -> Brought:
         """A file that came with the ETag that the resource has now is not fetched again."""
         if command.etag is None or self.files.get(command.folder) != command.etag:
-            self.files[command.folder] = str(self.origin)
+            early = command.etag if self.early else None
+            self.files[command.folder] = early or str(self.origin)
         held = self.files[command.folder]
         return Brought(command.folder, held if self.has_etags else None, len(held))
 

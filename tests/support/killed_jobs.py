@@ -27,6 +27,7 @@ from .stores import Bucket, Folder, Store, s3_server
 
 ROOT = Path(__file__).parents[2]
 JOBS = 8
+WAITS = 3  # of the ladder of a squirrel
 EARLY = 0.1  # the part of all kills that come before a process asks for something
 STARTING = 0.5  # seconds in which such a kill comes
 SOONER, LATER = 0.8, 1.05
@@ -110,10 +111,14 @@ class Killing:
         return (mark * (size // len(mark) + 1))[:size]
 
     def faults(self) -> Iterator[Fault | None]:
+        """Yield how the origin answers: never badly more often in a row than a ladder has waits."""
+        bad = 0
         while True:
-            after = self.chance.randrange(self.sizes.most)
             slow = Slow(seconds=0.03, piece=self.sizes.most // 16)
-            yield self.chance.choice([None, None, slow, slow, Truncated(after), Status(503)])
+            failures = [Truncated(self.chance.randrange(self.sizes.most)), Status(503)]
+            fault = self.chance.choice([None, None, slow, slow, *failures[: 2 * (bad < WAITS)]])
+            bad = bad + 1 if fault in failures else 0
+            yield fault
 
     @property
     def program(self) -> list[str]:

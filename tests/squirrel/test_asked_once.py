@@ -1,0 +1,125 @@
+"""What is not kept is asked for once: the answer tells the ETag, and its body is fetched."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from ixbackoff import NotReady
+from ixbackoff.live import Connections
+from ixbackoff.squirrel.commands import Brought, Fetch, ListObjects, Stored
+from ixbackoff.squirrel.commands import Resource as Kept
+from ixbackoff.squirrel.copying import Handlers
+from ixbackoff.squirrel.display import Display
+from ixbackoff.squirrel.index import Index
+from ixbackoff.squirrel.passing import Passing
+from ixbackoff.testing.web import Origin, Resource, Truncated
+
+from ..support.keeping import BODY, Keeper, keeping
+from ..support.squirrels import Squirrel, files_below, tidy
+
+LARGE = bytes(range(256)) * 4000
+
+
+@pytest.fixture
+def squirrel(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Squirrel:
+    return Squirrel(tmp_path / "squirrel", capsys)
+
+
+def methods(origin: Origin) -> list[str]:
+    return [request.method for request in origin.requests]
+
+
+@pytest.mark.parametrize("etag", ['"v1"', None])
+def test_one_request_for_what_is_not_kept(etag: str | None, squirrel: Squirrel) -> None:
+    with Origin({"/nuts": Resource(LARGE, etag=etag)}) as origin:
+        url = origin.url + "/nuts"
+        assert squirrel.run(url).results == ["copied"]
+        assert methods(origin) == ["GET"]
+        assert squirrel.run(url).results == ["hit" if etag else "copied"]
+        assert methods(origin) == ["GET", "HEAD", *([] if etag else ["GET"])]
+    assert files_below(squirrel.folder) == tidy(url)
+
+
+def test_what_has_arrived_before_is_gone_on_with(squirrel: Squirrel) -> None:
+    with Origin({"/nuts": LARGE}, {"GET /nuts": [Truncated(after=100_000)]}) as origin:
+        assert squirrel.run(origin.url + "/nuts").attempts == [2]
+        assert methods(origin) == ["GET", "HEAD", "GET"]
+        assert origin.requests[-1].headers["range"] == "bytes=99999-"
+    assert list(squirrel.objects.values()) == [LARGE]
+
+
+def test_what_is_recorded_is_the_answer_that_brought_the_bytes(
+    squirrel: Squirrel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fetch = Passing.fetch
+    with Origin({"/nuts": Resource(b"one", etag='"v1"')}) as origin:
+
+        def changed(passing: Passing, command: Fetch) -> Brought:
+            origin.resources["/nuts"] = Resource(b"two", etag='"v2"')
+            return fetch(passing, command)
+
+        monkeypatch.setattr(Passing, "fetch", changed)
+        for etag, body in (('"v1"', b"one"), ('"v2"', b"two")):
+            assert squirrel.run(origin.url + "/nuts").results == ["copied"]
+            assert squirrel.rows[0].etag == etag
+            assert list(squirrel.objects.values()) == [body]
+        assert squirrel.run(origin.url + "/nuts").results == ["hit"]
+
+
+def test_a_body_that_another_squirrel_has_fetched_meanwhile_is_left(
+    squirrel: Squirrel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Index, "has", lambda *_: False)
+    with Origin({"/nuts": LARGE}) as origin:
+        url = origin.url + "/nuts"
+        assert [squirrel.run(url).results for _ in range(2)] == [["copied"], ["hit"]]
+        assert methods(origin) == ["GET", "GET"]
+    assert files_below(squirrel.folder) == tidy(url)
+
+
+def test_no_body_is_left_waiting_while_the_squirrel_waits(
+    squirrel: Squirrel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed, failures, open_ones = Handlers.list_objects, [NotReady()], list[int]()
+
+    def fails_once(handlers: Handlers, command: ListObjects) -> tuple[Stored, ...]:
+        if failures:
+            raise failures.pop()
+        return listed(handlers, command)
+
+    monkeypatch.setattr(Handlers, "list_objects", fails_once)
+    with keeping() as server:
+
+        def waiting(*_: object) -> None:
+            end = time.monotonic() + 5.0
+            while server.open and time.monotonic() < end:
+                time.sleep(0.005)
+            open_ones.append(server.open)
+
+        monkeypatch.setattr(Display, "wait", waiting)
+        assert squirrel.run(f"{server.url}/slow").attempts == [2]
+    assert open_ones == [0]
+    assert list(squirrel.objects.values()) == [BODY]
+
+
+@pytest.fixture
+def server() -> Generator[Keeper]:
+    with keeping() as server:
+        yield server
+
+
+def test_each_way_to_leave_a_body_ends_its_connection(server: Keeper, tmp_path: Path) -> None:
+    with Connections() as connections:
+        passing, nuts = Passing(connections), Kept(f"{server.url}/slow")
+        assert passing.ask(nuts) == '"acorn"'
+        assert passing.ask(nuts) == '"acorn"'
+        assert passing.fetch(Fetch(nuts, '"other"', str(tmp_path))).etag == '"acorn"'
+        assert server.opened == 3, "one that is asked for again, one of another ETag, and the last"
+        assert passing.ask(nuts) == '"acorn"'
+        passing.release(nuts, str(tmp_path), kept=True)
+        assert not passing._begun
+    assert list(tmp_path.iterdir()) == []
