@@ -10,8 +10,7 @@ import pytest
 
 from ixbackoff import NotReady
 from ixbackoff.live import Connections
-from ixbackoff.squirrel.commands import Brought, Fetch, ListObjects, Stored
-from ixbackoff.squirrel.commands import Document as Kept
+from ixbackoff.squirrel.commands import Brought, Fetch, ListObjects, Resource, Stored
 from ixbackoff.squirrel.copying import Handlers
 from ixbackoff.squirrel.display import Display
 from ixbackoff.squirrel.index import Index
@@ -114,7 +113,7 @@ def server() -> Generator[Keeper]:
 
 def test_each_way_to_leave_a_body_ends_its_connection(server: Keeper, tmp_path: Path) -> None:
     with Connections() as connections:
-        passing, nuts = Passing(connections), Kept(f"{server.url}/slow")
+        passing, nuts = Passing(connections), Resource(f"{server.url}/slow")
         assert passing.ask(nuts) == '"acorn"'
         assert passing.ask(nuts) == '"acorn"'
         assert passing.fetch(Fetch(nuts, '"other"', str(tmp_path))).etag == '"acorn"'
