@@ -211,7 +211,7 @@ def real_seconds(function: Callable[[], object]) -> float:
 
 def seeds() -> Target:
     """Measure two workers beside one process, in real time: it needs two idle processors."""
-    ways = [
+    ways: list[Callable[[], object]] = [
         partial(each_seed, with_seed, SEEDS, jobs=1),
         partial(each_seed, with_seed, SEEDS, jobs=2),
         by_hand,
