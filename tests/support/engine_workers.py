@@ -152,8 +152,9 @@ class Performance:
         self.over = True
         if not self.task.done():
             self.task.cancel()
+            self.loop.run_forever()  # until its own tasks have ended, too
             with suppress(BaseException):
-                self.loop.run_until_complete(self.task)
+                self.task.result()
         LOOPS.append(self.loop)
 
 
