@@ -1,179 +1,96 @@
-"""Events per CPU second of a simulated fleet, and memory per client, beside SimPy.
+"""The speed of simulated fleets, and their memory, beside SimPy.
 
-Both simulate the same clients and service. A client thinks, asks, and while that fails, waits and
-asks again. The service takes its time and fails half of the requests. Our clients run real
-programs; SimPy's are the smallest processes that do the same, with timeouts only. The end of each
-thinking, request and wait is counted as an event, for both.
+Both simulate the same clients and the same service (`fleet_models`). The end of each thinking,
+request and wait is counted as an event, for both, and the time-out of each limit in SimPy. Ours has
+one for each request under a limit; those beyond SimPy's are not counted.
 """
 
 from __future__ import annotations
 
+import resource
 import sys
 import tracemalloc
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
-from importlib import import_module
-from random import Random
 from statistics import median
 from subprocess import run
 from time import process_time
-from typing import Any
 
-from ixbackoff import N20, Command, Do, Exponential, at, attempt
-from ixbackoff.fleet import Outage, Outcome, Request, Service, Serving, simulate
-from ixbackoff.fleet.engine import seldom_collected
-from ixbackoff.fleet.events import Events
+from ixbackoff.fleet import Outage
 
+from .fleet_models import MODELS, Model, ours, their_events, theirs
 from .measuring import Target, interleaved
 
-SIZES = ((1_000, 300.0, 9), (10_000, 60.0, 7), (100_000, 20.0, 3))
+PEER = "SimPy 4.1.1"
+SIZES = ((1_000, 60.0, 15), (10_000, 20.0, 7), (100_000, 12.0, 3))
 """Clients, seconds of virtual time, and rounds."""
-THINK, TAKES, SHARE = 10.0, 0.1, 0.5
-TRIES = 21
-WAITS = Exponential(1.0, 2.0, cap=30.0)
-SPREAD = 2.0
+MOST = 1_000_000
 
 
-class Ask(Command[None]):
-    __slots__ = ()
-
-
-class Flaky(Service):
-    """A service whose requests all take the same time; some fail, and all while it is stopped."""
-
-    def begin(self, events: Events) -> Serving:
-        return FlakyServing(events)
-
-
-class FlakyServing(Serving):
-    def __init__(self, events: Events) -> None:
-        self.events = events
-        self.share = SHARE
-
-    def ask(self, request: Request) -> None:
-        self.events.after(TAKES, self.end, request)
-
-    def end(self, request: Request) -> None:
-        if self.events.random.random() < self.share:
-            request.fail(ConnectionError())
-        else:
-            request.answer()
-
-    def stop(self) -> None:
-        self.share = 1.0
-
-    def resume(self) -> None:
-        self.share = SHARE
-
-
-@attempt
-def asking() -> Do[Ask, None]:
-    yield from Ask()
-
-
-RETRY = at(N20).retry(Ask())
-GENERAL = at(N20).retry(asking())
-
-
-def ours(program: Any, clients: int, seconds: float, **how: Any) -> Outcome:
-    return simulate(
-        program,
-        Flaky().serves(Ask),
-        clients=clients,
-        seconds=seconds,
-        schedule=WAITS.jittered(SPREAD),
-        think=THINK,
-        **how,
-    )
-
-
-def theirs(clients: int, seconds: float) -> object:
-    """Simulate the same in SimPy, with the garbage collector running as rarely."""
-    environment, random = import_module("simpy").Environment(), Random(0)  # noqa: S311
-    with seldom_collected():
-        for _ in range(clients):
-            environment.process(client(environment, random))
-        environment.run(until=seconds)
-    return environment
-
-
-def client(environment: Any, random: Random) -> Generator[Any]:
-    while True:
-        yield environment.timeout(random.expovariate(1 / THINK))
-        for k in range(TRIES):
-            yield environment.timeout(TAKES)
-            if random.random() >= SHARE or k == TRIES - 1:
-                break
-            yield environment.timeout(WAITS.seconds(k) * random.uniform(1.0, SPREAD))
-
-
-def their_events(clients: int, seconds: float) -> int:
-    """Count SimPy's events, without those that begin the processes."""
-    environment, random = import_module("simpy").Environment(), Random(0)  # noqa: S311
-    for _ in range(clients):
-        environment.process(client(environment, random))
-    steps = 0
-    while environment.peek() < seconds:
-        environment.step()
-        steps += 1
-    return steps - clients
-
-
-def speed(clients: int, seconds: float, rounds: int) -> Target:
-    """Measure one size; the detail also has the speed of a retried attempt, which is slower."""
-    events, peer_events = ours(RETRY, clients, seconds).events, their_events(clients, seconds)
+def speed(model: Model, clients: int, seconds: float, rounds: int) -> Target:
+    """Measure one kind of client, in one number."""
     functions: list[Callable[[], object]] = [
-        partial(ours, RETRY, clients, seconds),
-        partial(ours, GENERAL, clients, seconds),  # a law says that it has the same events
-        partial(theirs, clients, seconds),
+        partial(ours, model, clients, seconds),
+        partial(theirs, model, clients, seconds),
     ]
+    events = their_events(model, clients, seconds)
     taken = [interleaved(functions, 1) for _ in range(rounds)]
-    retry, general, peer = (median(column) for column in zip(*taken, strict=True))
-    own, other, its = events / retry / 1e3, events / general / 1e3, peer_events / peer / 1e3
+    own, peer = (median(column) for column in zip(*taken, strict=True))
     return Target(
-        f"fleet of {clients}, events/CPU s beside SimPy 4.1.1",
-        median(events / peer_events * each[2] / each[0] for each in taken),
+        f"{clients} clients, {model.name}, events/CPU s",
+        median(its / mine for mine, its in taken),
         1.0,
         True,
-        f"{own:.0f} k/s and {its:.0f} k/s; {events} and {peer_events} events; "
-        f"with a do-notation attempt {other:.0f} k/s",
+        f"{events / own / 1e3:.0f} k/s, {PEER} {events / peer / 1e3:.0f} k/s; {events} events",
     )
 
 
-def taken_by(name: str) -> int:
-    """Measure the bytes per client at the peak, by tracemalloc, in a process of its own."""
-    command = [sys.executable, "-m", "benchmarks.fleet", name]
+def taken_by(who: str, name: str, clients: int, seconds: float) -> int:
+    """Measure memory in a process of its own; see `take`."""
+    words = [who, name, str(clients), str(seconds)]
+    command = [sys.executable, "-m", "benchmarks.fleet", *words]
     return int(run(command, check=True, capture_output=True).stdout)  # noqa: S603
 
 
-def take(name: str) -> int:
-    """Measure the bytes per client at the peak, in this process."""
-    simulations: dict[str, Callable[[int, float], object]] = {
-        "ours": partial(ours, RETRY),
-        "general": partial(ours, GENERAL),
-        "theirs": theirs,
-    }
-    clients, seconds, _ = SIZES[1]
+def take(who: str, name: str, clients: int, seconds: float) -> int:
+    """Measure the bytes at the peak: of the process, or those that tracemalloc sees."""
+    model = MODELS[name]
+    if who == "process":
+        ours(model, clients, seconds)
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     tracemalloc.start()
-    simulations[name](clients, seconds)
-    return tracemalloc.get_traced_memory()[1] // clients
+    (ours if who == "ours" else theirs)(model, clients, seconds)
+    return tracemalloc.get_traced_memory()[1]
 
 
-def memory() -> Target:
-    """Measure the memory per client."""
-    own, general, peer = taken_by("ours"), taken_by("general"), taken_by("theirs")
-    detail = f"{own} B and {peer} B; with a do-notation attempt {general} B"
-    return Target("fleet, memory per client beside SimPy 4.1.1", own / peer, 1.0, False, detail)
+def memory(name: str) -> Target:
+    """Measure the memory of one kind of client, in the largest number that SimPy is given."""
+    clients, seconds, _ = SIZES[-1]
+    own, peer = (taken_by(who, name, clients, seconds) / clients for who in ("ours", "theirs"))
+    return Target(
+        f"{clients} clients, {MODELS[name].name}, bytes a client",
+        own / peer,
+        0.5,
+        False,
+        f"{own:.0f} B, {PEER} {peer:.0f} B",
+    )
+
+
+def million() -> Target:
+    """Measure the memory of a process with a million clients."""
+    taken = taken_by("process", "attempt", MOST, SIZES[-1][1])
+    name = f"{MOST} clients, {MODELS['attempt'].name}, GiB"
+    return Target(name, taken / 2**30, 1.0, False, "the whole process, at its peak")
 
 
 def outage() -> Target:
     """Measure an outage of ten minutes, on one core."""
-    clients, _, _ = SIZES[-1]
+    clients = SIZES[-1][0]
     begun = process_time()
-    outcome = ours(RETRY, clients, 660.0, outages=[Outage(30.0, 600.0)])
+    outcome = ours(MODELS["command"], clients, 660.0, outages=[Outage(30.0, 600.0)])
     taken = process_time() - begun
     return Target(
-        f"fleet of {clients}, an outage of 10 min, beside real time",
+        f"{clients} clients, an outage of 10 min, beside real time",
         660 / taken,
         1.0,
         True,
@@ -183,10 +100,21 @@ def outage() -> Target:
 
 def targets() -> Iterator[Target]:
     for size in SIZES:
-        yield speed(*size)
-    yield memory()
+        for model in MODELS.values():
+            yield speed(model, *size)
+    yield from map(memory, MODELS)
+    yield million()
     yield outage()
 
 
+def main(words: list[str]) -> None:
+    if words:
+        who, name, clients, seconds = words
+        print(take(who, name, int(clients), float(seconds)))
+        return
+    for target in targets():
+        print(target, flush=True)
+
+
 if __name__ == "__main__":
-    print(take(sys.argv[1]))
+    main(sys.argv[1:])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from contextvars import ContextVar
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from .._words.checks import finite, in_seconds
@@ -34,16 +35,16 @@ class Limit:
         cause: the failure of the command that was running, if one was.
     """
 
-    __slots__ = ("cause", "deadline", "ending", "over", "refused", "seconds", "where", "whole")
+    # Class attributes, since most limits change none of them.
+    over = ending = False
+    where = ""
+    refused: float | None = None
+    cause: Exception | None = None
 
     def __init__(self, now: float, seconds: float, whole: bool) -> None:
         self.deadline = now + seconds
         self.seconds = seconds
         self.whole = whole
-        self.over = self.ending = False
-        self.where = ""
-        self.refused: float | None = None
-        self.cause: Exception | None = None
 
     def expire(self, where: str = "", refused: float | None = None) -> Expired:
         """Note that the time is over, and return the exception to throw into the part."""
@@ -114,8 +115,8 @@ def checked_seconds(name: str, seconds: float | timedelta | None) -> float | Non
     Raises:
         ValueError: they are not a finite number or a timedelta.
     """
-    if seconds is None:
-        return None
+    if seconds is None or (type(seconds) is float and -inf < seconds < inf):
+        return seconds
     exact = finite(in_seconds(seconds))
     if exact != exact:
         raise ValueError(f"{name}={seconds!r}: give a finite number of seconds, or a timedelta.")
@@ -137,10 +138,7 @@ def timely(command: Command[Any], limits: Sequence[Limit]) -> Stream:
     except Exception:
         raise
     except BaseException as error:
-        outermost = error.limit if isinstance(error, Expired) else None
-        place = limits.index(outermost) if outermost in limits else 0
-        for limit in limits[place:]:
-            limit.ending = True
+        clean_up(limits, error)
         raise
     finally:  # a wait holds its failure, whose traceback holds this frame
         del command
@@ -149,11 +147,7 @@ def timely(command: Command[Any], limits: Sequence[Limit]) -> Stream:
 def in_time(command: Command[Any], limits: Sequence[Limit]) -> Stream:
     """Issue `command`, unless a deadline has passed, and tell its handler how long it may take."""
     now: float = yield CLOCK
-    kind = command.__class__.__name__
-    for limit in reversed(limits):
-        if limit.deadline <= now:
-            raise limit.expire(f" (before {kind})", now)
-    left = min(limit.deadline for limit in limits) - now
+    left = seconds_left(command, limits, now)
     before = LEFT.get()
     if before is not None and not before.over:
         left = min(left, before.seconds)
@@ -166,12 +160,7 @@ def in_time(command: Command[Any], limits: Sequence[Limit]) -> Stream:
             if not may_pass(error):  # a bug stays a bug, even after the deadline
                 raise
             mine.over = True
-            later: float = yield CLOCK
-            for limit in limits:
-                # Adding the seconds that are left to `now` may round to a little less.
-                if later >= min(limit.deadline, now + (limit.deadline - now)):
-                    limit.cause = error
-                    raise limit.expire(f" ({kind} was running)") from error
+            check_in_time(command, limits, now, (yield CLOCK), error)
             raise
         finally:
             mine.over = True
@@ -179,6 +168,41 @@ def in_time(command: Command[Any], limits: Sequence[Limit]) -> Stream:
         mine.over = True
         if LEFT.get() is mine:  # the collector may close a stream in another context
             LEFT.set(before)
+
+
+def seconds_left(command: Command[Any], limits: Sequence[Limit], now: float) -> float:
+    """Return how long a command that is issued now may take.
+
+    Raises:
+        Expired: a deadline has passed.
+    """
+    for limit in reversed(limits):
+        if limit.deadline <= now:
+            raise limit.expire(f" (before {command.__class__.__name__})", now)
+    return min([limit.deadline for limit in limits]) - now
+
+
+def check_in_time(
+    command: Command[Any], limits: Sequence[Limit], begun: float, now: float, failure: Exception
+) -> None:
+    """Check that a command, which has failed now, has not failed since its time was over.
+
+    Raises:
+        Expired: it has.
+    """
+    for limit in limits:
+        # Adding the seconds that were left to `begun` may round to a little less.
+        if now >= min(limit.deadline, begun + (limit.deadline - begun)):
+            limit.cause = failure
+            raise limit.expire(f" ({command.__class__.__name__} was running)") from failure
+
+
+def clean_up(limits: Sequence[Limit], error: BaseException) -> None:
+    """Note that parts are told to end by `error`: they clean up from now on."""
+    outermost = error.limit if isinstance(error, Expired) else None
+    place = limits.index(outermost) if outermost in limits else 0
+    for limit in limits[place:]:
+        limit.ending = True
 
 
 def wait_in_time(wait: Any, limit: Limit) -> Stream:

@@ -140,8 +140,12 @@ def chain(kind: type[C], before: Chain | None, last: Step | None, recovers: bool
     made = object.__new__(kind)
     made._before = before
     made._last = last
-    made._flat = None
-    made._recovers = recovers or (before is not None and before._recovers)
+    if before is None:
+        made._flat = None if last is None else (last,)
+        made._recovers = recovers
+    else:
+        made._flat = None
+        made._recovers = recovers or before._recovers
     return made
 
 

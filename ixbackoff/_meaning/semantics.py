@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .._limits.breakers import Breaker, guarded_twice
 from .._limits.budgets import Budget, budgeted
-from .._limits.deadlines import Expired, Limit, checked_seconds, time_limit
+from .._limits.deadlines import LEFT, Expired, Limit, checked_seconds
 from .._limits.nesting import check_begun
 from .._words.commands import Command, Handlers, Misuse, Stream
 from .._words.failures import Predicate
@@ -120,7 +120,7 @@ def unrolled(
     task = chained(program, run) if run.ladder else attempted(program, run.inside)
     seconds = None if within is None else checked_seconds("within", within)
     if seconds is not None:
-        task = limited(task, seconds, run)
+        task = limited(Enter(task), seconds, run)
     stream = driven(task, run, handlers, attempted)
     return stream if budget is None else budgeted(stream, budget)
 
@@ -184,13 +184,18 @@ def in_order(attempt: Chain, inside: InAttempt) -> Task:
         kind = step.__class__
         if kind is Map:
             value = step.function(value)
-        elif kind is Do and issubclass(step.effect.__class__, Command):  # as `do`, in place
-            value = yield step.effect
+            continue
+        if kind is Do or kind is Then:  # as `do` and `then`, in place
+            effect = step.effect if kind is Do else checked_effect(step.function(value))
+            if issubclass(effect.__class__, Command):
+                value = yield effect
+                continue
+            asked: Asked = performed(effect, inside)
         else:
-            asked: Asked = WELL_IN_ATTEMPT.get(kind, refused)(step, inside, value)
-            if step is last and asked.__class__ is Enter:
-                return asked
-            value = yield asked
+            asked = WELL_IN_ATTEMPT.get(kind, refused)(step, inside, value)
+        if step is last and asked.__class__ is Enter:
+            return asked
+        value = yield asked
     return value
 
 
@@ -402,7 +407,8 @@ def performed(effect: Any, place: Place) -> Asked:
     if issubclass(kind, Chain):  # as `attempted`, in place
         return Enter((chained if effect._recovers else in_order)(effect, inside))
     if kind is Limited:
-        return Enter(limited(attempted(effect.chain, inside), effect.seconds, inside))
+        task = attempted(effect.chain, inside)
+        return Enter(limited(Enter(task), effect.seconds, inside))
     if kind is Guarded:
         return Enter(guarded(effect.chain, effect.breaker, inside))
     return Enter(fresh(iter(effect), kind))
@@ -514,8 +520,8 @@ class Again:
         return replay(unrolled(self.chain, USUAL.schedule), self.log)
 
 
-def limited(task: Task, seconds: float, place: Place) -> Task:
-    """Run `task`, which has so many seconds, on the clock of the interpreter.
+def limited(asked: Asked, seconds: float, place: Place) -> Task:
+    """Have what is asked for done within so many seconds, on the clock of the interpreter.
 
     While it runs, its limit is among those that hold for each command (`deadlines.timely`). Inside
     a handler that has less time itself, it has that.
@@ -523,8 +529,9 @@ def limited(task: Task, seconds: float, place: Place) -> Task:
     Raises:
         DeadlineExceeded: its time was over, whatever it made of that, or there was none.
     """
-    given = time_limit()
-    seconds = seconds if given is None else min(seconds, given)
+    given = LEFT.get()
+    if given is not None and not given.over:
+        seconds = min(seconds, given.seconds)
     now: float = yield CLOCK
     limit = Limit(now, seconds, whole=place.__class__ is Run)
     if seconds <= 0:
@@ -532,7 +539,7 @@ def limited(task: Task, seconds: float, place: Place) -> Task:
     place.limits.append(limit)
     outcome: BaseException | None = None
     try:
-        value = yield Enter(task)
+        value = yield asked
         if not limit.over:
             return value
     except Expired as error:
@@ -545,7 +552,9 @@ def limited(task: Task, seconds: float, place: Place) -> Task:
         outcome = error
     finally:
         place.limits.remove(limit)
-        cause, limit.cause = limit.cause, None
+        cause = limit.cause
+        if cause is not None:
+            limit.cause = None
     if isinstance(place, Run):
         place.expired, place.reason = None, "no time left"
     try:

@@ -46,7 +46,7 @@ class Guarded:
         self.breaker = breaker
 
 
-EFFECTS: tuple[type, ...] = (Command, Chain, Limited, Guarded)
+EFFECTS: tuple[type, ...] = (Chain, Limited, Guarded)
 
 
 class Do(Step):
@@ -55,7 +55,7 @@ class Do(Step):
     __slots__ = ("effect",)
 
     def __init__(self, effect: Any) -> None:
-        self.effect = checked_effect(effect)
+        self.effect = effect if effect.__class__ is Limited else checked_effect(effect)
 
     def parts(self) -> tuple[Any, ...]:
         return (self.effect,)
@@ -295,7 +295,9 @@ def checked_effect(effect: Any) -> Any:
         Misuse: it cannot.
     """
     kind: type = effect.__class__
-    if issubclass(kind, EFFECTS) and kind is not Delay and not issubclass(kind, Ladder):
+    if issubclass(kind, Command) and kind is not Delay:
+        return effect
+    if issubclass(kind, EFFECTS) and not issubclass(kind, Ladder):
         return effect
     if isinstance(effect, Delay):
         raise Misuse("Only the ladder waits: use .backoff(), .wait() or .retry(...).")

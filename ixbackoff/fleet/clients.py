@@ -1,231 +1,113 @@
-"""A simulated client that runs any program, command by command."""
+"""Clients that perform the streams of programs; effects at the same time are such clients, too."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from typing import Any
 
-from .._limits.deadlines import LEFT
-from .._meaning.machine import close
+from .._limits.deadlines import LEFT, Limit
+from .._meaning.chains import Chain
+from .._meaning.machine import Task
 from .._running.together import Aborted, branches
 from .._words.commands import Command, Misuse, Stream
-from .._words.vocabulary import CLOCK, Delay, Together
+from .._words.vocabulary import Together
 from .environments import Done, Environment
+from .performers import Branches, Inside, Performer
 from .services import Request, Serving
 from .traces import Happened
-from .tries import NESTED, nested
+
+IN_STREAM = Inside([Limit(0.0, inf, whole=True)])
+"""The inside of a stream, which knows itself whether there is a limit."""
 
 
-class Client:
-    """A client whose stream of commands is answered as virtual time goes on.
+class Client(Performer):
+    """A client that performs the stream of a program, or a branch of one."""
 
-    Attributes:
-        number: which client it is.
-        begun: when the present try began, or the one before the present wait.
-    """
-
-    __slots__ = (
-        "_at_once",
-        "_command",
-        "_done",
-        "_held",
-        "_join",
-        "_made",
-        "_request",
-        "_since",
-        "_stream",
-        "_environment",
-        "begun",
-        "number",
-    )
+    __slots__ = ("_done", "_made")
 
     def __init__(
         self, environment: Environment, number: int, made: Callable[[], Stream], done: Done
     ) -> None:
-        self._environment = environment
+        super().__init__(environment, number, IN_STREAM)
         self._made = made
         self._done = done
-        self._stream: Stream | None = None
-        self._request: Request | None = None
-        self._join: Join | None = None
-        self._held = False  # whether an answer is kept for the loop in `go_on`
-        self._at_once: tuple[Any, BaseException | None] = (None, None)
-        self._command: Command[Any] | None = None
-        self._since = 0.0
-        self.begun = 0.0
-        self.number = number
 
     def begin(self) -> None:
         """Run the program, from its beginning."""
-        self._stream = self._made()
+        self._task = self._made()
         self.begun = self._environment.events.now
         self.go_on(None)
-
-    def close(self) -> None:
-        """Close what runs; nobody answers it."""
-        stream, join = self._stream, self._join
-        self._stream = self._join = self._command = None
-        if join is not None:
-            join.close()
-        if stream is not None:
-            close(stream, [])
 
     def end(self, failure: BaseException) -> None:
         """End the present command with a failure."""
-        request, join = self._request, self._join
-        if self._stream is None:  # it has not begun
+        waits_for = self._waits_for
+        if self._task is None:  # it has not begun
             self._done(self, None, failure)
-        elif join is not None:
-            join.end(failure)
+        elif isinstance(waits_for, Join):
+            waits_for.end(failure)
+        elif isinstance(waits_for, Request) and not waits_for.over:
+            self.abandon(waits_for)
+            self.came(waits_for.command, waits_for.begun, None, failure)
+        else:  # it is asked for
+            self._came = None, failure
+
+    def ended(self, value: Any, failure: BaseException | None) -> None:
+        if isinstance(failure, Misuse):
+            raise failure
+        self._waits_for = None
+        self._done(self, value, failure)
+
+    def branches(self, command: Together) -> Branches:
+        return Join(self, self._environment, command)
+
+    def entered(self, attempt: Chain) -> Task:
+        raise NotImplementedError  # a stream asks for commands only
+
+    def ask_in_time(self, command: Command[Any], serving: Serving) -> None:
+        left = LEFT.get()
+        if left is None:
+            self._ask(command, serving, None)
         else:
-            if request is not None:
-                self._abandon(request)
-            self.came(None, failure)
+            super().ask_in_time(command, serving)
 
-    def go_on(self, answer: Any, failure: BaseException | None = None) -> None:
-        """Go on with an answer or a failure, until the next command that takes time."""
-        environment, stream = self._environment, self._stream
-        if stream is None:
-            return
-        events, services, traced = (
-            environment.events,
-            environment.services,
-            environment.trace is not None,
-        )
-        while True:
-            if traced:
-                self._told(answer, failure)
-            try:
-                command: Any = stream.send(answer) if failure is None else stream.throw(failure)
-            except StopIteration as end:
-                answer, failure = end.value, None
-                break
-            except Misuse:
-                raise
-            except (Exception, Aborted) as error:
-                answer, failure = None, error
-                break
-            answer = failure = None
-            kind = command.__class__
-            if kind is NESTED:
-                stream = self._stream = nested(command, stream)
-                continue
-            if traced and command is not CLOCK:
-                self._command, self._since = command, events.now
-            serving = services.get(kind)
-            if serving is not None:
-                self._held = True
-                self._ask(serving, command)
-            elif command is CLOCK:
-                answer = events.now
-                continue
-            elif kind is Delay:
-                self._wait(command)
-                return
-            else:
-                self._held = True
-                self._perform(command)
-            if self._held:  # it takes time
-                self._held = False
-                return
-            (answer, failure), self._at_once = self._at_once, (None, None)
-        try:
-            self._stream = None
-            self._done(self, answer, failure)
-        finally:
-            failure = None  # an exception must not be kept alive by a frame in its own traceback
+    def seconds_left(self, command: Command[Any]) -> float | None:  # noqa: ARG002
+        left = LEFT.get()
+        if left is None:
+            return None
+        LEFT.set(None)  # the next client has its own
+        return left.seconds
 
-    def came(self, answer: Any, failure: BaseException | None) -> None:
-        """Take the answer or the failure of the last command."""
-        if self._held:  # at once: the loop goes on, so nothing is nested
-            self._held = False
-            self._at_once = (answer, failure)
-        else:
-            self.go_on(answer, failure)
-
-    def settled(self, request: Request, value: Any, failure: Exception | None) -> None:
-        """Take the result of a request."""
-        self._request = None
-        self._environment.settled(request, failure)
-        self.came(value, failure)
-
-    def joined(self, answers: list[Any], failure: BaseException | None) -> None:
-        """Take the results of effects at the same time."""
-        self._join = None
-        self.came(None if failure else answers, failure)
-
-    def _wait(self, wait: Any) -> None:
-        events = self._environment.events
-        start = self.begun if self._environment.from_start else events.now
-        events.at(max(events.now, start + wait.seconds), Client._wake, self)
+    def wait(self, wait: Any) -> None:
+        environment = self._environment
+        now = environment.events.now
+        start = self.begun if environment.from_start else now
+        traced = environment.trace is not None
+        self._waits_for = Happened(now, self.number, wait, None, None) if traced else None
+        environment.events.at(max(now, start + wait.seconds), Client._wake, self)
 
     def _wake(self) -> None:
+        trace, waited = self._environment.trace, self._waits_for
+        if trace is not None and isinstance(waited, Happened):
+            trace.append(waited)
         self.begun = self._environment.events.now
         self.go_on(None)
 
-    def _perform(self, command: Command[Any]) -> None:
-        """Perform a command of a kind that no service is known for, yet or at all."""
-        environment, kind = self._environment, command.__class__
-        if kind in environment.handlers:
-            serving = None
-        elif isinstance(command, Together):
-            self._join = Join(self, environment, branches(command))
-            LEFT.set(None)
-            self._join.begin()
-            return
-        else:
-            serving = environment.find(kind)
-        if serving is not None:
-            self._ask(serving, command)
-            return
-        LEFT.set(None)
-        try:
-            answer = environment.handlers[kind](command)
-        except Exception as error:
-            self.came(None, error)
-        else:
-            self.came(answer, None)
 
-    def _ask(self, serving: Serving, command: Command[Any]) -> None:
-        environment, left = self._environment, LEFT.get()
-        limit = None
-        if left is not None:  # it is taken out: the next client has its own
-            LEFT.set(None)
-            limit = left.seconds
-        request = self._request = Request(command, self.number, environment.events.now, limit, self)
-        if limit is not None:
-            environment.events.after(limit, self._expired, request)
-        environment.tally.asked += 1
-        serving.ask(request)
-
-    def _expired(self, request: Request) -> None:
-        if not request.over:
-            self._abandon(request)
-            self.settled(request, None, TimeoutError(f"nothing came for {request.limit:g} s"))
-
-    def _abandon(self, request: Request) -> None:
-        request.over = True
-        self._request = None
-        self._environment.services[request.command.__class__].abandoned(request)
-
-    def _told(self, answer: Any, failure: BaseException | None) -> None:
-        command, trace = self._command, self._environment.trace
-        if command is not None and trace is not None and not isinstance(command, Together):
-            trace.append(Happened(self._since, self.number, command, answer, failure))
-        self._command = None
-
-
-class Join:
+class Join(Branches):
     """Effects at the same time: each is a branch, a client with the number of the one that waits.
 
     The first failure ends the other branches, whose `finally` blocks run. When all have ended, the
     client goes on.
     """
 
-    __slots__ = ("_answers", "_client", "_failure", "_left", "_places")
+    __slots__ = ("_answers", "_begun", "_client", "_command", "_failure", "_left", "_places")
 
-    def __init__(self, client: Client, environment: Environment, streams: list[Stream]) -> None:
+    def __init__(self, client: Performer, environment: Environment, command: Together) -> None:
+        streams = branches(command)
         self._client = client
+        self._command = command
+        self._begun = environment.events.now
         self._failure: BaseException | None = None
         self._answers: list[Any] = [None] * len(streams)
         self._left = len(streams) + 1  # one more for `begin`
@@ -235,7 +117,6 @@ class Join:
         }
 
     def begin(self) -> None:
-        """Begin all branches."""
         for branch in [*self._places]:
             if branch in self._places and self._failure is None:
                 branch.begin()
@@ -250,7 +131,6 @@ class Join:
                     branch.end(Aborted())
 
     def close(self) -> None:
-        """Close the branches."""
         for branch in self._places:
             branch.close()
 
@@ -264,7 +144,8 @@ class Join:
         self._left -= 1
         if not self._left:
             failure, self._failure = self._failure, None
+            answers = None if failure else self._answers
             try:
-                self._client.joined(self._answers, failure)
+                self._client.came(self._command, self._begun, answers, failure)
             finally:
                 failure = None

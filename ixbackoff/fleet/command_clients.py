@@ -28,10 +28,10 @@ class CommandRetrying(Retrying):
         serving: Serving,
     ) -> None:
         super().__init__(environment, program, tried, timing, done)
-        self.command: Final[Any] = tried.effect
+        self.command: Final[Any] = tried.command
         self.limit: Final = tried.limit
         self.tally: Final = environment.tally
-        self.count: Final = environment.settled
+        self.failed: Final = environment.failed
         self.serving: Final = serving
         self.ask: Final = serving.ask
 
@@ -79,8 +79,8 @@ class CommandClient:
         """Try: for the first time, or after a wait."""
         shared = self._shared
         events, limit = shared.events, shared.limit
-        if shared.trace is not None and self.log is not None:
-            self.log.end_wait(shared.trace)
+        if self.log is not None:
+            self.log.end_wait()
         shared.tally.asked += 1
         self.begun = now = events.now
         self._held = True
@@ -104,7 +104,7 @@ class CommandClient:
             tally.answered += 1
             tally.latency += shared.events.now - request.begun
         else:
-            shared.count(request, failure)
+            shared.failed(failure)
         if self._held:
             self._came = value, failure
         else:
@@ -112,7 +112,7 @@ class CommandClient:
 
     def _end_try(self, value: Any, failure: Exception | None) -> None:
         shared = self._shared
-        if shared.trace is not None:
+        if self.log is not None:
             self._told(value, failure)
         elif failure is None and self.after is None:
             shared.done(self, value, None)
@@ -125,7 +125,7 @@ class CommandClient:
             shared = self._shared
             shared.serving.abandoned(request)
             late = TimeoutError(f"nothing came for {shared.limit:g} s")
-            shared.count(request, late)
+            shared.failed(late)
             self._told(None, late)
             where = f" ({shared.command.__class__.__name__} was running)"
             exceeded = DeadlineExceeded(f"not done within {shared.limit:g} s{where}")

@@ -32,10 +32,11 @@ class RunLog:
         wait: the present one.
     """
 
-    __slots__ = ("_count", "_seconds", "_top", "wait")
+    __slots__ = ("_count", "_seconds", "_top", "_trace", "wait")
 
-    def __init__(self, top: int) -> None:
+    def __init__(self, top: int, trace: list[Happened]) -> None:
         self._top = top
+        self._trace = trace
         self._count = 0
         self._seconds = 0.0
         self.wait: Happened | None = None
@@ -47,10 +48,10 @@ class RunLog:
         self._count += 1
         self._seconds += seconds
 
-    def end_wait(self, trace: list[Happened]) -> None:
+    def end_wait(self) -> None:
         """Add the wait to the trace, if there was one: it is over."""
         if self.wait is not None:
-            trace.append(self.wait)
+            self._trace.append(self.wait)
             self.wait = None
 
     def end(self, failure: BaseException | None, chosen: Predicate | None) -> None:
@@ -116,7 +117,7 @@ class Retrying(ABC):
 
     def log(self) -> RunLog | None:
         """Begin the log of a run, if there is a trace."""
-        return None if self.trace is None else RunLog(self.top)
+        return None if self.trace is None else RunLog(self.top, self.trace)
 
     def end_try(self, client: Trying, value: Any, failure: BaseException | None) -> None:
         """Have a client wait and try again, or tell that its program has ended."""
@@ -132,7 +133,14 @@ class Retrying(ABC):
                 if seconds is not None:
                     client.waits += 1
                     client.shortest = seconds
-                    self._wait(client, seconds, failure)
+                    events, log = self.events, client.log
+                    if log is not None:
+                        log.begin_wait(client.number, events.now, seconds, failure)
+                    if self.from_start:
+                        when = max(events.now, client.begun + seconds)
+                        events.at(when, client.__class__.begin, client)
+                    else:
+                        events.after(seconds, client.__class__.begin, client)
                     return
                 chosen = self.chosen
             except Exception as error:
@@ -145,12 +153,3 @@ class Retrying(ABC):
             client.log.end(failure, chosen)
             client.log = self.log()
         self.done(client, value, failure)
-
-    def _wait(self, client: Trying, seconds: float, failure: BaseException) -> None:
-        events = self.events
-        if client.log is not None:
-            client.log.begin_wait(client.number, events.now, seconds, failure)
-        if self.from_start:
-            events.at(max(events.now, client.begun + seconds), client.__class__.begin, client)
-        else:
-            events.after(seconds, client.__class__.begin, client)

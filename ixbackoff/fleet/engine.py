@@ -13,7 +13,7 @@ from .._limits.breakers import Breaker, checked_breaker
 from .._limits.budgets import Budget
 from .._limits.deadlines import LEFT
 from .._limits.nesting import OVER, RUNNING
-from .._meaning.chains import Chain, Ladder
+from .._meaning.chains import Ladder
 from .._meaning.semantics import unrolled
 from .._words.commands import Handlers, Interpreter, Misuse, Stream
 from .._words.nat import name_of
@@ -200,10 +200,11 @@ class Engine:
         if found is None:
             return None
         how = self.environment, program, found, self.timing, self.end
-        if isinstance(found.effect, Chain):
-            return AttemptRetrying(*how, found.effect)
-        serving = self.environment.find(found.effect.__class__)
-        return None if serving is None else CommandRetrying(*how, serving)
+        if found.command is not None:
+            serving = self.environment.find(found.command.__class__)
+            if serving is not None:
+                return CommandRetrying(*how, serving)
+        return AttemptRetrying(*how)
 
     def pause(self) -> float:
         return 0.0 if self.rate is None else -log(1.0 - self.random()) / self.rate

@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeAlias
 from .._words.commands import Command, Handlers, Misuse
 from .events import Events
 from .outcomes import Tally
-from .services import Request, Serving
+from .services import Serving
 from .traces import Happened
 
 
@@ -83,13 +83,8 @@ class Environment:
             f"services | instantly({kind.__name__}.handled_by(...))."
         )
 
-    def settled(self, request: Request, failure: Exception | None) -> None:
-        """Count the result of a request."""
-        tally = self.tally
-        if failure is None:
-            tally.answered += 1
-            tally.latency += self.events.now - request.begun
-        else:
-            tally.failed += 1
-            if isinstance(failure, TimeoutError):
-                tally.late += 1
+    def failed(self, failure: BaseException) -> None:
+        """Count a request that has failed."""
+        self.tally.failed += 1
+        if isinstance(failure, TimeoutError):
+            self.tally.late += 1

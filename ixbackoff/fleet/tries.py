@@ -1,37 +1,34 @@
-"""Tries without a machine: how a client performs a command, or an attempt's own generator.
-
-It is the one place of the fleet that knows how the machine performs an attempt.
-"""
+"""Tries without a machine: how a client begins a try of a command, or of an attempt."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 from .._meaning.chains import Chain, Ladder, Step, chain
-from .._meaning.machine import Perform, driven
-from .._meaning.runs import Run
-from .._meaning.semantics import attempted
-from .._meaning.steps import Do, Limited, Retry, Start, fresh
-from .._words.commands import Command, Stream
+from .._meaning.machine import Enter, Task
+from .._meaning.runs import InAttempt
+from .._meaning.semantics import attempted, limited, performed
+from .._meaning.steps import Do, Limited, Retry, Start
+from .._words.commands import Command
 from .._words.failures import Predicate
 from .._words.vocabulary import Together
-from ..schedules.kinds import powers_of_two
-
-NO_STEPS = chain(Chain, None, None)
 
 
 class Tried(NamedTuple):
     """The effect of a program `at(rung).retry(effect)`.
 
     Attributes:
-        effect: a command or an attempt.
+        effect: what it tries.
         chosen: the failures after which it is tried again.
-        limit: seconds for each try of a command; `None`, if nothing limits it.
+        command: the command that the effect is; `None`, if it is more than one command.
+        limit: seconds for each try of that command; `None`, if nothing limits it.
     """
 
-    effect: Command[Any] | Chain
+    effect: Any
     chosen: Predicate
+    command: Command[Any] | None = None
     limit: float | None = None
 
 
@@ -48,11 +45,12 @@ def tried(program: Ladder) -> Tried | None:
     if step.__class__ is not Retry or not isinstance(step, Retry):
         return None
     effect, limit = unwrapped(step.effect), None
-    if isinstance(effect, Limited) and isinstance(unwrapped(effect.chain), Command):
-        effect, limit = unwrapped(effect.chain), effect.seconds
-    if isinstance(effect, Command | Chain) and not isinstance(effect, Together):
-        return Tried(effect, step.chosen, limit)
-    return None
+    command = effect
+    if isinstance(effect, Limited) and effect.seconds > 0:
+        command, limit = unwrapped(effect.chain), effect.seconds
+    if isinstance(command, Command) and not isinstance(command, Together):
+        return Tried(effect, step.chosen, command, limit)
+    return Tried(effect, step.chosen)
 
 
 def unwrapped(effect: Any) -> Any:
@@ -64,34 +62,46 @@ def unwrapped(effect: Any) -> Any:
 
 def only_step(steps: Chain) -> Step | None:
     """The step of a chain that has one."""
-    found = steps.steps()
+    found = steps._flat or steps.steps()
     return found[0] if len(found) == 1 else None
 
 
-def starting(attempt: Chain) -> Callable[[], Stream]:
-    """Return a function that begins a try of `attempt`.
-
-    A function under `@attempt` is called, and the client drives its generator itself.
-    """
-    step = only_step(attempt)
-    if not isinstance(step, Start):
-        return lambda: on_a_stack(attempt)
-    function, arguments, keywords = step.function, step.arguments, step.keywords
-    if step.fresh:
-        return lambda: function(*arguments, **keywords)
-    return lambda: fresh(function(*arguments, **keywords), function)
+def generating(effect: Any) -> Callable[[], Task] | None:
+    """The function under `@attempt` that makes the generator of an effect, if it is no more."""
+    step = only_step(effect) if isinstance(effect, Chain) else None
+    if not isinstance(step, Start) or not step.fresh:
+        return None
+    return partial(step.function, *step.arguments, **step.keywords)
 
 
-def on_a_stack(attempt: Chain, *callers: Stream) -> Stream:
-    """Perform an attempt that asks for others, and then go on with its callers."""
-    run = Run(NO_STEPS, powers_of_two, None)
-    return driven(attempted(attempt, run.inside), run, {}, attempted, [*callers])
+def as_attempt(effect: Any) -> Chain:
+    """An attempt that performs the effect."""
+    return effect if isinstance(effect, Chain) else chain(Chain, None, Do(effect))
 
 
-NESTED = Perform
-"""The class of a request for another attempt."""
+def task_of(attempt: Chain, inside: InAttempt) -> Task:
+    """The task of an attempt, as `attempted`; if it has one step only, without a task for that."""
+    step: Any = only_step(attempt)
+    if step.__class__ is Do and step.effect.__class__ is Limited:
+        return in_time(step.effect, inside)
+    if step.__class__ is Start and step.fresh:
+        try:
+            generator: Task = step.function(*step.arguments, **step.keywords)
+        except Exception as error:  # such as a wrong number of arguments
+            return failed(error)
+        return generator
+    return attempted(attempt, inside)
 
 
-def nested(request: Any, caller: Stream) -> Stream:
-    """Go on with a stack, since `caller` asks for an attempt in it."""
-    return on_a_stack(request.chain, caller)
+def in_time(with_limit: Limited, inside: InAttempt) -> Task:
+    """The task of an effect with a limit."""
+    effect = unwrapped(with_limit.chain)
+    attempt = issubclass(effect.__class__, Chain)
+    asked = Enter(task_of(effect, inside)) if attempt else performed(effect, inside)
+    return limited(asked, with_limit.seconds, inside)
+
+
+def failed(error: Exception) -> Task:
+    """A task that fails."""
+    yield from ()
+    raise error

@@ -189,7 +189,8 @@ def begun(*words: str) -> Generator[subprocess.Popen[str]]:
         try:
             yield process
         finally:
-            process.kill()
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)  # the command that it runs, too
 
 
 def line(process: subprocess.Popen[str]) -> str:

@@ -13,6 +13,7 @@ from ixbackoff.schedules import Timing
 
 from ..support.fleets import Script, fleet, in_a_row, seconds, seen, throttled, timings
 from ..support.observing import Ask
+from ..support.parts import in_parts
 from ..support.programs import RUNGS, effects, failures
 
 asking = st.one_of(
@@ -21,7 +22,7 @@ asking = st.one_of(
     st.builds(in_a_row, st.lists(st.sampled_from("abc"), min_size=1, max_size=3)),
 )
 tries: st.SearchStrategy[Any] = st.tuples(st.sampled_from([*RUNGS, FOREVER]), asking) | st.tuples(
-    st.sampled_from(RUNGS), effects
+    st.sampled_from(RUNGS), effects | st.recursive(effects, in_parts, max_leaves=4)
 )
 """A rung and an effect. Some effects fail whatever is answered: at FOREVER they would never end."""
 tried = st.tuples(seconds, st.integers(0, 5) | failures | throttled)
@@ -39,6 +40,7 @@ ON: list[Any] = [
     some=st.lists(st.lists(tried, min_size=1, max_size=8), min_size=1, max_size=3),
     think=st.sampled_from([None, 5.0]),
     at_once=st.booleans(),
+    trace=st.booleans(),
     each=tries,
 )
 def test_a_retry_is_what_its_stream_is(
@@ -47,10 +49,12 @@ def test_a_retry_is_what_its_stream_is(
     some: list[Script],
     think: float | None,
     at_once: bool,
+    trace: bool,
     each: tuple[Any, Any],
 ) -> None:
     rung, effect = each
-    how = {"schedule": timing, "clients": 3, "seconds": 61.5, "think": think, "at_once": at_once}
+    how = {"schedule": timing, "clients": 3, "seconds": 61.5, "think": think}
+    how |= {"at_once": at_once, "trace": trace}
     program = at(rung).retry(effect) if on is None else at(rung).retry(effect, on)
     scripts = [[*script, (0.5, 1)] for script in some]  # or one at FOREVER would never move on
     lean = fleet(program, *scripts, **how)
