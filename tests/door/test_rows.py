@@ -27,6 +27,12 @@ def buy() -> Do[Reserve | Pay, int]: ...
 def order() -> Program[N3, N0, int, Reserve | Pay | Delay]: ...
 
 
+Both = Reserve | Pay
+
+
+def aliased() -> Program[N3, N0, int, Both | Delay]: ...
+
+
 patient = at(N3).retry(buy())
 reserved = Reserve.handled_by(str)
 """
@@ -68,7 +74,7 @@ def test_what_is_imported_is_read_where_it_is(tmp_path: Path) -> None:
     assert said(tmp_path, line, JOINED).sentence == "Nobody answers Pay."
 
 
-@pytest.mark.parametrize("program", ["unknown()", "patient.then(lambda _: Pay())", "[patient][0]"])
+@pytest.mark.parametrize("program", ["unknown()", "patient.then(lambda _: Pay())", "aliased()"])
 def test_what_the_source_does_not_tell_is_not_guessed(tmp_path: Path, program: str) -> None:
     explained = said(tmp_path, f"{program}.run(live() | reserved)", JOINED)
     assert explained.code == "no-handler"
@@ -104,6 +110,12 @@ def test_a_type_without_commands_gets_those_that_are_issued(tmp_path: Path) -> N
     lines = "def late() -> Program[N3, N0, int]:\n    return at(N3).retry(buy())"
     explained = said(tmp_path, lines, TOO_NARROW.format("Download | Upload | Delay | Log | Throw"))
     assert explained.fix == "Declare Program[N3, N0, int, Reserve | Pay | Delay]."
+
+
+def test_a_limit_reads_the_clock(tmp_path: Path) -> None:
+    lines = "def late() -> Program[N3, N0, int]:\n    return at(N3).retry(buy().limit(5))"
+    explained = said(tmp_path, lines, TOO_NARROW.format("Download | Upload | Delay | Log | Throw"))
+    assert explained.fix == "Declare Program[N3, N0, int, Reserve | Pay | Now | Delay]."
 
 
 def test_a_type_with_commands_gets_the_others(tmp_path: Path) -> None:

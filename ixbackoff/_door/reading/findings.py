@@ -13,7 +13,7 @@ from .explaining import explanations
 from .explanation import Explanation
 from .interpreters import joined_for
 from .ladders import no_wait_left, open_program
-from .printed import answer
+from .printed import answer, is_program
 from .rows import makes_a_program, run_with_joined_handlers, type_with_its_row
 from .shapes import Seen, seen
 from .sources import Place, Source
@@ -117,7 +117,7 @@ def uncalled(error: Error, source: Source) -> Explanation | None:
     for one in seen(error.message):
         if one.sort == "attribute" and one.argument in STEPS:
             name = source.before_attribute(error.line, one.argument)
-            if name and makes_a_program(source, name):
+            if name and (is_program(answer(one.it)) or makes_a_program(source, name)):
                 return not_called(name, one.argument)
     return None
 

@@ -11,7 +11,9 @@ from .sources import RUNS, Source, lines_of
 WAITS = ("backoff", "wait")
 TRIES = ("retry", "resume")
 PERFORMS = ("do", "or_else")
-NOTHING = ("skip", "give_up", "named", "map", "limit")
+NOTHING = ("skip", "give_up", "named", "map")
+ALONE = {"limit": ["Now"]} | {step: ["Delay"] for step in (*WAITS, *TRIES)}
+"""What a step issues beside its effect."""
 ROW = {"Program": 3, "Attempt": 0, "Do": 0}
 """Where the commands stand in a type."""
 
@@ -46,11 +48,10 @@ def issued(source: Source, node: ast.expr, deep: int = 50) -> list[str] | None:
     if not isinstance(node.func, ast.Attribute):
         return None
     step = node.func.attr
-    if step not in (*WAITS, *TRIES, *PERFORMS, *NOTHING):
+    if step not in (*ALONE, *PERFORMS, *NOTHING):
         return None
-    waits = ["Delay"] if step in (*WAITS, *TRIES) else []
     more = effects if step in (*TRIES, *PERFORMS) else []
-    return together([issued(source, node.func.value, deep - 1), *more, waits])
+    return together([issued(source, node.func.value, deep - 1), *more, ALONE.get(step, [])])
 
 
 def together(rows: Iterable[list[str] | None]) -> list[str] | None:
@@ -70,7 +71,14 @@ def declared(source: Source, name: str) -> list[str] | None:
     there, node = defined(source, name)
     if isinstance(node, ast.ClassDef):
         return [name] if name in there.ours else None
-    return row_of(type_of(node))
+    row = row_of(type_of(node))
+    return row if row and all(is_class(there, shown(one).name) for one in row) else None
+
+
+def is_class(source: Source, name: str) -> bool:
+    """Return whether this is the name of a class, and not of a union of commands."""
+    of_ours = name in source.ours and name != "Standard"
+    return of_ours or isinstance(defined(source, name)[1], ast.ClassDef)
 
 
 def makes_a_program(source: Source, name: str) -> bool:
