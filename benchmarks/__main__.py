@@ -15,6 +15,7 @@ from . import (
     importing,
     observing,
     retrying,
+    seeds,
     speed,
     typechecking,
 )
@@ -30,7 +31,7 @@ def main() -> int:
     breakers = partial(breaking.targets, guarded)
     observed = observing.measured()
     observers = partial(observing.targets, observed)
-    modules = speed, importing, typechecking, checking, depth, fleet, durable
+    modules = speed, importing, typechecking, checking, depth, fleet, seeds, durable
     parts = [module.targets for module in modules]
     for targets in (*parts, retries, breakers, observers):
         for target in targets():

@@ -236,11 +236,11 @@ class Performer:
 
     async def in_a_row(self, command: Any, stream: Stream, line: Line) -> Reached:
         """Perform this command and those after it in one thread, as far as none is awaited."""
-        row = Row(self, stream, line)
+        batch = Batch(self, stream, line)
         try:
-            return await self.journal.in_thread(partial(row.perform, command))
+            return await self.journal.in_thread(partial(batch.perform, command))
         except asyncio.CancelledError:
-            row.leave()
+            batch.leave()
             return Reached.by(stream, None, Lost())
         finally:
             del command
@@ -475,7 +475,7 @@ class Reached(NamedTuple):
             del failure
 
 
-class Row:
+class Batch:
     """Commands of one line that a thread performs, one after another.
 
     To give each of them to a thread would cost a third of a step of the database.

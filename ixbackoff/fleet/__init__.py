@@ -7,8 +7,11 @@ from .experiments.buffer.disk import Disk
 from .experiments.contention.row import Row
 from .experiments.submissions.scheduler import Scheduler
 from .intermediate import Layer, Metered
+from .many import simulate_many
 from .outcomes import Outcome, Second
 from .queues import BoundedQueue
+from .samples import Sample
+from .seeds import each_seed
 from .services import Request, Served, Service, Serving, instantly
 from .simulation import Outage, simulate
 from .slowing import SlowingServer
@@ -16,6 +19,9 @@ from .traces import Happened
 
 __all__ = [
     "simulate",
+    "simulate_many",
+    "each_seed",
+    "Sample",
     "Outage",
     "Outcome",
     "Second",

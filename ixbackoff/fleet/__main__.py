@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from concurrent.futures import BrokenExecutor
 from importlib import import_module
 
 from .experiments.experiment import main as experiment
@@ -54,6 +55,9 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("Interrupted.", file=sys.stderr)
         return INTERRUPTED
+    except BrokenExecutor as error:
+        print(error, file=sys.stderr)
+        return FAILED
     except BrokenPipeError:  # nobody reads what it prints
         sys.stdout = None  # so nothing is left to be written at the end
         return FAILED

@@ -18,12 +18,15 @@ from .._limits.budgets import Budget
 from .._meaning.chains import Ladder, program_of
 from .._words.calls import Call, CallAsync
 from .._words.commands import Command, Interpreter, Misuse
+from .._words.reasons import NOTE
 from .answers import Answering
 from .channel import Channel
 from .drawing import add_picture, pictured
 from .named import interpreter, program, timing
 from .outcomes import Outcome, Second
 from .queues import BoundedQueue
+from .reports import RECOVERS, numbers, report
+from .seeded import Numbers, add_seeds, sampled, spread
 from .services import Served, Service
 from .simulation import Outage, simulate
 from .slowing import SlowingServer
@@ -101,9 +104,7 @@ def parsed(arguments: list[str] | None) -> Namespace:
     add_clients(parser)
     add_service(parser)
     add_waits(parser)
-    parser.add_argument(
-        "--seed", type=whole(0, 2**32), default=0, help="of the random numbers (default: 0)"
-    )
+    add_seeds(parser)
     add_picture(parser)
     return parser.parse_args(arguments)
 
@@ -241,34 +242,6 @@ def rehearsed(words: Namespace, watch: Callable[[int, Second], None] | None = No
     )
 
 
-def report(outcome: Outcome, stopped: Outage) -> tuple[str, bool]:
-    """The outcome in some lines, and whether the service came back."""
-    begin, end = int(stopped.start), stopped.start + stopped.length
-    before = outcome.rate(lambda second: second.well, begin // 2, begin)
-    after = outcome.rate(lambda second: second.well, int(end), len(outcome.seconds))
-    ended = outcome.total(lambda second: second.well + second.gave_up)
-    gave_up = outcome.total(lambda second: second.gave_up)
-    recovered = outcome.recovered_after(end, before) if before else None
-    asked = [second.asked for second in outcome.seconds]
-    most = max(range(len(asked)), key=asked.__getitem__)
-    if recovered is not None:
-        recovery = f"after {recovered:.0f} s"
-    elif before:
-        recovery = "not before the simulation ended"
-    else:
-        recovery = "nothing ended well before the outage, so there is nothing to come back to"
-    lines = [
-        f"goodput    {before:.1f} runs/s ended well before the outage, {after:.1f} after it",
-        f"load       {outcome.rate(lambda second: second.asked, begin // 2, begin):.1f} requests/s "
-        f"before, {asked[most]} at most, in second {most}",
-        f"recovery   {recovery}",
-        f"gave up    {outcome.gave_up / max(outcome.clients, 1):.1%} of {outcome.clients} clients, "
-        f"in {gave_up / max(ended, 1):.1%} of {ended:.0f} runs",
-        f"events     {outcome.events}",
-    ]
-    return "\n".join(lines), recovered is not None
-
-
 EVERY = 0.05  # seconds of real time between two updates, so that it can be read
 
 
@@ -307,18 +280,33 @@ def live() -> Generator[Callable[[int, Second], None] | None]:
             print(file=sys.stderr)
 
 
+def numbers_of(arguments: list[str] | None, seed: int) -> Numbers:
+    """Run the simulation with another seed; what is compared then."""
+    words = parsed(arguments)
+    words.seed = seed
+    return numbers(report(rehearsed(words), words.outage))
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run the simulation, and print its outcome; the exit status."""
     words = parsed(arguments)
     try:
-        with live() as watch:
-            outcome = rehearsed(words, watch)
+        if words.seeds > 1:
+            sample = sampled(partial(numbers_of, arguments), words)
+            text, recovers = spread(sample), sample.share(lambda one: one[RECOVERS]) == 1
+            outcome = rehearsed(words) if words.picture else None
+        else:
+            with live() as watch:
+                outcome = rehearsed(words, watch)
+            one = report(outcome, words.outage)
+            text, recovers = one.text(), one.recovered is not None
     except (Misuse, ValueError) as error:
-        print(f"{error}", file=sys.stderr)
+        notes: list[str] = getattr(error, "__notes__", [])
+        seed = [f" ({note.removeprefix(NOTE).strip()})" for note in notes[:1]]
+        print(f"{error}{''.join(seed)}", file=sys.stderr)
         return WRONG
-    text, recovers = report(outcome, words.outage)
     print(text)
     from .rehearsal_pictures import draw
 
-    drawn = pictured(partial(draw, outcome, words.outage), words.picture)
+    drawn = pictured(partial(draw, outcome, words.outage), words.picture) if outcome else 0
     return drawn or (0 if recovers else FAILED)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from functools import partial
 from math import ceil, log
 from typing import NamedTuple
 
@@ -14,6 +15,8 @@ from .._writing.programs import at
 from ..schedules.kinds import Schedule
 from ..schedules.published import thain
 from .events import Events
+from .seeded import add_seeds, sampled
+from .seeds import SEEDS
 from .services import Request, Service, Serving
 from .simulation import simulate
 
@@ -163,9 +166,7 @@ def parsed(arguments: list[str] | None) -> Namespace:
         metavar="SECONDS",
         help="how long a ladder is to outlast (default: %(default)g)",
     )
-    parser.add_argument(
-        "--seed", type=whole(0, 2**32), default=0, help="of the random numbers (default: 0)"
-    )
+    add_seeds(parser, SEEDS, "how many simulations check it")
     return parser.parse_args(arguments)
 
 
@@ -182,10 +183,12 @@ def main(arguments: list[str] | None = None) -> int:
             f"deepest is {ladder}: it gives up before, or M has to be longer"
         )
     print(f"schedule  thain(timeout={tuning.timeout:g}, maximum={tuning.maximum:g})")
-    measured = failing_rate(tuning, words.clients, words.seed)
+    sample = sampled(partial(failing_rate, tuning, words.clients), words)
+    measured = max(sample.results)
     holds = measured <= words.rate * ROUNDED
     print(
-        f"check     {measured:.1f} failed requests/s while the service is down, of "
-        f"{words.rate:g} that it holds: {'it holds' if holds else 'it does not hold'}"
+        f"check     {measured:.1f} failed requests/s at most while the service is down, with "
+        f"{words.seeds} seeds, of {words.rate:g} that it holds: "
+        f"{'it holds' if holds else 'it does not hold'}"
     )
     return 0 if holds else FAILED

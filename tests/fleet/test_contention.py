@@ -22,13 +22,13 @@ PUBLISHED = {  # N = 100: calls, and milliseconds until all are done
     "equal": (812, 6712),
     "full": (794, 4865),
 }
-CALLS, TIME = 0.03, 0.10  # how far from it 20 trials may be
+CALLS, TIME = 0.03, 0.10  # how far from it 20 seeds may be
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
 def hundred() -> dict[str, Contention]:
-    return {one.name: one for one in contention([100], trials=20, seed=1000)}
+    return {one.name: one for one in contention([100], seeds=20, seed=1000)}
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
@@ -59,7 +59,7 @@ def test_the_first_wait_is_that_of_one_doubling() -> None:
 
 
 def test_one_client_reads_and_writes_once() -> None:
-    for one in contention([1], trials=3, row=Row(latency=0.01, deviation=0.0)):
+    for one in contention([1], seeds=3, jobs=1, row=Row(latency=0.01, deviation=0.0)):
         assert one.calls == 1
         assert one.seconds == pytest.approx(0.04)
 
@@ -113,20 +113,20 @@ def test_a_write_of_an_older_version_is_refused_and_does_no_harm() -> None:
 
 
 def test_the_same_seed_gives_the_same_table() -> None:
-    assert contention([5], trials=2, seed=3) == contention([5], trials=2, seed=3)
-    assert contention([5], trials=2, seed=3) != contention([5], trials=2, seed=4)
+    assert contention([5], seeds=2, jobs=1, seed=3) == contention([5], seeds=2, jobs=1, seed=3)
+    assert contention([5], seeds=2, jobs=1, seed=3) != contention([5], seeds=2, jobs=1, seed=4)
 
 
-def test_trials_are_those_of_their_own_seeds() -> None:
-    both = contention([5], trials=2, seed=3)
-    first, second = contention([5], trials=1, seed=3), contention([5], trials=1, seed=4)
+def test_the_means_are_those_of_the_single_seeds() -> None:
+    both = contention([5], seeds=2, jobs=1, seed=3)
+    first, second = contention([5], seeds=1, seed=3), contention([5], seeds=1, seed=4)
     for mean, one, other in zip(both, first, second, strict=True):
         assert mean.calls == (one.calls + other.calls) / 2
 
 
-def test_no_trials_are_refused() -> None:
-    with pytest.raises(ValueError, match="trials=0: give a number, 1 or more"):
-        contention([5], trials=0)
+def test_no_seeds_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"seeds=.*: give how many, 1 or more"):
+        contention([5], seeds=0)
 
 
 def test_the_page_says_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -148,10 +148,10 @@ def test_the_page_has_the_published_numbers() -> None:
 
 
 def test_it_is_a_command_that_draws(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    words = ["contention", "--clients", "2", "--trials", "1", "--picture", f"{tmp_path}/new"]
+    words = ["contention", "--clients", "2", "--seeds", "1", "--picture", f"{tmp_path}/new"]
     assert fleet(words) == 0
     out = capsys.readouterr().out.splitlines()
-    assert out[:-2] == table(contention([2], trials=1)).splitlines()
+    assert out[:-2] == table(contention([2], seeds=1)).splitlines()
     files = [Path(line) for line in out[-2:]]
     assert [file.name for file in files] == ["contention.png", "contention.svg"]
     assert all(file.stat().st_size > 5000 for file in files)
@@ -162,8 +162,8 @@ def test_it_is_a_command_that_draws(capsys: pytest.CaptureFixture[str], tmp_path
     [
         (["--clients", "0"], "argument --clients: 0: give a whole number, 1 to 1000"),
         (["--clients", "many"], "argument --clients: many: give a whole number, 1 to 1000"),
-        (["--trials", "0"], "argument --trials: 0: give a whole number, 1 to 10000"),
-        (["--trials", "1.5"], "argument --trials: 1.5: give a whole number, 1 to 10000"),
+        (["--seeds", "0"], "argument --seeds: 0: give a whole number, 1 to 100000"),
+        (["--seeds", "1.5"], "argument --seeds: 1.5: give a whole number, 1 to 100000"),
         (["--seed", "-1"], "argument --seed: -1: give a whole number, 0 to 4294967296"),
         (["--jitter", "full"], "unrecognized arguments: --jitter full"),
     ],
@@ -182,7 +182,7 @@ def test_a_folder_that_cannot_be_is_told(
 ) -> None:
     (tmp_path / "file").touch()
     assert (
-        fleet(["contention", "--clients", "1", "--trials", "1", "--picture", f"{tmp_path}/file"])
+        fleet(["contention", "--clients", "1", "--seeds", "1", "--picture", f"{tmp_path}/file"])
         == 2
     )
     assert "file cannot be used: File exists." in capsys.readouterr().err

@@ -81,6 +81,40 @@ def test_it_prints_a_table_always_the_same_and_draws(
     assert all(file.stat().st_size > 5000 for file in files)
 
 
+MORE = WORDS | {
+    "crash": ["--clients", "20", "--backlog", "128", "--outage", "2", "--watch", "4"],
+    "layers": ["--layers", "1", "--clients", "20", "--outage", "3", "--watch", "10"],
+    "breakers": ["--clients", "50", "--outage", "11", "--watch", "10"],
+    "recovery": ["--outage", "1", "--clients", "5"],
+}
+
+
+@pytest.mark.parametrize("name", MORE)
+def test_with_many_seeds_it_prints_how_its_numbers_vary(
+    name: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    words = [name, *MORE[name], "--seeds", "3", "--seed", "1", "--jobs", "1"]
+    assert fleet(words) == 0
+    out = capsys.readouterr().out
+    head, *lines = out.splitlines()
+    assert head.split() == ["3", "seeds", "least", "median", "most"]
+    assert lines
+    for line in lines:
+        assert re.search(r"( +(\d+(\.\d)?|never)){3}$| [0-3] of 3$", line), line
+    assert {len(line) for line in lines} == {len(head)}
+    if name in WORDS:
+        assert fleet([*words, "--picture", f"{tmp_path}"]) == 0
+        assert capsys.readouterr().out.startswith(out)
+        assert (tmp_path / f"{name}.svg").exists()
+
+
+@pytest.mark.parametrize("name", [*{*EXPERIMENTS} - {*MORE}])
+def test_the_others_have_all_seeds_in_their_table(name: str) -> None:
+    experiment = import_module(f"ixbackoff.fleet.experiments.{name}.command").EXPERIMENT
+    assert experiment.numbers is None
+    assert experiment.seeds > 1
+
+
 @pytest.mark.parametrize(
     ("number", "name", "words"),
     [

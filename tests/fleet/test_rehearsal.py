@@ -114,6 +114,34 @@ def test_a_decorated_function_of_the_users_with_its_own_schedule_and_deadline(ru
     assert in_time == run("simulate", "mine:page", *SMALL, *given) != said
 
 
+@pytest.mark.slow
+def test_many_seeds(run: Run) -> None:
+    words = ["simulate", "mine:page", *SMALL, "--budget", "finagle", "--shared", "--seed", "3"]
+    here = run(*words, "--seeds", "3", "--jobs", "1")
+    assert run(*words, "--seeds", "3", "--jobs", "2") == here
+    status, out, _ = here
+    head, *lines, verdict = out.splitlines()
+    assert (status, head.split()) == (0, ["3", "seeds", "least", "median", "most"])
+    assert verdict.split() == ["recovers", "3", "of", "3"]
+    before = [run(*words[:-1], seed)[1].split()[1] for seed in ("3", "4", "5")]
+    least, middle, most = lines[0].split()[-3:]
+    assert [least, middle, most] == [f"{float(one):.3g}" for one in sorted(before, key=float)]
+
+
+def test_many_seeds_of_a_service_that_does_not_come_back(run: Run) -> None:
+    words = ["--clients", "4", "--think", "1", "--seconds", "20", "--outage", "10:10"]
+    status, out, _ = run("simulate", "mine:page", *words, "--seeds", "2", "--jobs", "1")
+    assert (status, out.splitlines()[-1].split()) == (1, ["recovers", "0", "of", "2"])
+    assert out.splitlines()[-2].split()[-3:] == ["never"] * 3
+
+
+def test_a_wrong_program_is_one_sentence_with_the_seed(run: Run) -> None:
+    words = ["mine:fails", "--seeds", "2", "--seed", "5", "--jobs", "1"]
+    status, out, err = run("simulate", *words)
+    assert (status, out) == (2, "")
+    assert err.endswith("ZeroDivisionError: division by zero (with seed=5)\n")
+
+
 def test_what_is_told_is_what_was(run: Run) -> None:
     words = ["--clients", "4", "--think", "1", "--seconds", "60", "--outage", "10:50"]
     status, out, _ = run("simulate", "mine:page", *words, "--queue", "0", "--workers", "4")

@@ -87,20 +87,19 @@ SOURCES = ["--p99", "0.01", "--clients", "1000", "--rate", "1000"]
 
 
 def test_it_prints_the_parameters(capsys: pytest.CaptureFixture[str]) -> None:
-    assert (
-        fleet(["tune", "--p99", "0.1", "--clients", "1000", "--rate", "500", "--outage", "20"]) == 0
-    )
+    words = "tune --p99 0.1 --clients 1000 --rate 500 --outage 20 --seeds 2"
+    assert fleet(words.split()) == 0
     assert capsys.readouterr() == (
         "ladder    at(N14): it waits for 20 s at least\n"
         "schedule  thain(timeout=0.1, maximum=2)\n"
-        "check     476.2 failed requests/s while the service is down, of 500 that it holds: "
-        "it holds\n",
+        "check     476.2 failed requests/s at most while the service is down, with 2 seeds, of "
+        "500 that it holds: it holds\n",
         "",
     )
 
 
 def test_it_says_that_no_ladder_is_so_long(capsys: pytest.CaptureFixture[str]) -> None:
-    assert fleet(["tune", *SOURCES, "--seed", "3"]) == 0
+    assert fleet(["tune", *SOURCES, "--seed", "3", "--seeds", "2"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith(
         "ladder    36 waits would be needed for 30 s, and the deepest is N20"
@@ -113,7 +112,7 @@ def test_it_fails_if_the_service_would_not_hold_it(capsys: pytest.CaptureFixture
     with patch.object(
         tuning, "thain", lambda timeout, maximum, factor: thain(timeout, maximum / 2)
     ):
-        assert fleet(["tune", *SOURCES]) == 1
+        assert fleet(["tune", *SOURCES, "--seeds", "1"]) == 1
     assert capsys.readouterr().out.endswith("of 1000 that it holds: it does not hold\n")
 
 

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import ixbackoff.live
-from ixbackoff.testing.web import Origin, Resource, Truncated
+from ixbackoff.testing.web import Document, Origin, Truncated
 
 from ..support.elsewhere import HIDE
 
@@ -36,7 +36,7 @@ print(sorted(os.listdir(folder)))
 
 def test_what_windows_lacks_is_not_missed(tmp_path: Path) -> None:
     large = bytes(range(256)) * 2000
-    resources = {"/a": Resource(b"acorn"), "/cut": Resource(large)}
+    resources = {"/a": Document(b"acorn"), "/cut": Document(large)}
     with Origin(resources, {"GET /cut": [Truncated(len(large) // 2)]}) as origin:
         arguments = [sys.executable, "-c", HIDE + USE, ",".join(MODULES), origin.url, str(tmp_path)]
         done = subprocess.run(arguments, capture_output=True, text=True, timeout=60)  # noqa: S603

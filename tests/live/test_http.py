@@ -30,6 +30,7 @@ from ixbackoff import (
 )
 from ixbackoff.live import Limits, RedirectError, TooLarge, live, live_async
 from ixbackoff.testing.web import (
+    Document,
     Down,
     Dropped,
     Fault,
@@ -38,7 +39,6 @@ from ixbackoff.testing.web import (
     Origin,
     Redirect,
     Reset,
-    Resource,
     Slow,
     Status,
     Truncated,
@@ -87,7 +87,7 @@ def test_a_fault_comes_out_as_its_failure(
     way: Way, fault: Fault, failure: type[Exception], words: str, tmp_path: Path
 ) -> None:
     with (
-        Origin({"/a": Resource(ACORN, etag=None)}, {"GET /a": repeat(fault)}) as origin,
+        Origin({"/a": Document(ACORN, etag=None)}, {"GET /a": repeat(fault)}) as origin,
         pytest.raises(failure, match=words) as caught,
     ):
         way.perform(Download(with_secrets(origin.url, "/a"), str(tmp_path / "a")))
@@ -304,10 +304,10 @@ def test_a_proxy_that_refuses_is_told_without_its_password(
 
 @each_way
 def test_headers_are_asked_for_without_the_body(way: Way) -> None:
-    resources: dict[str, bytes | Resource] = {
+    resources: dict[str, bytes | Document] = {
         "/a": ACORN,
-        "/odd": Resource(ACORN, etag="W/not quoted"),
-        "/none": Resource(ACORN, etag=None),
+        "/odd": Document(ACORN, etag="W/not quoted"),
+        "/none": Document(ACORN, etag=None),
     }
     with Origin(resources, {"HEAD /moved": repeat(Redirect("/odd"))}) as origin:
         assert re.fullmatch('"[0-9a-f]{16}"', way.headers(f"{origin.url}/a")["etag"])
@@ -342,7 +342,7 @@ def test_a_cancelled_download_leaves_nothing(way: Way, fault: Fault, tmp_path: P
             and (isinstance(fault, Hang) or part.stat().st_size > 0)
         )
 
-    with Origin({"/a": Resource(ACORN, etag=None)}, {"GET /a": [fault]}) as origin:
+    with Origin({"/a": Document(ACORN, etag=None)}, {"GET /a": [fault]}) as origin:
         way.cancelled(Download(f"{origin.url}/a", str(tmp_path / "a")), under_way)
         assert list(tmp_path.iterdir()) == []
 
@@ -356,7 +356,7 @@ def test_what_interrupts_a_download_leaves_nothing(
         if received > 5000:
             raise error
 
-    with Origin({"/a": Resource(ACORN, etag=None)}) as origin, pytest.raises(error):
+    with Origin({"/a": Document(ACORN, etag=None)}) as origin, pytest.raises(error):
         way.perform(Download(f"{origin.url}/a", str(tmp_path / "a")), progress=progress)
     assert list(tmp_path.iterdir()) == []
 

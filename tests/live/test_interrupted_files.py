@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from ixbackoff.live.files import OPEN, PartFile
-from ixbackoff.testing.web import Origin, Resource, Slow
+from ixbackoff.testing.web import Document, Origin, Slow
 
 from ..support.origins import Way, each_way
 
@@ -79,7 +79,7 @@ def test_four_interrupts_leave_no_part_without_its_note(
 ) -> None:
     chosen = random.Random(7)  # noqa: S311
     slowly = [Slow(0.01, 20_000)] * ROUNDS
-    with Origin({"/a": Resource(BODY, etag=etag)}, {"GET /a": slowly}) as origin:
+    with Origin({"/a": Document(BODY, etag=etag)}, {"GET /a": slowly}) as origin:
         for number in range(ROUNDS):
             arguments = [sys.executable, "-c", PROGRAM, way.name, f"{origin.url}/a"]
             with subprocess.Popen(  # noqa: S603

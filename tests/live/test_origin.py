@@ -24,6 +24,7 @@ import trio
 from ixbackoff.testing.web import (
     Answer,
     Connection,
+    Document,
     Down,
     Dropped,
     Fault,
@@ -34,7 +35,6 @@ from ixbackoff.testing.web import (
     Origin,
     Redirect,
     Reset,
-    Resource,
     Slow,
     Status,
     Truncated,
@@ -126,7 +126,7 @@ def test_what_is_put_stands_there_and_is_kept_for_the_test() -> None:
 
 
 def test_what_is_posted_is_kept_and_answered_with_the_resource() -> None:
-    json = Resource(b"{}", headers={"Content-Type": "application/json"})
+    json = Document(b"{}", headers={"Content-Type": "application/json"})
     with Origin({"/orders": json}) as origin:
         posted = said(origin, "POST", "/orders", iter([b"two ", b"acorns"]), {"X-Key": "7"})
         assert (posted.status, posted.body) == (200, b"{}")
@@ -143,7 +143,7 @@ def test_what_is_posted_is_kept_and_answered_with_the_resource() -> None:
     [('"v1"', 304), ('W/"v1"', 304), ('"v0", "v1"', 304), ("*", 304), ('"v0"', 200), ("v1", 200)],
 )
 def test_what_a_client_has_already_is_not_sent_again(known: str, status: int) -> None:
-    with Origin({"/a": Resource(b"acorn", etag='"v1"'), "/b": Resource(b"b", etag=None)}) as origin:
+    with Origin({"/a": Document(b"acorn", etag='"v1"'), "/b": Document(b"b", etag=None)}) as origin:
         for method in ("GET", "HEAD"):
             answer = said(origin, method, "/a", headers={"If-None-Match": known})
             assert (answer.status, answer.headers["ETag"]) == (status, '"v1"')

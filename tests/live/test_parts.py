@@ -21,7 +21,15 @@ from hypothesis import strategies as st
 from ixbackoff import N0, N2, ClientError, Download, Exponential, ServerError, at
 from ixbackoff.live import Limits, TooLarge, live
 from ixbackoff.live.arrivals import GAIN, validator_of
-from ixbackoff.testing.web import Answer, Connection, Fault, Origin, Resource, Status, Truncated
+from ixbackoff.testing.web import (
+    Answer,
+    Connection,
+    Document,
+    Fault,
+    Origin,
+    Status,
+    Truncated,
+)
 
 from ..support.disks import small_disk
 from ..support.origins import PATIENT, SYNC, Way, each_way
@@ -225,31 +233,31 @@ def test_a_resource_that_changed_begins_anew(way: Way, tmp_path: Path) -> None:
 
 @each_way
 def test_another_url_does_not_go_on_with_the_part(way: Way, tmp_path: Path) -> None:
-    with Origin({"/b": Resource(NEW, etag='"same"')}) as origin:
+    with Origin({"/b": Document(NEW, etag='"same"')}) as origin:
         half_of(OLD, origin, way, tmp_path / "a")
         way.perform(Download(f"{origin.url}/b", str(tmp_path / "a")), limits=PATIENT)
     assert (tmp_path / "a").read_bytes() == NEW
     assert asked_for(origin)[-1] is None
 
 
-WITHOUT_A_VALIDATOR: dict[str, Resource] = {
-    "none": Resource(OLD, etag=None),
-    "a weak one": Resource(OLD, etag='W/"v1"'),
-    "one that is not quoted": Resource(OLD, etag="v1"),
-    "one of other letters": Resource(OLD, etag='"é"'),
-    "one with an escape": Resource(OLD, etag='"\x1b"'),
-    "a date that may be too young": Resource(
+WITHOUT_A_VALIDATOR: dict[str, Document] = {
+    "none": Document(OLD, etag=None),
+    "a weak one": Document(OLD, etag='W/"v1"'),
+    "one that is not quoted": Document(OLD, etag="v1"),
+    "one of other letters": Document(OLD, etag='"é"'),
+    "one with an escape": Document(OLD, etag='"\x1b"'),
+    "a date that may be too young": Document(
         OLD, etag=None, headers={"Last-Modified": "Fri, 01 Jan 2038 00:00:00 GMT"}
     ),
-    "an encoding": Resource(OLD, headers={"Content-Encoding": "gzip"}),
-    "a server that refuses parts": Resource(OLD, headers={"Accept-Ranges": "none"}),
+    "an encoding": Document(OLD, headers={"Content-Encoding": "gzip"}),
+    "a server that refuses parts": Document(OLD, headers={"Accept-Ranges": "none"}),
 }
 
 
 @each_way
 @pytest.mark.parametrize("resource", WITHOUT_A_VALIDATOR.values(), ids=WITHOUT_A_VALIDATOR)
 def test_without_a_strong_validator_nothing_stays(
-    way: Way, resource: Resource, tmp_path: Path
+    way: Way, resource: Document, tmp_path: Path
 ) -> None:
     with (
         Origin({"/a": resource}, {"GET /a": [Truncated(HALF)]}) as origin,
@@ -261,7 +269,7 @@ def test_without_a_strong_validator_nothing_stays(
 
 @each_way
 def test_a_date_that_is_old_enough_is_a_validator(way: Way, tmp_path: Path) -> None:
-    dated = Resource(OLD, etag=None, headers={"Last-Modified": "Fri, 01 Jan 2010 00:00:00 GMT"})
+    dated = Document(OLD, etag=None, headers={"Last-Modified": "Fri, 01 Jan 2010 00:00:00 GMT"})
     with Origin({"/a": dated}, {"GET /a": [Truncated(HALF)]}) as origin:
         way.perform(Download(f"{origin.url}/a", str(tmp_path / "a")), limits=PATIENT)
     assert (tmp_path / "a").read_bytes() == OLD

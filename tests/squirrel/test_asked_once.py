@@ -10,13 +10,12 @@ import pytest
 
 from ixbackoff import NotReady
 from ixbackoff.live import Connections
-from ixbackoff.squirrel.commands import Brought, Fetch, ListObjects, Stored
-from ixbackoff.squirrel.commands import Resource as Kept
+from ixbackoff.squirrel.commands import Brought, Fetch, ListObjects, Resource, Stored
 from ixbackoff.squirrel.copying import Handlers
 from ixbackoff.squirrel.display import Display
 from ixbackoff.squirrel.index import Index
 from ixbackoff.squirrel.passing import Passing
-from ixbackoff.testing.web import Origin, Resource, Truncated
+from ixbackoff.testing.web import Document, Origin, Truncated
 
 from ..support.keeping import BODY, Keeper, keeping
 from ..support.squirrels import Squirrel, files_below, tidy
@@ -35,7 +34,7 @@ def methods(origin: Origin) -> list[str]:
 
 @pytest.mark.parametrize("etag", ['"v1"', None])
 def test_one_request_for_what_is_not_kept(etag: str | None, squirrel: Squirrel) -> None:
-    with Origin({"/nuts": Resource(LARGE, etag=etag)}) as origin:
+    with Origin({"/nuts": Document(LARGE, etag=etag)}) as origin:
         url = origin.url + "/nuts"
         assert squirrel.run(url).results == ["copied"]
         assert methods(origin) == ["GET"]
@@ -56,10 +55,10 @@ def test_what_is_recorded_is_the_answer_that_brought_the_bytes(
     squirrel: Squirrel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fetch = Passing.fetch
-    with Origin({"/nuts": Resource(b"one", etag='"v1"')}) as origin:
+    with Origin({"/nuts": Document(b"one", etag='"v1"')}) as origin:
 
         def changed(passing: Passing, command: Fetch) -> Brought:
-            origin.resources["/nuts"] = Resource(b"two", etag='"v2"')
+            origin.resources["/nuts"] = Document(b"two", etag='"v2"')
             return fetch(passing, command)
 
         monkeypatch.setattr(Passing, "fetch", changed)
@@ -114,7 +113,7 @@ def server() -> Generator[Keeper]:
 
 def test_each_way_to_leave_a_body_ends_its_connection(server: Keeper, tmp_path: Path) -> None:
     with Connections() as connections:
-        passing, nuts = Passing(connections), Kept(f"{server.url}/slow")
+        passing, nuts = Passing(connections), Resource(f"{server.url}/slow")
         assert passing.ask(nuts) == '"acorn"'
         assert passing.ask(nuts) == '"acorn"'
         assert passing.fetch(Fetch(nuts, '"other"', str(tmp_path))).etag == '"acorn"'

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ixbackoff.squirrel.commands import Resource as Kept
-from ixbackoff.testing.web import Origin, Resource, Truncated
+from ixbackoff.squirrel.commands import Resource
+from ixbackoff.testing.web import Document, Origin, Truncated
 
 from ..support.elsewhere import HIDE
 from ..support.squirrels import files_below, objects_of
@@ -25,12 +25,12 @@ for _ in range(2):
 
 @pytest.mark.slow
 def test_what_windows_lacks_is_not_missed(tmp_path: Path) -> None:
-    with Origin({"/nuts": Resource(NUTS)}, {"GET /nuts": [Truncated(len(NUTS) // 2)]}) as origin:
+    with Origin({"/nuts": Document(NUTS)}, {"GET /nuts": [Truncated(len(NUTS) // 2)]}) as origin:
         url, folder = f"{origin.url}/nuts", tmp_path / "squirrel"
         arguments = [sys.executable, "-c", HIDE + RUN, url, "--folder", str(folder)]
         done = subprocess.run(arguments, capture_output=True, text=True, timeout=60)  # noqa: S603
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("copied: 1 (512 kB); hits: 0") == 1
     assert done.stdout.count("copied: 0 (0 B); hits: 1") == 1
-    assert objects_of(folder) == {Kept(url).name: NUTS}
+    assert objects_of(folder) == {Resource(url).name: NUTS}
     assert not [name for name in files_below(folder) if "part" in name]

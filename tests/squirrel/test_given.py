@@ -13,12 +13,11 @@ import pytest
 from ixbackoff import NotReady
 from ixbackoff.live import files
 from ixbackoff.live.files import PartFile
-from ixbackoff.squirrel.commands import Brought, Fetch, Swap
-from ixbackoff.squirrel.commands import Resource as Kept
+from ixbackoff.squirrel.commands import Brought, Fetch, Resource, Swap
 from ixbackoff.squirrel.index import Index
 from ixbackoff.squirrel.passing import Passing
 from ixbackoff.squirrel.workplace import FOLDER
-from ixbackoff.testing.web import Origin, Resource
+from ixbackoff.testing.web import Document, Origin
 
 from ..support.squirrels import Squirrel, files_below, tidy
 
@@ -71,7 +70,7 @@ def test_the_bytes_are_on_the_disk_then_the_name_and_then_the_record(
         assert squirrel.run(url).results == ["copied"]
         key = squirrel.rows[0].key
     objects = squirrel.folder / "objects"
-    part = squirrel.folder / FOLDER / f".{Kept(url).name}.part"
+    part = squirrel.folder / FOLDER / f".{Resource(url).name}.part"
     ours = [f"sync {part}", f"link {objects / key}", f"sync {(objects / key).parent}"]
     assert done[done.index(ours[0]) :][:4] == [*ours, f"record {key}"]
     assert (objects / key).stat().st_nlink == 1
@@ -108,9 +107,9 @@ class Lost:
 def test_an_object_is_not_changed_by_what_is_fetched_later(
     changes: bool, squirrel: Squirrel, monkeypatch: pytest.MonkeyPatch, links: list[str]
 ) -> None:
-    dated = Resource(OLD, etag=None, headers={"Last-Modified": "Fri, 01 Jan 2010 00:00:00 GMT"})
-    later = Resource(NEW) if changes else dated
-    with Origin({"/nuts": Resource(OLD) if changes else dated}) as origin:
+    dated = Document(OLD, etag=None, headers={"Last-Modified": "Fri, 01 Jan 2010 00:00:00 GMT"})
+    later = Document(NEW) if changes else dated
+    with Origin({"/nuts": Document(OLD) if changes else dated}) as origin:
         url = origin.url + "/nuts"
         lost = Lost(1, lambda: origin.resources.update({"/nuts": later}))
         fetch = Passing.fetch
@@ -126,7 +125,7 @@ def test_an_object_is_not_changed_by_what_is_fetched_later(
         monkeypatch.setattr(Passing, "fetch", fetched)
         monkeypatch.setattr(Index, "swap", lost.swapping())
         assert squirrel.run(url).results == ["copied"]
-        assert squirrel.objects == {Kept(url).name: NEW if changes else OLD}
+        assert squirrel.objects == {Resource(url).name: NEW if changes else OLD}
         assert len(links) == 2
         assert files_below(squirrel.folder) == tidy(url)
         assert origin.requests[-1].headers["range"] == f"bytes={len(OLD) - 1}-"
@@ -149,7 +148,7 @@ def test_a_later_run_goes_on_with_a_file_that_became_an_object(
         assert origin.counts["GET /nuts"] == 1
         assert squirrel.run(url).results == ["copied"]
         assert origin.requests[-1].headers["range"] == f"bytes={len(OLD) - 1}-"
-        assert squirrel.objects == {Kept(url).name: OLD}
+        assert squirrel.objects == {Resource(url).name: OLD}
         assert files_below(squirrel.folder) == tidy(url)
 
 
@@ -176,7 +175,7 @@ def test_where_files_cannot_have_two_names_they_are_copied(
     monkeypatch.setattr(os, "link", link)
     with Origin({"/nuts": OLD}) as origin:
         assert squirrel.run(origin.url + "/nuts").results == ["copied"]
-        assert squirrel.objects == {Kept(origin.url + "/nuts").name: OLD}
+        assert squirrel.objects == {Resource(origin.url + "/nuts").name: OLD}
         assert files_below(squirrel.folder) == tidy(origin.url + "/nuts")
 
 
@@ -188,7 +187,7 @@ def test_a_copy_is_made_for_a_folder_that_hands_down_other_rights(
     store.chmod(0o2755)
     with Origin({"/nuts": OLD}) as origin:
         assert squirrel.run(origin.url + "/nuts").results == ["copied"]
-        assert squirrel.objects == {Kept(origin.url + "/nuts").name: OLD}
+        assert squirrel.objects == {Resource(origin.url + "/nuts").name: OLD}
     assert links == []
 
 

@@ -16,8 +16,7 @@ from ixbackoff.squirrel import running
 from ixbackoff.squirrel.commands import Resource
 from ixbackoff.squirrel.passing import opened
 from ixbackoff.squirrel.workplace import FOLDER, workplace
-from ixbackoff.testing.web import Origin, Slow, Status, Truncated
-from ixbackoff.testing.web import Resource as Served
+from ixbackoff.testing.web import Document, Origin, Slow, Status, Truncated
 
 from ..support.killed import Moments
 from ..support.killed_jobs import Killing
@@ -125,7 +124,7 @@ def test_interrupted_in_a_wait_it_shows_what_is_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize("etag", ["", None], ids=["in parts", "whole"])
 def test_four_interrupts_leave_no_part_without_its_note(etag: str | None, tmp_path: Path) -> None:
     folder = tmp_path / "squirrel"
-    served = {f"/nuts/{number}": Served(NEW, etag=etag) for number in range(6)}
+    served = {f"/nuts/{number}": Document(NEW, etag=etag) for number in range(6)}
     slow = {f"GET {path}": repeat(Slow(0.02, len(NEW) // 50)) for path in served}
     with Origin(served, slow) as origin:
         words = [*(origin.url + path for path in served), "--folder", str(folder)]

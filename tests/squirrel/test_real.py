@@ -13,13 +13,21 @@ from ixbackoff import Delay
 from ixbackoff._limits.events import Waits
 from ixbackoff.squirrel import sqlite
 from ixbackoff.squirrel.__main__ import main
-from ixbackoff.squirrel.commands import Brought, Fetch, Swap
-from ixbackoff.squirrel.commands import Resource as Kept
+from ixbackoff.squirrel.commands import Brought, Fetch, Resource, Swap
 from ixbackoff.squirrel.display import Display, Line
 from ixbackoff.squirrel.index import Index
 from ixbackoff.squirrel.passing import Passing
 from ixbackoff.squirrel.tables import show
-from ixbackoff.testing.web import Down, Fault, Origin, Reset, Resource, Slow, Status, Truncated
+from ixbackoff.testing.web import (
+    Document,
+    Down,
+    Fault,
+    Origin,
+    Reset,
+    Slow,
+    Status,
+    Truncated,
+)
 
 from ..support.indexes import check_swaps
 from ..support.squirrels import Squirrel, files_below, locking, rows_of, tidy
@@ -37,7 +45,7 @@ def squirrel(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Squirrel:
 def test_first_it_copies_then_it_hits_and_a_change_is_copied_again(squirrel: Squirrel) -> None:
     with Origin({"/nuts": ACORN}) as origin:
         url = origin.url + "/nuts"
-        key = Kept(url).name
+        key = Resource(url).name
         first = squirrel.run(url)
         assert (first.status, first.results, first.attempts, first.err) == (0, ["copied"], [1], "")
         assert squirrel.objects == {key: ACORN}
@@ -72,7 +80,7 @@ def test_another_store_gets_a_copy_of_its_own(squirrel: Squirrel, tmp_path: Path
         elsewhere = tmp_path / "else where"
         for result in ("copied", "hit"):
             assert squirrel.run(url, "--store", elsewhere.as_uri()).results == [result]
-        (kept,) = (elsewhere / Kept(url).name).iterdir()
+        (kept,) = (elsewhere / Resource(url).name).iterdir()
         assert kept.read_bytes() == ACORN
 
 
@@ -100,7 +108,7 @@ def test_what_may_pass_is_waited_for(name: str, squirrel: Squirrel) -> None:
         url = origin.url + "/nuts"
         ran = squirrel.run(url, base="0.15")
         assert (ran.status, ran.results) == (0, ["copied"])
-        assert squirrel.objects == {Kept(url).name: ACORN}
+        assert squirrel.objects == {Resource(url).name: ACORN}
         assert files_below(squirrel.folder) == tidy(url)
     waits = ran.err.splitlines()
     assert ran.attempts == [1 + len(waits)]
@@ -119,13 +127,13 @@ def test_what_fails_does_not_stop_the_others(squirrel: Squirrel) -> None:
         assert "404" in ran.results[0]
         assert "503" in ran.results[1]
         assert ran.results[2] == "copied"
-        assert list(squirrel.objects) == [Kept(origin.url + "/nuts").name]
+        assert list(squirrel.objects) == [Resource(origin.url + "/nuts").name]
         assert origin.counts["GET /missing"] == 1
         assert files_below(squirrel.folder) == tidy(origin.url + "/nuts")
 
 
 def test_a_resource_without_an_etag_is_copied_each_time(squirrel: Squirrel) -> None:
-    with Origin({"/nuts": Resource(ACORN, etag=None)}) as origin:
+    with Origin({"/nuts": Document(ACORN, etag=None)}) as origin:
         for _ in range(2):
             assert squirrel.run(origin.url + "/nuts").results == ["copied"]
     assert [row.etag for row in squirrel.rows] == [None]
@@ -134,7 +142,7 @@ def test_a_resource_without_an_etag_is_copied_each_time(squirrel: Squirrel) -> N
 
 @pytest.mark.parametrize("etag", ["v1", 'W/"v1"', '"v', "é", "'; DROP TABLE copies; --"])
 def test_an_odd_etag_is_compared_as_it_stands(etag: str, squirrel: Squirrel) -> None:
-    with Origin({"/nuts": Resource(ACORN, etag=etag)}) as origin:
+    with Origin({"/nuts": Document(ACORN, etag=etag)}) as origin:
         for result in ("copied", "hit"):
             assert squirrel.run(origin.url + "/nuts").results == [result]
     assert [row.etag for row in squirrel.rows] == [etag]
@@ -159,7 +167,7 @@ def test_demo(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_verbose_shows_the_log(squirrel: Squirrel) -> None:
-    with Origin({"/nuts": Resource(ACORN, etag='"\x1b[2J"')}) as origin:
+    with Origin({"/nuts": Document(ACORN, etag='"\x1b[2J"')}) as origin:
         url = origin.url + "/nuts"
         told = squirrel.run(url, "--verbose").err.splitlines()
         assert squirrel.run(url).err == ""
@@ -175,7 +183,7 @@ def test_a_key_is_never_cut(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
-    resource = Kept("http://localhost/" + "nuts/" * 30)
+    resource = Resource("http://localhost/" + "nuts/" * 30)
     failed = "GET: the server " + "cannot be reached " * 5
     lines = [
         Line(str(resource), "copied", 1, 0.0, f"{resource.name}/{'0' * 32}"),
@@ -270,7 +278,7 @@ def test_a_hit_is_looked_at(how: str, squirrel: Squirrel) -> None:
         else:
             kept.write_bytes(ACORN[:-1])
         assert squirrel.run(url).results == ["copied"]
-        assert squirrel.objects == {Kept(url).name: ACORN}
+        assert squirrel.objects == {Resource(url).name: ACORN}
         assert squirrel.run(url).results == ["hit"]
         assert files_below(squirrel.folder) == tidy(url)
 
@@ -279,19 +287,19 @@ def test_what_is_recorded_is_the_etag_of_the_answer_that_brought_the_bytes(
     squirrel: Squirrel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = Passing.fetch
-    with Origin({"/nuts": Resource(b"none", etag='"v0"')}) as origin:
+    with Origin({"/nuts": Document(b"none", etag='"v0"')}) as origin:
         url = origin.url + "/nuts"
         squirrel.run(url)
-        origin.resources["/nuts"] = Resource(b"one", etag='"v1"')
+        origin.resources["/nuts"] = Document(b"one", etag='"v1"')
 
         def changed(self: Passing, command: Fetch) -> Brought:
-            origin.resources["/nuts"] = Resource(b"two", etag='"v2"')
+            origin.resources["/nuts"] = Document(b"two", etag='"v2"')
             return real(self, command)
 
         monkeypatch.setattr(Passing, "fetch", changed)
         assert squirrel.run(url).results == ["copied"]
-        assert (squirrel.rows[0].etag, squirrel.objects[Kept(url).name]) == ('"v2"', b"two")
-        origin.resources["/nuts"] = Resource(b"one", etag='"v1"')
+        assert (squirrel.rows[0].etag, squirrel.objects[Resource(url).name]) == ('"v2"', b"two")
+        origin.resources["/nuts"] = Document(b"one", etag='"v1"')
         monkeypatch.undo()
         assert squirrel.run(url).results == ["copied"]
-        assert squirrel.objects == {Kept(url).name: b"one"}
+        assert squirrel.objects == {Resource(url).name: b"one"}

@@ -16,7 +16,7 @@ from ixbackoff import Download
 from ixbackoff.squirrel.display import Display, Line
 from ixbackoff.squirrel.tables import show
 from ixbackoff.squirrel.texts import fitted
-from ixbackoff.testing.web import Origin, Resource, Slow, Status
+from ixbackoff.testing.web import Document, Origin, Slow, Status
 
 from ..support.squirrels import Ran, Squirrel
 
@@ -50,7 +50,7 @@ def test_a_url_is_not_markup(
 
 def test_what_a_terminal_would_obey_is_replaced(squirrel: Squirrel) -> None:
     evil = "\x1b[2J\x9b31m\u202e"
-    with Origin({"/nuts": Resource(ACORN, etag='"\x1b[2J\x9b"')}) as origin:
+    with Origin({"/nuts": Document(ACORN, etag='"\x1b[2J\x9b"')}) as origin:
         urls = [f"{origin.url}/nuts", f"{origin.url}/{evil}", f"ftp://{evil}"]
         shown = [squirrel.run(*urls[:2], "--verbose"), squirrel.run(urls[2])]
         words = ["--index", f"sqlite:///{squirrel.folder}/{evil}/index", "--store", f"s3:{evil}"]

@@ -20,8 +20,7 @@ from typing import ClassVar, NamedTuple, Self
 from unittest.mock import patch
 
 from ixbackoff.squirrel.commands import Resource
-from ixbackoff.testing.web import Fault, Origin, Slow, Status, Truncated
-from ixbackoff.testing.web import Resource as Served
+from ixbackoff.testing.web import Document, Fault, Origin, Slow, Status, Truncated
 
 from .squirrels import claims_of, files_below, rows_of
 from .stores import Bucket, Folder, Store, s3_server
@@ -232,7 +231,7 @@ def said_in(out: str) -> list[str]:
 
 
 def etag_of(body: bytes) -> str:
-    return Served(body).all_headers["ETag"]
+    return Document(body).all_headers["ETag"]
 
 
 def wait_for_a_request(process: subprocess.Popen[str], origin: Origin) -> None:

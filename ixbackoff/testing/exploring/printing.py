@@ -26,7 +26,7 @@ ITEM = 48
 """Characters of one value of the world."""
 
 
-class Row(NamedTuple):
+class TableLine(NamedTuple):
     """A line of the table.
 
     Attributes:
@@ -53,7 +53,7 @@ class Story(Walk):
         super().__init__(plan, history, trace=[])
         self.performed: list[Performed] = self.trace if self.trace is not None else []
         self.shown = 0
-        self.rows: list[Row] = []
+        self.rows: list[TableLine] = []
 
     def act(self, machine: Machine, step: int | None, option: Option | None) -> None:
         self.tell_waits()
@@ -71,7 +71,7 @@ class Story(Walk):
                 self.shown = begun + 1
             changed = differences(before, pictured(machine.world))
             strange = option is not None
-            self.rows.append(Row(number, who, what, said, strange, tuple(changed)))
+            self.rows.append(TableLine(number, who, what, said, strange, tuple(changed)))
 
     def who(self, machine: Machine) -> str:
         """Return the name of the program or branch whose turn it is, if there are several."""
@@ -82,7 +82,7 @@ class Story(Walk):
         """Tell the waits that have begun since the last step."""
         for performed in self.performed[self.shown :]:
             if isinstance(performed.command, Delay):
-                self.rows.append(Row("", "", f"... waits {performed.command.seconds:g} s"))
+                self.rows.append(TableLine("", "", f"... waits {performed.command.seconds:g} s"))
         self.shown = len(self.performed)
 
     def lines(self) -> list[str]:

@@ -5,6 +5,7 @@ Import it by its own name: `ixbackoff.testing` does not load it.
 
 from .answers import Answer
 from .connections import Connection
+from .documents import Document
 from .faults import (
     Down,
     Dropped,
@@ -21,11 +22,10 @@ from .faults import (
 )
 from .origin import Origin
 from .requests import Request
-from .resources import Resource
 
 __all__ = [
     "Origin",
-    "Resource",
+    "Document",
     "Request",
     "Answer",
     "Status",

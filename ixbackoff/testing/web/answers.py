@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping, MutableMapping
 from typing import NamedTuple
 
+from .documents import Document
 from .requests import Request
-from .resources import Resource
 
 ONE_RANGE = re.compile("bytes=(?=.*[0-9])([0-9]*)-([0-9]*)")
 METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE")
@@ -25,7 +25,7 @@ class Answer(NamedTuple):
     body: bytes = b""
 
 
-def carried_out(request: Request, resources: MutableMapping[str, bytes | Resource]) -> Answer:
+def carried_out(request: Request, resources: MutableMapping[str, bytes | Document]) -> Answer:
     """Carry out a request, as a small web server does.
 
     `GET`, `HEAD` and `POST` are answered with the resource, `PUT` puts the body in its place, and
@@ -34,7 +34,7 @@ def carried_out(request: Request, resources: MutableMapping[str, bytes | Resourc
     of bytes is answered with 206, or with 416 if there are none, unless its `If-Range` names
     another validator than the resource has.
 
-    >>> resources: dict[str, bytes | Resource] = {}
+    >>> resources: dict[str, bytes | Document] = {}
     >>> carried_out(Request("PUT", "/a", body=b"acorn"), resources).status
     201
     >>> carried_out(Request("GET", "/a"), resources).body
@@ -44,14 +44,14 @@ def carried_out(request: Request, resources: MutableMapping[str, bytes | Resourc
     if request.method not in METHODS:
         return Answer(405, {"Allow": ", ".join(METHODS)})
     if request.method == "PUT":
-        stored = resources[request.path] = Resource(request.body)
+        stored = resources[request.path] = Document(request.body)
         return Answer(201 if kept is None else 204, stored.all_headers)
     if kept is None:
         return Answer(404)
     if request.method == "DELETE":
         del resources[request.path]
         return Answer(204)
-    resource = Resource(kept) if isinstance(kept, bytes) else kept
+    resource = Document(kept) if isinstance(kept, bytes) else kept
     headers = resource.all_headers
     if request.method != "POST" and is_known(request, headers.get("ETag")):
         return Answer(304, headers)

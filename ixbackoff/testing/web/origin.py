@@ -16,9 +16,9 @@ from typing import Self
 
 from .answers import Answer, carried_out
 from .connections import Connection
+from .documents import Document
 from .faults import Fault
 from .requests import Request, TooLarge, received
-from .resources import Resource
 
 LOOPBACK = "127.0.0.1"
 CONNECTIONS = 64
@@ -54,7 +54,7 @@ class Origin:
     ['HEAD', 'HEAD', 'HEAD']
 
     Args:
-        resources: from a path to its content, or to a `Resource` with an ETag and headers. A client
+        resources: from a path to its content, or to a `Document` with an ETag and headers. A client
             that takes the origin for its proxy asks for URLs in place of paths.
         faults: for a path, or a method and a path such as `"PUT /a"`, the faults that its first
             request meets, its second and so on; `None` stands for a request that is answered well.
@@ -74,10 +74,10 @@ class Origin:
 
     def __init__(
         self,
-        resources: Mapping[str, bytes | Resource] | None = None,
+        resources: Mapping[str, bytes | Document] | None = None,
         faults: Mapping[str, Iterable[Fault | None]] | None = None,
     ) -> None:
-        self.resources: dict[str, bytes | Resource] = dict(resources or {})
+        self.resources: dict[str, bytes | Document] = dict(resources or {})
         self.requests: list[Request] = []
         self.stopped = Event()
         self._scripts: dict[str, Iterator[Fault | None]] = {}

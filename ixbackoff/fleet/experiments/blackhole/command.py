@@ -8,7 +8,7 @@ from ...._commandline import whole
 from ..experiment import Experiment
 from .model import READERS, SECONDS, Reading, black_hole
 from .picture import draw
-from .table import table
+from .table import numbers, table
 
 
 def flags(parser: ArgumentParser) -> None:
@@ -29,4 +29,4 @@ def run(words: Namespace) -> list[Reading]:
     return black_hole(words.seconds, readers=words.readers, seed=words.seed)
 
 
-EXPERIMENT = Experiment("blackhole", flags, run, table, draw)
+EXPERIMENT = Experiment("blackhole", flags, run, table, draw, numbers)

@@ -8,7 +8,7 @@ from ...._commandline import whole
 from ..experiment import Experiment
 from .model import CLIENTS, OPENING, OUTAGE, PROCESSES, WATCH, Guarded, guarded
 from .picture import draw
-from .table import table
+from .table import numbers, table
 
 
 def flags(parser: ArgumentParser) -> None:
@@ -39,4 +39,4 @@ def run(words: Namespace) -> list[Guarded]:
     )
 
 
-EXPERIMENT = Experiment("breakers", flags, run, table, draw)
+EXPERIMENT = Experiment("breakers", flags, run, table, draw, numbers)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...seeded import Numbers
 from .model import OPENING, Guarded
 
 HEAD = """\
@@ -30,3 +31,17 @@ def row(one: Guarded) -> str:
         f"{'-' if most is None else most:>8}{one.before:8.1f}{one.last:6.1f}  {recovered:11}"
         f"{one.gave_up:9}"
     )
+
+
+def numbers(results: Sequence[Guarded]) -> Numbers:
+    """The numbers of `guarded` that depend on the seed."""
+    return {
+        f"{one.way.name:24}  {name}": number
+        for one in results
+        for name, number in {
+            "asked, then": one.down,
+            "recovers after, s": one.recovered,
+            "gave up": one.gave_up,
+            "recovers": one.recovered is not None,
+        }.items()
+    }

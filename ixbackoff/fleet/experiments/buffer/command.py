@@ -9,7 +9,7 @@ from ..experiment import Experiment
 from .disk import Disk
 from .model import PRODUCERS, SECONDS, Buffered, buffered
 from .picture import draw
-from .table import table
+from .table import numbers, table
 
 
 def flags(parser: ArgumentParser) -> None:
@@ -48,4 +48,4 @@ def run(words: Namespace) -> list[Buffered]:
     )
 
 
-EXPERIMENT = Experiment("buffer", flags, run, table, draw)
+EXPERIMENT = Experiment("buffer", flags, run, table, draw, numbers)

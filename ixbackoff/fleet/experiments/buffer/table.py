@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...seeded import Numbers
 from .model import Buffered
 
 HEAD = """\
@@ -27,3 +28,12 @@ def table(results: Sequence[Buffered]) -> str:
             f"{fixed.collisions:6} {aloha.collisions:6}  {ethernet.collisions:8}"
         )
     return "\n".join(lines)
+
+
+def numbers(results: Sequence[Buffered]) -> Numbers:
+    """The numbers of `buffered` that depend on the seed."""
+    return {
+        f"{one.producers:9}  {one.kind:8}  {name}": number
+        for one in results
+        for name, number in {"files consumed": one.files, "collisions": one.collisions}.items()
+    }

@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 
 from ...._commandline import whole
 from ..experiment import Experiment
-from .model import CLIENTS, TRIALS, Contention, contention
+from .model import CLIENTS, SEEDS, Contention, contention
 from .picture import draw
 from .table import table
 
@@ -24,14 +24,11 @@ def flags(parser: ArgumentParser) -> None:
         metavar="NUMBER",
         help="how many; can be given more than once (default: five numbers, 20 to 100)",
     )
-    parser.add_argument(
-        "--trials", type=whole(1, 10_000), default=TRIALS, help="(default: %(default)s)"
-    )
 
 
 def run(words: Namespace) -> list[Contention]:
     """Run the model, as the command line says."""
-    return contention(words.clients or CLIENTS, trials=words.trials, seed=words.seed)
+    return contention(words.clients or CLIENTS, seeds=words.seeds, seed=words.seed, jobs=words.jobs)
 
 
-EXPERIMENT = Experiment("contention", flags, run, table, draw)
+EXPERIMENT = Experiment("contention", flags, run, table, draw, seeds=SEEDS)

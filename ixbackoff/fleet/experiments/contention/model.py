@@ -8,7 +8,9 @@ last one is done.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from statistics import fmean
 from typing import NamedTuple
 
 from ...._words.nat import FOREVER
@@ -16,11 +18,12 @@ from ...._writing.attempts import Do, attempt
 from ...._writing.programs import at
 from ....schedules.kinds import Constant, Exponential, Timing
 from ....schedules.shortening import DecorrelatedJitter, EqualJitter, FullJitter
+from ...seeds import each_seed
 from ...simulation import simulate
 from .row import Read, Row, Write
 
 CLIENTS = (20, 40, 60, 80, 100)
-TRIALS = 100
+SEEDS = 100
 LONG_ENOUGH = 86_400.0  # seconds; all clients are done long before
 BASE, CAP = 0.005, 2.0
 TIMINGS: dict[str, Timing] = {
@@ -36,7 +39,7 @@ TIMINGS: dict[str, Timing] = {
 
 
 class Contention(NamedTuple):
-    """The results of one variant: means of some trials.
+    """The results of one variant: means over some seeds.
 
     Attributes:
         clients: the number of clients.
@@ -62,51 +65,65 @@ def contention(
     clients: Iterable[int] = CLIENTS,
     *,
     timings: Mapping[str, Timing] = TIMINGS,
-    trials: int = TRIALS,
+    seeds: int = SEEDS,
     row: Row | None = None,
     seed: int = 0,
+    jobs: int | None = None,
 ) -> list[Contention]:
     """Simulate each variant, with each number of clients.
 
-    >>> [variant.name for variant in contention([2], trials=1)]
+    >>> [variant.name for variant in contention([2], seeds=1)]
     ['none', 'exponential', 'decorrelated', 'equal', 'full']
 
     Args:
         clients: numbers of clients.
         timings: the variants, by their names.
-        trials: the number of trials, each with other random numbers.
+        seeds: how many seeds.
         row: a row behind another network.
-        seed: the seed of the random numbers.
+        seed: the first of the seeds.
+        jobs: processes for many seeds, as in `each_seed`.
 
     Raises:
-        ValueError: a number of clients, or of trials, is not above 0.
+        ValueError: a number of clients, or of seeds, is not above 0.
     """
-    if trials < 1:
-        raise ValueError(f"trials={trials!r}: give a number, 1 or more.")
-    model = row or Row()
+    kinds = [(many, name) for many in clients for name in timings]
+    sample = each_seed(
+        partial(all_updated, [(many, timings[name]) for many, name in kinds], row or Row()),
+        range(seed, seed + seeds),
+        jobs=jobs,
+    )
     return [
-        measured(name, timing, many, trials, model, seed)
-        for many in clients
-        for name, timing in timings.items()
+        Contention(many, name, fmean(one.writes for one in some), fmean(one.last for one in some))
+        for (many, name), some in zip(kinds, zip(*sample.results, strict=True), strict=True)
     ]
 
 
-def measured(
-    name: str, timing: Timing, clients: int, trials: int, row: Row, seed: int
-) -> Contention:
-    """Simulate one variant; the means of its trials."""
-    writes, last = 0, 0.0
-    services = row.serves(Read) | row.serves(Write)
-    updating = at(FOREVER).retry(update())
-    for trial in range(trials):
-        outcome = simulate(
-            updating,
-            services,
-            clients=clients,
-            seconds=LONG_ENOUGH,
-            schedule=timing,
-            seed=seed + trial,
-        )
-        writes += int(outcome.total(lambda second: second.asked)) // 2  # a try reads and writes
-        last += outcome.ended
-    return Contention(clients, name, writes / trials, last / trials)
+class Updated(NamedTuple):
+    """The results of one variant with one seed.
+
+    Attributes:
+        writes: the number of writes.
+        last: when the last client was done, seconds.
+    """
+
+    writes: int
+    last: float
+
+
+def all_updated(kinds: Sequence[tuple[int, Timing]], row: Row, seed: int) -> list[Updated]:
+    """Simulate each number of clients and variant with one seed."""
+    return [updated(timing, clients, row, seed) for clients, timing in kinds]
+
+
+def updated(timing: Timing, clients: int, row: Row, seed: int) -> Updated:
+    """Simulate one variant with one seed."""
+    outcome = simulate(
+        at(FOREVER).retry(update()),
+        row.serves(Read) | row.serves(Write),
+        clients=clients,
+        seconds=LONG_ENOUGH,
+        schedule=timing,
+        seed=seed,
+    )
+    asked = int(outcome.total(lambda second: second.asked))
+    return Updated(asked // 2, outcome.ended)  # a try reads and writes

@@ -18,7 +18,7 @@ def draw(results: Sequence[Contention], folder: Path) -> list[Path]:
     >>> from tempfile import TemporaryDirectory
     >>> from ixbackoff.fleet.experiments.contention.model import contention
     >>> with TemporaryDirectory() as folder:
-    ...     files = draw(contention([1, 2], trials=1), Path(folder))
+    ...     files = draw(contention([1, 2], seeds=1), Path(folder))
     >>> [file.name for file in files]
     ['contention.png', 'contention.svg']
 

@@ -13,7 +13,7 @@ def table(results: Sequence[Contention]) -> str:
     >>> from ixbackoff.fleet.experiments.contention.model import contention
     >>> from ixbackoff.fleet.experiments.contention.row import Row
     >>> row = Row(latency=0.01, deviation=0.0)
-    >>> print(table(contention([1], trials=1, row=row)[:2]))
+    >>> print(table(contention([1], seeds=1, row=row)[:2]))
     clients                    1
     waits           calls     ms
     none                1     40

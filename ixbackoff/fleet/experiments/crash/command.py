@@ -10,7 +10,7 @@ from ..experiment import Experiment
 from .clients import CLIENTS, LINGERING
 from .model import BACKLOGS, OUTAGE, STEADY, WATCH, Crash, crash
 from .picture import draw
-from .table import table
+from .table import numbers, table
 
 
 def flags(parser: ArgumentParser) -> None:
@@ -69,4 +69,4 @@ def run(words: Namespace) -> list[Crash]:
     )
 
 
-EXPERIMENT = Experiment("crash", flags, run, table, draw)
+EXPERIMENT = Experiment("crash", flags, run, table, draw, numbers)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...seeded import Numbers
 from .model import Crash
 
 HEAD = "queue  backoff      steady/s  timeouts/s  after 1 s    most   end/s  recovers"
@@ -24,3 +25,17 @@ def row(one: Crash) -> str:
         f"{one.backlog:5}  {one.way:11}  {one.steady:8.1f}  {one.rate:10.1f}  {one.after:9}  "
         f"{one.most:6}  {one.last:6.1f}  {'yes' if one.recovers else 'no'}"
     )
+
+
+def numbers(crashes: Sequence[Crash]) -> Numbers:
+    """The numbers of `crash` that depend on the seed."""
+    return {
+        f"{one.backlog:5}  {one.way:11}  {name}": number
+        for one in crashes
+        for name, number in {
+            "after 1 s": one.after,
+            "most": one.most,
+            "end/s": one.last,
+            "recovers": one.recovers,
+        }.items()
+    }

@@ -8,7 +8,7 @@ from ...._commandline import number, whole
 from ..experiment import Experiment
 from .model import CLIENTS, LAYERS, OUTAGE, QUEUES, WATCH, Layered, layered
 from .picture import draw
-from .table import table
+from .table import numbers, table
 
 
 def flags(parser: ArgumentParser) -> None:
@@ -49,4 +49,4 @@ def run(words: Namespace) -> list[Layered]:
     )
 
 
-EXPERIMENT = Experiment("layers", flags, run, table, draw)
+EXPERIMENT = Experiment("layers", flags, run, table, draw, numbers)

@@ -28,13 +28,13 @@ SCHEDULE: Schedule = Exponential(0.1)
 WAITS = 0.3  # their sum
 
 
-class Ask(Command[None]):
+class Query(Command[None]):
     """A request of a layer to the next."""
 
     __slots__ = ()
 
 
-RETRYING: Program[N2, Z, None, Ask | Now | Delay] = at(N2).retry(do(Ask()).limit(LIMIT))
+RETRYING: Program[N2, Z, None, Query | Now | Delay] = at(N2).retry(do(Query()).limit(LIMIT))
 """The program of each layer, the clients included."""
 
 CLIENTS = 500
@@ -192,7 +192,7 @@ def nested(way: Way, queue: float, clients: int, outage: int, watch: int, seed: 
     end, stopped = STEADY + outage, Outage(STEADY, outage)
     outcome = simulate(
         RETRYING,
-        service.serves(Ask),
+        service.serves(Query),
         clients=clients,
         seconds=end + watch,
         schedule=SCHEDULE,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...seeded import Numbers
 from .model import Layered
 
 HEAD = """\
@@ -29,3 +30,16 @@ def row(one: Layered) -> str:
         f"{one.queue:3.1f} s  {one.way.name:17}  {asked / runs:7.1f}  {simulated:>6}  "
         f"{asked:7.0f}  {one.rate:6.0f}  {one.before:6.1f}  {one.last:4.1f}  {recovered}"
     )
+
+
+def numbers(results: Sequence[Layered]) -> Numbers:
+    """The numbers of `layered` that depend on the seed."""
+    return {
+        f"{one.queue:.1f} s  {one.way.name:17}  {name}": number
+        for one in results
+        for name, number in {
+            "requests/s": one.rate,
+            "recovers after, s": one.recovered,
+            "recovers": one.recovered is not None,
+        }.items()
+    }

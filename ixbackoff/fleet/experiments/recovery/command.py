@@ -8,7 +8,7 @@ from ...._commandline import number, whole
 from ..experiment import Experiment
 from .model import CLIENTS, LONGEST, OUTAGES, Comparison, recovery
 from .picture import draw
-from .table import table
+from .table import numbers, table
 
 
 def flags(parser: ArgumentParser) -> None:
@@ -53,4 +53,4 @@ def run(words: Namespace) -> list[Comparison]:
     )
 
 
-EXPERIMENT = Experiment("recovery", flags, run, table, draw)
+EXPERIMENT = Experiment("recovery", flags, run, table, draw, numbers)

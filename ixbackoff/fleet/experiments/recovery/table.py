@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import isnan
 
+from ...seeded import Numbers
 from .model import Comparison
 
 HEAD = """\
@@ -48,3 +49,13 @@ def seconds(number: float) -> str:
     if isnan(number):
         return " never"
     return f"{number:6.2f}" if number < 9.995 else f"{number:6.1f}"
+
+
+def numbers(comparisons: Sequence[Comparison]) -> Numbers:
+    """The numbers of `recovery` that depend on the seed: the waits without R do not."""
+    return {
+        f"{one.outage:6g}  {formula:15}  {name}": None if isnan(number) else number
+        for compared in comparisons
+        for formula, one in {"R*T*F^N": compared.spread, "MIN(R*T*F^N, M)": compared.capped}.items()
+        for name, number in {"median": one.median, "last": one.last}.items()
+    }

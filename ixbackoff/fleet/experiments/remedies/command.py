@@ -22,7 +22,6 @@ def flags(parser: ArgumentParser) -> None:
         ("--outage", 1, 86_400, OUTAGE, "whole seconds of the outage"),
         ("--watch", 4, 86_400, WATCH, "whole seconds after it"),
         ("--clients", 1, 100_000, CLIENTS, "how many"),
-        ("--seeds", 1, 1000, SEEDS, "how many simulations of each"),
     ):
         parser.add_argument(
             name, type=whole(least, most), default=default, help=f"{what} (default: %(default)s)"
@@ -44,7 +43,8 @@ def run(words: Namespace) -> list[Remedied]:
         watch=words.watch,
         seeds=words.seeds,
         seed=words.seed,
+        jobs=words.jobs,
     )
 
 
-EXPERIMENT = Experiment("remedies", flags, run, table, draw)
+EXPERIMENT = Experiment("remedies", flags, run, table, draw, seeds=SEEDS)

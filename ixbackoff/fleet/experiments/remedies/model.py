@@ -6,7 +6,8 @@ breaker.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from statistics import median
 from typing import Any, NamedTuple, TypeVar
 
@@ -16,6 +17,7 @@ from ...._words.nat import FOREVER, N3
 from ...._writing.attempts import do
 from ...._writing.programs import at
 from ...outcomes import Outcome
+from ...seeds import each_seed
 from ...simulation import Outage, simulate
 from ...slowing import SlowingServer
 from ..crash.clients import CLIENTS, LINGERING, THINK, TIMEOUT, Get, backoffs
@@ -111,6 +113,7 @@ def remedied(
     watch: int = WATCH,
     seeds: int = SEEDS,
     seed: int = 0,
+    jobs: int | None = None,
 ) -> list[Remedied]:
     """Simulate each remedy, with each accept queue.
 
@@ -125,23 +128,30 @@ def remedied(
         watch: whole seconds after it.
         seeds: how many seeds.
         seed: the first of them.
+        jobs: processes for many seeds, as in `each_seed`.
 
     Raises:
         ValueError: `clients` or a number of seconds is not above 0.
     """
+    kinds = [(remedy, backlog) for backlog in backlogs for remedy in REMEDIES]
+    sample = each_seed(
+        partial(all_simulated, kinds, clients, outage, watch),
+        range(seed, seed + seeds),
+        jobs=jobs,
+    )
     return [
-        tried(
-            remedy,
-            backlog,
-            Outage(STEADY, outage),
-            [
-                simulated(remedy, backlog, clients, outage, watch, number)
-                for number in range(seed, seed + seeds)
-            ],
+        tried(remedy, backlog, Outage(STEADY, outage), outcomes)
+        for (remedy, backlog), outcomes in zip(
+            kinds, zip(*sample.results, strict=True), strict=True
         )
-        for backlog in backlogs
-        for remedy in REMEDIES
     ]
+
+
+def all_simulated(
+    kinds: Sequence[tuple[Remedy, int]], clients: int, outage: int, watch: int, seed: int
+) -> list[Outcome]:
+    """Simulate each remedy and accept queue with one seed."""
+    return [simulated(remedy, backlog, clients, outage, watch, seed) for remedy, backlog in kinds]
 
 
 def simulated(
@@ -180,7 +190,7 @@ def shared(make: Callable[[], T], processes: int, wanted: bool) -> Callable[[int
     return lambda client: made[client % processes]
 
 
-def tried(remedy: Remedy, backlog: int, stopped: Outage, outcomes: list[Outcome]) -> Remedied:
+def tried(remedy: Remedy, backlog: int, stopped: Outage, outcomes: Sequence[Outcome]) -> Remedied:
     """Make the results of the outcomes of some seeds."""
     end = int(stopped.start + stopped.length)
     watched = [outcome.seconds[end:] for outcome in outcomes]

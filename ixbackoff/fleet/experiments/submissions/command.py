@@ -8,7 +8,7 @@ from ...._commandline import whole
 from ..experiment import Experiment
 from .model import SECONDS, SUBMITTERS, Submissions, submissions
 from .picture import draw
-from .table import table
+from .table import numbers, table
 
 
 def flags(parser: ArgumentParser) -> None:
@@ -35,4 +35,4 @@ def run(words: Namespace) -> list[Submissions]:
     return submissions(words.submitters or SUBMITTERS, seconds=words.seconds, seed=words.seed)
 
 
-EXPERIMENT = Experiment("submissions", flags, run, table, draw)
+EXPERIMENT = Experiment("submissions", flags, run, table, draw, numbers)

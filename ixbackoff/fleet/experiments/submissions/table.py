@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...seeded import Numbers
 from .model import Submissions
 
 
@@ -21,3 +22,8 @@ def table(results: Sequence[Submissions]) -> str:
         for many in dict.fromkeys(one.submitters for one in results)
     ]
     return "\n".join(["submitters   fixed   aloha  ethernet", *lines])
+
+
+def numbers(results: Sequence[Submissions]) -> Numbers:
+    """The numbers of `submissions` that depend on the seed."""
+    return {f"{one.submitters:10}  {one.kind:8}  jobs": one.jobs for one in results}

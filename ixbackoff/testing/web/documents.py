@@ -1,4 +1,4 @@
-"""Resources: the contents that an origin serves."""
+"""Documents: the contents that an origin serves."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from hashlib import sha256
 
 
 @dataclass(frozen=True)
-class Resource:
+class Document:
     """The content at a path of an origin, with its ETag and further headers.
 
-    >>> Resource(b"acorn").all_headers
+    >>> Document(b"acorn").all_headers
     {'ETag': '"84f0ceca5ebebf54"'}
-    >>> Resource(b"{}", etag=None, headers={"Content-Type": "application/json"}).all_headers
+    >>> Document(b"{}", etag=None, headers={"Content-Type": "application/json"}).all_headers
     {'Content-Type': 'application/json'}
 
     Attributes:
