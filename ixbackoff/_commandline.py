@@ -75,9 +75,9 @@ def imported(text: str) -> Any:
     """
     module, _, name = text.rpartition(":")
     if not module or not name:
-        raise ArgumentTypeError(
-            f"{text}: write MODULE:NAME, such as ixbackoff.published:aws_polling"
-        )
+        stem = text.strip(":").removesuffix(".py")
+        example = f"{stem}:NAME" if stem.isidentifier() else "ixbackoff.published:aws_polling"
+        raise ArgumentTypeError(f"{text}: write MODULE:NAME, such as {example}")
     if "" not in sys.path:
         sys.path.insert(0, "")  # as `python -m` does
     is_file = module.endswith(".py") or "/" in module

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from .._commandline import WRONG, Parser
-from .checkers import CHECKERS, NotInstalled, command, output
+from .checkers import CHECKERS, NothingGiven, NotInstalled, command, output
 
 KEPT = ("full", "concise")
 """The formats that leave what is not explained as the checker prints it."""
@@ -43,7 +43,7 @@ def main(words: list[str]) -> int:
     from_input = rest == ["-"]
     try:
         printed, status = read() if from_input else run(name, rest, form)
-    except NotInstalled as error:
+    except (NotInstalled, NothingGiven) as error:
         print(error, file=sys.stderr)
         return WRONG
     if form in KEPT and b"error" not in printed.lower():

@@ -61,8 +61,24 @@ def found(name: str) -> str | None:
     return which(name, path=str(Path(sys.executable).parent)) or which(name)
 
 
+class NothingGiven(Exception):
+    """A checker that was given no files, and that has none in its settings."""
+
+
 def output(words: list[str]) -> tuple[bytes, int]:
-    """Run a command: what it prints, and its exit status; its errors are shown as they come."""
-    done = subprocess.run(words, stdout=subprocess.PIPE, check=False)  # noqa: S603
+    """Run a command: what it prints, and its exit status; its errors are shown as they come.
+
+    Raises:
+        NothingGiven: it is a checker that wants to be told what to check.
+    """
+    alone = len(words) == 1
+    kept = subprocess.PIPE if alone else None
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=kept, check=False)  # noqa: S603
+    if alone and done.stderr.startswith(b"usage:"):
+        raise NothingGiven(
+            "Nothing to check: give files or folders, as in `python -m ixbackoff check src`."
+        )
+    if alone:
+        sys.stderr.buffer.write(done.stderr)
     status = done.returncode
     return done.stdout, status if status >= 0 else 128 - status

@@ -101,9 +101,7 @@ def test_the_wrong_program_of_a_page_is_explained_by_its_code(
 ) -> None:
     found = run.of(folder / f"wrong_{code.replace('-', '_')}.py")
     codes = {one.explanation.code for one in found if isinstance(one, Finding)}
-    if (checker.name, code) in UNSEEN:
-        assert found == []
-    elif checker.name in ("mypy", "zuban"):
+    if checker.name in ("mypy", "zuban"):
         assert codes == {code}
     else:
         assert code in codes
@@ -125,8 +123,6 @@ def printed(one: Finding | Error) -> list[str]:
     return list(explanation(one)) if isinstance(one, Finding) else list(one.lines)
 
 
-UNSEEN = {("ty", "no-handler")}
-"""What a checker does not report at all."""
 ORDINARY = re.compile(
     r'"(?:page|page_async|fetch|Copy|first_of|finagle|seeded|aws_polling)"'
     r'|"GetETag" has no attribute|"str" has no attribute|\(actual type "(?:None|bytes)"'
@@ -184,7 +180,11 @@ def test_nothing_is_lost(run: Checked) -> None:
 
 
 def is_a_double(one: Error | str) -> bool:
-    return isinstance(one, Error) and (one.code == "return-value" or "exit__" in one.message)
+    return isinstance(one, Error) and (
+        one.code == "return-value"
+        or "exit__" in one.message
+        or one.file.endswith("wrong_not_a_rung.py")  # calls a function under a bare @backoff
+    )
 
 
 def lines_of_piece(one: Error | str) -> tuple[str, ...]:

@@ -124,6 +124,7 @@ def test_a_file_in_the_current_folder(tmp_path: Path) -> None:
         ("JOBS:plian", "tests.support.jobs:plian: the module has no plian; did you mean plain?"),
         ("JOBS:Jobs.outer", "tests.support.jobs:Jobs.outer: the type has no outer"),
         ("JOBS", "tests.support.jobs: write MODULE:NAME"),
+        ("order.py", "order.py: write MODULE:NAME, such as order:NAME"),
         ("no_such_module:page", "cannot be imported: ModuleNotFoundError: No module named"),
         ("no/such/file.py:page", "no/such/file.py: there is no such file"),
         ("JOBS:number", "jobs:number is not a program, but 3"),

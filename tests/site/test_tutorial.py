@@ -52,6 +52,11 @@ def test_its_commands_print_what_it_shows(session: str, folder: Path) -> None:
     assert printed(line, folder) == timeless(shown)
 
 
+def test_mypy_accepts_all_its_files_but_the_wrong_one(folder: Path) -> None:
+    right = " ".join(name for name in FILES if name != "wrong.py")
+    assert printed(f"mypy --strict {right}", folder).startswith("Success")
+
+
 def test_what_is_not_there_is_not_asked_for_again(folder: Path) -> None:
     [shown] = [text for _, words, text in BLOCKS if words == "the end of a traceback"]
     *start, last = FILES["price.py"].splitlines()

@@ -184,7 +184,7 @@ def test_two_of_the_same_name_are_told_apart(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["nothing"], "nothing: write MODULE:NAME, such as ixbackoff.published:aws_polling"),
+        (["nothing"], "nothing: write MODULE:NAME, such as nothing:NAME"),
         (["ixbackoff.published:"], "write MODULE:NAME"),
         (["no.such:thing"], "No module named 'no'"),
         (["..above:thing"], "relative import"),

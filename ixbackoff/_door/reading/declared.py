@@ -57,12 +57,17 @@ def rung_differs(it: Inner, wanted: Inner, at: int, verb: str) -> list[Differs]:
 
 def row_differs(it: Inner, wanted: Inner) -> list[Differs]:
     """Find the commands that a type does not name."""
+    if len(wanted) == 3:  # pyrefly leaves the default out
+        wanted = (*wanted, "Standard")
     if len(it) < 4 or len(wanted) < 4 or (wanted[3] in UNKNOWN and wanted[3] != "Never"):
         return []
     more = [one for one in members(it[3]) if one not in members(wanted[3])]
     if not more:
         return []
-    row = " | ".join([*members(wanted[3]), *more])
+    standard = members(wanted[3]) == members(
+        "Standard"
+    )  # named by nobody: what is left out says so
+    row = " | ".join(members(it[3]) if standard else [*members(wanted[3]), *more])
     said = f"may issue {' and '.join(more)}, which the type does not name"
     return [Differs(said, f"Declare the commands {row}.")]
 

@@ -17,6 +17,7 @@ from .printed import (
 from .shapes import Seen
 
 EFFECT = ("CommandOrAttempt", "Alone", "Effect")
+TRIES = ("retry", "resume", "vary")
 TAKE_A_FUNCTION = ("then", "vary")
 PROGRAMS_ONLY = ("retry", "resume", "vary", "backoff", "wait", "skip", "bind", "or_bind", "give_up")
 CONTEXT = ("__enter__", "__aenter__", "__exit__", "__aexit__")
@@ -113,16 +114,27 @@ def neither(seen: Seen, given: str, wanted: str) -> Explanation:
             "Declare its value, or change it with do(...).map(...).",
         )
     if row and known(row[0]) and given not in members(row[0]):
-        declared = with_names(row[0])
-        return Explanation(
-            "row-too-narrow",
-            f"{with_names(given)} is not among the commands that are declared: {declared}.",
-            f"Add it to the declared type: {declared} | {given}.",
-        )
+        return not_among(given, members(row[0]), waits=seen.method in TRIES)
     return Explanation(
         "not-a-command",
         f"{takes}, and this is {described(given)}.",
         "Give a command such as Download(url, path), do(...), or what an @attempt function makes.",
+    )
+
+
+def not_among(given: str, declared: list[str], waits: bool) -> Explanation:
+    """Explain an effect whose commands a type does not name."""
+    issued = members(shown(given).inner[0]) if shown(given).name == "Attempt" else [given]
+    more = [one for one in issued if one not in declared]
+    fixed = [*declared, *more]
+    if waits and "Delay" not in fixed:
+        fixed.append("Delay")
+    plural = "are" if len(more) > 1 else "is"
+    return Explanation(
+        "row-too-narrow",
+        f"{' and '.join(more)} {plural} not among the commands that are declared: "
+        f"{' | '.join(declared)}.",
+        f"Declare the commands {' | '.join(fixed)}.",
     )
 
 
@@ -196,6 +208,15 @@ def decorated(seen: Seen) -> Explanation | None:
         f"@attempt takes a generator function, whose type is Do[commands, value], and this is "
         f"{described(seen.it)}.",
         "Write `-> Do[Download, None]`, and `yield from` before each command.",
+    )
+
+
+def not_called(name: str, step: str) -> Explanation:
+    """Explain a step of a program on the function that makes it."""
+    return Explanation(
+        "no-such-step",
+        f"{name} is a function that makes a program, and it is not called here.",
+        f"Write {name}().{step}(...), with its parentheses.",
     )
 
 

@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .blocks import Error
+from .effects import not_called
 from .explaining import explanations
 from .explanation import Explanation
+from .interpreters import joined_for
 from .ladders import no_wait_left, open_program
-from .printed import answer
+from .printed import answer, is_program
+from .rows import makes_a_program, run_with_joined_handlers, type_with_its_row
 from .shapes import Seen, seen
 from .sources import Place, Source
 
@@ -28,6 +31,7 @@ SURE = re.compile(
 """What the types of ixbackoff's functions have, and others hardly ever."""
 RUNGS = ("Z", "Succ", "Forever")
 OF_FUNCTIONS = ("argument", "missing", "surplus", "overload", "option")
+STEPS = ("run", "run_async", "do", "then", "retry", "resume", "or_else", "bind", "give_up")
 CLASSES = frozenset(
     [
         *("Program", "Attempt", "Command", "Interpreter", "AsyncInterpreter", "Backoff", "Budget"),
@@ -54,6 +58,8 @@ def findings(
     for piece in pieces:
         if isinstance(piece, str):
             yield piece
+            continue
+        if is_a_consequence(piece, source(piece.file)):
             continue
         finding = found(piece, source(piece.file))
         if promised and piece.code == "return-value":
@@ -97,12 +103,31 @@ def found(error: Error, source: Source) -> Finding | None:
         (said for one, said in explanations(error.message, method) if is_ours(one, error, source)),
         None,
     )
+    explanation = explanation or uncalled(error, source)
     if explanation is None:
         return None
     explanation, place = drawn(explanation, error, source)
     place = place or place_of(error, source)
     line = source.line(place.line if place else error.line)
     return Finding(error, explanation, place, line)
+
+
+def uncalled(error: Error, source: Source) -> Explanation | None:
+    """Explain a step on a function that makes a program, whose parentheses were forgotten."""
+    for one in seen(error.message):
+        if one.sort == "attribute" and one.argument in STEPS:
+            name = source.before_attribute(error.line, one.argument)
+            if name and (is_program(answer(one.it)) or makes_a_program(source, name)):
+                return not_called(name, one.argument)
+    return None
+
+
+def is_a_consequence(error: Error, source: Source) -> bool:
+    """Return whether a call fails only since `@backoff` above its function has no rung."""
+    calls = {name for _, name in source.calls(error.line)} & source.decorated_without_a_rung
+    return bool(calls) and any(
+        one.sort in OF_FUNCTIONS and one.method in ("", "__call__") for one in seen(error.message)
+    )
 
 
 def is_ours(one: Seen, error: Error, source: Source) -> bool:
@@ -131,6 +156,13 @@ def drawn(
         step = source.where_it_runs_open(error.line)
         if step is not None:
             return open_program(step[0]), step[1]
+    if explanation.code == "no-handler":
+        wanted = run_with_joined_handlers(source, error.line)
+        named = (joined_for(one, wanted) for one in seen(error.message) if wanted)
+        return next((one for one in named if one), explanation), None
+    if explanation.code == "row-too-narrow":
+        whole = type_with_its_row(source, error.line)
+        return explanation._replace(fix=f"Declare {whole}.") if whole else explanation, None
     return explanation, None
 
 

@@ -64,7 +64,10 @@ def unanswered(row: str, wanted: str) -> Explanation | None:
     fixes = [f"Join: interpreter | {' | '.join(handlers)}."] if handlers else []
     if "Delay" in missing:
         fixes.append("live() answers waits, and in a test Virtual(...).interpreter.")
-    return Explanation("no-handler", f"Nobody answers {' and '.join(missing)}.", " ".join(fixes))
+    said = f"Nobody answers {' and '.join(missing)}."
+    if len(missing) > 1 and any("omitted" in one for one in answered):  # ty shows three of a row
+        said = f"Somebody has to answer {' and '.join(missing)}, and not all of them are answered."
+    return Explanation("no-handler", said, " ".join(fixes))
 
 
 def joined(seen: Seen) -> Explanation | None:
@@ -77,9 +80,19 @@ def joined(seen: Seen) -> Explanation | None:
     rows = [shown(one).inner[0] for one in (seen.it, seen.wanted) if shown(one).inner]
     return Explanation(
         "no-handler",
-        f"These handlers answer {' and '.join(rows)}, which are not the commands that are issued.",
-        "Join a handler for each of them; the type of the program, before .run, names them all.",
+        f"These handlers answer {' | '.join(rows)}, and the program issues other commands, too.",
+        "Put the joined handlers into a variable and run with that: then this names the missing "
+        "ones.",
     )
+
+
+def joined_for(seen: Seen, wanted: list[str]) -> Explanation | None:
+    """Name the commands that joined handlers leave, if the source tells what is wanted."""
+    said = joined(seen)
+    if said is None or said.code != "no-handler":
+        return None
+    rows = [shown(one).inner[0] for one in (seen.it, seen.wanted) if shown(one).inner]
+    return unanswered(" | ".join(rows), " | ".join(wanted))
 
 
 def handler(seen: Seen) -> Explanation | None:

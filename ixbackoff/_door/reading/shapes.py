@@ -115,7 +115,7 @@ TICKED = (
     ("value", r"Return type does not match returned value: expected WANTED, found IT"),
     ("value", r"Object of type IT is not assignable to WANTED"),
     ("yielded", r"Object of type IT is not iterable"),
-    ("attribute", r"Object of type IT has no attribute ARGUMENT"),
+    ("attribute", r"(?:Object of type|Function) IT has no attribute ARGUMENT"),
     ("inherited", r"cannot inherit from final class IT"),
     # pyrefly
     (

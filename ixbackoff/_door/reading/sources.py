@@ -28,6 +28,7 @@ class Source:
     """A file, as far as it can be read; an unreadable one is empty."""
 
     def __init__(self, path: Path) -> None:
+        self.path = path
         try:
             self.text = path.read_text(encoding="utf-8")
         except (OSError, ValueError):
@@ -155,6 +156,39 @@ class Source:
             else:
                 break
         return ""
+
+    @cached_property
+    def decorated_without_a_rung(self) -> set[str]:
+        """The functions under `@backoff` without parentheses."""
+        return {
+            node.name
+            for node in self.nodes
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+            if "backoff" in self.ours
+            if any(isinstance(one, ast.Name) and one.id == "backoff" for one in node.decorator_list)
+        }
+
+    def before_attribute(self, line: int, attribute: str) -> str:
+        """Find the name before the only call of this attribute on a line; empty if none is."""
+        found = [
+            node.func.value.id
+            for node, name in self.calls(line)
+            if name == attribute and isinstance(node.func, ast.Attribute)
+            if isinstance(node.func.value, ast.Name)
+        ]
+        return found[0] if len(found) == 1 else ""
+
+    def where_imported(self, name: str) -> Source | None:
+        """Find the file from which a name is imported: in this folder, or in one above it."""
+        for node in self.nodes:
+            if not isinstance(node, ast.ImportFrom) or not node.module:
+                continue
+            if any(alias.name == name and not alias.asname for alias in node.names):
+                file = Path(*node.module.split(".")).with_suffix(".py")
+                for folder in self.path.resolve().parents:
+                    if (folder / file).is_file():
+                        return Source(folder / file)
+        return None
 
     def calls_ours(self, line: int, name: str) -> bool:
         """Return whether a call of this name on a line begins with something from ixbackoff."""

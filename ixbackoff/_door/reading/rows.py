@@ -1,0 +1,134 @@
+"""The commands that a program issues, as far as its source tells."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from .printed import members, shown, with_names
+from .sources import RUNS, Source, lines_of
+
+WAITS = ("backoff", "wait")
+TRIES = ("retry", "resume")
+PERFORMS = ("do", "or_else")
+NOTHING = ("skip", "give_up", "named", "map")
+ALONE = {"limit": ["Now"]} | {step: ["Delay"] for step in (*WAITS, *TRIES)}
+"""What a step issues beside its effect."""
+ROW = {"Program": 3, "Attempt": 0, "Do": 0}
+"""Where the commands stand in a type."""
+
+
+def run_with_joined_handlers(source: Source, line: int) -> list[str] | None:
+    """List the commands of the only program on a line whose run is given `a | b`."""
+    found = [
+        node.func.value
+        for node, name in source.calls(line)
+        if name in RUNS and isinstance(node.func, ast.Attribute)
+        if node.args and isinstance(node.args[0], ast.BinOp)
+    ]
+    return issued(source, found[0]) if len(found) == 1 else None
+
+
+def issued(source: Source, node: ast.expr, deep: int = 50) -> list[str] | None:
+    """List the commands of a program, an attempt or a command; `None` if nobody can tell."""
+    if not deep:
+        return None
+    if isinstance(node, ast.Name):
+        value = source.assigned.get(node.id)
+        return None if value is None else issued(source, value, deep - 1)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.RShift | ast.BitOr):
+        return together(issued(source, one, deep - 1) for one in (node.left, node.right))
+    if not isinstance(node, ast.Call):
+        return None
+    effects = [issued(source, one, deep - 1) for one in node.args[:1]]
+    if isinstance(node.func, ast.Name):
+        name = node.func.id
+        known: dict[str, list[str] | None] = {"at": [], "do": together(effects)}
+        return known[name] if name in known else declared(source, name)
+    if not isinstance(node.func, ast.Attribute):
+        return None
+    step = node.func.attr
+    if step not in (*ALONE, *PERFORMS, *NOTHING):
+        return None
+    more = effects if step in (*TRIES, *PERFORMS) else []
+    return together([issued(source, node.func.value, deep - 1), *more, ALONE.get(step, [])])
+
+
+def together(rows: Iterable[list[str] | None]) -> list[str] | None:
+    """Join rows, each command once; `None` if one of them is not known."""
+    found: dict[str, None] = {}
+    for row in rows:
+        if row is None:
+            return None
+        found |= dict.fromkeys(row)
+    return list(found)
+
+
+def declared(source: Source, name: str) -> list[str] | None:
+    """List the commands of what a function returns, or of a class of commands: that one."""
+    if name in members("Standard") and name in source.ours:
+        return [name]
+    there, node = defined(source, name)
+    if isinstance(node, ast.ClassDef):
+        return [name] if name in there.ours else None
+    row = row_of(type_of(node))
+    return row if row and all(is_class(there, shown(one).name) for one in row) else None
+
+
+def is_class(source: Source, name: str) -> bool:
+    """Return whether this is the name of a class, and not of a union of commands."""
+    of_ours = name in source.ours and name != "Standard"
+    return of_ours or isinstance(defined(source, name)[1], ast.ClassDef)
+
+
+def makes_a_program(source: Source, name: str) -> bool:
+    """Return whether this is the name of a function that returns a program."""
+    return shown(type_of(defined(source, name)[1])).name == "Program"
+
+
+def type_of(node: ast.AST | None) -> str:
+    """Return what a function says that it returns; an empty text if it says nothing."""
+    return ast.unparse(node.returns) if isinstance(node, ast.FunctionDef) and node.returns else ""
+
+
+def defined(
+    source: Source, name: str, deep: int = 5
+) -> tuple[Source, ast.FunctionDef | ast.ClassDef | None]:
+    """Find a function or a class, also in the file from which it is imported."""
+    for node in source.nodes:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
+            return source, node
+    there = source.where_imported(name)
+    return defined(there, name, deep - 1) if there and deep else (source, None)
+
+
+def type_with_its_row(source: Source, line: int) -> str:
+    """Complete the type of the function around a line, if it is one such as `Program[N3, N0, int]`.
+
+    An empty text if it names its commands, or if its one `return` does not tell them.
+    """
+    around = [
+        node
+        for node in source.nodes
+        if isinstance(node, ast.FunctionDef) and line in lines_of(node)
+    ]
+    if not around:
+        return ""
+    ends = [one.value for one in ast.walk(around[-1]) if isinstance(one, ast.Return) and one.value]
+    text = type_of(around[-1])
+    row = issued(source, ends[0]) if len(ends) == 1 else None
+    if shown(text).name != "Program" or len(shown(text).inner) != 3 or not row:
+        return ""
+    return with_names(f"{text[:-1]}, {' | '.join(row)}]")
+
+
+def row_of(text: str) -> list[str] | None:
+    """Read the commands of a type.
+
+    >>> row_of("Program[N3, N0, None, Download | Delay]"), row_of("Do[Log, None]"), row_of("int")
+    (['Download', 'Delay'], ['Log'], None)
+    """
+    name, inner = shown(text)
+    if name not in ROW or not inner:
+        return None
+    return members(inner[ROW[name]] if len(inner) > ROW[name] else "Standard")
