@@ -326,6 +326,7 @@ def fits(known: Any, seconds: float) -> bool:
     return judged(known, Limit("", seconds, "")).fits
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(limited_programs(), late_scripts, schedules)
 def test_what_fits_is_done_in_time(program: Any, script: Any, schedule: Any) -> None:
@@ -337,6 +338,7 @@ def test_what_fits_is_done_in_time(program: Any, script: Any, schedule: Any) -> 
     assert not fits(known, nextafter(known.longest, -inf))
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(ladders.programs(), scripts, schedules)
 def test_what_fits_with_tries_of_so_many_seconds_is_done_in_time(

@@ -20,6 +20,8 @@ from ixbackoff._door.logs import LOGGER
 
 from ..support import jobs
 
+pytestmark = pytest.mark.slow
+
 JOBS = jobs.__name__
 QUICK = ["--schedule", f"{JOBS}:quick"]
 TRIES = 'echo try; echo >> tries; test $(wc -l < tries) -ge 3 || exit "$1"'

@@ -14,6 +14,8 @@ from ixbackoff import N3, Command, Do, Interpreter, Log, at, attempt
 from ixbackoff.testing.exploring import Model, Progress
 from ixbackoff.testing.exploring import searching as searching_module
 
+pytestmark = pytest.mark.slow
+
 
 @dataclass(frozen=True)
 class Put(Command[None]):
@@ -59,7 +61,6 @@ def test_histories_grow_as_the_documentation_says(
     assert store.explore(*of(programs, 10), surprises=surprises).histories == histories
 
 
-@pytest.mark.slow
 def test_three_surprises_of_two_programs_are_26806() -> None:
     assert store.explore(*of(2, 10), surprises=3).histories == 26806
 
@@ -70,7 +71,6 @@ def test_all_orders_of_two_programs_are_few_histories(commands: int, histories: 
     assert found.histories == histories
 
 
-@pytest.mark.slow
 def test_three_thousand_histories_take_a_second_of_cpu() -> None:
     rates = []
     for _ in range(3):
@@ -80,7 +80,6 @@ def test_three_thousand_histories_take_a_second_of_cpu() -> None:
     assert max(rates) > 3000
 
 
-@pytest.mark.slow
 def test_a_history_that_was_looked_at_is_not_kept() -> None:
     tracemalloc.start()
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import gc
 import os
 import subprocess
 import sys
@@ -74,6 +75,7 @@ def test_nothing_is_left_open(way: Way, tmp_path: Path) -> None:
         upload = Upload(command.path, (tmp_path / "store" / "key").as_uri())
         way.perform(command)  # what the libraries open once and keep, they open now
         way.perform(upload)
+        gc.collect()  # what other tests have left
         before = len(os.listdir("/proc/self/fd"))
         for fault in faults:
             origin.script("GET /a", repeat(fault))

@@ -30,6 +30,8 @@ from ixbackoff.testing.web import Connection, Dropped, Fault, Hang, Malformed, O
 
 from ..support.origins import QUICK, SECRETS, SYNC, Way, each_async_way, each_way
 
+pytestmark = pytest.mark.slow
+
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
@@ -265,7 +267,6 @@ class Endless(Fault):
             connection.send(b"%x\r\n%b\r\n" % (size, b"x" * size))
 
 
-@pytest.mark.slow
 def test_an_endless_error_is_read_for_the_time_of_one_request(
     source: Path, aws: pytest.MonkeyPatch
 ) -> None:

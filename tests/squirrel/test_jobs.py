@@ -32,6 +32,8 @@ from ixbackoff.testing.web import (
 
 from ..support.squirrels import Squirrel, files_below, tidy
 
+pytestmark = pytest.mark.slow
+
 ACORN = b"acorn" * 1_000
 MANY = {f"/nuts/{number}": b"%d" % number for number in range(40)}
 
@@ -80,7 +82,6 @@ def test_resources_of_the_standard_input(
     assert (ran.status, results(ran.out)[0][0]) == (0, "copied")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("end", ["end of file", "interrupt"])
 def test_resources_of_the_standard_input_are_kept_as_they_come(end: str, tmp_path: Path) -> None:
     words = ["-c", INTERRUPTIBLE, "--input", "-", "--folder", str(tmp_path / "squirrel")]
@@ -220,7 +221,6 @@ def test_what_takes_too_long_is_ended(squirrel: Squirrel) -> None:
     assert files_below(squirrel.folder) == ["index.sqlite"]
 
 
-@pytest.mark.slow
 def test_interrupted_all_jobs_end_and_what_is_kept_is_shown(tmp_path: Path) -> None:
     folder = tmp_path / "squirrel"
     faults: dict[str, list[Fault | None]] = {
@@ -286,7 +286,6 @@ def peak_of(words: list[str]) -> int:
     return peak
 
 
-@pytest.mark.slow
 def test_memory_does_not_grow_with_the_number_of_resources(tmp_path: Path) -> None:
     peaks = []
     with Origin({"/nuts": ACORN}) as origin:
@@ -298,7 +297,6 @@ def test_memory_does_not_grow_with_the_number_of_resources(tmp_path: Path) -> No
     assert peaks[1] - peaks[0] < 4_000, f"{peaks} kB"
 
 
-@pytest.mark.slow
 def test_memory_does_not_grow_with_the_size_of_a_resource(tmp_path: Path) -> None:
     peaks = []
     for size in (2**20, 2**26):

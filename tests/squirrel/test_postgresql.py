@@ -18,6 +18,8 @@ from ..support.indexes import check_swaps
 from ..support.postgresql import PASSWORD, Server
 from ..support.squirrels import Squirrel, files_below, tidy
 
+pytestmark = pytest.mark.slow
+
 NUTS = Resource("http://localhost/nuts")
 
 

@@ -20,6 +20,8 @@ from ixbackoff.testing.web import Document, Origin, Slow, Status
 
 from ..support.squirrels import Ran, Squirrel
 
+pytestmark = pytest.mark.slow
+
 ACORN = bytes(range(256)) * 2000
 ODD = ["/[/b]nuts", "/[link=http://elsewhere]nuts[/link]", "/[red]", "/:acorn:"]
 OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")

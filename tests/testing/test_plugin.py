@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 pytest_plugins = ["pytester"]
 
 TESTED = """
@@ -117,7 +119,6 @@ def test_in_a_thread():
     result.stdout.fnmatch_lines(["This test would really wait 3600 s: *"])
 
 
-@pytest.mark.slow
 def test_what_does_not_wait_and_what_is_marked_passes(project: pytest.Pytester) -> None:
     test = """
 import time, pytest
@@ -155,7 +156,6 @@ def test_a_wrong_policy_is_an_error_in_one_sentence(project: pytest.Pytester) ->
     result.stderr.fnmatch_lines(["*ixbackoff_real_waits = never: write allow, forbid or skip."])
 
 
-@pytest.mark.slow
 def test_marks_and_settings_are_explained(project: pytest.Pytester) -> None:
     assert "real_waits: this test may really wait" in run(project, "", "--markers").stdout.str()
     assert "ixbackoff_real_waits" in run(project, "", "--help").stdout.str()
@@ -320,7 +320,6 @@ def test_other_lists():
     )
 
 
-@pytest.mark.slow
 def test_tracebacks_show_the_test_and_the_code_under_test_only(project: pytest.Pytester) -> None:
     test = """
 import asyncio
