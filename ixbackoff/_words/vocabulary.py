@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from functools import lru_cache
 from typing import Any, Never, Self, TypeAlias, final
 
 from .commands import Command, Misuse
@@ -231,6 +232,7 @@ Standard: TypeAlias = Download | Upload | Delay | Log | Throw
 """The row of a program that issues standard commands only."""
 
 
+@lru_cache(maxsize=256)
 def without_secrets(url: str) -> str:
     """Return a URL as it may be shown: without user name, password, query and fragment.
 

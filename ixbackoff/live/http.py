@@ -18,7 +18,6 @@ from .exchanges import Exchange, Progress
 from .files import PartFile
 from .limits import Limits
 from .sockets import used
-from .threads import in_thread
 from .times import Deadline
 
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})
@@ -99,6 +98,8 @@ async def fetch_async(
     command: Download, connections: Connections, deadline: Deadline, progress: Progress | None
 ) -> Fetched:
     """Do what `fetch` does, with `await`."""
+    from .threads import in_thread
+
     exchange = Exchange("GET", command.url, connections.limits, deadline)
     with PartFile(command.path) as part:
         arrival = Arrival(command, exchange, part, progress)

@@ -155,21 +155,23 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         return run(words)
     except KeyboardInterrupt:
-        if words.durable:
-            leave()
+        if words.durable:  # a download in another thread would hold it up for long
+            print(
+                "Interrupted; give the same command again to go on where it was.", file=sys.stderr
+            )
+            leave(INTERRUPTED)  # a durable run may be killed at any moment
         print("Interrupted; what was kept until now is in the index.", file=sys.stderr)
         return INTERRUPTED
 
 
-def leave() -> Never:
-    """End the process at once: a download in another thread would hold it up for long.
-
-    A durable run may be killed at any moment.
-    """
-    print("Interrupted; give the same command again to go on where it was.", file=sys.stderr)
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(INTERRUPTED)
+def leave(status: int) -> Never:
+    """End the process at once: to take its modules apart costs as much as ten resources."""
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except OSError:  # nobody reads it any more
+        sys.exit(status)
+    os._exit(status)
 
 
 def run(words: Namespace) -> int:
@@ -207,4 +209,7 @@ if __name__ == "__main__":
     # A library would load trio wherever it is installed, which takes longer than all of this.
     loaded: dict[str, Any] = sys.modules
     loaded.setdefault("trio", None)
-    sys.exit(main())
+    status = main()
+    if status == INTERRUPTED:  # a job may still be at work
+        sys.exit(status)
+    leave(status)
