@@ -200,3 +200,17 @@ def test_other_formats_of_a_checker_are_understood(name: str, folder: Path, tmp_
     run = checked(as_users_see_it(named(name), SHORT[name]), [file], tmp_path)
     lines = {line for line, found in lines_of(run.of(file)).items() if any_finding(found)}
     assert len(lines) == EXPLAINED[name]
+
+
+@pytest.mark.parametrize("length", [40, 62, 66, 70, 80, 120])
+def test_pretty_lines_of_files_with_long_paths_are_understood(
+    length: int, folder: Path, tmp_path: Path
+) -> None:
+    at = tmp_path / "at"
+    at.mkdir()
+    name = "n" * (length - len(f"{tmp_path}/.py"))
+    file = tmp_path / f"{name or 'n'}.py"
+    file.write_text((folder / "newcomer.py").read_text())
+    run = checked(as_users_see_it(named("mypy"), "--pretty"), [file], at)
+    lines = {line for line, found in lines_of(run.of(file)).items() if any_finding(found)}
+    assert len(lines) == EXPLAINED["mypy"]

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 FILE = r"(?P<file>(?:[A-Za-z]:)?[^:\s][^:]*?)"
 AT = r":(?P<line>\d+)(?::(?P<column>\d+))?(?::\d+:\d+)?"
-MYPY = re.compile(rf"{FILE}{AT}: (?P<severity>error|note|warning): (?P<message>.*)")
+MYPY = re.compile(rf"{FILE}{AT}: (?P<severity>error|note|warning):(?: (?P<message>.*))?")
+PATH = re.compile(rf"{FILE}{AT}:")
 TY_CONCISE = re.compile(
     rf"{FILE}{AT}: (?P<severity>error|warning)\[(?P<code>[a-z-]+)\] (?P<message>.*)"
 )
@@ -74,14 +75,14 @@ def of_mypy(plain: Sequence[str], here: int) -> tuple[Error | None, int]:
         if concise["severity"] != "error":
             return None, here + 1
         return error(concise, concise["message"], concise["code"]), here + 1
-    head = MYPY.fullmatch(plain[here])
+    head, begun = head_of(plain, here)
     if head is None or head["severity"] != "error":
         return None, here + 1
-    text, end, wrapped = unwrapped(plain, here, head["message"])
+    text, end, wrapped = unwrapped(plain, begun, head["message"] or "")
     code = CODE.fullmatch(text)
     found = error(head, code["message"] if code else text, code["code"] if code else "")
     while end < len(plain):
-        note = MYPY.fullmatch(plain[end])
+        note, next_end = head_of(plain, end)
         if note is None and not (wrapped and is_rest_of_a_note(plain, end)):
             break
         if note and (note["severity"], note["file"], note["line"]) != (
@@ -90,8 +91,19 @@ def of_mypy(plain: Sequence[str], here: int) -> tuple[Error | None, int]:
             head["line"],
         ):
             break
-        end += 1
+        end = next_end
     return found, end
+
+
+def head_of(plain: Sequence[str], here: int) -> tuple[re.Match[str] | None, int]:
+    """Match the begin of what mypy reports, and return the line below it.
+
+    In pretty output a long path leaves no room for the rest in its line.
+    """
+    head = MYPY.fullmatch(plain[here])
+    if head is None and PATH.fullmatch(plain[here]) and here + 1 < len(plain):
+        return MYPY.fullmatch(f"{plain[here]} {plain[here + 1]}"), here + 2
+    return head, here + 1
 
 
 def is_rest_of_a_note(plain: Sequence[str], here: int) -> bool:
@@ -99,19 +111,19 @@ def is_rest_of_a_note(plain: Sequence[str], here: int) -> bool:
     return not SUMMARY.match(plain[here])
 
 
-def unwrapped(plain: Sequence[str], here: int, message: str) -> tuple[str, int, bool]:
+def unwrapped(plain: Sequence[str], begun: int, message: str) -> tuple[str, int, bool]:
     """Put a message together that mypy has wrapped, and pass over the source below it."""
-    end, text = here + 1, message
-    while not CODE.fullmatch(text) and end < min(here + LONGEST, len(plain)):
-        if MYPY.fullmatch(plain[end]) or SUMMARY.match(plain[end]) or not plain[end].strip():
+    end, text = begun, message
+    while not CODE.fullmatch(text) and end < min(begun + LONGEST, len(plain)):
+        if head_of(plain, end)[0] or SUMMARY.match(plain[end]) or not plain[end].strip():
             break
         text, end = f"{text.rstrip()} {plain[end]}", end + 1
     if not CODE.fullmatch(text):
-        return message, here + 1, False
+        return message, begun, False
     snippet = end + 1 < len(plain) and re.fullmatch(r"\s{4,}\^~*", plain[end + 1])
     if snippet and plain[end].startswith("    "):
         return text, end + 2, True
-    return text, end, end > here + 1
+    return text, end, end > begun
 
 
 def of_pyright(plain: Sequence[str], here: int) -> tuple[Error | None, int]:
