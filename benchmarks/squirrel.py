@@ -295,7 +295,7 @@ def main() -> int:
     missed = 0
     in_s3 = rclone() or "rclone"
     works: list[tuple[Work, str, Callable[[Work], Target]]] = [
-        (MANY, "aria2c", lambda work: measured(work, sixteen, aria2c)),
+        (MANY, "aria2c", lambda work: measured(work, squirrel, aria2c)),
         (AWAY, "aria2c", lambda work: measured(work, sixteen, aria2c)),
         (ONE, "curl", lambda work: measured(work, squirrel, curl)),
         (ONE_TO_S3, in_s3, to_s3),
