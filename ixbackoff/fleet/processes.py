@@ -27,11 +27,25 @@ def processes(workers: int) -> Generator[Executor]:
     try:
         yield executor
     except BaseException:  # Ctrl-C, too: a simulation can take minutes, and nobody wants it now
-        for process in [*(executor._processes or {}).values()]:  # Python 3.14: terminate_workers()
-            process.terminate()
+        terminate(executor)
         raise
     finally:
-        executor.shutdown(cancel_futures=True)
+        executor.shutdown()
+
+
+def terminate(executor: ProcessPoolExecutor) -> None:
+    """End the workers at once, whatever they are at; Python 3.14 has `terminate_workers()`.
+
+    What waits is cancelled first: the thread that hands it out would trip over it, seeing workers
+    die.
+    """
+    workers = [*(executor._processes or {}).values()]
+    thread = executor._executor_manager_thread
+    executor.shutdown(wait=False, cancel_futures=True)
+    for worker in workers:
+        worker.terminate()
+    if isinstance(thread, Thread):
+        thread.join()
 
 
 def start_method() -> str:

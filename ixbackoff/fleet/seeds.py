@@ -6,7 +6,7 @@ import os
 import pickle
 import sys
 from collections.abc import Callable, Generator, Iterable
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from traceback import format_exception
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -80,11 +80,15 @@ def each_seed(
         if watch is not None:
             watch(seed, result)
 
-    if executor is None and many == 1:
+    if executor is not None:
+        elsewhere(function, numbers, executor, keep)
+    elif many == 1:
         here(function, numbers, keep)
     else:
-        with pool(many) if executor is None else nullcontext(executor) as workplace:
-            elsewhere(function, numbers, workplace, keep)
+        with carrying(numbers[0]):
+            pickle.dumps(function)  # before a worker is begun for nothing
+        with pool(many) as workers:
+            elsewhere(function, numbers, workers, keep)
     return Sample(numbers, tuple(results[seed] for seed in numbers))
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import active_children, get_context
+from multiprocessing.process import BaseProcess
+from time import sleep
 from typing import Any
 
 import pytest
@@ -100,6 +102,22 @@ def test_a_failure_that_pickle_cannot_read_is_told_all_the_same() -> None:
     with pytest.raises(RuntimeError, match=r"Odd\('. and 2'\)") as raised:
         each_seed(fails_oddly, 2, jobs=2)
     assert "with seed=" in raised.value.__notes__[0]
+
+
+@processes
+def test_workers_that_end_faster_than_they_are_told_to_trip_nobody_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    terminate = BaseProcess.terminate
+
+    def end(worker: BaseProcess) -> None:
+        terminate(worker)
+        sleep(0.1)
+
+    monkeypatch.setattr(BaseProcess, "terminate", end)
+    with pytest.raises(ZeroDivisionError):  # and no thread of the pool has failed
+        each_seed(fails_at_2, 40, jobs=2)
+    assert active_children() == []
 
 
 @processes
