@@ -232,6 +232,10 @@ Standard: TypeAlias = Download | Upload | Delay | Log | Throw
 """The row of a program that issues standard commands only."""
 
 
+MARKS = frozenset("@?#")
+"""Beside one of these stands what is secret in a URL."""
+
+
 @lru_cache(maxsize=256)
 def without_secrets(url: str) -> str:
     """Return a URL as it may be shown: without user name, password, query and fragment.
@@ -245,6 +249,8 @@ def without_secrets(url: str) -> str:
     'https://...'
     """
     url = printable(url)
+    if MARKS.isdisjoint(url):
+        return url
     scheme, colon, rest = url.partition(":")
     if not rest.startswith("/"):
         scheme, colon, rest = "", "", url

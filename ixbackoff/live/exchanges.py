@@ -45,10 +45,6 @@ class Exchange:
         ValueError: `url` does not begin with `http://` or `https://`.
     """
 
-    # Length and ETag are those of the resource as the server keeps it, so no encoding is asked for.
-    # An answer that is encoded all the same is kept as it came.
-    headers = {"Accept-Encoding": "identity"}  # noqa: RUF012
-
     def __init__(self, method: str, url: str, limits: Limits, deadline: Deadline) -> None:
         self.method = method
         self.asked = f"{method} {without_secrets(url)}"
@@ -58,7 +54,6 @@ class Exchange:
         self.before = sys.exception()
         self.deadline = deadline
         deadline.what = self.asked
-        self.timeout = httpx2.Timeout(limits.read_timeout, connect=limits.connect_timeout)
         try:
             self.url = httpx2.URL(url)
         except (httpx2.InvalidURL, ValueError):

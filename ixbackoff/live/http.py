@@ -19,6 +19,7 @@ from .files import PartFile
 from .limits import Limits
 from .sockets import used
 from .times import Deadline
+from .transports import HEADERS, timeout_of
 
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 SHORTLY = Limits(total_timeout=0.1)
@@ -136,10 +137,11 @@ def answer(
     exchange: Exchange, connections: Connections, headers: Mapping[str, str] = NO_HEADERS
 ) -> Generator[httpx2.Response]:
     """Send a request, follow its redirects, and give the answer with its body still to be read."""
-    with exchange.translated(), used(exchange.deadline):
-        client = httpx2.Client(
-            transport=connections.opened(), timeout=exchange.timeout, headers=exchange.headers
-        )
+    with (
+        exchange.translated(),
+        used(exchange.deadline),
+        connections.opened().client() as client,
+    ):
         request: httpx2.Request | None = exchange.first(client, headers)
         while request is not None:
             with closing(client.send(request, stream=True)) as response:
@@ -162,7 +164,7 @@ async def answer_async(
     with exchange.translated(), exchange.deadline.kept():
         async with connections.opened_async() as transport:
             client = httpx2.AsyncClient(
-                transport=transport, timeout=exchange.timeout, headers=exchange.headers
+                transport=transport, timeout=timeout_of(exchange.limits), headers=HEADERS
             )
             request: httpx2.Request | None = exchange.first(client, headers)
             while request is not None:

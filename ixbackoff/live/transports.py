@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mappin
 from contextlib import contextmanager
 from functools import lru_cache
 from threading import Lock
+from typing import NamedTuple
 from urllib.request import getproxies, proxy_bypass
 
 import anyio
@@ -22,6 +23,10 @@ from .sockets import USE, AsyncBackend, TimedBackend, Use
 
 IDLE = 30.0  # seconds for which a connection that nobody uses is kept
 IDLE_MOST = 32  # connections that nobody uses
+
+# Length and ETag are those of the resource as the server keeps it, so no encoding is asked for.
+# An answer that is encoded all the same is kept as it came.
+HEADERS = {"Accept-Encoding": "identity"}
 
 ERRORS: dict[type[Exception], type[httpx2.TransportError]] = {
     httpcore2.ConnectTimeout: httpx2.ConnectTimeout,
@@ -48,15 +53,30 @@ class Transport(httpx2.BaseTransport):
     """
 
     def __init__(self, limits: Limits) -> None:
-        self._pools: dict[str, Pool] = {}
+        self._pools: dict[Way, Pool] = {}
         self._lock = Lock()
         self._limits = limits
         self._proxies = getproxies()
         self._gate = Gate(limits.connections)
+        self._clients: list[httpx2.Client] = []
+
+    @contextmanager
+    def client(self) -> Generator[httpx2.Client]:
+        """Give a client that nobody else uses in this block, since it keeps cookies."""
+        try:
+            client = self._clients.pop()
+        except IndexError:
+            timeout = timeout_of(self._limits)
+            client = httpx2.Client(transport=self, timeout=timeout, headers=HEADERS)
+        try:
+            yield client
+        finally:
+            client.cookies.clear()
+            self._clients.append(client)
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         use, host = USE.get(), request.url.host
-        pool = self._pool(proxy_of(request.url, self._proxies, self._limits))
+        pool = self._pool(way_of(request.url, self._proxies, self._limits))
         self._gate.enter(host, use.deadline)
         try:
             with renamed():
@@ -66,18 +86,18 @@ class Transport(httpx2.BaseTransport):
             raise
         return response(answer, Body(answer, lambda: self._gate.leave(host)))
 
-    def _pool(self, proxy: str) -> Pool:
+    def _pool(self, way: Way) -> Pool:
         with self._lock:
-            if proxy not in self._pools:
+            if way not in self._pools:
                 maker = httpcore2.ConnectionPool(
-                    ssl_context=trusted(),
-                    proxy=opened_proxy(proxy) if proxy else None,
+                    ssl_context=trusted() if way.secure else None,
+                    proxy=opened_proxy(way.proxy) if way.proxy else None,
                     network_backend=TimedBackend(self._limits.addresses),
                     keepalive_expiry=IDLE,
                     http2=True,
                 )
-                self._pools[proxy] = Pool(maker, IDLE_MOST, IDLE)
-            return self._pools[proxy]
+                self._pools[way] = Pool(maker, IDLE_MOST, IDLE)
+            return self._pools[way]
 
     def close(self) -> None:
         for pool in self._pools.values():
@@ -128,14 +148,14 @@ class AsyncTransport(httpx2.AsyncBaseTransport):
     """
 
     def __init__(self, limits: Limits) -> None:
-        self._pools: dict[str, AsyncPool] = {}
+        self._pools: dict[Way, AsyncPool] = {}
         self._limits = limits
         self._proxies = getproxies()
         self._gate = AsyncGate(limits.connections)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         host = request.url.host
-        pool = self._pool(proxy_of(request.url, self._proxies, self._limits))
+        pool = self._pool(way_of(request.url, self._proxies, self._limits))
         await self._gate.enter(host)
         try:
             with renamed():
@@ -145,18 +165,18 @@ class AsyncTransport(httpx2.AsyncBaseTransport):
             raise
         return response(answer, AsyncBody(answer, lambda: self._gate.leave(host)))
 
-    def _pool(self, proxy: str) -> AsyncPool:
-        if proxy not in self._pools:
-            self._pools[proxy] = AsyncPool(
-                ssl_context=trusted(),
-                proxy=opened_proxy(proxy) if proxy else None,
+    def _pool(self, way: Way) -> AsyncPool:
+        if way not in self._pools:
+            self._pools[way] = AsyncPool(
+                ssl_context=trusted() if way.secure else None,
+                proxy=opened_proxy(way.proxy) if way.proxy else None,
                 network_backend=AsyncBackend(self._limits.addresses),
                 max_connections=None,
                 max_keepalive_connections=IDLE_MOST,
                 keepalive_expiry=IDLE,
                 http2=True,
             )
-        return self._pools[proxy]
+        return self._pools[way]
 
     async def aclose(self) -> None:
         with anyio.CancelScope(shield=True):
@@ -230,8 +250,20 @@ def response(answer: httpcore2.Response, body: Body | AsyncBody) -> httpx2.Respo
     )
 
 
-def proxy_of(url: httpx2.URL, known: Mapping[str, str], limits: Limits) -> str:
-    """Return the proxy that the environment sets for a URL, or an empty text.
+class Way(NamedTuple):
+    """A way to a server. Each has a pool of its own.
+
+    Attributes:
+        secure: whether TLS is spoken with the server; certificates take 20 ms to read.
+        proxy: the URL of the proxy, or an empty text.
+    """
+
+    secure: bool
+    proxy: str
+
+
+def way_of(url: httpx2.URL, known: Mapping[str, str], limits: Limits) -> Way:
+    """Return the way to the server of a URL, through the proxy that the environment sets.
 
     Args:
         url: the URL.
@@ -239,17 +271,18 @@ def proxy_of(url: httpx2.URL, known: Mapping[str, str], limits: Limits) -> str:
         limits: those of the connections.
 
     Raises:
-        Refused: there is one, and the address that it would connect to has to be checked.
+        Refused: there is a proxy, and the address that it would connect to has to be checked.
     """
+    secure = url.scheme == "https"
     proxy = known.get(url.scheme) or known.get("all", "")
     if not proxy or proxy_bypass(url.host):
-        return ""
+        return Way(secure, "")
     if limits.addresses is not None:
         raise Refused(
             "through a proxy `Limits(addresses=...)` cannot be kept: unset it, or name the host in "
             "no_proxy"
         )
-    return proxy if "://" in proxy else f"http://{proxy}"
+    return Way(secure, proxy if "://" in proxy else f"http://{proxy}")
 
 
 def opened_proxy(url: str) -> httpcore2.Proxy:
@@ -261,6 +294,10 @@ def opened_proxy(url: str) -> httpcore2.Proxy:
         target=proxy.url.raw_path,
     )
     return httpcore2.Proxy(address, proxy.raw_auth, proxy.headers.raw, proxy.ssl_context)
+
+
+def timeout_of(limits: Limits) -> httpx2.Timeout:
+    return httpx2.Timeout(limits.read_timeout, connect=limits.connect_timeout)
 
 
 def trusted() -> ssl.SSLContext:

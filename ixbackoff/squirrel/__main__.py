@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from argparse import ArgumentTypeError, Namespace
+from collections.abc import Generator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Never
@@ -174,6 +177,18 @@ def leave(status: int) -> Never:
     os._exit(status)
 
 
+@contextmanager
+def uncollected() -> Generator[None]:
+    """Import in this block without the collector: all that is made there stays."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
 def run(words: Namespace) -> int:
     """Do what `main` does, and let an interruption through."""
     packages, extras = [*PACKAGES], "squirrel"
@@ -183,9 +198,10 @@ def run(words: Namespace) -> int:
         names = ", ".join(missing)
         print(f"Not installed: {names}; pip install 'ixbackoff[{extras}]'.", file=sys.stderr)
         return WRONG
-    from .index import IndexBroken, IndexUnavailable
-    from .running import kept
-    from .texts import plain
+    with uncollected():
+        from .index import IndexBroken, IndexUnavailable
+        from .running import kept
+        from .texts import plain
 
     try:
         if words.durable:

@@ -7,7 +7,7 @@ from collections.abc import Callable, MutableMapping
 from threading import Event
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .. import Command, Delay, Interpreter, NotReady, Schedule, Standard, Upload
+from .. import Delay, Interpreter, NotReady, Schedule, Standard, Upload
 from .._words.commands import Handler
 from .._words.failures import ClientError, ServerError
 from ..live import response_headers
@@ -56,15 +56,15 @@ def copied(resource: Resource, parts: Parts) -> Line:
     """Keep one resource, and return its line of the table."""
     waits: list[float] = []
 
-    def shown(command: Command[Any], handler: Handler) -> Any:
-        if isinstance(command, Delay):
-            waits.append(command.seconds)
-            parts.passing.leave(resource)
-            parts.display.wait(resource, command)
+    def shown(command: Any, handler: Handler) -> Any:
+        waits.append(command.seconds)
+        parts.passing.leave(resource)
+        parts.display.wait(resource, command)
         return handler(command)
 
     program = squirrel(resource, parts.places)
-    answering = parts.interpreter.around(shown)
+    waiting = Delay.handled_as_in(parts.interpreter).around(shown)
+    answering = parts.interpreter | waiting
 
     def keep() -> Kept:
         with parts.budgets.of(resource) as budget:
@@ -133,9 +133,19 @@ class Handlers(NamedTuple):
         return tuple(Stored(f"{name}/{key}", size) for key, size in sorted(found.items()))
 
     def upload(self, command: Upload) -> None:
-        """Upload a file; in a store on the same disk one that was fetched becomes the object."""
+        """Upload a file; in a store on the same disk one that was fetched becomes the object.
+
+        Raises:
+            NotReady: its folder, which was empty, was removed by another squirrel meanwhile.
+            Exception: the same failures as `Upload`, in the same cases.
+        """
         given = self.passing.gives(command.path)
-        upload(command, self.stores, self.connections.limits, given=given)
+        try:
+            upload(command, self.stores, self.connections.limits, given=given)
+        except FileNotFoundError:
+            if command.url.startswith("file:") and os.path.exists(command.path):
+                raise NotReady("another squirrel has removed the folder of the object") from None
+            raise
 
     def remove(self, command: Remove) -> None:
         url = f"{command.store}/{command.key}"
@@ -146,26 +156,12 @@ def answering(
     standard: Interpreter[Standard], index: Index, handlers: Handlers
 ) -> Interpreter[Row | Delay]:
     """Join handlers for the squirrel's own commands to those of the standard ones."""
-    uploads = Upload.handled_by(handlers.upload)
     return (
-        (standard | uploads).around(folder_made_again)
+        standard
+        | Upload.handled_by(handlers.upload)
         | GetETag.handled_by(handlers.get_etag)
         | ListObjects.handled_by(handlers.list_objects)
         | Fetch.handled_by(handlers.passing.fetch)
         | Remove.handled_by(handlers.remove)
         | index.interpreter
     )
-
-
-def folder_made_again(command: Command[Any], handler: Handler) -> Any:
-    """Try an upload again if its folder, which was empty, was removed by another squirrel."""
-    try:
-        return handler(command)
-    except FileNotFoundError:
-        if (
-            isinstance(command, Upload)
-            and command.url.startswith("file:")
-            and os.path.exists(command.path)
-        ):
-            raise NotReady("another squirrel has removed the folder of the object") from None
-        raise

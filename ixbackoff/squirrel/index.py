@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -161,7 +162,7 @@ class Index:
 
         Another index may use the same store, and the same store may have two names.
         """
-        return f"{name}/{sha256(f'{self._mark} {place}'.encode()).hexdigest()[:DIGITS]}"
+        return f"{name}/{beginning_in(place, self._mark)}"
 
     def _swapped(self, execute: Execute, command: Swap) -> bool:
         """Swap in one transaction; the claim is locked first, so that nobody dooms it meanwhile."""
@@ -224,6 +225,12 @@ class Index:
 
     def _closed(self) -> IndexUnavailable:
         return IndexUnavailable(f"The index {self.place} is not available: it was closed.")
+
+
+@lru_cache(maxsize=16)
+def beginning_in(place: str, mark: str) -> str:
+    """Return the beginning of what follows the name of a resource in the keys of an index."""
+    return sha256(f"{mark} {place}".encode()).hexdigest()[:DIGITS]
 
 
 def opened(url: str | Path) -> Database:

@@ -194,7 +194,7 @@ def keep_all(
             Connections() as connections,
         ):
             passing = Passing(connections, display.progress, early=places.in_folder)
-            standard = live(connections=connections, stores=places.stores, stop=stop)
+            standard = live(connections=connections, stores=places.stores)
             passed = Passed(places.store, places.name, str(work))
 
             def has(resource: Resource) -> bool:
