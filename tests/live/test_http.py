@@ -169,6 +169,30 @@ def test_redirects_are_followed_up_to_the_limit(way: Way, tmp_path: Path) -> Non
 
 
 @each_way
+def test_cookies_last_for_the_redirects_of_one_command(way: Way, tmp_path: Path) -> None:
+    head = b"HTTP/1.1 302 Found\r\nContent-Length: 0\r\nSet-Cookie: acorn=1\r\nLocation: /b\r\n\r\n"
+    with Origin({"/b": ACORN}, {"GET /a": [Malformed(head)]}) as origin:
+        first, second = (
+            Download(f"{origin.url}/{name}", str(tmp_path / name)) for name in ("a", "b")
+        )
+        way.run(at(N0).do(first) >> at(N0).do(second))
+    sent = [request.headers.get("cookie") for request in origin.requests]
+    assert sent == [None, "acorn=1", None]
+
+
+@each_way
+def test_certificates_are_read_for_https_alone(
+    way: Way, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "missing"))
+    with Origin({"/a": ACORN}) as origin:
+        way.perform(Download(f"{origin.url}/a", str(tmp_path / "a")))
+        secure = Download(origin.url.replace("http:", "https:") + "/a", str(tmp_path / "a"))
+        with pytest.raises(FileNotFoundError):
+            way.perform(secure)
+
+
+@each_way
 def test_a_closed_port_is_a_refused_connection(way: Way, tmp_path: Path) -> None:
     with socket.socket() as placeholder:  # bound and not listening
         placeholder.bind(("127.0.0.1", 0))
