@@ -98,8 +98,7 @@ class Arrival:
             self.part.begin(None)
             return False
         else:
-            length = headers.get("Content-Length", "")
-            self.size = int(length) if LENGTH.fullmatch(length) else None
+            self.size = length_of(headers)
             self.etag, self._check = headers.get("ETag"), b""
             self.check_size(self.size or 0)
             validator = validator_of(headers)
@@ -198,6 +197,16 @@ class Arrival:
     @property
     def fetched(self) -> Fetched:
         return Fetched(self.etag, self.part.size)
+
+
+def length_of(headers: Mapping[str, str]) -> int | None:
+    """Return how many bytes the body of an answer has, if the server says so.
+
+    >>> length_of({"Content-Length": "5"}), length_of({"Content-Length": "+5"}), length_of({})
+    (5, None, None)
+    """
+    length = headers.get("Content-Length", "")
+    return int(length) if LENGTH.fullmatch(length) else None
 
 
 def validator_of(headers: Mapping[str, str]) -> str | None:

@@ -12,7 +12,7 @@ import anyio
 import httpx2
 
 from .._words.vocabulary import Download
-from .arrivals import Arrival, Fetched
+from .arrivals import Arrival, Fetched, length_of
 from .connections import Connections
 from .exchanges import Exchange, Progress
 from .files import PartFile
@@ -53,6 +53,7 @@ class Begun:
 
     Attributes:
         etag: the ETag of the answer, if any.
+        size: the bytes of its body, if they are known.
     """
 
     def __init__(self, exchange: Exchange, connections: Connections) -> None:
@@ -60,6 +61,7 @@ class Begun:
         self._open = ExitStack()
         self._response = self._open.enter_context(answer(exchange, connections))
         self.etag: str | None = self._response.headers.get("ETag")
+        self.size = length_of(self._response.headers)
 
     def __enter__(self) -> httpx2.Response:
         return self._response

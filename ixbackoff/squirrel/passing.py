@@ -20,6 +20,7 @@ from ..live.http import Begun, arrive
 from ..live.locks import lock
 from ..live.times import Deadline
 from .commands import Brought, Fetch, Resource
+from .processors import Processors
 
 OLD = 7 * 86_400.0
 """Seconds after which a file that nobody has gone on with is removed."""
@@ -36,11 +37,13 @@ class Held:
         part: the file.
         lasting: true if another process may go on with it.
         fetched: what came with its bytes, once they are all there.
+        apart: true if the thread that has it has left the processor of the others.
     """
 
     part: PartFile
     lasting: bool
     fetched: Fetched | None = None
+    apart: bool = False
 
 
 class Passing:
@@ -53,11 +56,17 @@ class Passing:
         connections: the connections to web servers.
         progress: told how far downloads are.
         early: true if the files will be synced, as those for a store on this machine.
+        processors: those of this process; large files are fetched on any of them.
     """
 
     def __init__(
-        self, connections: Connections, progress: Progress | None = None, early: bool = False
+        self,
+        connections: Connections,
+        progress: Progress | None = None,
+        early: bool = False,
+        processors: Processors | None = None,
     ) -> None:
+        self._processors = processors or Processors()
         self._connections = connections
         self._progress = progress
         self._early = early
@@ -114,6 +123,8 @@ class Passing:
             exchange = self._exchange(resource) if begun is None else begun.exchange
             shown = Download(resource.url, held.part.part)
             arrival = Arrival(shown, exchange, held.part, self._progress)
+            size = None if begun is None else begun.size
+            held.apart = held.apart or self._processors.leave(size)
             done = held.fetched = arrive(arrival, self._connections, begun)
         return Brought(held.part.part, done.etag, done.size)
 
@@ -145,6 +156,8 @@ class Passing:
                 with suppress(OSError, NotReady):  # then a later run begins anew
                     held.part.separate()
             held.part.__exit__(None, None, None)
+            if held.apart:
+                self._processors.rejoin()
         elif kept:  # an earlier run may have died after all was done
             for path in self._left_of(resource, folder):
                 with suppress(OSError):

@@ -27,6 +27,7 @@ from .naming import Wrong, resources_in
 from .origins import Budgets
 from .passing import Passing
 from .pipeline import Places as Passed
+from .processors import Processors
 from .reporting import Report
 from .sqlite import is_in_memory
 from .workplace import made, workplace
@@ -183,17 +184,19 @@ def keep_all(
     report: Report,
 ) -> None:
     """Keep these resources, several at the same time, and print what became of them."""
-    stop = report.stop
+    stop, processors = report.stop, Processors()
     try:
         display.begin()
         with (
             log_shown(display),
             workplace(places.folder) as work,
             store_checked(places),
+            processors.shared() if how.jobs > 1 and places.in_folder else nullcontext(),
             index_opened(places.index, how.schedule, display) as index,
             Connections() as connections,
         ):
-            passing = Passing(connections, display.progress, early=places.in_folder)
+            in_folder = places.in_folder
+            passing = Passing(connections, display.progress, in_folder, processors)
             standard = live(connections=connections, stores=places.stores)
             passed = Passed(places.store, places.name, str(work))
 
