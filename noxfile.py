@@ -24,4 +24,5 @@ def installed() -> list[str]:
 def tests(session: nox.Session) -> None:
     """Run everything that `make test` runs."""
     session.install("--editable", ".[dev]")
-    session.run("python", "-m", "pytest", *session.posargs)
+    workers = ("--numprocesses=2", "--dist=loadfile", "--no-loadscope-reorder")
+    session.run("python", "-m", "pytest", *workers, *session.posargs)
