@@ -29,6 +29,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from .._words.commands import Misuse
 from .codec import JSON, decode
 from .journal import Entry
+from .milliseconds import taught
 from .troubles import in_words
 
 LOGGER = getLogger("ixbackoff")
@@ -101,6 +102,7 @@ class Store:
             sys_db_idle_transaction_timeout_sec=IDLE,
             lazy=True,
         )
+        sqlalchemy.event.listen(self.engine(), "connect", taught)
         try:
             self._make_tables()
         except SQLAlchemyError as error:

@@ -24,6 +24,7 @@ from .._running.loops import AnyInterpreter
 from .._words.commands import Misuse
 from .codec import JSON, Unrecordable, decode, encode, encode_failure
 from .journal import Cancelled, Lost, Parked
+from .milliseconds import taught
 from .performing import run_durably
 from .recipes import Recipe, fingerprint
 from .store import (
@@ -153,6 +154,7 @@ class Working:
                 "application_version": VERSION,
                 "executor_id": self.worker.id,
                 "serializer": SERIALIZER(),
+                "db_engine_kwargs": {"pool_events": [(taught, "connect")]},
                 "sys_db_pool_size": CONNECTIONS_TO_FILE if self.store.sqlite else CONNECTIONS,
                 "notification_listener_polling_interval_sec": POLL,
                 "sys_db_idle_transaction_timeout_sec": IDLE,

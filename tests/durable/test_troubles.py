@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 import sqlalchemy
 from dbos import DBOS, _migration, _sys_db_sqlite
+from dbos._sys_db import SystemDatabase
+from sqlalchemy import BigInteger, cast, func
 
 from ixbackoff import N1, Constant, Misuse, at, attempt
 from ixbackoff.durable import Engine, durable
@@ -155,6 +157,20 @@ def test_tables_of_a_newer_dbos_are_refused(
     change_version(tmp_path, mine)
     with working(tmp_path, said.interpreter, both) as engine:
         assert engine.start_as("one", both).result() == "SECOND"
+
+
+def test_milliseconds_are_asked_for_as_of_a_newer_sqlite(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On Python 3.12 DBOS does so, also where there is an older one."""
+    now = cast(func.unixepoch("subsec") * 1000, BigInteger)
+    monkeypatch.setattr(SystemDatabase, "_now_ms_sql", lambda _: now)
+    began = time.time()
+    with working(tmp_path, Said().interpreter, both) as engine:
+        assert engine.start_as("one", both).result() == "SECOND"
+        (run,) = DBOS.list_workflows()
+    assert run.updated_at is not None
+    assert began - 0.01 <= run.updated_at / 1000 <= time.time()
 
 
 def test_tables_of_an_older_dbos_are_made_new(
