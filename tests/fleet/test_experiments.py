@@ -108,7 +108,7 @@ def test_with_many_seeds_it_prints_how_its_numbers_vary(
         assert (tmp_path / f"{name}.svg").exists()
 
 
-@pytest.mark.parametrize("name", [*{*EXPERIMENTS} - {*MORE}])
+@pytest.mark.parametrize("name", sorted({*EXPERIMENTS} - {*MORE}))
 def test_the_others_have_all_seeds_in_their_table(name: str) -> None:
     experiment = import_module(f"ixbackoff.fleet.experiments.{name}.command").EXPERIMENT
     assert experiment.numbers is None
