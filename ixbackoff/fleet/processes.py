@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from multiprocessing import get_context, parent_process
 from threading import Thread, active_count
 from time import monotonic
+from typing import Any
 
 ENDING = 0.02  # seconds that the kernel may still show a thread that has ended
 
@@ -34,18 +35,15 @@ def processes(workers: int) -> Generator[Executor]:
 
 
 def terminate(executor: ProcessPoolExecutor) -> None:
-    """End the workers at once, whatever they are at; Python 3.14 has `terminate_workers()`.
+    """End the workers at once, whatever they are at.
 
-    What waits is cancelled first: the thread that hands it out would trip over it, seeing workers
-    die.
+    One may be sending a result. The thread that receives it would wait for the rest of it, since
+    this process could be the sender, too.
     """
-    workers = [*(executor._processes or {}).values()]
-    thread = executor._executor_manager_thread
-    executor.shutdown(wait=False, cancel_futures=True)
-    for worker in workers:
+    for worker in [*(executor._processes or {}).values()]:  # Python 3.14: terminate_workers()
         worker.terminate()
-    if isinstance(thread, Thread):
-        thread.join()
+    sender: Any = executor._result_queue
+    sender._writer.close()
 
 
 def start_method() -> str:
@@ -64,8 +62,12 @@ def is_alone() -> bool:
 
 
 def begin() -> None:
-    """Begin a worker: Ctrl-C is its parent's matter, and it ends if its parent does."""
+    """Begin a worker: Ctrl-C is its parent's matter, and it ends if its parent does, or wants it.
+
+    What its parent does at SIGTERM is not for it to do.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     Thread(target=end_with_parent, daemon=True).start()
 
 

@@ -6,7 +6,7 @@ import os
 import pickle
 import sys
 from collections.abc import Callable, Generator, Iterable
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from traceback import format_exception
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -81,14 +81,13 @@ def each_seed(
             watch(seed, result)
 
     if executor is not None:
-        elsewhere(function, numbers, executor, keep)
+        elsewhere(function, numbers, nullcontext(executor), keep)
     elif many == 1:
         here(function, numbers, keep)
     else:
         with carrying(numbers[0]):
             pickle.dumps(function)  # before a worker is begun for nothing
-        with pool(many) as workers:
-            elsewhere(function, numbers, workers, keep)
+        elsewhere(function, numbers, pool(many), keep)
     return Sample(numbers, tuple(results[seed] for seed in numbers))
 
 
@@ -115,7 +114,7 @@ def here(
 def elsewhere(
     function: Callable[[int], R],
     seeds: Iterable[int],
-    executor: Executor,
+    workplace: AbstractContextManager[Executor],
     keep: Callable[[int, R], None],
 ) -> None:
     """Call the function with each seed in the workers of an executor."""
@@ -123,20 +122,21 @@ def elsewhere(
 
     futures: dict[Future[R | Failed], int] = {}
     try:
-        for seed in seeds:
-            with carrying(seed):
-                future = executor.submit(called, function, seed)
-            futures[future] = seed
-        for future in as_completed(futures):
-            seed = futures[future]
-            with carrying(seed):
-                result = future.result()
-            if isinstance(result, Failed):
-                result.error.add_note(named(seed))
-                result.error.add_note(f"{NOTE} in a worker:\n{result.where}")
-                raise result.error
-            keep(seed, result)
-    finally:
+        with workplace as executor:
+            for seed in seeds:
+                with carrying(seed):
+                    future = executor.submit(called, function, seed)
+                futures[future] = seed
+            for future in as_completed(futures):
+                seed = futures[future]
+                with carrying(seed):
+                    result = future.result()
+                if isinstance(result, Failed):
+                    result.error.add_note(named(seed))
+                    result.error.add_note(f"{NOTE} in a worker:\n{result.where}")
+                    raise result.error
+                keep(seed, result)
+    finally:  # workers of our own have ended: their pool's thread trips over what is cancelled
         for future in futures:
             future.cancel()
 

@@ -100,7 +100,8 @@ class Transport(httpx2.BaseTransport):
             return self._pools[way]
 
     def close(self) -> None:
-        for pool in self._pools.values():
+        self._clients.clear()  # they have this transport
+        for pool in [*self._pools.values()]:  # an exchange may open another one meanwhile
             pool.close()
 
 
@@ -180,7 +181,7 @@ class AsyncTransport(httpx2.AsyncBaseTransport):
 
     async def aclose(self) -> None:
         with anyio.CancelScope(shield=True):
-            for pool in self._pools.values():
+            for pool in [*self._pools.values()]:
                 await pool.aclose()
 
 

@@ -181,8 +181,8 @@ def leave(status: int) -> Never:
 def uncollected() -> Generator[None]:
     """Import in this block without the collector: all that is made there stays."""
     enabled = gc.isenabled()
-    gc.disable()
     try:
+        gc.disable()
         yield
     finally:
         if enabled:

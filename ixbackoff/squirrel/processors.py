@@ -21,8 +21,7 @@ class Processors:
 
     def __init__(self) -> None:
         locked = getattr(sys, "_is_gil_enabled", lambda: True)()
-        known = locked and hasattr(os, "sched_getaffinity")
-        self._all: Set[int] = os.sched_getaffinity(0) if known else frozenset()
+        self._all: Set[int] = allowed() if locked else frozenset()
         self._one: Set[int] = frozenset()
 
     @contextmanager
@@ -33,8 +32,8 @@ class Processors:
         if there is one. Where it cannot do that, nothing changes.
         """
         self._one = self._all & here()
-        run_on(self._one)
         try:
+            run_on(self._one)
             yield
         finally:
             run_on(self._all)
@@ -56,6 +55,13 @@ class Processors:
     def rejoin(self) -> None:
         """Have this thread share the processor again."""
         run_on(self._one)
+
+
+def allowed() -> Set[int]:
+    """Return the processors that this thread may run on, if the system tells."""
+    with suppress(AttributeError, OSError):
+        return os.sched_getaffinity(0)
+    return frozenset()
 
 
 def here() -> Set[int]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from functools import partial
 from multiprocessing import active_children, get_context
 from multiprocessing.process import BaseProcess
+from pathlib import Path
 from time import sleep
 from typing import Any
 
@@ -24,6 +27,8 @@ from ..support.seeded import (
     digested,
     fails_at_2,
     fails_oddly,
+    fails_or_sends_much,
+    fails_or_touches,
     gives_a_lambda,
     is_killed_at_1,
     many,
@@ -118,6 +123,24 @@ def test_workers_that_end_faster_than_they_are_told_to_trip_nobody_up(
     with pytest.raises(ZeroDivisionError):  # and no thread of the pool has failed
         each_seed(fails_at_2, 40, jobs=2)
     assert active_children() == []
+
+
+@processes
+def test_workers_end_also_while_they_send_what_is_large() -> None:
+    with pytest.raises(ZeroDivisionError):
+        each_seed(fails_or_sends_much, 400, jobs=4)
+    assert active_children() == []
+
+
+@processes
+def test_workers_end_also_where_this_process_would_not(tmp_path: Path) -> None:
+    before = signal.signal(signal.SIGTERM, lambda *_: None)
+    try:
+        with pytest.raises(ZeroDivisionError):
+            each_seed(partial(fails_or_touches, tmp_path / "done"), 2, jobs=2)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert not (tmp_path / "done").exists()
 
 
 @processes

@@ -69,11 +69,32 @@ def test_where_the_system_cannot_or_may_not_nothing_is_shared(
         patch.setattr(os, "sched_setaffinity", refused)
         with Processors().shared():
             assert mine() == before
-    with monkeypatch.context() as patch:
-        patch.delattr(os, "sched_getaffinity")
-        processors = Processors()
-    with processors.shared():
-        assert mine() == before
+    for told in None, refused:
+        with monkeypatch.context() as patch:
+            if told is None:
+                patch.delattr(os, "sched_getaffinity")
+            else:
+                patch.setattr(os, "sched_getaffinity", told)
+            processors = Processors()
+        with processors.shared():
+            assert mine() == before
+
+
+def test_an_interruption_at_the_begin_leaves_nothing_changed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    share = os.sched_setaffinity
+
+    def interrupted(thread: int, processors: Set[int]) -> None:
+        monkeypatch.undo()
+        share(thread, processors)
+        raise KeyboardInterrupt
+
+    before = mine()
+    monkeypatch.setattr(os, "sched_setaffinity", interrupted)
+    with pytest.raises(KeyboardInterrupt), Processors().shared():
+        pass
+    assert mine() == before
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 from ixbackoff import N3, Breaker, Budget, Command, Exponential, at, do
@@ -92,3 +93,17 @@ def is_killed_at_1(seed: int) -> int:
 
 def gives_a_lambda(seed: int) -> object:
     return lambda: seed
+
+
+def fails_or_sends_much(seed: int) -> bytes:
+    if seed == 0:
+        time.sleep(0.2)
+        raise ZeroDivisionError
+    return bytes(3 * 10**7)
+
+
+def fails_or_touches(path: Path, seed: int) -> None:
+    if seed == 0:
+        raise ZeroDivisionError
+    time.sleep(1)
+    path.touch()

@@ -1,0 +1,74 @@
+"""Clients and pools of a transport: none outlives it, and they may be closed at any moment."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from contextlib import suppress
+
+import anyio
+import httpx2
+import pytest
+
+from ixbackoff.live import Connections, Limits, response_headers
+from ixbackoff.live.pools import AsyncPool, Pool
+from ixbackoff.live.sockets import used
+from ixbackoff.live.times import Deadline
+from ixbackoff.live.transports import AsyncTransport
+from ixbackoff.testing.web import Origin
+
+
+def test_what_nobody_uses_any_more_does_not_wait_for_the_collector() -> None:
+    with Origin({"/a": b"acorn"}) as origin:
+        gc.disable()
+        try:
+            connections = Connections()
+            response_headers(f"{origin.url}/a", connections=connections)
+            opened = weakref.ref(connections.opened())
+            del connections
+            assert opened() is None
+        finally:
+            gc.enable()
+
+
+def test_an_exchange_may_go_another_way_while_they_are_closed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    close = Pool.close
+
+    def redirected(pool: Pool) -> None:
+        with suppress(httpx2.ConnectError):
+            client.get(origin.url.replace("http:", "https:"))
+        close(pool)
+
+    with (
+        Origin({"/a": b"acorn"}) as origin,
+        Connections() as connections,
+        connections.opened().client() as client,
+        used(Deadline(Limits())),
+        monkeypatch.context() as patch,
+    ):
+        client.get(f"{origin.url}/a")
+        patch.setattr(Pool, "close", redirected)
+        connections.close()
+
+
+def test_so_it_may_under_an_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    close = AsyncPool.aclose
+
+    async def work(url: str) -> None:
+        transport = AsyncTransport(Limits())
+        client = httpx2.AsyncClient(transport=transport)
+
+        async def redirected(pool: AsyncPool) -> None:
+            with suppress(httpx2.ConnectError):
+                await client.get(url.replace("http:", "https:"))
+            await close(pool)
+
+        await client.get(url)
+        with monkeypatch.context() as patch:
+            patch.setattr(AsyncPool, "aclose", redirected)
+            await transport.aclose()
+
+    with Origin({"/a": b"acorn"}) as origin:
+        anyio.run(work, f"{origin.url}/a")
