@@ -28,8 +28,8 @@ class Processors:
     def shared(self) -> Generator[None]:
         """Have this thread, and those that it starts in this block, share a processor.
 
-        It is the one that this thread is running on; the system gives other programs another one,
-        if there is one. Where it cannot do that, nothing changes.
+        It is the one that this thread is running on. The system lets other programs run elsewhere,
+        if they may and there is a processor. Where it cannot do that, nothing changes.
         """
         self._one = self._all & here()
         try:

@@ -76,6 +76,25 @@ def test_the_bytes_are_on_the_disk_then_the_name_and_then_the_record(
     assert (objects / key).stat().st_nlink == 1
 
 
+def test_a_folder_that_another_one_has_removed_meanwhile_is_made_again(
+    squirrel: Squirrel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link, removed = os.link, list[str]()
+
+    def too_late(source: str, path: str) -> None:
+        if not removed:
+            removed.append(os.path.dirname(path))
+            os.rmdir(removed[0])
+        link(source, path)
+
+    monkeypatch.setattr(os, "link", too_late)
+    with Origin({"/nuts": OLD}) as origin:
+        ran = squirrel.run(origin.url + "/nuts")
+    assert (ran.results, ran.attempts) == (["copied"], [2])
+    assert "another squirrel has removed the folder of the object" in ran.err
+    assert files_below(squirrel.folder) == tidy(origin.url + "/nuts")
+
+
 class Lost:
     """An index whose answers to the first swaps get lost; each swap is done.
 
