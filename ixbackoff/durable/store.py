@@ -24,6 +24,7 @@ from dbos import (
 )
 from dbos._context import current_owner_xid
 from dbos._migration import get_migration_versions, get_sqlite_migration_versions
+from sqlalchemy import event
 from sqlalchemy.exc import SQLAlchemyError
 
 from .._words.commands import Misuse
@@ -102,7 +103,7 @@ class Store:
             sys_db_idle_transaction_timeout_sec=IDLE,
             lazy=True,
         )
-        sqlalchemy.event.listen(self.engine(), "connect", taught)
+        event.listen(self.engine(), "connect", taught)
         try:
             self._make_tables()
         except SQLAlchemyError as error:
