@@ -179,8 +179,9 @@ def carrying(seed: int) -> Generator[None]:
     except BrokenExecutor as error:
         raise BrokenExecutor(
             f"A worker ended before it was done with seed={seed}: it was killed, had no memory "
-            "left, or could not import the function, for which a script has to be guarded by "
-            'if __name__ == "__main__"; give fewer jobs=, or jobs=1 to see what happens.'
+            "left, gave what pickle can write and cannot read, or could not import the function, "
+            'for which a script has to be guarded by if __name__ == "__main__"; give fewer jobs=, '
+            "or jobs=1 to see what happens."
         ) from error
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise Misuse(

@@ -30,6 +30,7 @@ from ..support.seeded import (
     fails_or_sends_much,
     fails_or_touches,
     gives_a_lambda,
+    gives_oddly,
     is_killed_at_1,
     many,
 )
@@ -141,6 +142,13 @@ def test_workers_end_also_where_this_process_would_not(tmp_path: Path) -> None:
     finally:
         signal.signal(signal.SIGTERM, before)
     assert not (tmp_path / "done").exists()
+
+
+@processes
+def test_a_result_that_pickle_cannot_read_is_told() -> None:
+    with pytest.raises(BrokenExecutor, match="gave what pickle can write and cannot read"):
+        each_seed(gives_oddly, 2, jobs=2)
+    assert active_children() == []
 
 
 @processes

@@ -95,6 +95,10 @@ def gives_a_lambda(seed: int) -> object:
     return lambda: seed
 
 
+def gives_oddly(seed: int) -> object:
+    return Odd(seed, 2)
+
+
 def fails_or_sends_much(seed: int) -> bytes:
     if seed == 0:
         time.sleep(0.2)
