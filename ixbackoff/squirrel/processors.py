@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 
 LARGE = 2**20
 """Bytes from which a body is worth a processor of its own: copying them needs no interpreter."""
+FILTERED = "\nSeccomp:\t2\n"
 PLACE = 36  # of the processor among the numbers that follow the name of a thread
 
 
@@ -29,7 +30,8 @@ class Processors:
         """Have this thread, and those that it starts in this block, share a processor.
 
         It is the one that this thread is running on. The system lets other programs run elsewhere,
-        if they may and there is a processor. Where it cannot do that, nothing changes.
+        if they may and there is a processor. Where it cannot do that, or where a filter of system
+        calls might end this process for it, nothing changes.
         """
         self._one = self._all & here()
         try:
@@ -58,10 +60,16 @@ class Processors:
 
 
 def allowed() -> Set[int]:
-    """Return the processors that this thread may run on, if the system tells."""
+    """Return the processors that this thread may choose from, if the system tells."""
     with suppress(AttributeError, OSError):
-        return os.sched_getaffinity(0)
+        return frozenset() if is_filtered() else os.sched_getaffinity(0)
     return frozenset()
+
+
+def is_filtered() -> bool:
+    """Return whether a filter holds that may end this process for one of its system calls."""
+    with open("/proc/self/status") as status:
+        return FILTERED in status.read()
 
 
 def here() -> Set[int]:

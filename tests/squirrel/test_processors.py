@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from collections.abc import Set
 from concurrent.futures import ThreadPoolExecutor
@@ -10,13 +11,24 @@ from pathlib import Path
 
 import pytest
 
+from ixbackoff.squirrel import processors
 from ixbackoff.squirrel.__main__ import main
 from ixbackoff.squirrel.commands import Claim
 from ixbackoff.squirrel.index import Index
 from ixbackoff.squirrel.processors import LARGE, Processors, here
 from ixbackoff.testing.web import Origin
 
+from ..support.filters import SET_AFFINITY
+
+ROOT = Path(__file__).parents[2]
+
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing changes")
+
+
+@pytest.fixture(autouse=True)
+def unfiltered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the tests run there may be a filter of system calls that allows this one."""
+    monkeypatch.setattr(processors, "is_filtered", lambda: False)
 
 
 def mine() -> Set[int]:
@@ -37,15 +49,15 @@ def test_threads_that_a_block_starts_share_its_processor() -> None:
 
 
 def test_it_is_left_for_a_large_body() -> None:
-    before, processors = mine(), Processors()
-    assert not processors.leave(LARGE)  # nothing is shared
-    with processors.shared():
-        assert not processors.leave(LARGE - 1)
+    before, ours = mine(), Processors()
+    assert not ours.leave(LARGE)  # nothing is shared
+    with ours.shared():
+        assert not ours.leave(LARGE - 1)
         assert len(mine()) == 1
         for size in (LARGE, None):
-            assert processors.leave(size)
+            assert ours.leave(size)
             assert mine() == before
-            processors.rejoin()
+            ours.rejoin()
             assert mine() == here()
 
 
@@ -75,8 +87,8 @@ def test_where_the_system_cannot_or_may_not_nothing_is_shared(
                 patch.delattr(os, "sched_getaffinity")
             else:
                 patch.setattr(os, "sched_getaffinity", told)
-            processors = Processors()
-        with processors.shared():
+            ours = Processors()
+        with ours.shared():
             assert mine() == before
 
 
@@ -122,3 +134,17 @@ def test_jobs_of_a_folder_share_one(
         "last": shared,
     }
     assert mine() == before
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(SET_AFFINITY is None, reason="no number of the system call is known")
+def test_a_filter_that_would_end_the_squirrel_does_not(tmp_path: Path) -> None:
+    with Origin({"/nuts": b"acorn", "/more": b"acorns"}) as origin:
+        words = [f"{origin.url}/nuts", f"{origin.url}/more", "--folder", str(tmp_path / "squirrel")]
+        ran = subprocess.run(  # noqa: S603
+            [sys.executable, "-m", "tests.support.filters", "ixbackoff.squirrel", *words],
+            cwd=ROOT,
+            capture_output=True,
+            check=False,
+        )
+    assert (ran.returncode, ran.stderr) == (0, b"")
