@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, TypeAlias
 
-from ixbackoff import N10, Breaker, Constant, Exponential, backoff
+from ixbackoff import N10, CircuitBreaker, Constant, Exponential, backoff
 
 Function: TypeAlias = Callable[[], Any]
 Decorator: TypeAlias = Callable[[Function], Function]
@@ -107,7 +107,7 @@ def bare_async(kind: str) -> Decorator:
     return decorator
 
 
-def ours(breaker: Breaker | None = None) -> Kinds:
+def ours(breaker: CircuitBreaker | None = None) -> Kinds:
     exponential = Exponential(cap=60)
     schedules = (Constant(0), exponential, exponential.jittered())
     return {
@@ -227,7 +227,7 @@ NEVER = 10_000
 
 
 def our_breaker() -> Kinds:
-    return ours(Breaker(failures=NEVER, within=0.001, rest=30))
+    return ours(CircuitBreaker(failures=NEVER, within=0.001, open_for=30))
 
 
 def pyresilience_breaker() -> Kinds:

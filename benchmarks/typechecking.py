@@ -21,7 +21,7 @@ def chain(steps: int) -> str:
         ".map(lambda _: 1)",
         ".or_else(Log('z'))",
     )
-    return "program = at(N3)" + "".join(links[step % 4] for step in range(steps)) + ".give_up()\n"
+    return "program = at(N3)" + "".join(links[step % 4] for step in range(steps)) + ".end()\n"
 
 
 def nested_binds(depth: int) -> str:
@@ -29,7 +29,7 @@ def nested_binds(depth: int) -> str:
     inner = "at(N3).do(Log('x'))"
     for _ in range(depth):
         inner = f"at(N3).do(Log('x')).bind(lambda _: {inner})"
-    return f"program = {inner}.give_up()\n"
+    return f"program = {inner}.end()\n"
 
 
 def ladder(rungs: int) -> str:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from ._functions.answering import answered_by
 from ._functions.backoff import Backoff, backoff
-from ._limits.breakers import Breaker
-from ._limits.budgets import Budget
+from ._limits.breakers import CircuitBreaker
+from ._limits.budgets import RetryBudget
 from ._limits.deadlines import time_limit
 from ._meaning.replay import Diverged
 from ._meaning.semantics import unroll
@@ -58,7 +58,7 @@ from ._words.nat import (
     Z,
     reflect,
 )
-from ._words.verdicts import may_pass
+from ._words.verdicts import is_transient
 from ._words.vocabulary import Delay, Download, Log, Now, Pick, Standard, Throw, Upload
 from ._writing.attempts import Attempt, CommandOrAttempt, Do, attempt, do
 from ._writing.programs import Program, at
@@ -74,8 +74,8 @@ __all__ = [
     "AsyncInterpreter",
     "Attempt",
     "Backoff",
-    "Breaker",
-    "Budget",
+    "CircuitBreaker",
+    "RetryBudget",
     "Call",
     "CallAsync",
     "CircuitOpen",
@@ -145,7 +145,7 @@ __all__ = [
     "call_async",
     "do",
     "first_of",
-    "may_pass",
+    "is_transient",
     "plan",
     "reflect",
     "time_limit",

@@ -67,7 +67,7 @@ def imported(text: str) -> Any:
 
     The module can also be given as its file, inside a package or not, and the name can have dots.
 
-    >>> imported("ixbackoff.schedules:powers_of_two")
+    >>> imported("ixbackoff.schedules.kinds:powers_of_two")
     Exponential(base=1.0, factor=2.0, cap=None)
 
     Raises:
@@ -76,7 +76,9 @@ def imported(text: str) -> Any:
     module, _, name = text.rpartition(":")
     if not module or not name:
         stem = text.strip(":").removesuffix(".py")
-        example = f"{stem}:NAME" if stem.isidentifier() else "ixbackoff.published:aws_polling"
+        example = (
+            f"{stem}:NAME" if stem.isidentifier() else "ixbackoff.schedules.published:aws_polling"
+        )
         raise ArgumentTypeError(f"{text}: write MODULE:NAME, such as {example}")
     if "" not in sys.path:
         sys.path.insert(0, "")  # as `python -m` does

@@ -31,10 +31,10 @@ def as_mermaid(planned: Planned) -> str:
         here, last = f"N{rung.rung}", rung is known.rungs[-1]
         lines.append(f"    {here}: {here}, {counted(rung.tries, 'try', 'tries')}")
         below = here if last else f"N{rung.rung - 1}"
-        if rung.waits is not None:
-            lines.append(f"    {here} --> {below}: {rung.when}, waits {spoken(rung.waits)}")
+        if rung.wait_seconds is not None:
+            lines.append(f"    {here} --> {below}: {rung.when}, waits {spoken(rung.wait_seconds)}")
         elif not last:
             lines.append(f"    {here} --> {below}: without a wait")
-    ends = "well" if known.waits == inf else "ends"
+    ends = "well" if known.wait_count == inf else "ends"
     lines.append(f"    N{known.rungs[-1].rung} --> [*]: {ends}")
     return "\n".join(lines)

@@ -40,9 +40,9 @@ def told(failure: Exception) -> str:
     """Describe a failure in one line, with its notes.
 
     >>> failure = TimeoutError("no answer")
-    >>> failure.add_note("ixbackoff: attempts made: 4, waits: 3, 7 s in all")
+    >>> failure.add_note("ixbackoff: tries: 4, waits: 3, 7 s in all")
     >>> told(failure)
-    'TimeoutError: no answer (attempts made: 4, waits: 3, 7 s in all)'
+    'TimeoutError: no answer (tries: 4, waits: 3, 7 s in all)'
     """
     notes = [str(note).removeprefix(NOTE).strip() for note in getattr(failure, "__notes__", ())]
     behind = " ".join("; ".join(notes).split())

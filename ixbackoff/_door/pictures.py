@@ -74,7 +74,7 @@ def as_svg(planned: Planned) -> str:
     '<svg xmlns="http://www.w3.org/2000/svg'
     """
     known = planned.plan
-    ends = [rung.begins + (rung.takes or 0.0) + (rung.waits or 0.0) for rung in known.rungs]
+    ends = [rung.begins + (rung.takes or 0.0) + (rung.wait_seconds or 0.0) for rung in known.rungs]
     last = max([*ends, 1e-3])
     limits = [one.limit.seconds for one in planned.verdicts]
     axis = Axis(max(last, *(one for one in limits if one <= last * FARTHEST), 0.0) * 1.02)
@@ -133,7 +133,7 @@ def key(planned: Planned) -> Iterator[tuple[str, str]]:
         line = f'<line class="wait {when}"'
         words = {"failed": "wait if failed", "well": "wait if well"}.get(when, "perhaps a wait")
         yield line + ' x1="{x:g}" x2="{end:g}" y1="{y:g}" y2="{y:g}"/>', words
-    if planned.plan.waits == inf:
+    if planned.plan.wait_count == inf:
         yield "", "and the last wait again and again"
 
 
@@ -159,13 +159,13 @@ def drawn_rung(axis: Axis, y: float, rung: PlannedRung, below: PlannedRung | Non
     yield f'<text x="12" y="{y + 5:g}">N{rung.rung}</text>'
     takes = rung.takes or 0.0
     start, end = rung.begins, rung.begins + takes
-    if rung.waits is not None:
-        after = end + rung.waits
+    if rung.wait_seconds is not None:
+        after = end + rung.wait_seconds
         x1, x2 = axis.x(end), axis.x(after)
         yield f'<line class="wait {rung.when}" x1="{x1:.1f}" x2="{x2:.1f}" y1="{y:g}" y2="{y:g}"/>'
         if below is not None and isclose(below.begins, after):
             yield f'<line class="down" x1="{x2:.1f}" x2="{x2:.1f}" y1="{y:g}" y2="{y + ROW:g}"/>'
-        yield label(x1, x2, y, spoken(rung.waits))
+        yield label(x1, x2, y, spoken(rung.wait_seconds))
     if takes:
         yield (
             f'<line class="takes" x1="{axis.x(start):.1f}" x2="{axis.x(end):.1f}" '

@@ -30,10 +30,10 @@ class Planned(NamedTuple):
         'page: at most 4 tries, 3 waits and 7 s in all'
         """
         known = self.plan
-        if known.waits == inf:
+        if known.wait_count == inf:
             ends = "" if known.longest in (None, inf) else f" or {spoken(known.longest)} are over"
             return f"{self.name}: tries without end, until it is well{ends}"
-        said = [counted(known.tries, "try", "tries"), counted(known.waits, "wait", "waits")]
+        said = [counted(known.tries, "try", "tries"), counted(known.wait_count, "wait", "waits")]
         if known.longest is None:
             said.append(f"{spoken(known.seconds)} of waiting")
         else:
@@ -44,15 +44,15 @@ class Planned(NamedTuple):
 def as_text(planned: Planned) -> str:
     """The plan as a table, with a bar for each wait, and a line for each limit."""
     known = planned.plan
-    longest = max((rung.waits or 0.0 for rung in known.rungs), default=0.0)
+    longest = max((rung.wait_seconds or 0.0 for rung in known.rungs), default=0.0)
     lines = [planned.headline, "", "rung  tries          from    then waits  if"]
     for rung in known.rungs:
         tries = "?" if rung.tries is None else str(rung.tries)
-        waits = "-" if rung.waits is None else spoken(rung.waits)
-        bar = "#" * max(1, round(WIDEST * rung.waits / longest)) if rung.waits else ""
+        waits = "-" if rung.wait_seconds is None else spoken(rung.wait_seconds)
+        bar = "#" * max(1, round(WIDEST * rung.wait_seconds / longest)) if rung.wait_seconds else ""
         times = f"{spoken(rung.begins):>12}  {waits:>12}"
         lines.append(f"N{rung.rung:<3}  {tries:>5}  {times}  {rung.when:8}{bar}".rstrip())
-    if known.waits == inf:
+    if known.wait_count == inf:
         lines.append("and so on, with the last wait again and again")
     if any(rung.takes is None and rung.tries != 0 for rung in known.rungs):
         lines.append("The times leave out the tries: --each, or .limit, says what one takes.")
@@ -67,15 +67,15 @@ def as_json(planned: Planned) -> str:
 
     >>> from ixbackoff import N1, Log, at, plan
     >>> json.loads(as_json(Planned("page", plan(at(N1).retry(Log("try"))), [])))["rungs"][1]
-    {'rung': 0, 'tries': 1, 'waits': None, 'when': '', 'takes': 0.0, 'begins': 1.0}
+    {'rung': 0, 'tries': 1, 'wait_seconds': None, 'when': '', 'takes': 0.0, 'begins': 1.0}
     """
     known = planned.plan
     return json.dumps(
         {
             "program": planned.name,
-            "endless": known.waits == inf,
+            "endless": known.wait_count == inf,
             "tries": finite_or_none(known.tries),
-            "waits": finite_or_none(known.waits),
+            "wait_count": finite_or_none(known.wait_count),
             "seconds": finite_or_none(known.seconds),
             "longest": finite_or_none(known.longest),
             "commands": {

@@ -8,8 +8,8 @@ from functools import wraps
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Generic, Never, ParamSpec, TypeVar, final
 
-from .._limits.breakers import Breaker
-from .._limits.budgets import Budget
+from .._limits.breakers import CircuitBreaker
+from .._limits.budgets import RetryBudget
 from .._meaning.chains import PROGRAM
 from .._meaning.descents import After, begins, descents, kinds_and_predicate
 from .._running.loops import check_run
@@ -23,7 +23,7 @@ from .._words.commands import (
 )
 from .._words.failures import On
 from .._words.nat import N0, Nat, Rung, Z, name_of, position
-from .._words.verdicts import may_pass
+from .._words.verdicts import is_transient
 from .._words.vocabulary import Delay
 from .._writing.attempts import CommandOrAttempt, do
 from .._writing.programs import Program, at, at_with
@@ -170,15 +170,15 @@ class Backoff(Generic[I]):
         return await self._program(effect).run_async(interpreter)
 
     @in_our_words
-    def but(
+    def replace(
         self,
         *,
         on: On = KEPT,
         until: Wanted | None = KEPT,
         schedule: Schedule = KEPT,
         within: float | timedelta | None = KEPT,
-        budget: Budget | None = KEPT,
-        breaker: Breaker | None = KEPT,
+        budget: RetryBudget | None = KEPT,
+        breaker: CircuitBreaker | None = KEPT,
         stop: Event | None = KEPT,
         nested: Nested = KEPT,
         name: str | None = KEPT,
@@ -187,13 +187,13 @@ class Backoff(Generic[I]):
 
         >>> from ixbackoff import N3, Exponential, backoff
         >>> patiently = backoff(N3, within=60)
-        >>> patiently.but(within=2, schedule=Exponential(base=0.1)).call(pow, 2, 5)
+        >>> patiently.replace(within=2, schedule=Exponential(base=0.1)).call(pow, 2, 5)
         32
 
         The arguments are those of `backoff`, but for the rung.
         """
         changed = Settings(on, until, schedule, within, budget, breaker, stop, nested, name)
-        return made(self._rung, self._settings.but(changed))
+        return made(self._rung, self._settings.replace(changed))
 
     def __iter__(self) -> Iterator[Try]:
         """Try a block of code: `for one_try in backoff(N3): with one_try: ...`.
@@ -258,12 +258,12 @@ class Backoff(Generic[I]):
 def backoff(
     rung: Rung[I],
     *,
-    on: On = may_pass,
+    on: On = is_transient,
     until: Wanted | None = None,
     schedule: Schedule = powers_of_two,
     within: float | timedelta | None = None,
-    budget: Budget | None = None,
-    breaker: Breaker | None = None,
+    budget: RetryBudget | None = None,
+    breaker: CircuitBreaker | None = None,
     stop: Event | None = None,
     nested: Nested = "refused",
     name: str | None = None,
@@ -315,7 +315,7 @@ def made(rung: Rung[I], settings: Settings) -> Backoff[I]:
     made._settings = settings
     made._generic = (settings.within, settings.budget, settings.stop) != (None, None, None)
     settings.checked()
-    check_run(at(rung).give_up(), PLAIN, Interpreter, settings.defaults)
+    check_run(at(rung).end(), PLAIN, Interpreter, settings.defaults)
     kinds, chosen = kinds_and_predicate(settings.chosen)
     made._descent = descents(made._top, kinds, chosen, *begins(settings.schedule, made._top))
     return made

@@ -8,7 +8,7 @@ from .._running.logs import log_end
 from .._words.commands import Misuse, stopped
 from .._words.failures import CircuitOpen
 from .._words.reasons import Reason, Story
-from .._words.verdicts import may_pass
+from .._words.verdicts import is_transient
 from .called import Called
 
 
@@ -29,7 +29,7 @@ def ended(failure: Exception, called: Called, k: int, waited: float, no_wait: bo
     elif isinstance(failure, CircuitOpen):
         reason = "circuit open"
     elif no_wait and k != called.top and not ONE_TRY:
-        by_default = called.backoff._settings.on is may_pass
+        by_default = called.backoff._settings.on is is_transient
         reason, note = "not worth another try", not_chosen(failure, by_default)
     story = Story(k + 1, k, waited, reason)
     noted(failure, story, note)

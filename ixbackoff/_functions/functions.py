@@ -50,7 +50,7 @@ def check_sync(name: str, stop: object) -> None:
     if stop is not None:
         raise Misuse(
             f"backoff on {name}: stop= is for what blocks a thread; cancel the task of what is "
-            "awaited instead, and give it a backoff with .but(stop=None)."
+            "awaited instead, and give it a backoff with .replace(stop=None)."
         )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from types import CoroutineType
 from typing import Any, TypeAlias
 
-from .._limits.breakers import Breaker
+from .._limits.breakers import CircuitBreaker
 from .._meaning.descents import After
 from .._running.eventloops import clock, now
 from .._words.commands import stopped
@@ -23,7 +23,7 @@ Guarded: TypeAlias = tuple[Any, Callable[[], After]]
 Settled: TypeAlias = Callable[[int], None]
 
 
-def guarded(function: Any, breaker: Breaker, descent: Callable[[], After]) -> Guarded:
+def guarded(function: Any, breaker: CircuitBreaker, descent: Callable[[], After]) -> Guarded:
     """Have `function` go through `breaker`."""
 
     def probed(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -50,7 +50,7 @@ def guarded(function: Any, breaker: Breaker, descent: Callable[[], After]) -> Gu
     return called, lambda: breaker.told(descent(), time.monotonic)
 
 
-def guarded_async(function: Any, breaker: Breaker, descent: Callable[[], After]) -> Guarded:
+def guarded_async(function: Any, breaker: CircuitBreaker, descent: Callable[[], After]) -> Guarded:
     """As `guarded`, for a coroutine function."""
 
     async def probed(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -76,7 +76,7 @@ def guarded_async(function: Any, breaker: Breaker, descent: Callable[[], After])
 
 
 def outcome_of(
-    breaker: Breaker, probe: int, failure: Exception, clock: Callable[[], float]
+    breaker: CircuitBreaker, probe: int, failure: Exception, clock: Callable[[], float]
 ) -> Settled:
     """Tell `breaker` the failure of a probe, if it counts; return what settles it otherwise.
 

@@ -64,7 +64,7 @@ def guarded_once(backoff: Any, outer: object) -> Any:
     around = outer.backoff._settings.breaker if isinstance(outer, Called) else None
     if around is None or around is not backoff._settings.breaker:
         return backoff
-    return backoff.but(breaker=None)
+    return backoff.replace(breaker=None)
 
 
 def note_once(failure: Exception, inner: Called, outer: object) -> None:

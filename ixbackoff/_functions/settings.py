@@ -6,15 +6,15 @@ from collections.abc import Callable
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from .._limits.breakers import Breaker
-from .._limits.budgets import Budget
+from .._limits.breakers import CircuitBreaker
+from .._limits.budgets import RetryBudget
 from .._limits.stopping import checked_stop
 from .._meaning.chains import checked_name
 from .._meaning.defaults import ONCE, Defaults
 from .._words.commands import Misuse, is_coroutine_function
 from .._words.failures import NotReady, On, checked_predicate, choices
 from .._words.values import Value, fields_of
-from .._words.verdicts import may_pass
+from .._words.verdicts import is_transient
 from .._writing.attempts import expected
 from ..schedules.kinds import Schedule, powers_of_two
 
@@ -46,12 +46,12 @@ class Settings(Value):
 
     def __init__(
         self,
-        on: On = may_pass,
+        on: On = is_transient,
         until: Wanted | None = None,
         schedule: Schedule = powers_of_two,
         within: float | timedelta | None = None,
-        budget: Budget | None = None,
-        breaker: Breaker | None = None,
+        budget: RetryBudget | None = None,
+        breaker: CircuitBreaker | None = None,
         stop: Event | None = None,
         nested: Nested = "refused",
         name: str | None = None,
@@ -66,7 +66,7 @@ class Settings(Value):
         self.nested = nested
         self.name = name
 
-    def but(self, changed: Settings) -> Settings:
+    def replace(self, changed: Settings) -> Settings:
         """Return these, with the changed ones in place of them; `KEPT` is not changed."""
         pairs = zip(fields_of(self).values(), fields_of(changed).values(), strict=True)
         values: list[Any] = [old if new is KEPT else new for old, new in pairs]
@@ -89,7 +89,7 @@ class Settings(Value):
     @property
     def chosen(self) -> On:
         """The failures that are worth another try: those of `on`, and `NotReady` for an answer."""
-        if self.until is None or self.on is may_pass:
+        if self.until is None or self.on is is_transient:
             return self.on
         kinds, predicates = choices(self.on)
         return [NotReady, *kinds, *predicates]
@@ -120,7 +120,7 @@ USUAL = Settings()
 
 
 KEPT: Any = object()
-"""In place of an argument of `.but` that was not given."""
+"""In place of an argument of `.replace` that was not given."""
 
 
 def wanting(function: Any, until: Wanted | None) -> Any:

@@ -12,7 +12,7 @@ from sys import exception
 from types import CoroutineType
 from typing import Any
 
-from .._limits.events import Answered, Began, Ended, Event, Issued, Run, Waits
+from .._limits.events import Answered, Began, Ended, Event, Issued, Run, WaitBegan
 from .._limits.nesting import (
     REFUSED,
     RUNNING,
@@ -318,13 +318,13 @@ def failed_try(
             check_not_refused(RUNNING.get(), failure)
         after: After = run.after or called.descent()
         run.after = after
-        seconds = after(failure, run.waits, run.shortest)
+        seconds = after(failure, run.wait_count, run.shortest)
         run.no_wait = seconds is None
         if seconds is not None:
             run.shortest = seconds
-            rung = number_after(called.top, run.waits)
-            tell(observer, run, last, Waits.of(run, seconds, rung, failure))
-            log_wait(called.name, run.waits + 1, called.tries, failure, seconds)
+            rung = number_after(called.top, run.wait_count)
+            tell(observer, run, last, WaitBegan.of(run, seconds, rung, failure))
+            log_wait(called.name, run.wait_count + 1, called.tries, failure, seconds)
         return seconds
     finally:
         del failure
@@ -332,8 +332,8 @@ def failed_try(
 
 def wait_over(run: Watched, seconds: float, mine: Mark) -> None:
     """Count a wait that is over; the next try begins."""
-    mine[1] = run.waits = run.waits + 1
-    run.waited += seconds
+    mine[1] = run.wait_count = run.wait_count + 1
+    run.wait_seconds += seconds
     run.tries += 1
     run.tried = clock()
 
@@ -348,7 +348,7 @@ def finish(observer: Observer, run: Watched, last: list[Any], issued: Issued) ->
     failure, now = exception(), clock()
     try:
         if isinstance(failure, Exception):
-            run.reason = ended(failure, run.called, run.waits, run.waited, run.no_wait)
+            run.reason = ended(failure, run.called, run.wait_count, run.wait_seconds, run.no_wait)
         if run.told is Issued:
             tell(observer, run, last, Answered.of(issued, now - run.tried, failure))
         if run.told is not Ended:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, final
 from .._words.checks import between, inf
 from .._words.commands import Misuse
 from .._words.failures import CircuitOpen, NotReady, On, Predicate, predicate
-from .._words.verdicts import may_pass
+from .._words.verdicts import is_transient
 from .deadlines import Expired
 
 if TYPE_CHECKING:
@@ -30,12 +30,12 @@ After: TypeAlias = Callable[[Any, int, float], float | None]
 
 
 @final
-class Breaker:
+class CircuitBreaker:
     """A circuit breaker: after some failures it lets nobody ask the service for a while.
 
     It is *closed* at first, and every try asks the service. `failures` failures within `within`
     seconds *open* it: then a try fails at once with `CircuitOpen`, and the service is not asked.
-    `CircuitOpen` says how much of the `rest` is left, and a ladder waits at least so long. After
+    `CircuitOpen` says how much of `open_for` is left, and a ladder waits at least so long. After
     the rest the breaker is *half open*: one try is let through, the probe. A success closes the
     breaker and forgets the failures, a failure opens it for another rest.
 
@@ -45,14 +45,14 @@ class Breaker:
 
     >>> from ixbackoff import N2, Call, NotReady, at, call
     >>> from ixbackoff.testing import Virtual, always
-    >>> breaker = Breaker(failures=2, within=10, rest=30)
+    >>> breaker = CircuitBreaker(failures=2, within=10, open_for=30)
     >>> world = Virtual(Call.handled_by(always(NotReady())))
     >>> at(N2).retry(call(print)).run(world.interpreter, breaker=breaker)
     Traceback (most recent call last):
     ixbackoff.CircuitOpen: circuit open: the service is not asked for 28 s
-    ixbackoff: attempts made: 3, waits: 2, 3 s in all
+    ixbackoff: tries: 3, waits: 2, 3 s in all
     >>> breaker
-    <Breaker: open, a rest of 30 s after 2 failures within 10 s>
+    <CircuitBreaker: open, opens for 30 s after 2 failures within 10 s>
 
     - A try is what a step performs at a rung: a command, or an attempt with all of its commands. A
       command of an attempt is not one, since half an attempt may be well while the service is down.
@@ -63,12 +63,12 @@ class Breaker:
       A try that is broken off by a deadline while a command runs counts as a failure.
     - Failures are counted whether or not tries succeed between them. So choose a number that is
       above what the service has when it is well, with all who share the breaker.
-    - While a probe runs, a try is told to wait as long as the probe may take, which is the `rest`:
+    - While a probe runs, a try is told to wait as long as the probe may take, which is `open_for`:
       after 0 s it would use up a rung to learn nothing. Only the first is told exactly that; the
       others are spread evenly over two rests more. All who were refused wake when the rest is over,
       and would otherwise stay together, come back at once and open the breaker again.
     - A probe that is cancelled or dropped leaves its place to the next try. One that hangs, or
-      whose thread has died, loses it after the `rest`.
+      whose thread has died, loses it after `open_for`.
     - A failure that comes while the breaker is closed counts, whenever its try was begun. While it
       is not closed, only the outcome of the probe is heard.
     - The time is that of the interpreter (`Now`), which is asked after a failure and while the
@@ -77,7 +77,7 @@ class Breaker:
     Args:
         failures: the failures that open it, 1 or more.
         within: the seconds in which there have to be so many, or a `timedelta`; so is `rest`.
-        rest: the seconds for which the service is left alone, and that a probe may take.
+        open_for: the seconds for which the service is left alone, and that a probe may take.
         on: the failures that count, as `on` of a retry chooses them.
 
     Raises:
@@ -93,7 +93,7 @@ class Breaker:
         "_lock",
         "_probe",
         "_probing",
-        "_rest",
+        "_open_for",
         "_told",
         "_until",
         "_within",
@@ -107,8 +107,8 @@ class Breaker:
         *,
         failures: int,
         within: float | timedelta,
-        rest: float | timedelta,
-        on: On = may_pass,
+        open_for: float | timedelta,
+        on: On = is_transient,
     ) -> None:
         number: object = failures
         whole = isinstance(number, int) and not isinstance(number, bool)
@@ -116,7 +116,7 @@ class Breaker:
             raise ValueError(f"failures={failures!r}: give a whole number, 1 to {MOST}.")
         self._failures = failures
         self._within = between("within", within, LEAST, LONGEST, "seconds")
-        self._rest = between("rest", rest, LEAST, LONGEST, "seconds")
+        self._open_for = between("open_for", open_for, LEAST, LONGEST, "seconds")
         self._chosen = of_the_service(predicate(on))
         self._failed: deque[float] = deque(maxlen=failures)
         self._until = None
@@ -140,7 +140,7 @@ class Breaker:
 
     def __repr__(self) -> str:
         after = f"{self._failures} failure{'s' * (self._failures > 1)} within {self._within:g} s"
-        return f"<Breaker: {self.state}, a rest of {self._rest:g} s after {after}>"
+        return f"<CircuitBreaker: {self.state}, opens for {self._open_for:g} s after {after}>"
 
     def admit(self, now: float) -> int:
         """Begin a try at the time `now`: return 0, or its number if it is the probe.
@@ -153,14 +153,14 @@ class Breaker:
                 return 0
             left = self._until - now
             if left > EARLY:
-                if left > self._rest:  # the clock went back
-                    self._until, left = now + self._rest, self._rest
+                if left > self._open_for:  # the clock went back
+                    self._until, left = now + self._open_for, self._open_for
                 if self._probing:
-                    left += self._rest * SPREAD * (self._told * GOLDEN % 1.0)
+                    left += self._open_for * SPREAD * (self._told * GOLDEN % 1.0)
                     self._told += 1
                 raise self._refusal(left)
             self._probe += 1
-            self._until = now + self._rest
+            self._until = now + self._open_for
             self._probing, self._told = True, 0
             return self._probe
 
@@ -238,7 +238,7 @@ class Breaker:
                 self._open(now)
 
     def _open(self, now: float) -> None:
-        self._until = now + self._rest
+        self._until = now + self._open_for
         self._probing = False
         self._failed = deque(maxlen=self._failures)  # not cleared: another thread may be reading
 
@@ -259,12 +259,12 @@ def guarded_twice() -> Misuse:
     )
 
 
-def checked_breaker(name: str, breaker: object) -> Breaker:
+def checked_breaker(name: str, breaker: object) -> CircuitBreaker:
     """Return `breaker`, if it is one.
 
     Raises:
         Misuse: it is not.
     """
-    if not isinstance(breaker, Breaker):
-        raise Misuse(f"{name}={breaker!r} is not a circuit breaker: give a Breaker(...).")
+    if not isinstance(breaker, CircuitBreaker):
+        raise Misuse(f"{name}={breaker!r} is not a circuit breaker: give a CircuitBreaker(...).")
     return breaker

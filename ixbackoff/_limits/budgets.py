@@ -7,7 +7,7 @@ from typing import Any, final
 
 from .._words.commands import Stream
 from .._words.reasons import NOTE, add_note
-from .._words.verdicts import may_pass
+from .._words.verdicts import is_transient
 from .._words.vocabulary import CLOCK, Delay
 from .buckets import TOKEN, Failures, Requests, Rule, Tokens
 
@@ -17,7 +17,7 @@ REFUSED = f"{NOTE} not tried again, the retry budget is empty"
 
 
 @final
-class Budget:
+class RetryBudget:
     """A bucket of tokens that pays for the retries of many programs, so outages bring few of them.
 
     A program that is about to wait and retry takes some tokens. If too few are left, it fails at
@@ -27,15 +27,15 @@ class Budget:
 
     >>> from ixbackoff import N3, Call, NotReady, at, call
     >>> from ixbackoff.testing import Virtual, always
-    >>> budget = Budget(2)
+    >>> budget = RetryBudget(2)
     >>> world = Virtual(Call.handled_by(always(NotReady())))
     >>> at(N3).retry(call(print)).run(world.interpreter, budget=budget)
     Traceback (most recent call last):
     ixbackoff.NotReady
     ixbackoff: not tried again, the retry budget is empty
-    ixbackoff: attempts made: 3, waits: 2, 3 s in all
+    ixbackoff: tries: 3, waits: 2, 3 s in all
     >>> budget
-    <Budget: 0 of 2 tokens left, a retry costs 1>
+    <RetryBudget: 0 of 2 tokens left, a retry costs 1>
 
     A cancelled program is neither well nor failed: it gives nothing back and takes nothing more. A
     budget is equal only to itself.
@@ -70,19 +70,19 @@ class Budget:
         self._lock = RLock()
 
     @staticmethod
-    def botocore() -> Budget:
+    def botocore() -> RetryBudget:
         """500 tokens; a retry costs 14, after throttling 5; a success gives 1, or the last cost.
 
         The constants are those of botocore 1.44.5, `botocore/retries/quota.py` and `standard.py`;
         botocore keeps one budget for each client.
 
-        >>> Budget.botocore()
-        <Budget: 500 of 500 tokens left, a retry costs 14, after throttling 5>
+        >>> RetryBudget.botocore()
+        <RetryBudget: 500 of 500 tokens left, a retry costs 14, after throttling 5>
         """
-        return Budget(500, cost=14, throttled_cost=5, returned=1)
+        return RetryBudget(500, cost=14, throttled_cost=5, returned=1)
 
     @staticmethod
-    def grpc(max_tokens: float = 10, token_ratio: float = 0.1) -> Budget:
+    def grpc(max_tokens: float = 10, token_ratio: float = 0.1) -> RetryBudget:
         """A failure takes 1 token, a success gives `token_ratio`; a retry needs more than half.
 
         The rule and the numbers of its example are those of gRFC A6, "gRPC Retry Design"
@@ -91,8 +91,8 @@ class Budget:
         failure that a program ends with counts, too, if it may pass: a `Transient`,
         `ConnectionError` or `TimeoutError`.
 
-        >>> Budget.grpc()
-        <Budget: 10 of 10 tokens left, a retry needs more than 5>
+        >>> RetryBudget.grpc()
+        <RetryBudget: 10 of 10 tokens left, a retry needs more than 5>
 
         Args:
             max_tokens: tokens at the start and at most.
@@ -107,7 +107,7 @@ class Budget:
     @staticmethod
     def finagle(
         ttl: float = 10, min_retries_per_second: int = 10, percent_can_retry: float = 0.2
-    ) -> Budget:
+    ) -> RetryBudget:
         """One retry for each 5 programs of the last 10 s, on top of 10 retries a second.
 
         Each program that begins gives 1 token, and a retry takes `1 / percent_can_retry`. Both are
@@ -115,8 +115,8 @@ class Budget:
         (`RetryBudget.scala`), and so is its window of ten slices (`WindowedAdder.scala`). The
         budget needs the time, so the interpreter has to answer `Now`.
 
-        >>> Budget.finagle()
-        <Budget: 500 tokens left, a retry costs 5>
+        >>> RetryBudget.finagle()
+        <RetryBudget: 500 tokens left, a retry costs 5>
 
         Args:
             ttl: seconds after which given and taken tokens are forgotten, 1 to 60.
@@ -148,7 +148,7 @@ class Budget:
         return Account(self)
 
     def __repr__(self) -> str:
-        return f"<Budget: {self.left:.13g} {self._rule}>"
+        return f"<RetryBudget: {self.left:.13g} {self._rule}>"
 
 
 @final
@@ -161,7 +161,7 @@ class Account:
 
     __slots__ = ("_budget", "_paid", "counted")
 
-    def __init__(self, budget: Budget) -> None:
+    def __init__(self, budget: RetryBudget) -> None:
         self._budget = budget
         self._paid: int | None = None
         self.counted = False
@@ -191,7 +191,7 @@ class Account:
                 rule.fail()
 
 
-def budgeted(stream: Stream, budget: Budget) -> Stream:
+def budgeted(stream: Stream, budget: RetryBudget) -> Stream:
     """Pass `stream` on, but begin a wait after a failure only if `budget` can pay for the retry.
 
     If it cannot, the failure is thrown into the stream in place of the wait, and nothing is
@@ -239,12 +239,12 @@ def budgeted(stream: Stream, budget: Budget) -> Stream:
 
 def counts(failure: BaseException) -> bool:
     """Return whether a program that ends with this failure tells something of the service."""
-    return isinstance(failure, Exception) and may_pass(failure)
+    return isinstance(failure, Exception) and is_transient(failure)
 
 
-def _budget(rule: Rule) -> Budget:
+def _budget(rule: Rule) -> RetryBudget:
     """Make a budget that counts by another rule."""
-    made = object.__new__(Budget)
+    made = object.__new__(RetryBudget)
     made._rule = rule
     made._lock = RLock()
     return made

@@ -12,7 +12,7 @@ from .._words.checks import finite, in_seconds
 from .._words.commands import Command, Stream
 from .._words.failures import DeadlineExceeded
 from .._words.reasons import NOTE, add_note
-from .._words.verdicts import may_pass
+from .._words.verdicts import is_transient
 from .._words.vocabulary import CLOCK, Delay
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def in_time(command: Command[Any], limits: Sequence[Limit]) -> Stream:
             LEFT.set(mine)
             return (yield command)
         except Exception as error:
-            if not may_pass(error):  # a bug stays a bug, even after the deadline
+            if not is_transient(error):  # a bug stays a bug, even after the deadline
                 raise
             mine.over = True
             check_in_time(command, limits, now, (yield CLOCK), error)

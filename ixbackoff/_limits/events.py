@@ -22,13 +22,13 @@ class Run:
         name: the name of what runs; by default that of its first function or command.
         id: a number that no other run of this process has; of a durable run its own id, a string.
         tries: how many attempts were begun, from the first event after `Began`.
-        waits: how many waits are over.
-        waited: the seconds of these waits.
+        wait_count: the number of waits that are over.
+        wait_seconds: the seconds of these waits.
     """
 
     tries: int = 0
-    waits: int = 0
-    waited: float = 0.0
+    wait_count: int = 0
+    wait_seconds: float = 0.0
     reason: Reason = "gave up"
     """Why it ends with a failure: whoever decides that sets it."""
 
@@ -174,7 +174,7 @@ class Answered(Told):
 
 
 @final
-class Waits(Told):
+class WaitBegan(Told):
     """A wait begins, and nothing can refuse it any more.
 
     Attributes:
@@ -192,7 +192,7 @@ class Waits(Told):
     _failure: Exception | None
 
     @classmethod
-    def of(cls, run: Run, seconds: float, rung: int, failure: Exception | None) -> Waits:
+    def of(cls, run: Run, seconds: float, rung: int, failure: Exception | None) -> WaitBegan:
         event = cls()
         event._run = run
         event._seconds = seconds
@@ -261,5 +261,5 @@ class Ended(Told):
         return self._failure
 
 
-Event: TypeAlias = Began | Issued | Answered | Waits | Ended
+Event: TypeAlias = Began | Issued | Answered | WaitBegan | Ended
 """All that observers are told; `match` tells the kinds apart."""

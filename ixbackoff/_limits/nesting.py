@@ -128,7 +128,7 @@ def check_begun(program: object) -> None:
     Raises:
         Misuse: it would be.
     """
-    if getattr(program, "waits", False) is False:
+    if getattr(program, "may_wait", False) is False:
         return
     mark, last = RUNNING.get(), this_thread()
     if mark[0] is None and (last[0][0] is not None or last[1]):

@@ -18,7 +18,7 @@ from typing import Any, Final, Protocol, TypeAlias
 from .._words.commands import Command, Misuse, Stream
 from .._words.reasons import Reason
 from .._words.vocabulary import CLOCK, Delay, Together
-from .events import Answered, Began, Ended, Event, Issued, Run, Waits
+from .events import Answered, Began, Ended, Event, Issued, Run, WaitBegan
 from .nesting import this_thread
 
 
@@ -306,7 +306,9 @@ def told(stream: Stream, run: Run, observer: Observer) -> Stream:
             answer = failure = None
             try:
                 if command.__class__ is Delay:
-                    tell(observer, Waits.of(run, command.seconds, command.rung, command.failure))
+                    tell(
+                        observer, WaitBegan.of(run, command.seconds, command.rung, command.failure)
+                    )
                     answer = yield command
                 elif command is CLOCK:
                     answer = yield command

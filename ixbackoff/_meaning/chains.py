@@ -17,14 +17,14 @@ class Step:
 
     Attributes:
         start: the rung where the step has to stand, if there is only one.
-        waits: true if the step can issue a `Delay`; `None` if only the run can tell.
+        may_wait: true if the step can issue a `Delay`; `None` if only the run can tell.
         defaults: how a program that the step goes on with is run by itself.
         unknown: true if only the run can tell where the step stands and where it ends.
     """
 
     __slots__ = ()
     start: Position = None
-    waits: bool | None = False
+    may_wait: bool | None = False
     unknown = False
     defaults: Defaults = USUAL
 
@@ -73,13 +73,13 @@ class Chain:
 class Ladder(Chain):
     """A chain on a ladder: from the rung `start` down to the rung `end`."""
 
-    __slots__ = ("_bound", "_defaults", "_end", "_name", "_start", "_waits")
+    __slots__ = ("_bound", "_defaults", "_end", "_name", "_start", "_may_wait")
     _defaults: Defaults
     _name: str | None
     _start: int
     _end: Position
     _bound: int
-    _waits: bool | None
+    _may_wait: bool | None
 
     if not TYPE_CHECKING:  # or it would be an effect to a type checker
 
@@ -100,7 +100,7 @@ class Ladder(Chain):
         return self._start
 
     @property
-    def end(self) -> Position:
+    def ends_at(self) -> Position:
         """The number of waits left where it ends; `None` if only the run can tell."""
         return self._end
 
@@ -110,9 +110,9 @@ class Ladder(Chain):
         return self._bound
 
     @property
-    def waits(self) -> bool | None:
+    def may_wait(self) -> bool | None:
         """True if it can wait; `None` if only the run can tell."""
-        return self._waits
+        return self._may_wait
 
 
 PROGRAM = "__ixbackoff_program__"
@@ -157,7 +157,7 @@ def ladder(kind: type[L], start: int, defaults: Defaults = USUAL) -> L:
     made = chain(kind, None, None)
     made._flat = ()
     made._start = made._end = made._bound = start
-    made._waits = False
+    made._may_wait = False
     made._defaults = defaults
     made._name = None
     return made
@@ -178,8 +178,14 @@ def longer(kind: type[L], before: Ladder, last: Step) -> L:
     else:
         made._end = last.below(before._end)
         made._bound = last.bound(before._bound) if made._end is None else made._end
-    waits = False if before._end == 0 else last.waits
-    made._waits = True if before._waits or waits else before._waits if waits is False else waits
+    may_wait = False if before._end == 0 else last.may_wait
+    made._may_wait = (
+        True
+        if before._may_wait or may_wait
+        else before._may_wait
+        if may_wait is False
+        else may_wait
+    )
     return made
 
 
@@ -193,7 +199,7 @@ def renamed(kind: type[L], before: Ladder, name: str) -> L:
     made._flat = before._flat
     made._name = checked_name(name)
     made._start, made._end, made._bound = before._start, before._end, before._bound
-    made._waits = before._waits
+    made._may_wait = before._may_wait
     made._defaults = before._defaults
     return made
 
@@ -218,7 +224,7 @@ def continued(following: Ladder, rung: Position) -> Position:
     """
     if rung is not None:
         check_start(following.start, rung)
-    return following.end
+    return following.ends_at
 
 
 def check_start(start: int, rung: int) -> None:

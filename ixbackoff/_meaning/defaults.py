@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .._limits.breakers import Breaker
-from .._limits.budgets import Budget
+from .._limits.breakers import CircuitBreaker
+from .._limits.budgets import RetryBudget
 from .._words.values import Value
 from ..schedules.kinds import Schedule, powers_of_two
 
@@ -32,8 +32,8 @@ class Defaults(Value):
         self,
         schedule: Schedule = powers_of_two,
         within: float | timedelta | None = None,
-        budget: Budget | None = None,
-        breaker: Breaker | None = None,
+        budget: RetryBudget | None = None,
+        breaker: CircuitBreaker | None = None,
         stop: Event | None = None,
         nested: str | None = None,
     ) -> None:
@@ -44,18 +44,18 @@ class Defaults(Value):
         self.stop = stop
         self.nested = nested
 
-    def but(
+    def replace(
         self,
         schedule: Schedule | None = None,
         within: float | timedelta | None = None,
-        budget: Budget | None = None,
-        breaker: Breaker | None = None,
+        budget: RetryBudget | None = None,
+        breaker: CircuitBreaker | None = None,
         stop: Event | None = None,
     ) -> Defaults:
         """Return these, with what was given in place of them; `None` was not given.
 
         >>> from ixbackoff import Exponential
-        >>> Defaults(within=2).but(Exponential(base=0.1)).within
+        >>> Defaults(within=2).replace(Exponential(base=0.1)).within
         2
         """
         few = schedule is None and within is None and budget is None

@@ -11,9 +11,9 @@ from .._words.checks import inf
 from .._words.commands import Misuse
 from .._words.failures import On, Predicate, Transient, choices, predicate
 from .._words.nat import DEEPEST, ENDLESS
-from .._words.verdicts import FORGOTTEN, SILENT, asked_for, may_pass
+from .._words.verdicts import FORGOTTEN, SILENT, asked_for, is_transient
 from ..schedules.algebra import steady
-from ..schedules.timings import Chance, Timing, Waits, usable
+from ..schedules.timings import Chance, Timing, WaitFunction, usable
 
 __tracebackhide__ = True
 
@@ -35,7 +35,7 @@ def descents(
     rungs: int,
     kinds: Kinds,
     chosen: Predicate,
-    begin: Callable[[], Waits],
+    begin: Callable[[], WaitFunction],
     common: bool = False,
     table: list[float] | None = None,
     first: int = 0,
@@ -69,7 +69,7 @@ def descents(
         last, begin, table = -1, without_end(begin), None
 
     def run() -> After:
-        waits: Waits | None = None
+        waits: WaitFunction | None = None
         plain: type | None = None
         known = 0
 
@@ -97,7 +97,7 @@ def descents(
                     seconds = max(seconds, asked_for(failure))
             elif kind not in SILENT:
                 seconds = max(seconds, asked_for(failure))
-            elif chosen is may_pass or isinstance(failure, kinds):
+            elif chosen is is_transient or isinstance(failure, kinds):
                 plain = kind  # all failures of this kind are chosen, and ask for no time
                 known = forgotten  # last, since other threads may look
             return seconds
@@ -110,10 +110,10 @@ def descents(
     return lambda: after
 
 
-def without_end(begin: Callable[[], Waits]) -> Callable[[], Waits]:
+def without_end(begin: Callable[[], WaitFunction]) -> Callable[[], WaitFunction]:
     """Waits that go on: those of the deepest ladder, and then the last of them again and again."""
 
-    def begun() -> Waits:
+    def begun() -> WaitFunction:
         waits = begin()
         return lambda k: waits(k if k < DEEPEST else DEEPEST - 1)
 
@@ -122,7 +122,7 @@ def without_end(begin: Callable[[], Waits]) -> Callable[[], Waits]:
 
 def begins(
     timing: Timing, top: int, chance: Chance | None = None, checked: bool = True
-) -> tuple[Callable[[], Waits], bool, list[float] | None]:
+) -> tuple[Callable[[], WaitFunction], bool, list[float] | None]:
     """A function that begins the waits of a run, at most `top` of them.
 
     Return with it whether all runs can have them in common, and a table of those that are always
@@ -148,7 +148,7 @@ def begins(
     return lambda: spread_out(table, spread, chance), True, None
 
 
-def spread_out(table: list[float], spread: float, chance: Chance | None) -> Waits:
+def spread_out(table: list[float], spread: float, chance: Chance | None) -> WaitFunction:
     """The waits of any run: those of the table, each times a random factor from 1 to `spread`."""
     if chance is not None:
         uniform = chance.uniform
@@ -159,7 +159,7 @@ def spread_out(table: list[float], spread: float, chance: Chance | None) -> Wait
     return lambda k: table[k] * (1.0 + more * random.random())  # noqa: S311  as uniform(1, spread)
 
 
-def drawn(timing: Timing, chance: Chance | None = None) -> Waits:
+def drawn(timing: Timing, chance: Chance | None = None) -> WaitFunction:
     """The waits of one run, asked for one by one."""
     waits = timing.begin(chance)
     return lambda k: usable(waits(k), k, timing)
@@ -167,8 +167,8 @@ def drawn(timing: Timing, chance: Chance | None = None) -> Waits:
 
 def kinds_and_predicate(on: On) -> tuple[Kinds, Predicate]:
     """The failures that are chosen by their class alone, and the predicate for all others."""
-    if on is may_pass:
-        return Transient, may_pass
+    if on is is_transient:
+        return Transient, is_transient
     kinds, predicates = choices(on)
     if predicates or any(issubclass(Misuse, kind) or issubclass(kind, Misuse) for kind in kinds):
         chosen = predicate(on)

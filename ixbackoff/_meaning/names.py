@@ -18,7 +18,7 @@ def name_of_program(program: Chain) -> str:
 
     >>> from ixbackoff import N1, Download, at, call
     >>> page = Download("http://localhost/a", "a")
-    >>> name_of_program(at(N1).do(page).give_up()), name_of_program(at(N1).retry(call(pow, 2, 5)))
+    >>> name_of_program(at(N1).do(page).end()), name_of_program(at(N1).retry(call(pow, 2, 5)))
     ('Download', 'pow')
     """
     given = program._name if isinstance(program, Ladder) else None

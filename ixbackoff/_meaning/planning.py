@@ -15,7 +15,7 @@ from .chains import Ladder, Step, program_of
 from .counting import NONE, Commands, commands_of, only_the_run_tells
 from .durations import seconds_of
 from .names import function_name
-from .steps import Backoff, Bind, Do, Map, OrBind, OrElse, Retry, Then, Vary, Wait
+from .steps import Backoff, Bind, Do, Map, OrBind, OrElse, Retry, RetryWith, Then, Wait
 
 
 class PlannedRung(NamedTuple):
@@ -24,7 +24,7 @@ class PlannedRung(NamedTuple):
     Attributes:
         rung: how many waits are left.
         tries: how many commands and attempts are tried here at most; `None` if only the run tells.
-        waits: seconds of the wait that leads down from here; `None` if none does.
+        wait_seconds: seconds of the wait that leads down from here; `None` if none does.
         when: "failed", "well", or "perhaps" if only the run tells; "" without a wait.
         takes: seconds that the tries here take in all at most, as their limits (`.limit`) and
             `each` say; `None` if they say nothing.
@@ -34,7 +34,7 @@ class PlannedRung(NamedTuple):
 
     rung: int
     tries: int | None
-    waits: float | None
+    wait_seconds: float | None
     when: str
     takes: float | None = None
     begins: float = 0.0
@@ -47,7 +47,7 @@ class Plan(NamedTuple):
 
     >>> from ixbackoff import N2, Log, at
     >>> known = plan(at(N2).retry(Log("try")))
-    >>> known.tries, known.waits, known.seconds
+    >>> known.tries, known.wait_count, known.seconds
     (3, 2, 3.0)
 
     Attributes:
@@ -55,7 +55,7 @@ class Plan(NamedTuple):
             of the deepest one; its last wait is then repeated until the program is well.
         tries: how many commands and attempts it tries at most; `None` if only the run tells, inf if
             it tries until it is well.
-        waits: how often it waits at most.
+        wait_count: the number of its waits at most.
         seconds: how many seconds it waits in all at most.
         commands: how many commands it issues at most, by kind; a print of them names the functions
             whose commands only the run tells.
@@ -67,14 +67,14 @@ class Plan(NamedTuple):
 
     rungs: tuple[PlannedRung, ...]
     tries: float | None
-    waits: float
+    wait_count: float
     seconds: float
     commands: Commands
     longest: float | None = None
 
     def __str__(self) -> str:
         lines = ["rung  tries    then waits  if", *map(_line, self.rungs)]
-        if self.waits == inf:
+        if self.wait_count == inf:
             lines.append("and so on, until it is well")
         else:
             tries = (
@@ -82,7 +82,7 @@ class Plan(NamedTuple):
                 if self.tries is None
                 else (f"{self.tries} {'try' if self.tries == 1 else 'tries'}")
             )
-            waits = "1 wait" if self.waits == 1 else f"{self.waits} waits"
+            waits = "1 wait" if self.wait_count == 1 else f"{self.wait_count} waits"
             known = self.longest not in (None, self.seconds)
             whole = f"; {self.longest:g} s in all" if known else ""
             lines.append(f"at most {tries}, {waits}, {self.seconds:g} s{whole}")
@@ -93,7 +93,7 @@ class Plan(NamedTuple):
 
 def _line(planned: PlannedRung) -> str:
     tries = "?" if planned.tries is None else str(planned.tries)
-    waits = "-" if planned.waits is None else f"{planned.waits:g} s"
+    waits = "-" if planned.wait_seconds is None else f"{planned.wait_seconds:g} s"
     return f"{'N' + str(planned.rung):4}  {tries:>5}  {waits:>12}  {planned.when}".rstrip()
 
 
@@ -248,7 +248,7 @@ class _Planner:
             else:
                 frames.pop()
                 self.well, self.failed = merged(self.well, well), merged(self.failed, failed)
-        end = program.end or 0
+        end = program.ends_at or 0
         last = [
             worst
             for ways in (self.well, self.failed)
@@ -408,7 +408,7 @@ class _Planner:
         ways[place] = worst.most(ways.get(place))
 
     def seconds_of_a_try(self, step: Do | Then | OrElse | Retry) -> float:
-        told = inf if isinstance(step, Then | Vary) else seconds_of(step.effect)
+        told = inf if isinstance(step, Then | RetryWith) else seconds_of(step.effect)
         return min(told, self.each)
 
     def reach(self, rung: int, seconds: float) -> None:
@@ -457,7 +457,7 @@ def longest_of(worst: Worst, within: float | None) -> float | None:
 
 def commands_in(step: Do | Then | OrElse | Retry) -> Commands:
     """The commands of one try of a step, as far as they are known."""
-    if isinstance(step, Then | Vary):
+    if isinstance(step, Then | RetryWith):
         return only_the_run_tells(function_name(step.function))
     return commands_of(step.effect)
 

@@ -6,16 +6,16 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from .._limits import events
-from .._limits.breakers import Breaker
+from .._limits.breakers import CircuitBreaker
 from .._limits.deadlines import Expired, Limit
 from .._limits.nesting import REFUSED, RUNNING, Mark, check_not_refused
 from .._words.commands import Misuse
 from .._words.failures import CircuitOpen, Predicate
 from .._words.nat import DEEPEST, ENDLESS, name_of
 from .._words.reasons import NOTE, TRIES, Reason, Story, told
-from .._words.verdicts import may_pass, verdict
+from .._words.verdicts import is_transient, judge
 from .._words.vocabulary import Delay, delay
-from ..schedules.timings import Chance, Timing, Waits
+from ..schedules.timings import Chance, Timing, WaitFunction
 from .chains import Chain, Ladder, Position, Step, check_start
 from .defaults import ONCE
 from .descents import ONE_TRY, After, descents, drawn
@@ -39,11 +39,11 @@ class InAttempt:
     """
 
     __slots__ = ("breakers", "limits", "tries")
-    breaker: Breaker | None = None
+    breaker: CircuitBreaker | None = None
     expired: Expired | None = None
 
     def __init__(self, limits: list[Limit]) -> None:
-        self.breakers: tuple[Breaker, ...] = ()
+        self.breakers: tuple[CircuitBreaker, ...] = ()
         self.limits = limits
         self.tries = 0
 
@@ -75,8 +75,8 @@ class Run(events.Run):
     """
 
     # Class attributes, since most runs change few of them.
-    breaker: Breaker | None = None
-    seconds: Waits | None = None
+    breaker: CircuitBreaker | None = None
+    seconds: WaitFunction | None = None
     shortest = 0.0
     sure = True
     wait: Delay | None = None
@@ -124,7 +124,7 @@ class Run(events.Run):
     @property
     def number(self) -> int:
         """The number of waits left: on a ladder without end as on the deepest one, and then 1."""
-        return number_after(ENDLESS, self.waits) if self.rung == ENDLESS else self.rung
+        return number_after(ENDLESS, self.wait_count) if self.rung == ENDLESS else self.rung
 
     def descend(self, step: Step) -> tuple[int, bool]:
         """Go down as far as the step does, taken or passed over; where the run stood, if surely."""
@@ -153,10 +153,10 @@ class Run(events.Run):
         start = program._start
         if start != rung and (sure or start > rung):
             check_start(start, rung)
-        if step.end is not None and program.end not in (None, step.end):
+        if step.end is not None and program.ends_at not in (None, step.end):
             raise Misuse(
                 f"The function of a bind says that its program ends at {name_of(step.end)}, and "
-                f"returned one that ends at {name_of(program.end)}: change either."
+                f"returned one that ends at {name_of(program.ends_at)}: change either."
             )
         self.rung, self.sure = start, True
         return program
@@ -171,7 +171,7 @@ class Run(events.Run):
         first, shortens = self.top - rung, self.timing.shortens
         return descents(rung, object, bool, self.begin, first=first, shortens=shortens)()
 
-    def begin(self) -> Waits:
+    def begin(self) -> WaitFunction:
         """The waits of the run, which are begun once."""
         if self.seconds is None:
             self.seconds = drawn(self.timing, self.chance)
@@ -203,13 +203,13 @@ class Run(events.Run):
             if mark is not None:
                 mark[1] = again
         self.wait = None
-        self.waits += 1
-        self.waited += self.shortest
+        self.wait_count += 1
+        self.wait_seconds += self.shortest
 
     def pass_on(self, failure: Exception, chosen: Predicate) -> None:
         """Note that a failure is not tried again, although a rung is left: it is not chosen."""
         self.unchosen = failure
-        self.unchosen_note = not_chosen(failure, chosen is may_pass)
+        self.unchosen_note = not_chosen(failure, chosen is is_transient)
 
     def recoverable(self, failure: BaseException) -> bool:
         """Return true if a step may recover: not from a misuse, and not from a wait that failed."""
@@ -228,7 +228,7 @@ class Run(events.Run):
     @property
     def story(self) -> Story:
         """The run until now."""
-        return Story(self.tries, self.waits, self.waited, self.reason)
+        return Story(self.tries, self.wait_count, self.wait_seconds, self.reason)
 
     def ended(self, value: Any, failure: BaseException | None) -> Any:
         """The value, or the failure, with a note of what was done about it.
@@ -243,7 +243,7 @@ class Run(events.Run):
                 if self.rung and self.sure:
                     raise Misuse(
                         f"The program ended at {name_of(self.rung)}, not at N0: end it with "
-                        ".give_up(), or go down with .retry(...)."
+                        ".end(), or go down with .retry(...)."
                     )
                 return value
             note = ""
@@ -282,7 +282,7 @@ def not_chosen(failure: Exception, by_default: bool) -> str:
     kind = failure.__class__.__qualname__
     if not by_default:
         return f"{NOTE} not tried again: on=... does not choose {kind}"
-    why = verdict(failure).why or f"{kind} is not known to pass by itself"
+    why = judge(failure).why or f"{kind} is not known to pass by itself"
     return f"{NOTE} not tried again: {why}; on=... says otherwise"
 
 
@@ -300,6 +300,6 @@ def noted(
         if note:
             failure.add_note(note)
         failure.add_note(
-            told(story, " (each ladder tries once: testing.once())" if ONE_TRY else "")
+            told(story, " (each ladder tries once: testing.single_try())" if ONE_TRY else "")
         )
     return failure

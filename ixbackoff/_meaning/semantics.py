@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from .._limits.breakers import Breaker, guarded_twice
-from .._limits.budgets import Budget, budgeted
+from .._limits.breakers import CircuitBreaker, guarded_twice
+from .._limits.budgets import RetryBudget, budgeted
 from .._limits.deadlines import LEFT, Expired, Limit, checked_seconds
 from .._limits.nesting import check_begun
 from .._words.commands import Command, Handlers, Misuse, Stream
@@ -30,7 +30,7 @@ from .steps import (
     Backoff,
     Bind,
     Do,
-    GiveUp,
+    End,
     Guarded,
     Limited,
     Map,
@@ -38,10 +38,10 @@ from .steps import (
     OrElse,
     Resume,
     Retry,
+    RetryWith,
     Skip,
     Start,
     Then,
-    Vary,
     Wait,
     checked_effect,
     fresh,
@@ -69,8 +69,8 @@ def unroll(
     schedule: Schedule | None = None,
     *,
     within: float | timedelta | None = None,
-    budget: Budget | None = None,
-    breaker: Breaker | None = None,
+    budget: RetryBudget | None = None,
+    breaker: CircuitBreaker | None = None,
 ) -> Stream:
     """Every command of a program, in order, waits included; it is sent every answer.
 
@@ -91,7 +91,7 @@ def unroll(
         breaker: lets its tries through or refuses them; it asks for the time, with `Now`.
     """
     usual = program._defaults if isinstance(program, Ladder) else USUAL
-    how = usual.but(schedule, within, budget, breaker)
+    how = usual.replace(schedule, within, budget, breaker)
     check_schedule(how.schedule)
     check_begun(program)
     return unrolled(
@@ -106,8 +106,8 @@ def unrolled(
     *,
     chance: Chance | None = None,
     within: float | timedelta | None = None,
-    budget: Budget | None = None,
-    breaker: Breaker | None = None,
+    budget: RetryBudget | None = None,
+    breaker: CircuitBreaker | None = None,
     run: Run | None = None,
 ) -> Stream:
     """`unroll`, where commands that `handlers` have are answered in place.
@@ -298,7 +298,7 @@ def backoff(step: Backoff, run: Run, failure: Exception) -> Asked:
 def retry(step: Retry, run: Run, _: Any) -> Asked:
     """Perform the effect; while its failure is chosen, wait, go down, and perform it again.
 
-    `vary` performs the effect that its function makes of the rung.
+    `retry_with` performs the effect that its function makes of the rung.
 
     >>> from ixbackoff import N1, Log, NotReady, at, unroll
     >>> stream = unroll(at(N1).retry(Log("try")))
@@ -368,9 +368,9 @@ WELL: Meanings = {
     Skip: passed_over,
     At: passed_over,
     Retry: retry,
-    Vary: retry,
+    RetryWith: retry,
     Resume: resume,
-    GiveUp: passed_over,
+    End: passed_over,
 }
 FAILED: Meanings = {
     Do: None,
@@ -385,9 +385,9 @@ FAILED: Meanings = {
     Skip: passed_over,
     At: passed_over,
     Retry: passed_over,
-    Vary: passed_over,
+    RetryWith: passed_over,
     Resume: passed_over,
-    GiveUp: passed_over,
+    End: passed_over,
 }
 
 
@@ -418,7 +418,9 @@ def entered_by(step: Bind | OrBind, run: Run, given: Any, rung: int, sure: bool)
     """Enter the program that a function makes; if its end is known, the run is there then."""
     program = run.entered(step, given, rung, sure)
     task = chained(program, run)
-    return Enter(task if step.end is None or program.end is not None else ending(task, run, step))
+    return Enter(
+        task if step.end is None or program.ends_at is not None else ending(task, run, step)
+    )
 
 
 def ending(task: Task, run: Run, step: Bind | OrBind) -> Task:
@@ -563,7 +565,7 @@ def limited(asked: Asked, seconds: float, place: Place) -> Task:
         outcome = cause = None
 
 
-def guarded(effect: Any, breaker: Breaker, inside: InAttempt) -> Task:
+def guarded(effect: Any, breaker: CircuitBreaker, inside: InAttempt) -> Task:
     """Perform `effect`, if `breaker` lets it through, and tell the breaker its outcome.
 
     Raises:

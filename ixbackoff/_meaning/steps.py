@@ -12,7 +12,7 @@ from functools import cache
 from types import FunctionType, GeneratorType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeAlias, get_args, get_origin, get_type_hints
 
-from .._limits.breakers import Breaker
+from .._limits.breakers import CircuitBreaker
 from .._words.commands import CO_GENERATOR, Command, Misuse, code_flags
 from .._words.failures import Predicate
 from .._words.nat import ENDLESS, name_of, position
@@ -41,7 +41,7 @@ class Guarded:
 
     __slots__ = ("breaker", "chain")
 
-    def __init__(self, chain: Chain, breaker: Breaker) -> None:
+    def __init__(self, chain: Chain, breaker: CircuitBreaker) -> None:
         self.chain = chain
         self.breaker = breaker
 
@@ -125,18 +125,18 @@ class Joint(Step):
         end: the rung where it ends, if that is known.
     """
 
-    __slots__ = ("defaults", "end", "function", "known", "start", "unknown", "waits")
+    __slots__ = ("defaults", "end", "function", "known", "start", "unknown", "may_wait")
 
     def __init__(self, function: Function, known: Ladder | None = None) -> None:
         self.function = checked_function(function)
         self.known = known
         if known is not None:
-            self.start, self.end = known.start, known.end
-            self.waits, self.defaults = known.waits, known._defaults
+            self.start, self.end = known.start, known.ends_at
+            self.may_wait, self.defaults = known.may_wait, known._defaults
         else:
             self.start, self.end = annotated(function)
             self.defaults = USUAL
-            self.waits = False if self.end is not None and self.end == self.start else None
+            self.may_wait = False if self.end is not None and self.end == self.start else None
         self.unknown = self.start is None and self.end is None
 
     def parts(self) -> tuple[Any, ...]:
@@ -177,7 +177,7 @@ class Backoff(Step):
     """Failed, and the failure is chosen: wait. Goes one rung down in any case."""
 
     __slots__ = ("chosen",)
-    waits = True
+    may_wait = True
 
     def __init__(self, chosen: Predicate) -> None:
         self.chosen = chosen
@@ -190,7 +190,7 @@ class Wait(Step):
     """Well: wait. Goes one rung down in any case."""
 
     __slots__ = ()
-    waits = True
+    may_wait = True
 
     def below(self, rung: Position) -> Position:
         return _one_down(rung, "wait")
@@ -226,7 +226,7 @@ class Retry(Step):
     """Well: perform the effect; while its failure is chosen, wait and perform it again."""
 
     __slots__ = ("chosen", "effect")
-    waits = True
+    may_wait = True
 
     def __init__(self, effect: Any, chosen: Predicate) -> None:
         self.effect = checked_effect(effect)
@@ -249,7 +249,7 @@ class Resume(Retry):
     __slots__ = ()
 
 
-class Vary(Retry):
+class RetryWith(Retry):
     """Do as `Retry`, with the effect that the function makes of each rung."""
 
     __slots__ = ("function",)
@@ -265,7 +265,7 @@ class Vary(Retry):
         return checked_effect(self.function(rung))
 
 
-class GiveUp(Step):
+class End(Step):
     """Go down to the last rung without a wait."""
 
     __slots__ = ()
@@ -278,7 +278,7 @@ def _one_down(rung: Position, step: str) -> Position:
     if rung == ENDLESS:
         raise Misuse(
             f".{step}() goes one rung down, and a ladder without end has none below: use .retry, "
-            ".resume, .vary or .give_up at FOREVER."
+            ".resume, .retry_with or .end at FOREVER."
         )
     if rung == 0:
         raise Misuse(

@@ -79,22 +79,22 @@ def log_wait(
 
 def log_end(name: str, story: Story, failure: Exception, logger: Logger | None = None) -> None:
     """Log that a run has given up, if its waits were logged or its wait was refused."""
-    if not (story.waits or story.reason in REFUSED) or story.reason == "misuse":
+    if not (story.wait_count or story.reason in REFUSED) or story.reason == "misuse":
         return
     to: Any = logger or default_logger()
     extra = {
         "ixbackoff_run": name,
         "ixbackoff_reason": story.reason,
         "ixbackoff_tries": story.tries,
-        "ixbackoff_waits": story.waits,
-        "ixbackoff_waited": story.waited,
+        "ixbackoff_wait_count": story.wait_count,
+        "ixbackoff_wait_seconds": story.wait_seconds,
         "ixbackoff_failure": failure.__class__.__qualname__,
     }
     tries = "1 try" if story.tries == 1 else f"{story.tries} tries"
     why = "" if story.reason == "gave up" else f": {story.reason}"
     said = "%s: gave up after %s and %g s of waits%s (%s)"
     with suppress(Exception):  # a log that fails does not hide the failure
-        words = (name, tries, story.waited, why, described(failure))
+        words = (name, tries, story.wait_seconds, why, described(failure))
         to.log(WARNING, said, *words, extra=extra)
 
 

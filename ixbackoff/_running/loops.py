@@ -7,7 +7,7 @@ from types import CoroutineType, UnionType
 from typing import Any, TypeAlias
 
 from .._limits.breakers import checked_breaker
-from .._limits.budgets import Budget
+from .._limits.budgets import RetryBudget
 from .._limits.deadlines import checked_seconds, time_limit
 from .._limits.nesting import REFUSED, begin, begins, check_not_refused
 from .._limits.observers import PRESENT, watched
@@ -45,7 +45,7 @@ def run(program: Ladder, interpreter: Interpreter[Any], how: Defaults) -> Any:
     check_run(program, interpreter, Interpreter, how)
     one, handlers = Run(program, how.schedule), interpreter._handlers
     stream = begun(program, interpreter._in_place, how, one)
-    if program._waits is False:
+    if program._may_wait is False:
         return answered(stream, handlers)
     return alone(stream, handlers, one)
 
@@ -57,7 +57,7 @@ async def run_async(program: Ladder, interpreter: AnyInterpreter, how: Defaults)
     check_run(program, interpreter, Interpreter | AsyncInterpreter, how)
     one, handlers = Run(program, how.schedule), interpreter._handlers
     stream = begun(program, interpreter._in_place, how, one)
-    if program._waits is False:
+    if program._may_wait is False:
         return await answered_async(stream, handlers)
     return await alone_async(stream, handlers, one)
 
@@ -139,7 +139,7 @@ def check_run(
     """
     if program._end:
         raise Misuse(
-            f"The program is open, it ends at {name_of(program._end)}: end it with .give_up(), or "
+            f"The program is open, it ends at {name_of(program._end)}: end it with .end(), or "
             "go down with .retry(...)."
         )
     if not isinstance(interpreter, kinds):
@@ -151,7 +151,7 @@ def check_run(
         elif callable(interpreter):
             hint = "call it first, or if it is a handler, pass it to SomeCommand.handled_by(...)"
         raise Misuse(f"{interpreter!r} is not an Interpreter: {hint}.")
-    if program._waits and Delay not in interpreter._handlers:
+    if program._may_wait and Delay not in interpreter._handlers:
         inherited(interpreter._handlers, Delay)
     if how is not USUAL:
         check_how(how, interpreter._handlers)
@@ -166,9 +166,9 @@ def check_how(how: Defaults, handlers: Handlers) -> None:
     """
     check_schedule(how.schedule)
     budget: object = how.budget
-    if budget is not None and not isinstance(budget, Budget):
+    if budget is not None and not isinstance(budget, RetryBudget):
         raise Misuse(
-            f"budget={budget!r} is not a budget: give a Budget(...), or one of its presets."
+            f"budget={budget!r} is not a budget: give a RetryBudget(...), or one of its presets."
         )
     if how.breaker is not None:
         checked_breaker("breaker", how.breaker)

@@ -91,7 +91,7 @@ class ServerError(Transient):
 
 
 class CircuitOpen(Transient):
-    """The service was not asked, since a `Breaker` leaves it alone.
+    """The service was not asked, since a `CircuitBreaker` leaves it alone.
 
     >>> str(CircuitOpen(30))
     'circuit open: the service is not asked for 30 s'

@@ -104,7 +104,7 @@ class Forever(Nat, only_Z_Succ_and_Forever_are_rungs=_Seal):
     """The rung of a ladder without end: `.retry` there goes on until it is well.
 
     The waits are those of a ladder from `N20`, and then the last of them again and again. Only
-    `.retry`, `.resume`, `.vary` and `.give_up` leave it, and they lead to `Z`.
+    `.retry`, `.resume`, `.retry_with` and `.end` leave it, and they lead to `Z`.
     """
 
     __slots__ = ()

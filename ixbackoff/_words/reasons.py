@@ -37,7 +37,7 @@ Reason: TypeAlias = Literal[
 NOTE = "ixbackoff:"
 """The prefix of each note that is added to a failure."""
 
-TRIES = f"{NOTE} attempts made:"
+TRIES = f"{NOTE} tries:"
 
 
 class Story(Value):
@@ -45,17 +45,17 @@ class Story(Value):
 
     Attributes:
         tries: how many attempts were made.
-        waits: how many waits there were.
-        waited: the seconds of these waits.
+        wait_count: the number of waits.
+        wait_seconds: the seconds of these waits.
         reason: why the run ended.
     """
 
-    __slots__ = ("tries", "waits", "waited", "reason")
+    __slots__ = ("tries", "wait_count", "wait_seconds", "reason")
 
-    def __init__(self, tries: int, waits: int, waited: float, reason: Reason) -> None:
+    def __init__(self, tries: int, wait_count: int, wait_seconds: float, reason: Reason) -> None:
         self.tries = tries
-        self.waits = waits
-        self.waited = waited
+        self.wait_count = wait_count
+        self.wait_seconds = wait_seconds
         self.reason = reason
 
 
@@ -74,7 +74,7 @@ class Told(str):
 
 def told(story: Story, switched: str = "") -> Told:
     """Write the note of a story, and which switch of a test has a part in it."""
-    said = f"{story.tries}, waits: {story.waits}, {story.waited:g} s in all{switched}"
+    said = f"{story.tries}, waits: {story.wait_count}, {story.wait_seconds:g} s in all{switched}"
     made = Told(f"{TRIES} {said}")
     made.story = story
     return made
@@ -92,7 +92,7 @@ def story(failure: BaseException) -> Story | None:
     ...     at(N2).retry(call(print)).run(world.interpreter)
     ... except NotReady as failure:
     ...     story(failure)
-    Story(tries=3, waits=2, waited=3.0, reason='gave up')
+    Story(tries=3, wait_count=2, wait_seconds=3.0, reason='gave up')
 
     A failure that was pickled, or whose class takes no notes, has none.
     """

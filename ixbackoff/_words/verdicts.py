@@ -16,15 +16,15 @@ class Verdict(Value):
     """The judgement of a failure, by what is known of its library.
 
     Attributes:
-        passes: true if it may pass by itself, so that another try is worth it.
+        transient: true if it may pass by itself, so that another try is worth it.
         retry_after: seconds that the service asked to be left alone, or `None`.
         why: why it does not pass, for the note on a failure that was not tried again.
     """
 
-    __slots__ = ("passes", "retry_after", "why")
+    __slots__ = ("transient", "retry_after", "why")
 
-    def __init__(self, passes: bool, retry_after: float | None = None, why: str = "") -> None:
-        self.passes = passes
+    def __init__(self, transient: bool, retry_after: float | None = None, why: str = "") -> None:
+        self.transient = transient
         self.retry_after = retry_after
         self.why = why
 
@@ -78,16 +78,16 @@ FORGOTTEN: list[int] = [0]
 MOST_FOUND = 1000  # kinds that are made while a program runs must not be kept for ever
 
 
-def add(kind: type[Exception], judge: Judge) -> None:
+def register(kind: type[Exception], judge: Judge) -> None:
     """Say what is known of a library's failures of this kind, and of kinds derived from it.
 
     It holds for the whole process, in place of what was known of the kind before.
 
-    >>> from ixbackoff import known, may_pass
+    >>> from ixbackoff import known, is_transient
     >>> class QueueFull(Exception):
     ...     pass
-    >>> known.add(QueueFull, lambda failure: known.Verdict(True, retry_after=2))
-    >>> may_pass(QueueFull()), known.retry_after(QueueFull())
+    >>> known.register(QueueFull, lambda failure: known.Verdict(True, retry_after=2))
+    >>> is_transient(QueueFull()), known.retry_after(QueueFull())
     (True, 2.0)
 
     Args:
@@ -100,23 +100,24 @@ def add(kind: type[Exception], judge: Judge) -> None:
     """
     given: Any = kind
     if not (isinstance(given, type) and issubclass(given, Exception)):
-        raise Misuse(f"known.add({kind!r}, ...): give a class of exceptions.")
+        raise Misuse(f"known.register({kind!r}, ...): give a class of exceptions.")
     if issubclass(given, Misuse):
-        raise Misuse(f"known.add({kind.__name__}, ...): a mistake in a program never passes.")
+        raise Misuse(f"known.register({kind.__name__}, ...): a mistake in a program never passes.")
     if not callable(judge):
         raise Misuse(
-            f"known.add({kind.__name__}, {judge!r}): give a function from the failure to a Verdict."
+            f"known.register({kind.__name__}, {judge!r}): give a function from the failure to a "
+            "Verdict."
         )
     ADDED[kind] = judge
     forget()
 
 
-def verdict(failure: Exception) -> Verdict:
+def judge(failure: Exception) -> Verdict:
     """Judge a failure by what is known of the library that it comes from.
 
-    >>> verdict(ConnectionRefusedError())
-    Verdict(passes=True, retry_after=None, why='')
-    >>> verdict(KeyError("id")).why
+    >>> judge(ConnectionRefusedError())
+    Verdict(transient=True, retry_after=None, why='')
+    >>> judge(KeyError("id")).why
     'KeyError is not known to pass by itself'
 
     Raises:
@@ -129,20 +130,20 @@ def verdict(failure: Exception) -> Verdict:
     return found
 
 
-def may_pass(failure: Exception) -> bool:
+def is_transient(failure: Exception) -> bool:
     """Return whether a failure may pass by itself: the default of every `on`.
 
     `Transient` and its kinds may, `ConnectionError` and `TimeoutError`, and what `ixbackoff.known`
     says of the failures of other libraries.
 
-    >>> from ixbackoff import NotReady, may_pass
-    >>> may_pass(NotReady()), may_pass(ConnectionResetError()), may_pass(ValueError())
+    >>> from ixbackoff import NotReady, is_transient
+    >>> is_transient(NotReady()), is_transient(ConnectionResetError()), is_transient(ValueError())
     (True, True, False)
     """
-    judge = FOUND.get(failure.__class__)
-    if judge is passing or judge is transient:  # what most failures are that are tried again
+    known = FOUND.get(failure.__class__)
+    if known is passing or known is may_say_when:  # what most failures are that are tried again
         return True
-    return judge is not unknown and verdict(failure).passes
+    return known is not unknown and judge(failure).transient
 
 
 def retry_after(failure: Exception) -> float | None:
@@ -155,7 +156,7 @@ def retry_after(failure: Exception) -> float | None:
     Raises:
         ValueError: a kind of one's own says something else than a number of seconds.
     """
-    return seconds_asked(verdict(failure))
+    return seconds_asked(judge(failure))
 
 
 def seconds_asked(told: Verdict) -> float | None:
@@ -208,7 +209,7 @@ def judge_of_base(base: Any) -> Judge | None:
     return judge
 
 
-def transient(failure: Transient) -> Verdict:
+def may_say_when(failure: Transient) -> Verdict:
     return Verdict(True, failure.retry_after)
 
 
@@ -218,9 +219,9 @@ def passing(_: Exception) -> Verdict:
 
 def all_pass(failure: ExceptionGroup[Exception]) -> Verdict:
     """A group passes if all of its failures may; the longest of their waits is asked for."""
-    verdicts = [verdict(one) for one in members(failure)]
+    verdicts = [judge(one) for one in members(failure)]
     asked = [seconds for one in verdicts if (seconds := seconds_asked(one)) is not None]
-    refused = next((one for one in verdicts if not one.passes), None)
+    refused = next((one for one in verdicts if not one.transient), None)
     return refused or Verdict(True, max(asked, default=None))
 
 
@@ -245,7 +246,7 @@ def unknown(failure: Exception) -> Verdict:
 
 OWN: dict[type[Exception], Judge] = {
     Misuse: unknown,  # whatever is said of TypeError, or of all exceptions
-    Transient: transient,
+    Transient: may_say_when,
     ConnectionError: passing,
     TimeoutError: passing,
     ExceptionGroup: all_pass,

@@ -17,7 +17,7 @@ from typing import (
     final,
 )
 
-from .._limits.breakers import Breaker, checked_breaker
+from .._limits.breakers import CircuitBreaker, checked_breaker
 from .._limits.deadlines import checked_seconds
 from .._meaning.chains import Chain, Step, chain, counted
 from .._meaning.machine import Perform
@@ -33,7 +33,7 @@ from .._meaning.steps import (
 )
 from .._words.commands import Misuse, is_coroutine_function
 from .._words.failures import NotReady, On, checked_predicate, predicate
-from .._words.verdicts import may_pass
+from .._words.verdicts import is_transient
 from .._words.vocabulary import Now
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class Attempt(Chain, Generic[E_co, A_co]):
         return extended(self, Map(function))
 
     def or_else(
-        self, effect: CommandOrAttempt[F, B], on: On = may_pass
+        self, effect: CommandOrAttempt[F, B], on: On = is_transient
     ) -> Attempt[E_co | F, A_co | B]:
         """Perform `effect` instead, if it failed with `on`.
 
@@ -149,14 +149,14 @@ class Attempt(Chain, Generic[E_co, A_co]):
             raise ValueError("limit=None: give a finite number of seconds, or a timedelta.")
         return extended(None, DoStep(Limited(self, checked)))
 
-    def guarded(self, breaker: Breaker) -> Attempt[E_co | Now, A_co]:
+    def guarded(self, breaker: CircuitBreaker) -> Attempt[E_co | Now, A_co]:
         """Have a circuit breaker let it through or refuse it, each time that it is tried.
 
         So a program can ask several services, each through a breaker of its own.
 
-        >>> from ixbackoff import N1, Breaker, Call, NotReady, at, call, do
+        >>> from ixbackoff import N1, CircuitBreaker, Call, NotReady, at, call, do
         >>> from ixbackoff.testing import Virtual, answers
-        >>> breaker = Breaker(failures=1, within=10, rest=30)
+        >>> breaker = CircuitBreaker(failures=1, within=10, open_for=30)
         >>> world = Virtual(Call.handled_by(answers(NotReady(), "page")))
         >>> page = do(call(str, "page")).guarded(breaker)
         >>> at(N1).retry(page.or_else(call(str, "kept"))).run(world.interpreter)
@@ -165,7 +165,7 @@ class Attempt(Chain, Generic[E_co, A_co]):
         'open'
 
         Raises:
-            Misuse: `breaker` is not a `Breaker`.
+            Misuse: `breaker` is not a `CircuitBreaker`.
         """
         return extended(None, DoStep(Guarded(self, checked_breaker("guarded", breaker))))
 

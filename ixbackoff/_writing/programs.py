@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Generic, Never, final, overload
 
 from typing_extensions import TypeVar
 
-from .._limits.breakers import Breaker
-from .._limits.budgets import Budget
+from .._limits.breakers import CircuitBreaker
+from .._limits.budgets import RetryBudget
 from .._meaning import steps
 from .._meaning.chains import Ladder, Step, counted, ladder, longer, renamed
 from .._meaning.defaults import Defaults
@@ -16,7 +16,7 @@ from .._running.loops import run, run_async
 from .._words.commands import AsyncInterpreter, Interpreter, Misuse
 from .._words.failures import On, predicate
 from .._words.nat import Forever, Nat, Rung, Succ, Z, name_of, position
-from .._words.verdicts import may_pass
+from .._words.verdicts import is_transient
 from .._words.vocabulary import Delay, Standard
 from ..schedules.kinds import Schedule
 from .attempts import CommandOrAttempt
@@ -99,7 +99,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         return extended(self, steps.Map(function))
 
     def or_else(
-        self, effect: CommandOrAttempt[F, B], on: On = may_pass
+        self, effect: CommandOrAttempt[F, B], on: On = is_transient
     ) -> Program[I, O, A_co | B, E_co | F]:
         """Failed with `on`: perform `effect` instead, on this rung. Otherwise passed over.
 
@@ -129,7 +129,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
     def or_bind(
         self,
         function: Callable[[Exception], Program[O, J, B, F]],
-        on: On = may_pass,
+        on: On = is_transient,
     ) -> Program[I, J, A_co | B, E_co | F]:
         """Failed with `on`: go on with the program that `function` makes of the failure.
 
@@ -158,17 +158,17 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         <Program from N2 to N0, 3 steps>
         """
         function, known = steps.known_program(following, "|", ".or_else(...)")
-        return extended(self, steps.OrBind(function, predicate(may_pass), known))
+        return extended(self, steps.OrBind(function, predicate(is_transient), known))
 
     @overload
     def backoff(
-        self: Program[I, Succ[N], A, E], on: On = may_pass
+        self: Program[I, Succ[N], A, E], on: On = is_transient
     ) -> Program[I, N, A, E | Delay]: ...
 
     @overload
     def backoff(
         self: Program[I, Z, A, E],
-        on: On = may_pass,
+        on: On = is_transient,
         *,
         no_wait_is_left_at_N0_start_on_a_higher_rung: Never,
     ) -> Program[I, Z, A, E]: ...
@@ -176,18 +176,18 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
     @overload
     def backoff(
         self: Program[I, Forever, A, E],
-        on: On = may_pass,
+        on: On = is_transient,
         *,
-        only_retry_resume_vary_and_give_up_leave_FOREVER: Never,
+        only_retry_resume_retry_with_and_end_leave_FOREVER: Never,
     ) -> Program[I, Forever, A, E]: ...
 
     @overloaded
-    def backoff(self, on: On = may_pass) -> Program[Any, Any, Any, Any]:
+    def backoff(self, on: On = is_transient) -> Program[Any, Any, Any, Any]:
         """Failed with `on`: wait, and stay failed. One rung down in any case.
 
         >>> from ixbackoff import N1, Log, at, plan
         >>> once_more = at(N1).do(Log("try")).backoff().or_else(Log("try once more"))
-        >>> [(rung.waits, rung.when) for rung in plan(once_more).rungs]
+        >>> [(rung.wait_seconds, rung.when) for rung in plan(once_more).rungs]
         [(1.0, 'failed'), (None, '')]
         """
         return extended(self, steps.Backoff(predicate(on)))
@@ -202,7 +202,9 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
 
     @overload
     def wait(
-        self: Program[I, Forever, A, E], *, only_retry_resume_vary_and_give_up_leave_FOREVER: Never
+        self: Program[I, Forever, A, E],
+        *,
+        only_retry_resume_retry_with_and_end_leave_FOREVER: Never,
     ) -> Program[I, Forever, A, E]: ...
 
     @overloaded
@@ -225,7 +227,9 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
 
     @overload
     def skip(
-        self: Program[I, Forever, A, E], *, only_retry_resume_vary_and_give_up_leave_FOREVER: Never
+        self: Program[I, Forever, A, E],
+        *,
+        only_retry_resume_retry_with_and_end_leave_FOREVER: Never,
     ) -> Program[I, Forever, A, E]: ...
 
     @overloaded
@@ -233,13 +237,13 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         """Go one rung down without waiting: the waits below are longer.
 
         >>> from ixbackoff import N2, Log, at, plan
-        >>> [rung.waits for rung in plan(at(N2).skip().retry(Log("try"))).rungs]
+        >>> [rung.wait_seconds for rung in plan(at(N2).skip().retry(Log("try"))).rungs]
         [None, 2.0, None]
         """
         return extended(self, steps.Skip())
 
     def retry(
-        self, effect: CommandOrAttempt[F, B], on: On = may_pass
+        self, effect: CommandOrAttempt[F, B], on: On = is_transient
     ) -> Program[I, Z, B, E_co | F | Delay]:
         """Well: perform `effect`; while it fails with `on` and rungs are left, wait and try again.
 
@@ -256,7 +260,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         return extended(self, steps.Retry(effect, predicate(on)))
 
     def resume(
-        self, effect: CommandOrAttempt[F, B], on: On = may_pass
+        self, effect: CommandOrAttempt[F, B], on: On = is_transient
     ) -> Program[I, Z, B, E_co | F | Delay]:
         """As `retry`, but a further try goes on at the command that failed.
 
@@ -273,20 +277,20 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         """
         return extended(self, steps.Resume(effect, predicate(on)))
 
-    def vary(
-        self, function: Callable[[int], CommandOrAttempt[F, B]], on: On = may_pass
+    def retry_with(
+        self, function: Callable[[int], CommandOrAttempt[F, B]], on: On = is_transient
     ) -> Program[I, Z, B, E_co | F | Delay]:
         """As `retry`, with the effect that `function` makes of how many waits are left.
 
         >>> from ixbackoff import N2, Call, NotReady, at, call
         >>> from ixbackoff.testing import Virtual, answers
         >>> world = Virtual(Call.handled_by(answers(NotReady(), NotReady(), "page")))
-        >>> at(N2).vary(lambda rung: call(print, rung)).run(world.interpreter)
+        >>> at(N2).retry_with(lambda rung: call(print, rung)).run(world.interpreter)
         'page'
         >>> [command.arguments for command in world.commands if isinstance(command, Call)]
         [(2,), (1,), (0,)]
         """
-        return extended(self, steps.Vary(function, predicate(on)))
+        return extended(self, steps.RetryWith(function, predicate(on)))
 
     def at(self, rung: Rung[O]) -> Program[I, O, A_co, E_co]:
         """Say on which rung the program stands, as its type does; nothing else happens.
@@ -295,26 +299,26 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
 
         >>> from ixbackoff import N0, N2, Call, NotReady, at, call
         >>> from ixbackoff.testing import Virtual, always
-        >>> work = at(N2).do(call(int)).bind(lambda _: at(N2).give_up()).at(N0)
+        >>> work = at(N2).do(call(int)).bind(lambda _: at(N2).end()).at(N0)
         >>> world = Virtual(Call.handled_by(always(NotReady())))
         >>> work.or_else(call(str)).run(world.interpreter)
         Traceback (most recent call last):
         ixbackoff.NotReady
-        ixbackoff: attempts made: 2, waits: 0, 0 s in all
+        ixbackoff: tries: 2, waits: 0, 0 s in all
 
         Raises:
             Misuse: it stands on another rung.
         """
         return extended(self, steps.At(position(rung)))
 
-    def give_up(self) -> Program[I, Z, A_co, E_co]:
+    def end(self) -> Program[I, Z, A_co, E_co]:
         """Go down to the last rung without waiting: what the program holds is its outcome.
 
         >>> from ixbackoff import N3, Log, at
-        >>> at(N3).do(Log("once is enough")).give_up()
+        >>> at(N3).do(Log("once is enough")).end()
         <Program from N3 to N0, 2 steps>
         """
-        return extended(self, steps.GiveUp())
+        return extended(self, steps.End())
 
     def named(self, name: str) -> Program[I, O, A_co, E_co]:
         """Give the program a name, which the log and observers are told; it does the same.
@@ -337,8 +341,8 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         *,
         schedule: Schedule | None = None,
         within: float | timedelta | None = None,
-        budget: Budget | None = None,
-        breaker: Breaker | None = None,
+        budget: RetryBudget | None = None,
+        breaker: CircuitBreaker | None = None,
         stop: Event | None = None,
     ) -> A: ...
 
@@ -349,10 +353,10 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         *,
         schedule: Schedule | None = None,
         within: float | timedelta | None = None,
-        budget: Budget | None = None,
-        breaker: Breaker | None = None,
+        budget: RetryBudget | None = None,
+        breaker: CircuitBreaker | None = None,
         stop: Event | None = None,
-        it_is_open_end_it_with_give_up_or_retry: Never,
+        it_is_open_finish_it_with_end_or_retry: Never,
     ) -> Program[I, Any, Any, Any]: ...
 
     @overloaded
@@ -362,8 +366,8 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         *,
         schedule: Schedule | None = None,
         within: float | timedelta | None = None,
-        budget: Budget | None = None,
-        breaker: Breaker | None = None,
+        budget: RetryBudget | None = None,
+        breaker: CircuitBreaker | None = None,
         stop: Event | None = None,
     ) -> Any:
         """Run the program and return its value.
@@ -399,7 +403,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
             Exception: the last failure itself, with a note of what was tried and waited.
         """
         try:
-            how = self._defaults.but(schedule, within, budget, breaker, stop)
+            how = self._defaults.replace(schedule, within, budget, breaker, stop)
             return run(self, interpreter, how)
         except Misuse as misuse:
             from .unanswered import name_all
@@ -414,8 +418,8 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         *,
         schedule: Schedule | None = None,
         within: float | timedelta | None = None,
-        budget: Budget | None = None,
-        breaker: Breaker | None = None,
+        budget: RetryBudget | None = None,
+        breaker: CircuitBreaker | None = None,
     ) -> A: ...
 
     @overload
@@ -425,9 +429,9 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         *,
         schedule: Schedule | None = None,
         within: float | timedelta | None = None,
-        budget: Budget | None = None,
-        breaker: Breaker | None = None,
-        it_is_open_end_it_with_give_up_or_retry: Never,
+        budget: RetryBudget | None = None,
+        breaker: CircuitBreaker | None = None,
+        it_is_open_finish_it_with_end_or_retry: Never,
     ) -> Program[I, Any, Any, Any]: ...
 
     @overloaded
@@ -437,8 +441,8 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         *,
         schedule: Schedule | None = None,
         within: float | timedelta | None = None,
-        budget: Budget | None = None,
-        breaker: Breaker | None = None,
+        budget: RetryBudget | None = None,
+        breaker: CircuitBreaker | None = None,
     ) -> Any:
         """Run the program as `run` does, with handlers that may be awaited.
 
@@ -452,7 +456,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         32
         """
         try:
-            how = self._defaults.but(schedule, within, budget, breaker)
+            how = self._defaults.replace(schedule, within, budget, breaker)
             return await run_async(self, interpreter, how)
         except Misuse as misuse:
             from .unanswered import name_all
@@ -461,7 +465,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
             raise
 
     def __repr__(self) -> str:
-        end = "a rung that its bind will tell" if self.end is None else name_of(self.end)
+        end = "a rung that its bind will tell" if self.ends_at is None else name_of(self.ends_at)
         name = "" if self._name is None else f" {self._name!r}"
         steps = counted(len(self.steps()))
         return f"<Program{name} from {name_of(self.start)} to {end}, {steps}>"

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar, overload
+from typing import Any, Generic, Protocol, TypeVar, overload
 
 from .._meaning.chains import Chain
 from .._meaning.steps import Do as DoStep
 from .._meaning.steps import checked_effect
 from .._words.commands import Command, Misuse
 from .._words.failures import On, predicate
-from .._words.verdicts import may_pass
+from .._words.values import Value
+from .._words.verdicts import is_transient
 from .._words.vocabulary import Pick, Together
 from .attempts import Attempt, CommandOrAttempt, Do, attempt, extended
 
@@ -30,23 +31,27 @@ A_co = TypeVar("A_co", covariant=True)
 E_co = TypeVar("E_co", covariant=True)
 
 
-class First(NamedTuple, Generic[A]):
-    """The effect of `first_of` that was the first to be well.
+class First(Value, Generic[A]):
+    """The answer of the first effect of `first_of` that succeeded.
 
     Attributes:
-        place: its place among the effects, from 0.
+        index: the index of that effect, from 0.
         answer: its answer.
     """
 
-    place: int
-    answer: A
+    __slots__ = ("index", "answer")
+    __match_args__ = ("index", "answer")
+
+    def __init__(self, index: int, answer: A) -> None:
+        self.index = index
+        self.answer = answer
 
 
 def first_of(
     effects: Iterable[CommandOrAttempt[E, A]],
     *,
     start: int | None = None,
-    on: On = may_pass,
+    on: On = is_transient,
 ) -> Attempt[E | Pick, First[A]]:
     """Perform the effects one after the other, from a random one on, until one is well.
 
@@ -58,42 +63,42 @@ def first_of(
     >>> world = Virtual(Call.handled_by(answers(ServerError(503), "page")))
     >>> mirrors = [call(str, "a"), call(str, "b"), call(str, "c")]
     >>> at(N0).do(first_of(mirrors, start=2)).run(world.interpreter)
-    First(place=0, answer='page')
+    First(index=0, answer='page')
 
     Args:
         effects: commands and attempts, at least one.
-        start: the place to begin at, instead of a random one.
+        start: the index to begin at, instead of a random one.
         on: the failures after which the next one is tried. When all have failed, the failure is
             that of the last.
 
     Raises:
-        ValueError: there are no effects, or `start` is not the place of one.
+        ValueError: there are no effects, or `start` is not the index of one.
     """
-    places = several("first_of", effects)
+    choices = several("first_of", effects)
     chosen = predicate(on)
-    if not places:
+    if not choices:
         raise ValueError("first_of([]): give one effect at least.")
     given: object = start
-    if given is not None and not (isinstance(given, int) and given in range(len(places))):
-        raise ValueError(f"first_of(start={start!r}): give a place from 0 to {len(places) - 1}.")
+    if given is not None and not (isinstance(given, int) and given in range(len(choices))):
+        raise ValueError(f"first_of(start={start!r}): give an index from 0 to {len(choices) - 1}.")
 
     @attempt
     def in_turn() -> Do[E | Pick, First[A]]:
         begin = start
         if begin is None:
-            begin = yield from Pick(len(places))
-        for turn in range(begin, begin + len(places) - 1):
-            place = turn % len(places)
+            begin = yield from Pick(len(choices))
+        for turn in range(begin, begin + len(choices) - 1):
+            index = turn % len(choices)
             try:
-                answer: A = yield from places[place]
+                answer: A = yield from choices[index]
             except Exception as failure:
                 if isinstance(failure, Misuse) or not chosen(failure):
                     raise
             else:
-                return First(place, answer)
-        place = (begin + len(places) - 1) % len(places)
-        last: A = yield from places[place]
-        return First(place, last)
+                return First(index, answer)
+        index = (begin + len(choices) - 1) % len(choices)
+        last: A = yield from choices[index]
+        return First(index, last)
 
     return in_turn()
 

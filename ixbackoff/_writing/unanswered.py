@@ -24,7 +24,7 @@ def name_all(
     if first is None:
         return
     handlers = interpreter._handlers
-    known = [first, *([Delay] if program.waits else []), *kinds_of(program)]
+    known = [first, *([Delay] if program.may_wait else []), *kinds_of(program)]
     missing = [kind for kind in dict.fromkeys(known) if handlers.keys().isdisjoint(kind.__mro__)]
     misuse.args = (without_handlers(missing),)
 

@@ -16,7 +16,7 @@ from .._words.commands import AsyncInterpreter, Interpreter, Misuse
 from .._words.failures import Stopped
 from .._writing.programs import Program
 from .codec import JSON, decode, encode
-from .recipes import Recipe, fingerprint
+from .recipes import Workflow, fingerprint
 from .store import Start, Store, checked_id, failure_of, has_no_end, is_cancelled
 from .working import POLL, AnyRecipe, Working, check_nobody_works
 
@@ -84,7 +84,7 @@ class Engine(Generic[E]):
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     with Engine(live(), title, database=f"sqlite:///{folder}/runs.sqlite") as engine:
-    ...         engine.start_as("greeting", title, "hello").result()
+    ...         engine.start_with_id("greeting", title, "hello").result()
     'Hello'
 
     Args:
@@ -106,7 +106,7 @@ class Engine(Generic[E]):
     def __init__(
         self,
         interpreter: Interpreter[E] | AsyncInterpreter[E],
-        *recipes: Recipe[..., Any, E],
+        *recipes: Workflow[..., Any, E],
         database: str = DATABASE,
         concurrency: int | None = None,
         hold: float = 60.0,
@@ -146,19 +146,19 @@ class Engine(Generic[E]):
             self._working.close()
         self.store.close()
 
-    def start(self, recipe: Recipe[P, A, E], /, *args: P.args, **kwargs: P.kwargs) -> Run[A]:
+    def start(self, recipe: Workflow[P, A, E], /, *args: P.args, **kwargs: P.kwargs) -> Run[A]:
         """Begin a run of a recipe with these arguments.
 
         Raises:
             Misuse: the recipe is not one of this engine, or its program cannot be run.
             Unrecordable: an argument cannot be recorded.
         """
-        return self.start_as(uuid4().hex, recipe, *args, **kwargs)
+        return self.start_with_id(uuid4().hex, recipe, *args, **kwargs)
 
-    def start_as(
+    def start_with_id(
         self,
         id: str,  # noqa: A002
-        recipe: Recipe[P, A, E],
+        recipe: Workflow[P, A, E],
         /,
         *args: P.args,
         **kwargs: P.kwargs,
@@ -182,7 +182,7 @@ class Engine(Generic[E]):
     ) -> list[Run[A]]:
         """Begin runs of a recipe with one argument each, by their ids, in one transaction.
 
-        As with `start_as`, the same id is the same run.
+        As with `start_with_id`, the same id is the same run.
 
         Raises:
             Misuse: as `start`; or an id is not printable.
@@ -197,7 +197,7 @@ class Engine(Generic[E]):
     ) -> Start:
         self._check_process()
         self._check_open(f"run {run} was not begun")
-        if not isinstance(recipe, Recipe) or self._recipes.get(recipe.name) is not recipe:
+        if not isinstance(recipe, Workflow) or self._recipes.get(recipe.name) is not recipe:
             raise Misuse(f"{recipe!r} is not a recipe of this engine: give it to Engine(...).")
         program, how = recipe.begun(*args, **kwargs)
         timeless = Defaults(how.schedule, budget=how.budget)
@@ -268,7 +268,7 @@ def by_name(recipes: tuple[object, ...]) -> dict[str, AnyRecipe]:
     """
     named: dict[str, AnyRecipe] = {}
     for recipe in recipes:
-        if not isinstance(recipe, Recipe):
+        if not isinstance(recipe, Workflow):
             raise Misuse(f"{recipe!r} is not a recipe: decorate the function with @durable().")
         if recipe.name in named:
             raise Misuse(f"Two recipes are called {recipe.name}: give one another name.")

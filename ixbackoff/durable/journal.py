@@ -33,31 +33,31 @@ Make: TypeAlias = Callable[[], Entry]
 MakeAsync: TypeAlias = Callable[[], Coroutine[Any, Any, Entry]]
 
 
-class Asked(NamedTuple):
+class CurrentCommand(NamedTuple):
     """The command that a handler answers in a durable run.
 
     Attributes:
-        key: the same whenever this command of this run is performed; an Idempotency-Key.
-        again: true if it may have been performed before, by a process that then died.
+        idempotency_key: the same at each try and in each process; for an Idempotency-Key.
+        repeated: true if it may have been performed before, by a process that then died.
     """
 
-    key: str
-    again: bool
+    idempotency_key: str
+    repeated: bool
 
 
-ASKED: ContextVar[Asked | None] = ContextVar("ixbackoff_asked", default=None)
+CURRENT: ContextVar[CurrentCommand | None] = ContextVar("ixbackoff_current_command", default=None)
 
 
-def asked() -> Asked | None:
+def current_command() -> CurrentCommand | None:
     """Return which command of which durable run is being answered: for its handler.
 
     `None` means that the run is not durable.
 
-    >>> from ixbackoff.durable import asked
-    >>> print(asked())
+    >>> from ixbackoff.durable import current_command
+    >>> print(current_command())
     None
     """
-    return ASKED.get()
+    return CURRENT.get()
 
 
 class Left(BaseException):

@@ -22,7 +22,7 @@ class Look(NamedTuple):
         began: when it was begun, in seconds since the epoch.
         worker: the worker that had it last.
         rung: how many waits are left, if it has waited.
-        waits: how many waits it has begun.
+        wait_count: the number of waits that it has begun.
         state: what it does now, or how it ended.
     """
 
@@ -31,11 +31,11 @@ class Look(NamedTuple):
     began: float
     worker: str
     rung: int | None
-    waits: int
+    wait_count: int
     state: str
 
 
-class Performed(NamedTuple):
+class RecordedCommand(NamedTuple):
     """One command of a run.
 
     Attributes:
@@ -66,10 +66,10 @@ def look(store: Store, run: str) -> Look | None:
     return Look(run, recipe, began, last.executor_id or "-", rung, len(waits), state)
 
 
-def commands(store: Store, run: str) -> list[Performed]:
+def commands(store: Store, run: str) -> list[RecordedCommand]:
     """Return the commands of a run, in the order in which they were kept."""
     found = entries_of(store, store.stretches(run)).values()
-    return [Performed(one["at"], one["c"][2], came(one)) for one in found if "c" in one]
+    return [RecordedCommand(one["at"], one["c"][2], came(one)) for one in found if "c" in one]
 
 
 def entries_of(store: Store, stretches: list[WorkflowStatus]) -> dict[str, Entry]:

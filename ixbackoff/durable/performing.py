@@ -40,9 +40,9 @@ from .clocks import since_boot
 from .codec import JSON, decode, encode, encode_failure, shown
 from .digests import told
 from .journal import (
-    ASKED,
-    Asked,
+    CURRENT,
     Cancelled,
+    CurrentCommand,
     Entry,
     Journal,
     Left,
@@ -362,11 +362,11 @@ class Performer:
         """Return the function that asks the handler of a command, and makes the entry of it."""
         if command.__class__ is Now:
             return lambda: line.entry(a=self.journal.now())
-        asked = Asked(f"{self.journal.run}:{line.place}", again)
+        asked = CurrentCommand(f"{self.journal.run}:{line.place}", again)
         handler = self.handler(command)
 
         def make() -> Entry:
-            token = ASKED.set(asked)
+            token = CURRENT.set(asked)
             try:
                 answer = handler(command)
                 if answer.__class__ is CoroutineType:
@@ -379,19 +379,19 @@ class Performer:
             except BaseException as stop:
                 return failed(line, not_stopped(command, stop))
             finally:
-                ASKED.reset(token)
+                CURRENT.reset(token)
 
         return make
 
     def outcome_async(self, command: Any, line: Line, again: bool) -> MakeAsync:
         """As `outcome`, for a handler that may be awaited."""
-        asked = Asked(f"{self.journal.run}:{line.place}", again)
+        asked = CurrentCommand(f"{self.journal.run}:{line.place}", again)
         handler = self.handler(command)
 
         async def make() -> Entry:
             if handler.__class__ is not Awaited:
                 return self.outcome(command, line, again)()
-            token = ASKED.set(asked)
+            token = CURRENT.set(asked)
             try:
                 limit, answer = time_limit(), handler.handler(command)
                 answer = await (answer if limit is None else with_timeout(limit, answer))
@@ -403,7 +403,7 @@ class Performer:
             except BaseException as stop:
                 return failed(line, not_stopped(command, stop))
             finally:
-                ASKED.reset(token)
+                CURRENT.reset(token)
 
         return make
 

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
-from .._limits.budgets import Budget
+from .._limits.budgets import RetryBudget
 from .._limits.deadlines import checked_seconds
 from .._meaning.chains import Ladder
 from .._meaning.defaults import Defaults
@@ -31,7 +31,7 @@ E_co = TypeVar("E_co", covariant=True)
 DIGITS = 16
 
 
-class Recipe(Generic[P, A_co, E_co]):
+class Workflow(Generic[P, A_co, E_co]):
     """A function that makes a program, under a name that stays. Made by `durable`.
 
     Attributes:
@@ -50,7 +50,7 @@ class Recipe(Generic[P, A_co, E_co]):
         return self._function(*args, **kwargs)
 
     def __repr__(self) -> str:
-        return f"<Recipe {self.name}>"
+        return f"<Workflow {self.name}>"
 
     def begun(self, *args: Any, **kwargs: Any) -> tuple[Ladder, Defaults]:
         """Make the program, and how it is run.
@@ -64,7 +64,7 @@ class Recipe(Generic[P, A_co, E_co]):
                 f"The recipe {self.name} returned {program!r}, which is not a program: return one "
                 "that starts with at(...)."
             )
-        how = program._defaults.but(*self._how)
+        how = program._defaults.replace(*self._how)
         if how.breaker is not None or any(isinstance(part, Guarded) for part in parts(program)):
             raise Misuse(
                 f"The recipe {self.name} has a circuit breaker, whose state is not in the journal: "
@@ -82,8 +82,8 @@ def durable(
     name: str | None = None,
     schedule: Schedule | None = None,
     within: float | timedelta | None = None,
-    budget: Budget | None = None,
-) -> Callable[[Callable[P, Program[Any, Z, A, E]]], Recipe[P, A, E]]:
+    budget: RetryBudget | None = None,
+) -> Callable[[Callable[P, Program[Any, Z, A, E]]], Workflow[P, A, E]]:
     """Make a recipe of a function that makes a program: an `Engine` runs it durably.
 
     >>> from ixbackoff import N3, Z, Call, Delay, Program, at, call
@@ -92,7 +92,7 @@ def durable(
     ... def greet(name: str) -> Program[N3, Z, str, Call[str] | Delay]:
     ...     return at(N3).retry(call(str.title, name))
     >>> greet
-    <Recipe greet>
+    <Workflow greet>
     >>> from ixbackoff.live import live
     >>> greet("world").run(live())
     'World'
@@ -111,12 +111,14 @@ def durable(
         check_schedule(schedule)
     checked_seconds("within", within)
     given: tuple[object, ...] = (name, budget)
-    if given[1] is not None and not isinstance(given[1], Budget):
-        raise Misuse(f"budget={budget!r} is not a budget: give a Budget(...), or a preset of it.")
+    if given[1] is not None and not isinstance(given[1], RetryBudget):
+        raise Misuse(
+            f"budget={budget!r} is not a budget: give a RetryBudget(...), or a preset of it."
+        )
     if given[0] is not None and (not isinstance(given[0], str) or not given[0]):
         raise Misuse(f"durable(name={name!r}): give a string that is not empty.")
 
-    def made(function: Callable[P, Program[Any, Z, A, E]]) -> Recipe[P, A, E]:
+    def made(function: Callable[P, Program[Any, Z, A, E]]) -> Workflow[P, A, E]:
         made_of: object = function
         if not callable(made_of) or is_coroutine_function(made_of):
             raise Misuse(f"@durable() of {function!r}: give a function that returns a program.")
@@ -124,7 +126,7 @@ def durable(
             raise Misuse(
                 f"{function!r} has no name that another process finds: give durable(name=...)."
             )
-        return Recipe(function, name or name_of_function(function), (schedule, within, budget))
+        return Workflow(function, name or name_of_function(function), (schedule, within, budget))
 
     return made
 

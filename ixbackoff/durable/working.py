@@ -26,7 +26,7 @@ from .codec import JSON, Unrecordable, decode, encode, encode_failure
 from .journal import Cancelled, Lost, Parked
 from .milliseconds import taught
 from .performing import run_durably
-from .recipes import Recipe, fingerprint
+from .recipes import Workflow, fingerprint
 from .store import (
     APPLICATION,
     IDLE,
@@ -48,7 +48,7 @@ from .turns import Turns
 from .workers import OnFile, OnServer, Worker
 
 A = TypeVar("A")
-AnyRecipe: TypeAlias = Recipe[Any, Any, Any]
+AnyRecipe: TypeAlias = Workflow[Any, Any, Any]
 
 LOGGER = getLogger("ixbackoff")
 ENGINE_LOGGER = getLogger("dbos")

@@ -1,5 +1,6 @@
 """A fleet: many clients that run one program against modelled services, in virtual time."""
 
+from .._running.traces import Performed
 from .answers import Answering
 from .channel import Channel
 from .experiments.blackhole.servers import SingleThreaded
@@ -15,7 +16,6 @@ from .seeds import each_seed
 from .services import Request, Served, Service, Serving, instantly
 from .simulation import Outage, simulate
 from .slowing import SlowingServer
-from .traces import Happened
 
 __all__ = [
     "simulate",
@@ -25,7 +25,7 @@ __all__ = [
     "Outage",
     "Outcome",
     "Second",
-    "Happened",
+    "Performed",
     "Service",
     "Serving",
     "Request",

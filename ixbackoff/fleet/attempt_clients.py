@@ -9,7 +9,7 @@ from .._meaning.chains import Chain, Ladder
 from .._meaning.descents import After
 from .._meaning.machine import Task
 from .._words.commands import Command, stopped
-from .._words.verdicts import may_pass
+from .._words.verdicts import is_transient
 from .._words.vocabulary import Together
 from ..schedules.kinds import Timing
 from .clients import Join
@@ -46,18 +46,18 @@ class AttemptClient(Performer):
 
     Attributes:
         after: the waits of this run of the program, from its first failure on.
-        waits: how many there have been.
+        wait_count: the number of its waits.
         shortest: how long the last of them was.
         log: the waits of this run, for the trace; `None` without one.
     """
 
-    __slots__ = ("_shared", "after", "log", "shortest", "waits")
+    __slots__ = ("_shared", "after", "log", "shortest", "wait_count")
 
     def __init__(self, shared: AttemptRetrying, number: int) -> None:
         super().__init__(shared.environment, number)
         self._shared = shared
         self.after: After | None = None
-        self.waits = 0
+        self.wait_count = 0
         self.shortest = 0.0
         self.log = shared.log()
 
@@ -118,7 +118,7 @@ class AttemptClient(Performer):
 
     def as_told(self, command: Command[Any], begun: float, failure: BaseException) -> BaseException:
         limits = self._inside.limits
-        if isinstance(failure, Exception) and may_pass(failure):
+        if isinstance(failure, Exception) and is_transient(failure):
             holding = [limit for limit in limits if not limit.ending]
             try:
                 check_in_time(command, holding, begun, self._environment.events.now, failure)

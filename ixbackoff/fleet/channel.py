@@ -32,7 +32,7 @@ class Channel(Service):
     >>> from ixbackoff.fleet import Channel, simulate
     >>> class Send(Command[None]):
     ...     __slots__ = ()
-    >>> once, channel = at(N0).do(Send()).give_up(), Channel(0.01).serves(Send)
+    >>> once, channel = at(N0).do(Send()).end(), Channel(0.01).serves(Send)
     >>> simulate(once, channel, clients=1, seconds=1).total(lambda second: second.well)
     1
     >>> simulate(once, channel, clients=2, seconds=1).total(lambda second: second.well)

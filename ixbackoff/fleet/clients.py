@@ -10,12 +10,12 @@ from .._limits.deadlines import LEFT, Limit
 from .._meaning.chains import Chain
 from .._meaning.machine import Task
 from .._running.together import Aborted, branches
+from .._running.traces import Performed
 from .._words.commands import Command, Misuse, Stream
 from .._words.vocabulary import Together
 from .environments import Done, Environment
 from .performers import Branches, Inside, Performer
 from .services import Request, Serving
-from .traces import Happened
 
 IN_STREAM = Inside([Limit(0.0, inf, whole=True)])
 """The inside of a stream, which knows itself whether there is a limit."""
@@ -83,12 +83,12 @@ class Client(Performer):
         now = environment.events.now
         start = self.begun if environment.from_start else now
         traced = environment.trace is not None
-        self._waits_for = Happened(now, self.number, wait, None, None) if traced else None
+        self._waits_for = Performed(now, wait, None, None, self.number) if traced else None
         environment.events.at(max(now, start + wait.seconds), Client._wake, self)
 
     def _wake(self) -> None:
         trace, waited = self._environment.trace, self._waits_for
-        if trace is not None and isinstance(waited, Happened):
+        if trace is not None and isinstance(waited, Performed):
             trace.append(waited)
         self.begun = self._environment.events.now
         self.go_on(None)

@@ -6,12 +6,12 @@ from typing import Any, Final
 
 from .._meaning.chains import Ladder
 from .._meaning.descents import After
+from .._running.traces import Performed
 from .._words.failures import DeadlineExceeded
 from ..schedules.kinds import Timing
 from .descents import Retrying
 from .environments import Done, Environment, Running
 from .services import Request, Serving
-from .traces import Happened
 from .tries import Tried
 
 
@@ -47,7 +47,7 @@ class CommandClient:
         number: which client it is.
         begun: when the present try began, or the one before the present wait.
         after: the waits of this run of the program, from its first failure on.
-        waits: how many there have been.
+        wait_count: the number of its waits.
         shortest: how long the last of them was.
         log: the waits of this run, for the trace; `None` without one.
     """
@@ -61,7 +61,7 @@ class CommandClient:
         "log",
         "number",
         "shortest",
-        "waits",
+        "wait_count",
     )
 
     def __init__(self, shared: CommandRetrying, number: int) -> None:
@@ -71,7 +71,7 @@ class CommandClient:
         self.number = number
         self.begun = 0.0
         self.after: After | None = None
-        self.waits = 0
+        self.wait_count = 0
         self.shortest = 0.0
         self.log = shared.log()
 
@@ -135,4 +135,4 @@ class CommandClient:
         """Add the command, which has ended, to the trace."""
         trace = self._shared.trace
         if trace is not None:
-            trace.append(Happened(self.begun, self.number, self._shared.command, answer, failure))
+            trace.append(Performed(self.begun, self._shared.command, answer, failure, self.number))

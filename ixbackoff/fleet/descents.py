@@ -14,14 +14,14 @@ from .._limits.nesting import check_begun
 from .._meaning.chains import Ladder
 from .._meaning.descents import After, begins, descents
 from .._meaning.runs import not_chosen, noted, number_after
+from .._running.traces import Performed
 from .._words.commands import Misuse
 from .._words.failures import Predicate
 from .._words.reasons import Reason, Story
-from .._words.verdicts import may_pass
+from .._words.verdicts import is_transient
 from .._words.vocabulary import delay
 from ..schedules.kinds import Timing
 from .environments import Done, Environment, Running
-from .traces import Happened
 from .tries import Tried
 
 
@@ -34,17 +34,17 @@ class RunLog:
 
     __slots__ = ("_count", "_seconds", "_top", "_trace", "wait")
 
-    def __init__(self, top: int, trace: list[Happened]) -> None:
+    def __init__(self, top: int, trace: list[Performed]) -> None:
         self._top = top
         self._trace = trace
         self._count = 0
         self._seconds = 0.0
-        self.wait: Happened | None = None
+        self.wait: Performed | None = None
 
     def begin_wait(self, client: int, now: float, seconds: float, failure: Any) -> None:
         """Note a wait, on the rung that is next."""
         wait = delay(seconds, number_after(self._top, self._count), failure)
-        self.wait = Happened(now, client, wait, None, None)
+        self.wait = Performed(now, wait, None, None, client)
         self._count += 1
         self._seconds += seconds
 
@@ -66,7 +66,7 @@ class RunLog:
         reason: Reason = "gave up"
         note = ""
         if chosen is not None and self._count != self._top and isinstance(failure, Exception):
-            reason, note = "not worth another try", not_chosen(failure, chosen is may_pass)
+            reason, note = "not worth another try", not_chosen(failure, chosen is is_transient)
         noted(failure, Story(self._count + 1, self._count, self._seconds, reason), note)
 
 
@@ -76,14 +76,14 @@ class Trying(Running, Protocol):
     Attributes:
         begun: when the present try began, or the one before the present wait.
         after: the waits of this run of the program, from its first failure on.
-        waits: how many there have been.
+        wait_count: the number of its waits.
         shortest: how long the last of them was.
         log: the waits of this run, for the trace; `None` without one.
     """
 
     begun: float
     after: After | None
-    waits: int
+    wait_count: int
     shortest: float
     log: RunLog | None
 
@@ -129,9 +129,9 @@ class Retrying(ABC):
             try:
                 if client.after is None:
                     client.after = self.descent()
-                seconds = client.after(failure, client.waits, client.shortest)
+                seconds = client.after(failure, client.wait_count, client.shortest)
                 if seconds is not None:
-                    client.waits += 1
+                    client.wait_count += 1
                     client.shortest = seconds
                     events, log = self.events, client.log
                     if log is not None:
@@ -147,7 +147,7 @@ class Retrying(ABC):
                 failure = error
                 failure.__traceback__ = None
         client.after = None
-        client.waits = 0
+        client.wait_count = 0
         client.shortest = 0.0
         if client.log is not None:
             client.log.end(failure, chosen)

@@ -9,12 +9,13 @@ from itertools import count
 from math import ceil, log
 from typing import Any
 
-from .._limits.breakers import Breaker, checked_breaker
-from .._limits.budgets import Budget
+from .._limits.breakers import CircuitBreaker, checked_breaker
+from .._limits.budgets import RetryBudget
 from .._limits.deadlines import LEFT
 from .._limits.nesting import OVER, RUNNING
 from .._meaning.chains import Ladder
 from .._meaning.semantics import unrolled
+from .._running.traces import Performed
 from .._words.commands import Handlers, Interpreter, Misuse, Stream
 from .._words.nat import name_of
 from .._words.vocabulary import Log, Now, Pick, Throw
@@ -27,7 +28,6 @@ from .environments import Environment, Running
 from .events import Events
 from .outcomes import Outcome, Second
 from .services import Served, Service, Serving
-from .traces import Happened
 from .tries import tried
 
 SELDOM = (100_000, 50, 100)
@@ -72,7 +72,7 @@ class Engine:
             else:
                 handlers[kind] = service
         self.serving = tuple(begun.values())
-        happened: list[Happened] = []
+        happened: list[Performed] = []
         self.environment = Environment(
             self.events, serving, handlers, timing.from_start, happened if trace else None
         )
@@ -80,8 +80,8 @@ class Engine:
     def simulated(
         self,
         program: Any,
-        budget: Callable[[int], Budget] | None,
-        breaker: Callable[[int], Breaker] | None,
+        budget: Callable[[int], RetryBudget] | None,
+        breaker: Callable[[int], CircuitBreaker] | None,
         clients: int,
         seconds: float,
         stops: tuple[tuple[float, float], ...],
@@ -164,7 +164,7 @@ class Engine:
             raise Misuse("There are outages, and no service that could stop.")
 
     def client(
-        self, number: int, program: Any, budget: Budget | None, breaker: Breaker | None
+        self, number: int, program: Any, budget: RetryBudget | None, breaker: CircuitBreaker | None
     ) -> Running:
         """Make a client, with its program, its budget and its circuit breaker."""
         given: object = program
@@ -237,21 +237,21 @@ def checked_program(program: Any) -> Ladder:
         raise Misuse(
             f"{program!r} is not a program: give at(...)..., or a function that makes one."
         )
-    if program.end:
+    if program.ends_at:
         raise Misuse(
-            f"The program is open, it ends at {name_of(program.end)}: end it with .give_up(), or "
+            f"The program is open, it ends at {name_of(program.ends_at)}: end it with .end(), or "
             "go down with .retry(...)."
         )
     return program
 
 
-def checked_budget(budget: object) -> Budget:
+def checked_budget(budget: object) -> RetryBudget:
     """`budget`, if it is a budget.
 
     Raises:
         Misuse: it is not.
     """
-    if not isinstance(budget, Budget):
+    if not isinstance(budget, RetryBudget):
         raise Misuse(
             f"budget gave {budget!r}, which is not a budget: give a function that makes one."
         )

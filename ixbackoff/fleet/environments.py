@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol, TypeAlias
 
+from .._running.traces import Performed
 from .._words.commands import Command, Handlers, Misuse
 from .events import Events
 from .outcomes import Tally
 from .services import Serving
-from .traces import Happened
 
 
 class Running(Protocol):
@@ -48,7 +48,7 @@ class Environment:
         services: dict[type, Serving],
         handlers: Handlers,
         from_start: bool,
-        trace: list[Happened] | None,
+        trace: list[Performed] | None,
     ) -> None:
         self.events = events
         self.services = services

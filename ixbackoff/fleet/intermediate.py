@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from .._limits.breakers import Breaker, checked_breaker
-from .._limits.budgets import Budget
+from .._limits.breakers import CircuitBreaker, checked_breaker
+from .._limits.budgets import RetryBudget
 from .._meaning.chains import Ladder
 from .._meaning.semantics import unrolled
 from .._words.commands import Command, Stream
@@ -58,8 +58,8 @@ class Layer(Service):
         below: Service,
         *,
         schedule: Timing = powers_of_two,
-        budget: Callable[[], Budget] | None = None,
-        breaker: Callable[[], Breaker] | None = None,
+        budget: Callable[[], RetryBudget] | None = None,
+        breaker: Callable[[], CircuitBreaker] | None = None,
     ) -> None:
         self.program: Ladder = checked_program(program)
         self.below = below

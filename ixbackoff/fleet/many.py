@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from .._limits.breakers import Breaker
-from .._limits.budgets import Budget
+from .._limits.breakers import CircuitBreaker
+from .._limits.budgets import RetryBudget
 from .._meaning.chains import Ladder
 from .._words.commands import Misuse
 from .._words.nat import Nat, Z
@@ -43,8 +43,8 @@ def simulate_many(
     seconds: float,
     schedule: Timing | None = None,
     within: float | timedelta | None = None,
-    budget: Callable[[int], Budget] | None = None,
-    breaker: Callable[[int], Breaker] | None = None,
+    budget: Callable[[int], RetryBudget] | None = None,
+    breaker: Callable[[int], CircuitBreaker] | None = None,
     think: float | None = None,
     outages: Iterable[Outage] = (),
     trace: bool = False,
@@ -115,7 +115,7 @@ def with_seed(simulated: Callable[..., Outcome], seed: int) -> Outcome:
     return simulated(seed=seed)
 
 
-def refuse_shared(giver: str, *states: Budget | Breaker | None) -> None:
+def refuse_shared(giver: str, *states: RetryBudget | CircuitBreaker | None) -> None:
     """Refuse a budget or a breaker that a simulation would take over from the one before it.
 
     Raises:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from math import ceil
 from typing import NamedTuple
 
-from .traces import Happened
+from .._running.traces import Performed
 
 
 class Second(NamedTuple):
@@ -49,7 +49,7 @@ class Outcome(NamedTuple):
     clients: int
     events: int
     ended: float
-    trace: tuple[Happened, ...]
+    trace: tuple[Performed, ...]
     gave_up: int = 0
 
     def total(self, of: Callable[[Second], float]) -> float:

@@ -10,11 +10,11 @@ from .._meaning.chains import Chain
 from .._meaning.machine import Enter, Perform, Task, close
 from .._meaning.runs import InAttempt
 from .._running.together import Aborted
+from .._running.traces import Performed
 from .._words.commands import Command, Misuse, stopped
 from .._words.vocabulary import CLOCK, Delay, Together
 from .environments import Environment
 from .services import Request, Serving
-from .traces import Happened
 
 ASKING: Any = object()
 """A result that has not come yet, and may come at once."""
@@ -75,7 +75,7 @@ class Performer(ABC):
         self._task: Task | None = None
         self._inside = inside
         self._came: Any = None  # ASKING, or an answer and a failure that came at once
-        self._waits_for: Request | Branches | Happened | None = None
+        self._waits_for: Request | Branches | Performed | None = None
         self.begun = 0.0
         self.number = number
 
@@ -122,7 +122,7 @@ class Performer(ABC):
             or isinstance(command, Together)
             or isinstance(failure, Expired)  # there was no time to issue it
         ):
-            trace.append(Happened(begun, self.number, command, value, failure))
+            trace.append(Performed(begun, command, value, failure, self.number))
         if failure is not None and self._inside.limits:
             return self.as_told(command, begun, failure)
         return stopped(failure) if isinstance(failure, StopIteration) else failure

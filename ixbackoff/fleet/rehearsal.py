@@ -13,8 +13,8 @@ from time import monotonic
 from typing import Any
 
 from .._commandline import FAILED, WRONG, Parser, in_one_line, number, whole
-from .._limits.breakers import Breaker
-from .._limits.budgets import Budget
+from .._limits.breakers import CircuitBreaker
+from .._limits.budgets import RetryBudget
 from .._meaning.chains import Ladder, program_of
 from .._words.calls import Call, CallAsync
 from .._words.commands import Command, Interpreter, Misuse
@@ -31,10 +31,10 @@ from .services import Served, Service
 from .simulation import Outage, simulate
 from .slowing import SlowingServer
 
-BUDGETS: dict[str, Callable[[], Budget]] = {
-    "botocore": Budget.botocore,
-    "grpc": Budget.grpc,
-    "finagle": Budget.finagle,
+BUDGETS: dict[str, Callable[[], RetryBudget]] = {
+    "botocore": RetryBudget.botocore,
+    "grpc": RetryBudget.grpc,
+    "finagle": RetryBudget.finagle,
 }
 
 
@@ -51,16 +51,18 @@ def outage(text: str) -> Outage:
         raise ArgumentTypeError(f"{text}: write START:LENGTH, in seconds, such as 15:20") from None
 
 
-def breaker(text: str) -> Callable[[], Breaker]:
+def breaker(text: str) -> Callable[[], CircuitBreaker]:
     """Read a circuit breaker: its failures, the seconds in which they come, and its rest.
 
     >>> breaker("5:10:30")()
-    <Breaker: closed, a rest of 30 s after 5 failures within 10 s>
+    <CircuitBreaker: closed, opens for 30 s after 5 failures within 10 s>
     """
     failures, _, seconds = text.partition(":")
     within, _, rest = seconds.partition(":")
     try:
-        made = partial(Breaker, failures=int(failures), within=float(within), rest=float(rest))
+        made = partial(
+            CircuitBreaker, failures=int(failures), within=float(within), open_for=float(rest)
+        )
         made()
     except ValueError:
         raise ArgumentTypeError(
@@ -200,8 +202,8 @@ def rehearsed(words: Namespace, watch: Callable[[int, Second], None] | None = No
     given = program_of(words.program)
     handlers = words.answers or (NOTHING if given is not words.program else None)
     services: Served[Any] = Answering(service(words), handlers).serves(Command)
-    budgets: dict[int, Budget] = {}
-    breakers: dict[int, Breaker] = {}
+    budgets: dict[int, RetryBudget] = {}
+    breakers: dict[int, CircuitBreaker] = {}
 
     def made(client: int) -> Any:
         try:
@@ -213,13 +215,13 @@ def rehearsed(words: Namespace, watch: Callable[[int, Second], None] | None = No
 
     source: Any = given if isinstance(given, Ladder) else made
 
-    def budget(client: int) -> Budget:
+    def budget(client: int) -> RetryBudget:
         key = 0 if words.shared else client
         if key not in budgets:
             budgets[key] = BUDGETS[words.budget]()
         return budgets[key]
 
-    def guard(client: int) -> Breaker:
+    def guard(client: int) -> CircuitBreaker:
         key = 0 if words.shared else client
         if key not in breakers:
             breakers[key] = words.breaker()

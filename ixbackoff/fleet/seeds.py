@@ -36,10 +36,10 @@ def each_seed(
     What has a state, such as a budget that all clients share, is made anew for each seed if the
     function makes it.
 
-    >>> from ixbackoff import Budget, Download, N3, at
+    >>> from ixbackoff import RetryBudget, Download, N3, at
     >>> from ixbackoff.fleet import BoundedQueue, simulate
     >>> def gave_up(seed: int) -> int:
-    ...     shared = Budget(10)
+    ...     shared = RetryBudget(10)
     ...     page = at(N3).retry(Download("http://localhost:8070/page", "page.html"))
     ...     queue = BoundedQueue(length=5, work=0.2).serves(Download)
     ...     outcome = simulate(

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from contextvars import copy_context
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from .._limits.breakers import Breaker
-from .._limits.budgets import Budget
+from .._limits.breakers import CircuitBreaker
+from .._limits.budgets import RetryBudget
 from .._limits.deadlines import checked_seconds
 from .._meaning.chains import Ladder
 from .._meaning.defaults import USUAL
@@ -55,8 +55,8 @@ def simulate(
     seconds: float,
     schedule: Timing | None = None,
     within: float | timedelta | None = None,
-    budget: Callable[[int], Budget] | None = None,
-    breaker: Callable[[int], Breaker] | None = None,
+    budget: Callable[[int], RetryBudget] | None = None,
+    breaker: Callable[[int], CircuitBreaker] | None = None,
     think: float | None = None,
     outages: Iterable[Outage] = (),
     seed: int = 0,
@@ -133,10 +133,12 @@ def simulate(
     if not isinstance(timing, Timing):
         raise Misuse(f"schedule={timing!r} is not a Timing: give one, such as Exponential(...).")
     if budget is not None and not callable(budget):
-        raise Misuse(f"budget={budget!r}: give a function from the number of a client to a Budget.")
+        raise Misuse(
+            f"budget={budget!r}: give a function from the number of a client to a RetryBudget."
+        )
     if breaker is not None and not callable(breaker):
         raise Misuse(
-            f"breaker={breaker!r}: give a function from the number of a client to a Breaker."
+            f"breaker={breaker!r}: give a function from the number of a client to a CircuitBreaker."
         )
     if not isinstance(services, Served):
         raise Misuse(

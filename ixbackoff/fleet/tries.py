@@ -38,7 +38,7 @@ def tried(program: Ladder) -> Tried | None:
     >>> from ixbackoff import N3, Log, at, do
     >>> tried(at(N3).retry(do(Log("hello")).limit(2))).limit
     2.0
-    >>> tried(at(N3).do(Log("hello")).give_up()) is None
+    >>> tried(at(N3).do(Log("hello")).end()) is None
     True
     """
     step = only_step(program)

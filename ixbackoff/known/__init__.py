@@ -1,5 +1,5 @@
 """Other libraries' failures: which may pass, and when the service wants the next try."""
 
-from .._words.verdicts import Verdict, add, may_pass, retry_after, verdict
+from .._words.verdicts import Verdict, is_transient, judge, register, retry_after
 
-__all__ = ["Verdict", "add", "may_pass", "retry_after", "verdict"]
+__all__ = ["Verdict", "is_transient", "judge", "register", "retry_after"]

@@ -19,7 +19,7 @@ from typing import Any
 
 from .._words.verdicts import Verdict
 from .kinds import bases, refused
-from .sqlstates import is_lost, may_pass
+from .sqlstates import is_lost, is_transient
 from .tracebacks import through
 
 CLOSED = "connection is closed"
@@ -34,7 +34,7 @@ def judge(failure: Any) -> Verdict:
         closed = "InterfaceError" in bases(failure) and CLOSED in str(failure)
         passes = closed or NO_PRIMARY_YET in bases(failure)
         return Verdict(True) if passes else refused(failure)
-    if not may_pass(sqlstate):
+    if not is_transient(sqlstate):
         return refused(failure, f" (SQLSTATE {sqlstate})")
     if not is_lost(sqlstate) or sqlstate in CANNOT_CONNECT:
         return Verdict(True)

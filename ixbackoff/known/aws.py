@@ -41,10 +41,10 @@ PASSING = frozenset(
 """Something was in the way that may be gone the next time."""
 
 
-def may_pass(code: str) -> bool:
+def is_transient(code: str) -> bool:
     """Return whether an error with this code may pass; event streams begin codes in lower case.
 
-    >>> may_pass("SlowDown"), may_pass("throttlingException"), may_pass("NoSuchKey")
+    >>> is_transient("SlowDown"), is_transient("throttlingException"), is_transient("NoSuchKey")
     (True, True, False)
     """
     return code[:1].upper() + code[1:] in THROTTLING | PASSING

@@ -20,7 +20,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from .._words.verdicts import Verdict, verdict
+from .._words import verdicts
+from .._words.verdicts import Verdict
 from . import aws
 from .exchanges import (
     Asked,
@@ -82,7 +83,7 @@ def by_urllib3(failure: Exception) -> Verdict:
         return broken_off(failure)
     told = hopeless(failure) or weighed(error, error, list(requests_of(failure)))
     why = told.why.replace(name_of(error), name_of(failure), 1)
-    return Verdict(told.passes, told.retry_after, why)
+    return Verdict(told.transient, told.retry_after, why)
 
 
 def error_of(failure: Exception) -> Any:
@@ -111,7 +112,7 @@ def judge_answer(failure: Exception, answer: Any) -> Verdict:
     """Judge an answer that says an error, by its code or else its status."""
     metadata = part(answer, "ResponseMetadata")
     status = metadata.get("HTTPStatusCode")
-    if aws.may_pass(str(part(answer, "Error").get("Code"))):
+    if aws.is_transient(str(part(answer, "Error").get("Code"))):
         status = TOO_MANY_REQUESTS
     if status is None:
         return never(failure)
@@ -137,12 +138,12 @@ def by_last_answer(failure: Exception) -> Verdict:
 def by_context(failure: Exception) -> Verdict:
     """Judge what boto3 handled when it raised this, since it says no cause."""
     cause = failure.__cause__ or failure.__context__
-    return verdict(cause) if isinstance(cause, Exception) else never(failure)
+    return verdicts.judge(cause) if isinstance(cause, Exception) else never(failure)
 
 
 def by_last(failure: Exception) -> Verdict:
     cause = getattr(failure, "last_exception", None)
-    return verdict(cause) if isinstance(cause, Exception) else never(failure)
+    return verdicts.judge(cause) if isinstance(cause, Exception) else never(failure)
 
 
 judge = judge_by(

@@ -93,7 +93,7 @@ def answered(
         refused = redirected(said, asked)
     elif status in PERHAPS_CARRIED_OUT:
         told = unanswered(said, asked)
-        refused = None if told.passes else told
+        refused = None if told.transient else told
     else:
         refused = Verdict(False, why=said)
     return refused or Verdict(True, None if headers is None else retry_after(headers))
@@ -128,7 +128,7 @@ def redirected(said: str, asked: Sequence[Asked]) -> Verdict | None:
     """Refuse if a request before a redirect was carried out; the same method means it was not."""
     earlier = [one for one in asked if one.method != asked[-1].method]
     told = unanswered(said, earlier) if earlier else Verdict(True)
-    return None if told.passes else told
+    return None if told.transient else told
 
 
 def behind(failure: BaseException) -> Iterator[BaseException]:
@@ -148,9 +148,9 @@ def reason_to_stop(cause: BaseException) -> str:
     """Return why a connection cannot be made, or an empty text if it may be made later."""
     if isinstance(cause, ssl.SSLCertVerificationError):
         return "the certificate does not verify"
-    if isinstance(cause, ssl.SSLError) and not sockets.judge(cause).passes:
+    if isinstance(cause, ssl.SSLError) and not sockets.judge(cause).transient:
         return "the two sides do not agree on TLS"
-    if isinstance(cause, socket.gaierror) and not sockets.judge(cause).passes:
+    if isinstance(cause, socket.gaierror) and not sockets.judge(cause).transient:
         return UNKNOWN_NAME
     return ""
 

@@ -14,7 +14,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from .._words.verdicts import Verdict, verdict
+from .._words import verdicts
+from .._words.verdicts import Verdict
 from . import grpc
 from .exchanges import answered, asked_with, judge_by, never
 
@@ -23,7 +24,7 @@ DURATION = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,9})?)s", re.ASCII)
 
 def by_cause(failure: Any) -> Verdict:
     cause = getattr(failure, "cause", None)
-    return verdict(cause) if isinstance(cause, Exception) else never(failure)
+    return verdicts.judge(cause) if isinstance(cause, Exception) else never(failure)
 
 
 def by_call(failure: Any) -> Verdict:
@@ -40,7 +41,7 @@ def by_call(failure: Any) -> Verdict:
     told = answered(failure, int(failure.code), headers, asked)
     delays = (delay_of(detail) for detail in getattr(failure, "details", ()))
     delay = next((seconds for seconds in delays if seconds is not None), told.retry_after)
-    return Verdict(True, delay) if told.passes else told
+    return Verdict(True, delay) if told.transient else told
 
 
 def aborted(failure: Any) -> Verdict:

@@ -71,7 +71,7 @@ def judge(failure: Exception) -> Verdict:
     if not complaint.credentials:
         return Verdict(False, why=f"{name_of(failure)}: no credentials")
     if complaint.status:
-        if complaint.status in NOT_CARRIED_OUT | PERHAPS_CARRIED_OUT or aws.may_pass(
+        if complaint.status in NOT_CARRIED_OUT | PERHAPS_CARRIED_OUT or aws.is_transient(
             complaint.code
         ):
             return Verdict(True)

@@ -20,7 +20,7 @@ from typing import Any
 
 from .._words.verdicts import Verdict
 from .kinds import refused
-from .sqlstates import is_lost, may_pass
+from .sqlstates import is_lost, is_transient
 from .tracebacks import through
 
 SERVER_SAYS = re.compile(r": \w+:  ")
@@ -44,7 +44,7 @@ def judge(failure: Any) -> Verdict:
     sqlstate = getattr(failure, "sqlstate", None)
     if sqlstate is None:
         return judge_by_text(failure)
-    if not may_pass(sqlstate):
+    if not is_transient(sqlstate):
         return refused(failure, f" (SQLSTATE {sqlstate})")
     return unresolved(failure) if is_lost(sqlstate) else Verdict(True)
 

@@ -13,7 +13,8 @@ import smtplib
 from collections.abc import Iterable
 from typing import Any
 
-from .._words.verdicts import Verdict, verdict
+from .._words import verdicts
+from .._words.verdicts import Verdict
 from .exchanges import name_of
 from .frames import variables
 
@@ -41,7 +42,7 @@ def judge_leaving(failure: Exception, left_with: Any) -> Verdict:
     """Judge a reply to `QUIT` by the failure with which the block was left, if there was one."""
     for cause in left_with or ():
         if isinstance(cause, Exception):
-            return verdict(cause)
+            return verdicts.judge(cause)
     return Verdict(False, why=f"{name_of(failure)} after QUIT, when all had been done")
 
 

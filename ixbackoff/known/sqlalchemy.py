@@ -22,7 +22,8 @@ from sqlalchemy.exc import (
     TimeoutError,  # noqa: A004
 )
 
-from .._words.verdicts import Verdict, verdict
+from .._words import verdicts
+from .._words.verdicts import Verdict
 from .kinds import called, refused
 from .tracebacks import through
 
@@ -48,5 +49,5 @@ def as_the_driver(failure: Exception, below: BaseException | None) -> Verdict:
     """Judge a failure as the one of the driver that it stands for."""
     if not isinstance(below, Exception):
         return refused(failure)
-    found = verdict(below)
-    return found if found.passes else Verdict(False, why=f"{called(failure)}: {found.why}")
+    found = verdicts.judge(below)
+    return found if found.transient else Verdict(False, why=f"{called(failure)}: {found.why}")

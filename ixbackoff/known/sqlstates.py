@@ -17,10 +17,10 @@ UNRESOLVED = ("08007", "40003")
 LOST = ("57P01", "57P02")
 
 
-def may_pass(sqlstate: str) -> bool:
+def is_transient(sqlstate: str) -> bool:
     """Return whether what this SQLSTATE stands for may pass by itself.
 
-    >>> may_pass("40P01"), may_pass("53300"), may_pass("42601"), may_pass("28P01")
+    >>> is_transient("40P01"), is_transient("53300"), is_transient("42601"), is_transient("28P01")
     (True, True, False, False)
     """
     if sqlstate in UNRESOLVED:

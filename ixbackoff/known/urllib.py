@@ -64,7 +64,7 @@ def by_reason(failure: Any) -> Verdict:
     if isinstance(reason, ConnectionError | TimeoutError):
         return after(failure, asked)
     told = before(failure, asked)
-    return never(failure) if told.passes else told
+    return never(failure) if told.transient else told
 
 
 def by_status(failure: Any) -> Verdict:

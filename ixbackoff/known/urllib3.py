@@ -84,7 +84,7 @@ def by_tls(failure: Exception, cause: Any, asked: Sequence[Asked]) -> Verdict:
 
 def before_or_never(failure: Exception, asked: Sequence[Asked]) -> Verdict:
     told = before(failure, asked)
-    return never(failure) if told.passes else told
+    return never(failure) if told.transient else told
 
 
 def by_status(failure: Exception, cause: Any, asked: Sequence[Asked]) -> Verdict:

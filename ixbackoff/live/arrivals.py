@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import httpx2
 
-from .._words.verdicts import may_pass
+from .._words.verdicts import is_transient
 from .._words.vocabulary import Download
 from .exchanges import Exchange, Progress
 from .files import Origin, PartFile
@@ -171,7 +171,7 @@ class Arrival:
             self._anew = False
             self.part.begin(None)
             return True
-        if not may_pass(failure):
+        if not is_transient(failure):
             self.part.origin = None
         gained = self.part.size - self._before
         self._before = self.part.size

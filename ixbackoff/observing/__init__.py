@@ -1,12 +1,12 @@
 """Observers: who is told what programs, functions and blocks do, while they run."""
 
-from .._limits.events import Answered, Began, Ended, Event, Issued, Run, Waits
+from .._limits.events import Answered, Began, Ended, Event, Issued, Run, WaitBegan
 from .._limits.nesting import tries_so_far
 from .._limits.observers import Observer, observe, observed
 from .._words.reasons import Reason, Story, story
-from .counters import to_prometheus
-from .events import to_structlog
-from .spans import to_opentelemetry
+from .counters import prometheus_observer
+from .events import structlog_observer
+from .spans import opentelemetry_observer
 
 __all__ = [
     "Answered",
@@ -18,13 +18,13 @@ __all__ = [
     "Reason",
     "Run",
     "Story",
-    "Waits",
+    "WaitBegan",
     "observe",
     "observed",
     "story",
-    "to_opentelemetry",
-    "to_prometheus",
-    "to_structlog",
+    "opentelemetry_observer",
+    "prometheus_observer",
+    "structlog_observer",
     "tries_so_far",
 ]
 
@@ -36,7 +36,7 @@ for _public in (
     Observer,
     Run,
     Story,
-    Waits,
+    WaitBegan,
     observe,
     observed,
     story,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .._limits.events import Ended, Event, Waits
+from .._limits.events import Ended, Event, WaitBegan
 from .._limits.observers import Observer
 from .._words.extras import needed
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
 
-def to_prometheus(registry: CollectorRegistry | None = None) -> Observer:
+def prometheus_observer(registry: CollectorRegistry | None = None) -> Observer:
     """Make an observer that counts runs, retries and the seconds of waits.
 
     - `ixbackoff_runs_total{run, outcome}`: runs that have ended, by the reason.
@@ -21,9 +21,9 @@ def to_prometheus(registry: CollectorRegistry | None = None) -> Observer:
 
     Make one for each registry, since a registry takes each name once.
 
-    >>> from ixbackoff.observing import observed, to_prometheus
+    >>> from ixbackoff.observing import observed, prometheus_observer
     >>> from prometheus_client import CollectorRegistry
-    >>> with observed(to_prometheus(CollectorRegistry())):
+    >>> with observed(prometheus_observer(CollectorRegistry())):
     ...     pass
 
     Args:
@@ -33,7 +33,7 @@ def to_prometheus(registry: CollectorRegistry | None = None) -> Observer:
         ImportError: prometheus-client is not installed.
         ValueError: the registry has such counters already.
     """
-    with needed("to_prometheus", "prometheus", {"prometheus_client"}):
+    with needed("prometheus_observer", "prometheus", {"prometheus_client"}):
         from prometheus_client import REGISTRY, Counter
     into = REGISTRY if registry is None else registry
     runs = Counter("ixbackoff_runs", "Runs that have ended.", ("run", "outcome"), registry=into)
@@ -44,7 +44,7 @@ def to_prometheus(registry: CollectorRegistry | None = None) -> Observer:
 
     def observer(event: Event) -> None:
         name = event.run.name
-        if isinstance(event, Waits):
+        if isinstance(event, WaitBegan):
             if event.failure is not None:
                 retries.labels(name, event.failure.__class__.__qualname__).inc()
             waited.labels(name).inc(event.seconds)

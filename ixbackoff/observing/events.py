@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._limits.events import Ended, Event, Waits
+from .._limits.events import Ended, Event, WaitBegan
 from .._limits.observers import Observer
 from .._words.extras import needed
 
 
-def to_structlog(logger: Any = None) -> Observer:
+def structlog_observer(logger: Any = None) -> Observer:
     """Make an observer that logs waits after failures, and runs that give up, as warnings.
 
     A run is bound by its name and its number, so that the lines of one run can be found.
 
-    >>> from ixbackoff.observing import observed, to_structlog
-    >>> with observed(to_structlog()):
+    >>> from ixbackoff.observing import observed, structlog_observer
+    >>> with observed(structlog_observer()):
     ...     pass
 
     Args:
@@ -24,13 +24,13 @@ def to_structlog(logger: Any = None) -> Observer:
     Raises:
         ImportError: structlog is not installed.
     """
-    with needed("to_structlog", "structlog", {"structlog"}):
+    with needed("structlog_observer", "structlog", {"structlog"}):
         import structlog
     to: Any = logger or structlog.get_logger("ixbackoff")
 
     def observer(event: Event) -> None:
         run = event.run
-        if isinstance(event, Waits) and event.failure is not None:
+        if isinstance(event, WaitBegan) and event.failure is not None:
             to.warning(
                 "waits",
                 run=run.name,
@@ -47,8 +47,8 @@ def to_structlog(logger: Any = None) -> Observer:
                 run_id=run.id,
                 reason=event.reason,
                 tries=run.tries,
-                waits=run.waits,
-                waited=run.waited,
+                wait_count=run.wait_count,
+                wait_seconds=run.wait_seconds,
                 failure=repr(event.failure),
             )
 

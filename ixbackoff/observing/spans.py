@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .._limits.events import Answered, Began, Ended, Event, Issued, Waits
+from .._limits.events import Answered, Began, Ended, Event, Issued, WaitBegan
 from .._limits.observers import Observer
 from .._words.extras import needed
 
@@ -25,13 +25,13 @@ class Current(NamedTuple):
     token: Any
 
 
-def to_opentelemetry(
+def opentelemetry_observer(
     tracer_provider: TracerProvider | None = None, meter_provider: MeterProvider | None = None
 ) -> Observer:
     """Make an observer that makes a span of each run, with a child for each command.
 
     - The span of a run bears its name. Its waits are events in it, and its attributes
-      `ixbackoff.outcome`, `ixbackoff.tries`, `ixbackoff.waits` and `ixbackoff.waited`.
+      `ixbackoff.outcome`, `ixbackoff.tries`, `ixbackoff.wait_count` and `ixbackoff.wait_seconds`.
     - The span of a command is current while its handler runs, so the spans that the handler makes
       are its children. It has `ixbackoff.resend_count`, the number of waits before it.
     - `ixbackoff.run.duration` is a histogram of the seconds of runs, with their waits, and
@@ -39,8 +39,8 @@ def to_opentelemetry(
 
     A failure is recorded in its span, with `error.type` and the status ERROR.
 
-    >>> from ixbackoff.observing import observed, to_opentelemetry
-    >>> with observed(to_opentelemetry()):
+    >>> from ixbackoff.observing import observed, opentelemetry_observer
+    >>> with observed(opentelemetry_observer()):
     ...     pass
 
     Args:
@@ -50,7 +50,7 @@ def to_opentelemetry(
     Raises:
         ImportError: opentelemetry-api is not installed.
     """
-    with needed("to_opentelemetry", "opentelemetry", {"opentelemetry"}):
+    with needed("opentelemetry_observer", "opentelemetry", {"opentelemetry"}):
         from opentelemetry import metrics, trace
     return Spans(
         trace.get_tracer("ixbackoff", tracer_provider=tracer_provider),
@@ -86,7 +86,7 @@ class Spans:
                 self._commands[id(event)] = self._begin(event)
             case Answered():
                 end(self._commands.pop(id(event.issued)), event.failure)
-            case Waits():
+            case WaitBegan():
                 self._wait(event)
             case Ended():
                 self._end(event)
@@ -101,12 +101,12 @@ class Spans:
         span = self._tracer.start_span(
             event.command.__class__.__name__,
             context=around,
-            attributes={"ixbackoff.resend_count": event.run.waits},
+            attributes={"ixbackoff.resend_count": event.run.wait_count},
         )
         now = context.set_value(KEY, number, set_span_in_context(span))
         return Current(span, now, context.attach(now))
 
-    def _wait(self, event: Waits) -> None:
+    def _wait(self, event: WaitBegan) -> None:
         attributes: dict[str, Any] = {
             "ixbackoff.wait": event.seconds,
             "ixbackoff.rung": event.rung,
@@ -123,8 +123,8 @@ class Spans:
             {
                 "ixbackoff.outcome": event.reason,
                 "ixbackoff.tries": run.tries,
-                "ixbackoff.waits": run.waits,
-                "ixbackoff.waited": run.waited,
+                "ixbackoff.wait_count": run.wait_count,
+                "ixbackoff.wait_seconds": run.wait_seconds,
             }
         )
         attributes = {"ixbackoff.run": run.name, "ixbackoff.outcome": event.reason}

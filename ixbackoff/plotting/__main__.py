@@ -10,15 +10,15 @@ from .._commandline import WRONG, Parser, imported, whole
 from ..schedules.kinds import Timing
 from .pictures import plot
 
-POST = ("ixbackoff.published:post_blue", "ixbackoff.published:post_green")
+POST = ("ixbackoff.schedules.published:post_blue", "ixbackoff.schedules.published:post_green")
 MOST = 1000
 
 
 def named(text: str) -> tuple[str, Timing]:
     """Find the schedule that `MODULE:NAME` names, and return it with the text.
 
-    >>> named("ixbackoff.schedules:powers_of_two")
-    ('ixbackoff.schedules:powers_of_two', Exponential(base=1.0, factor=2.0, cap=None))
+    >>> named("ixbackoff.schedules.kinds:powers_of_two")
+    ('ixbackoff.schedules.kinds:powers_of_two', Exponential(base=1.0, factor=2.0, cap=None))
 
     Raises:
         ArgumentTypeError: it does not name a schedule.
@@ -99,7 +99,11 @@ def main(arguments: list[str] | None = None) -> int:
     timings = dict(words.timings or map(named, POST))
     try:
         files = plot(
-            labelled(timings), words.folder, waits=words.waits, seed=words.seed, name=words.name
+            labelled(timings),
+            words.folder,
+            wait_count=words.waits,
+            seed=words.seed,
+            name=words.name,
         )
     except OSError as error:
         place = error.filename or words.folder

@@ -26,7 +26,7 @@ def plot(
     schedules: Mapping[str, Timing],
     folder: str | PathLike[str] = ".",
     *,
-    waits: int = 20,
+    wait_count: int = 20,
     seed: int = 1,
     name: str = "waits",
 ) -> list[Path]:
@@ -36,18 +36,18 @@ def plot(
     range of a hundred runs.
 
     >>> from tempfile import TemporaryDirectory
-    >>> from ixbackoff.published import post_blue, post_green
+    >>> from ixbackoff.schedules.published import post_blue, post_green
     >>> with TemporaryDirectory() as folder:
     ...     files = plot({"blue": post_blue, "green": post_green}, folder)
     >>> [file.name for file in files]
     ['waits-linear.png', 'waits-linear.svg', 'waits-logarithmic.png', 'waits-logarithmic.svg']
 
     Args:
-        schedules: the schedules by their names in the legend; those of `ixbackoff.shortening` may
-            be among them.
+        schedules: the schedules by their names in the legend; those of
+            `ixbackoff.schedules.shortening` may be among them.
         folder: the folder of the files; it is made if it is missing, and files of the same names
             are replaced.
-        waits: the number of waits.
+        wait_count: the number of waits.
         seed: the seed of the random numbers, so that the same picture can be drawn again; the band
             also uses the seeds that follow.
         name: the beginning of the names of the files.
@@ -62,12 +62,14 @@ def plot(
     for timing in schedules.values():
         if not isinstance(timing, Timing):
             raise TypeError(f"plot(...): {timing!r} is not a schedule, such as Exponential().")
-    if not schedules or waits < 1:
-        raise ValueError(f"plot({dict(schedules)!r}, waits={waits!r}): give at least one of each.")
+    if not schedules or wait_count < 1:
+        raise ValueError(
+            f"plot({dict(schedules)!r}, wait_count={wait_count!r}): give at least one of each."
+        )
     with needed():  # its stubs leave out much, so it is Any
         matplotlib: Any = import_module("matplotlib")
         figures: Any = import_module("matplotlib.figure")
-    curves = [Curve(label, timing, waits, seed) for label, timing in schedules.items()]
+    curves = [Curve(label, timing, wait_count, seed) for label, timing in schedules.items()]
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
     files: list[Path] = []
@@ -91,11 +93,11 @@ def plot(
 class Curve:
     """The waits of one run, and the range of those of a hundred runs."""
 
-    def __init__(self, label: str, timing: Timing, waits: int, seed: int) -> None:
+    def __init__(self, label: str, timing: Timing, wait_count: int, seed: int) -> None:
         self.label = label.lstrip("_")  # the legend would leave out a label that begins so
-        self.run = timing.preview(waits, seed=seed)
+        self.run = timing.preview(wait_count, seed=seed)
         seeds = () if timing.deterministic else range(seed + 1, seed + RUNS)
-        runs = [self.run, *(timing.preview(waits, seed=other) for other in seeds)]
+        runs = [self.run, *(timing.preview(wait_count, seed=other) for other in seeds)]
         self.band = [(min(kth), max(kth)) for kth in zip(*runs, strict=True)]
         self.spread = any(least < most for least, most in self.band)
 

@@ -1,8 +1,8 @@
 """Schedules: how the k-th wait of a run becomes seconds."""
 
 from .algebra import Schedule
-from .kinds import Computed, Constant, Exponential, Fibonacci, Listed, check_schedule, powers_of_two
-from .timings import Chance, Timing, Waits, usable
+from .kinds import Computed, Constant, Exponential, Fibonacci, Listed
+from .timings import Chance, Timing, WaitFunction
 
 __all__ = [
     "Chance",
@@ -13,8 +13,5 @@ __all__ = [
     "Listed",
     "Schedule",
     "Timing",
-    "Waits",
-    "check_schedule",
-    "powers_of_two",
-    "usable",
+    "WaitFunction",
 ]

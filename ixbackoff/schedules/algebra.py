@@ -8,7 +8,7 @@ from operator import add
 from typing import Final, final
 
 from .._words.checks import finite, inf
-from .timings import Chance, Timing, Waits, any_chance, begun, chance_of, never_shorter
+from .timings import Chance, Timing, WaitFunction, any_chance, begun, chance_of, never_shorter
 
 
 class Schedule(Timing):
@@ -47,8 +47,8 @@ class Schedule(Timing):
         waits = begun(self, None)
         return [waits(before) for before in range(k + 1)][-1]  # an earlier one may be longer
 
-    def preview(self, waits: int, *, seed: int | None = None) -> list[float]:
-        return list(accumulate(super().preview(waits, seed=seed), max))
+    def preview(self, wait_count: int, *, seed: int | None = None) -> list[float]:
+        return list(accumulate(super().preview(wait_count, seed=seed), max))
 
     def __or__(self, other: Schedule) -> Schedule:
         if not isinstance(other, Schedule):
@@ -119,7 +119,7 @@ class Pair(Schedule):
     def deterministic(self) -> bool:
         return self.left.deterministic and self.right.deterministic
 
-    def begin(self, chance: Chance | None = None) -> Waits:
+    def begin(self, chance: Chance | None = None) -> WaitFunction:
         left, right, of = begun(self.left, chance), begun(self.right, chance), self.of
         return lambda k: of(left(k), right(k))
 
@@ -185,7 +185,7 @@ class Scaled(Changed):
             raise ValueError(f"{times!r} times a schedule: give a finite number, 0 or more.")
         self.times: Final = finite(times)
 
-    def begin(self, chance: Chance | None = None) -> Waits:
+    def begin(self, chance: Chance | None = None) -> WaitFunction:
         waits, times = begun(self.schedule, chance), self.times
         return (lambda k: waits(k) * times) if times else lambda k: 0.0
 
@@ -214,7 +214,7 @@ class Jittered(Changed):
     def deterministic(self) -> bool:
         return False
 
-    def begin(self, chance: Chance | None = None) -> Waits:
+    def begin(self, chance: Chance | None = None) -> WaitFunction:
         chance = chance or any_chance()
         waits, spread, uniform = begun(self.schedule, chance), self.spread, chance.uniform
         return never_shorter(lambda k: waits(k) * uniform(1.0, spread))
@@ -238,7 +238,7 @@ class Seeded(Changed):
             raise ValueError(f"seeded({seed!r}): give a whole number.")  # noqa: TRY004
         self.seed: Final = seed
 
-    def begin(self, chance: Chance | None = None) -> Waits:  # noqa: ARG002
+    def begin(self, chance: Chance | None = None) -> WaitFunction:  # noqa: ARG002
         return begun(self.schedule, None if self.deterministic else chance_of(self.seed))
 
     def longest(self, k: int) -> float:
@@ -248,7 +248,7 @@ class Seeded(Changed):
         return f"{self.schedule!r}.seeded({self.seed!r})"
 
 
-def steady(timing: Timing) -> tuple[Waits, float] | None:
+def steady(timing: Timing) -> tuple[WaitFunction, float] | None:
     """Return the waits that all runs have in common, and the `spread` drawn for each (1: none).
 
     Return `None` if the waits of runs differ in another way.

@@ -10,7 +10,7 @@ from .._words.checks import finite, inf
 from .._words.commands import Misuse
 from .._words.nat import DEEPEST
 from .algebra import Schedule
-from .timings import Chance, Timing, Waits, never_shorter, usable, usable_or_infinite
+from .timings import Chance, Timing, WaitFunction, never_shorter, usable, usable_or_infinite
 
 __all__ = [
     "Chance",
@@ -21,7 +21,7 @@ __all__ = [
     "Listed",
     "Schedule",
     "Timing",
-    "Waits",
+    "WaitFunction",
     "powers_of_two",
     "usable",
 ]
@@ -37,7 +37,7 @@ class Series(Schedule):
     def deterministic(self) -> bool:
         return True
 
-    def begin(self, chance: Chance | None = None) -> Waits:  # noqa: ARG002
+    def begin(self, chance: Chance | None = None) -> WaitFunction:  # noqa: ARG002
         return self.seconds
 
     def longest(self, k: int) -> float:
@@ -208,7 +208,7 @@ class Computed(Schedule):
     def deterministic(self) -> bool:
         return True
 
-    def begin(self, chance: Chance | None = None) -> Waits:  # noqa: ARG002
+    def begin(self, chance: Chance | None = None) -> WaitFunction:  # noqa: ARG002
         return never_shorter(lambda k: usable_or_infinite(self.function(k), k, self))
 
 

@@ -8,7 +8,7 @@ from typing import Final, final
 from .._words.checks import finite
 from .algebra import Changed, Schedule
 from .kinds import Constant, Exponential
-from .timings import Chance, Waits, any_chance, begun, never_shorter
+from .timings import Chance, WaitFunction, any_chance, begun, never_shorter
 
 
 def aws_polling(max_wait_interval: float) -> Schedule:
@@ -62,7 +62,7 @@ class WholeSeconds(Changed):
 
     __slots__ = ()
 
-    def begin(self, chance: Chance | None = None) -> Waits:
+    def begin(self, chance: Chance | None = None) -> WaitFunction:
         waits = begun(self.schedule, chance)
         return lambda k: rounded_down(waits(k))
 
@@ -130,10 +130,10 @@ class NormalJitter(Schedule):
     def deterministic(self) -> bool:
         return self.jitter == 0
 
-    def begin(self, chance: Chance | None = None) -> Waits:
+    def begin(self, chance: Chance | None = None) -> WaitFunction:
         return never_shorter(self.delays(chance))
 
-    def delays(self, chance: Chance | None) -> Waits:
+    def delays(self, chance: Chance | None) -> WaitFunction:
         """Begin the waits of one run as the pseudo-code computes them; they can shorten."""
         normal = (chance or any_chance()).normalvariate if self.jitter else None
         delay, at = self.min_delay, 0

@@ -6,7 +6,7 @@ from typing import Final, final
 
 from .._words.checks import finite
 from .published import NormalJitter
-from .timings import Chance, Timing, Waits, any_chance
+from .timings import Chance, Timing, WaitFunction, any_chance
 
 
 class Shortening(Timing):
@@ -60,7 +60,7 @@ class FullJitter(Jitter):
 
     __slots__ = ()
 
-    def begin(self, chance: Chance | None = None) -> Waits:
+    def begin(self, chance: Chance | None = None) -> WaitFunction:
         uniform = (chance or any_chance()).uniform
         return lambda k: uniform(0.0, self.expo(k))
 
@@ -75,7 +75,7 @@ class EqualJitter(Jitter):
 
     __slots__ = ()
 
-    def begin(self, chance: Chance | None = None) -> Waits:
+    def begin(self, chance: Chance | None = None) -> WaitFunction:
         uniform = (chance or any_chance()).uniform
         return lambda k: self.expo(k) / 2 + uniform(0.0, self.expo(k) / 2)
 
@@ -90,7 +90,7 @@ class DecorrelatedJitter(Jitter):
 
     __slots__ = ()
 
-    def begin(self, chance: Chance | None = None) -> Waits:
+    def begin(self, chance: Chance | None = None) -> WaitFunction:
         uniform = (chance or any_chance()).uniform
         before, drawn = self.base, 0
 
@@ -108,7 +108,7 @@ class DecorrelatedJitter(Jitter):
 class RawNormalJitter(Shortening):
     """Waits of "Exponential Backoff or how not to crash a server", exactly as in its pseudo-code.
 
-    >>> from ixbackoff.published import post_blue
+    >>> from ixbackoff.schedules.published import post_blue
     >>> waits = RawNormalJitter(post_blue).preview(30, seed=1)
     >>> sum(later < wait for wait, later in zip(waits, waits[1:])), max(waits) > 600
     (11, True)
@@ -131,7 +131,7 @@ class RawNormalJitter(Shortening):
     def deterministic(self) -> bool:
         return self.schedule.deterministic
 
-    def begin(self, chance: Chance | None = None) -> Waits:
+    def begin(self, chance: Chance | None = None) -> WaitFunction:
         delays = self.schedule.delays(chance)
         return lambda k: max(0.0, delays(k))  # the pseudo-code can give a negative number
 
@@ -162,5 +162,5 @@ class Every(Shortening):
     def deterministic(self) -> bool:
         return True
 
-    def begin(self, chance: Chance | None = None) -> Waits:  # noqa: ARG002
+    def begin(self, chance: Chance | None = None) -> WaitFunction:  # noqa: ARG002
         return lambda k: self.seconds

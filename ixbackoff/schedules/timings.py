@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 from .._words.checks import finite, inf
 from .._words.values import Value, fields_of
 
-Waits: TypeAlias = Callable[[int], float]
+WaitFunction: TypeAlias = Callable[[int], float]
 """The waits of one run: a function from k to the seconds of the k-th wait; k grows from call to
 call, until a ladder without end asks for its last wait again and again.
 """
@@ -57,7 +57,7 @@ class Timing(Value, ABC):
         return False
 
     @abstractmethod
-    def begin(self, chance: Chance | None = None) -> Waits:
+    def begin(self, chance: Chance | None = None) -> WaitFunction:
         """Begin the waits of one run, with random numbers from `chance`, by default Python's own.
 
         >>> from ixbackoff import Exponential
@@ -66,7 +66,7 @@ class Timing(Value, ABC):
         (1.0, 8.0)
         """
 
-    def preview(self, waits: int, *, seed: int | None = None) -> list[float]:
+    def preview(self, wait_count: int, *, seed: int | None = None) -> list[float]:
         """Return the seconds of the first waits of one run. The same `seed` gives the same run.
 
         >>> from ixbackoff import Exponential
@@ -74,12 +74,12 @@ class Timing(Value, ABC):
         [0.5, 1.0, 2.0, 4.0]
 
         Raises:
-            ValueError: `waits` is negative, or a wait is not a usable number.
+            ValueError: `wait_count` is negative, or a wait is not a usable number.
         """
-        if waits < 0:
-            raise ValueError(f"preview({waits!r}): give a number of waits, 0 or more.")
+        if wait_count < 0:
+            raise ValueError(f"preview({wait_count!r}): give a number of waits, 0 or more.")
         run = self.begin(None if self.deterministic else chance_of(seed))
-        return [usable_or_infinite(run(k), k, self) for k in range(waits)]
+        return [usable_or_infinite(run(k), k, self) for k in range(wait_count)]
 
     if not TYPE_CHECKING:  # or a checker would let any attribute be set
 
@@ -92,7 +92,7 @@ class Timing(Value, ABC):
             raise AttributeError(f"{self!r} is a value, it does not change: make another one.")
 
 
-def begun(timing: Timing, chance: Chance | None) -> Waits:
+def begun(timing: Timing, chance: Chance | None) -> WaitFunction:
     """Begin the waits of a part of a schedule: checked numbers that never shorten."""
     waits = timing.begin(chance)
     if timing.sound:
@@ -100,7 +100,7 @@ def begun(timing: Timing, chance: Chance | None) -> Waits:
     return never_shorter(lambda k: usable_or_infinite(waits(k), k, timing))
 
 
-def never_shorter(waits: Waits) -> Waits:
+def never_shorter(waits: WaitFunction) -> WaitFunction:
     """The same waits, but one that would be shorter than the one before is as long."""
     shortest = 0.0
 

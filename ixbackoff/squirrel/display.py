@@ -10,7 +10,7 @@ from threading import RLock
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from .._limits.events import Waits
+from .._limits.events import WaitBegan
 from .._words.vocabulary import Delay, Download, without_secrets
 from .texts import described, fitted, plain
 
@@ -99,7 +99,7 @@ class Display:
         if self._screen is not None and self._told():
             self._screen.begin(LONG)
 
-    def wait(self, what: object, delay: Delay | Waits, rest: float | None = None) -> None:
+    def wait(self, what: object, delay: Delay | WaitBegan, rest: float | None = None) -> None:
         """Show a wait: the failure before it, its rung, and its length.
 
         Args:

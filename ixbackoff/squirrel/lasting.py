@@ -13,12 +13,12 @@ from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
 from .. import N3, Command, Delay, Exponential, Program, Upload, Z
-from .._limits.budgets import Budget
-from .._limits.events import Began, Event, Waits
+from .._limits.budgets import RetryBudget
+from .._limits.events import Began, Event, WaitBegan
 from .._meaning.defaults import Defaults
 from .._words.commands import Handler
 from .._writing.programs import at_with
-from ..durable import Engine, Recipe, durable
+from ..durable import Engine, Workflow, durable
 from ..durable.clocks import left
 from ..durable.codec import decode
 from ..durable.journal import Entry, after
@@ -35,7 +35,7 @@ DIGITS = 12
 NAME = 60  # characters of a host in the id of a run
 SHORT = 0.05  # seconds of a rest of a wait that nobody need be told of
 
-Keeping: TypeAlias = Recipe[[Resource, Places, float, float], Kept, Row | Delay]
+Keeping: TypeAlias = Workflow[[Resource, Places, float, float], Kept, Row | Delay]
 
 
 class Given(NamedTuple):
@@ -58,10 +58,10 @@ def recipe_for(destination: str) -> Keeping:
     """Make the recipe for one store and one index, so that no other squirrel takes its runs.
 
     >>> recipe_for("file:///objects, /index.sqlite")
-    <Recipe squirrel-2066f4bc7d69>
+    <Workflow squirrel-2066f4bc7d69>
     """
 
-    @durable(name=f"squirrel-{digest(destination)}", budget=Budget.botocore())
+    @durable(name=f"squirrel-{digest(destination)}", budget=RetryBudget.botocore())
     def kept(
         resource: Resource, places: Places, base: float, within: float
     ) -> Program[N3, Z, Kept, Row | Delay]:
@@ -160,7 +160,7 @@ class Runs:
             return
         if isinstance(event, Began):
             self._performed[run] = None
-        if isinstance(event, Waits):
+        if isinstance(event, WaitBegan):
             begun = self._open_wait(run)
             rest = None if begun is None else left(begun, time.time())
             if rest is None or rest > SHORT:
@@ -175,7 +175,7 @@ class Runs:
 
     def _line(self, run: str, given: Given) -> Line:
         """Begin a run, or find it again; wait for its end, and return its line of the table."""
-        begun = self.engine.start_as(run, self.recipe, *given)
+        begun = self.engine.start_with_id(run, self.recipe, *given)
         given = self.given(run)
 
         def result() -> Kept:
@@ -184,7 +184,7 @@ class Runs:
             except FileGone as gone:
                 self.display.say(f"{given.resource}: {gone} It begins anew.")
                 self.engine.store.forget(run)
-                return self.engine.start_as(run, self.recipe, *given).result()
+                return self.engine.start_with_id(run, self.recipe, *given).result()
 
         try:
             line = outcome(given.resource, result)

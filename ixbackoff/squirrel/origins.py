@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from threading import Lock
 from urllib.parse import urlsplit
 
-from .._limits.budgets import Budget
+from .._limits.budgets import RetryBudget
 from .commands import Resource
 
-FULL = Budget.botocore().left
+FULL = RetryBudget.botocore().left
 
 
 class Budgets:
@@ -18,17 +18,17 @@ class Budgets:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._budgets: dict[str, Budget] = {}
+        self._budgets: dict[str, RetryBudget] = {}
         self._users: dict[str, int] = {}
 
     @contextmanager
-    def of(self, resource: Resource) -> Generator[Budget]:
+    def of(self, resource: Resource) -> Generator[RetryBudget]:
         """Give the budget of a resource's origin; one that is full and unused is forgotten."""
         origin = urlsplit(resource.url).netloc.rpartition("@")[2].lower()
         with self._lock:
             budget = self._budgets.get(origin)
             if budget is None:
-                budget = self._budgets[origin] = Budget.botocore()
+                budget = self._budgets[origin] = RetryBudget.botocore()
             self._users[origin] = self._users.get(origin, 0) + 1
         try:
             yield budget

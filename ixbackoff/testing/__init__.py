@@ -1,14 +1,15 @@
 """Running programs in tests: scripted answers, virtual time, and a trace of what was performed."""
 
+from .._running.traces import Performed
 from .scripts import Answers, Unscripted, always, answers, by_command, computed, takes
-from .switches import NoWaits, Once, no_waits, once
-from .virtual import Performed, Virtual, VirtualAsync, waited
+from .switches import NoWaits, SingleTry, no_waits, single_try
+from .virtual import Virtual, VirtualAsync, waited
 from .worlds import Worlds
 
 __all__ = [
     "Answers",
     "NoWaits",
-    "Once",
+    "SingleTry",
     "Performed",
     "Unscripted",
     "Virtual",
@@ -19,7 +20,7 @@ __all__ = [
     "by_command",
     "computed",
     "no_waits",
-    "once",
+    "single_try",
     "takes",
     "waited",
 ]

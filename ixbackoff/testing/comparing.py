@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .._meaning.planning import Plan
+from .._running.traces import Performed
 from .._words.commands import Command
-from .virtual import Performed, Waited, stable
+from .virtual import Waited, stable
 
 WIDEST = 60
 """Characters of a line on the left."""

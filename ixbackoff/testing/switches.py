@@ -61,7 +61,7 @@ def no_waits() -> NoWaits:
     ...     page()
     Traceback (most recent call last):
     ixbackoff.NotReady
-    ixbackoff: attempts made: 4, waits: 3, 7 s in all
+    ixbackoff: tries: 4, waits: 3, 7 s in all
     >>> waits.waited
     [1.0, 2.0, 4.0]
     """
@@ -69,8 +69,8 @@ def no_waits() -> NoWaits:
 
 
 @final
-class Once:
-    """A block in which every ladder tries once; `once` makes it."""
+class SingleTry:
+    """A block in which every ladder tries once; `single_try` makes it."""
 
     __slots__ = ()
 
@@ -87,7 +87,7 @@ class Once:
         ONE_TRY.remove(self)
 
 
-def once() -> Once:
+def single_try() -> SingleTry:
     """Make every ladder try once in this block, in the whole process.
 
     A retry ends with its first failure: of a program, of `@backoff`, and of `for one_try in ...`.
@@ -96,17 +96,17 @@ def once() -> Once:
     tried again before the block goes on.
 
     >>> from ixbackoff import N3, NotReady, backoff
-    >>> from ixbackoff.testing import once
+    >>> from ixbackoff.testing import single_try
     >>> @backoff(N3)
     ... def page() -> str:
     ...     raise NotReady
-    >>> with once():
+    >>> with single_try():
     ...     page()
     Traceback (most recent call last):
     ixbackoff.NotReady
-    ixbackoff: attempts made: 1, waits: 0, 0 s in all (each ladder tries once: testing.once())
+    ixbackoff: tries: 1, waits: 0, 0 s in all (each ladder tries once: testing.single_try())
     """
-    return Once()
+    return SingleTry()
 
 
 @final

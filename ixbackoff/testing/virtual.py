@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from types import TracebackType
-from typing import Any, Generic, NamedTuple, Never, Self, TypeAlias, TypeVar
+from typing import Any, Generic, Never, Self, TypeAlias, TypeVar
 
 from .._limits.deadlines import time_limit
 from .._running.loops import answered, answered_async
+from .._running.traces import Performed
 from .._words.commands import (
     AsyncInterpreter,
     Awaited,
@@ -36,26 +37,6 @@ SHOWN = 20
 """Lines at each end of a long list that a report shows."""
 
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
-
-
-class Performed(NamedTuple):
-    """A command that was performed: one line of a trace.
-
-    Attributes:
-        at: when it was issued, in seconds of virtual time since the beginning.
-        command: the command itself.
-        answer: its answer, or `None` if it failed.
-        failure: the exception that it failed with, or `None` if it was answered.
-    """
-
-    at: float
-    command: Command[Any]
-    answer: Any
-    failure: BaseException | None
-
-    def __str__(self) -> str:
-        outcome = repr(self.answer) if self.failure is None else f"raised {self.failure!r}"
-        return f"{self.at:10.3f}  {self.command!r} -> {outcome}"
 
 
 class Waited:

@@ -114,7 +114,19 @@ WORDINGS = st.sampled_from(
 )
 METHODS = st.sampled_from(
     [
-        *("at", "do", "then", "bind", "or_bind", "retry", "vary", "run", "backoff", "wait", "map"),
+        *(
+            "at",
+            "do",
+            "then",
+            "bind",
+            "or_bind",
+            "retry",
+            "retry_with",
+            "run",
+            "backoff",
+            "wait",
+            "map",
+        ),
         *("call", "all_of", "handled_by", "around", "attempt", "Listed", "Computed", "Delay"),
         *("Program", "limit"),
     ]
@@ -160,7 +172,7 @@ def test_the_advice_for_a_joint_is_right(start: int, down: int, following: int) 
         f'Unsupported operand types for >> ("{first}" and "Program[N{following}, Z, None, Delay]")'
     )
     assert said is not None
-    joint = "{} >> {}.give_up()"
+    joint = "{} >> {}.end()"
     refused(joint.format(stepwise(start, down), f"at(N{following})"))
     [instead] = re.findall(r"Write at\((N\d+)\) for", said.fix)
     accepted(joint.format(stepwise(start, down), f"at({instead})"))

@@ -178,7 +178,8 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     status, out = planned(capsys, f"{JOBS}:limited", "--fits", "sqs", "--output-format", "json")
     found = json.loads(out)
     assert status == 1
-    assert (found["tries"], found["waits"], found["seconds"], found["longest"]) == (5, 4, 15, 40)
+    assert (found["tries"], found["wait_count"]) == (5, 4)
+    assert (found["seconds"], found["longest"]) == (15, 40)
     assert found["commands"] == {"Download": 5}
     assert [rung["begins"] for rung in found["rungs"]] == [0, 6, 13, 22, 35]
     [fits] = found["fits"]
@@ -302,8 +303,8 @@ def limited_programs(draw: st.DrawFn) -> Any:
             program = getattr(program, kind)(draw(limited))
         else:
             program, rung = getattr(program, kind)(), rung - 1
-    last = draw(st.sampled_from(["retry", "resume", "give_up"]))
-    return program.give_up() if last == "give_up" else getattr(program, last)(draw(limited))
+    last = draw(st.sampled_from(["retry", "resume", "end"]))
+    return program.end() if last == "end" else getattr(program, last)(draw(limited))
 
 
 def length(program: Any, script: Any, schedule: Any) -> float:

@@ -57,7 +57,7 @@ def said(folder: Path, line: str, message: str) -> Explanation:
         "patient",
         "at(N3).retry(buy())",
         "at(N3).retry(do(Reserve()).or_else(buy()))",
-        "at(N3).do(buy()).backoff().give_up()",
+        "at(N3).do(buy()).backoff().end()",
         "at(N3).do(Reserve()) >> at(N3).retry(Pay())",
     ],
 )

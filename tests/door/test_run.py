@@ -65,7 +65,7 @@ def test_a_value_that_json_does_not_know(capfd: pytest.CaptureFixture[str]) -> N
             1,
             [
                 "Throw: try 1 of 2 failed (NotReady: not there); waiting 0.01 s",
-                "failing failed: NotReady: not there (attempts made: 2, waits: 1, 0.01 s in all)",
+                "failing failed: NotReady: not there (tries: 2, waits: 1, 0.01 s in all)",
             ],
         ),
         (
@@ -73,7 +73,7 @@ def test_a_value_that_json_does_not_know(capfd: pytest.CaptureFixture[str]) -> N
             1,
             [
                 "failing failed: NotReady: not there (not tried again: a wait of 1 s would end "
-                "after the deadline, 0.5 s in all; attempts made: 1, waits: 0, 0 s in all)"
+                "after the deadline, 0.5 s in all; tries: 1, waits: 0, 0 s in all)"
             ],
         ),
         (
@@ -82,7 +82,7 @@ def test_a_value_that_json_does_not_know(capfd: pytest.CaptureFixture[str]) -> N
             [
                 "bug failed: ValueError: invalid literal for int() with base 10: 'x' (not tried "
                 "again: ValueError is not known to pass by itself; on=... says otherwise; "
-                "attempts made: 1, waits: 0, 0 s in all)"
+                "tries: 1, waits: 0, 0 s in all)"
             ],
         ),
         (
@@ -90,7 +90,7 @@ def test_a_value_that_json_does_not_know(capfd: pytest.CaptureFixture[str]) -> N
             2,
             [
                 "open_program cannot be run: The program is open, it ends at N4: end it with "
-                ".give_up(), or go down with .retry(...)."
+                ".end(), or go down with .retry(...)."
             ],
         ),
         (
@@ -164,8 +164,7 @@ def test_a_log_that_somebody_has_set_up_stays_as_it_is(
                 "     0.000  Throw(error=NotReady('not there')) -> raised NotReady('not there')",
                 "     0.000  Delay(seconds=1.0, rung=1) -> None",
                 "     1.000  Throw(error=NotReady('not there')) -> raised NotReady('not there')",
-                "     1.000  failing fails: NotReady: not there "
-                "(attempts made: 2, waits: 1, 1 s in all)",
+                "     1.000  failing fails: NotReady: not there (tries: 2, waits: 1, 1 s in all)",
             ],
         ),
         (
@@ -175,7 +174,7 @@ def test_a_log_that_somebody_has_set_up_stays_as_it_is(
                 "     0.000  PAGE -> raised ClientError(404)",
                 "     0.000  plain fails: ClientError: client error 404: the same request will "
                 "fail again (rehearsed; not tried again: ClientError is not known to pass by "
-                "itself; on=... says otherwise; attempts made: 1, waits: 0, 0 s in all)",
+                "itself; on=... says otherwise; tries: 1, waits: 0, 0 s in all)",
             ],
         ),
         (

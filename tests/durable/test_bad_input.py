@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from ixbackoff import N1, Breaker, Log, Misuse, Now, at, backoff, call, do
-from ixbackoff.durable import Engine, Recipe, Unrecordable, durable
+from ixbackoff import N1, CircuitBreaker, Log, Misuse, Now, at, backoff, call, do
+from ixbackoff.durable import Engine, Unrecordable, Workflow, durable
 from ixbackoff.live import live
 
 from ..support.engines import url_in, working
@@ -69,7 +69,7 @@ def test_an_argument_of_an_engine(arguments: Any, settings: Any, said: str, tmp_
         Engine(*arguments, **({"database": url_in(tmp_path)} | settings))
 
 
-def made(program: Any) -> Recipe[Any, Any, Any]:
+def made(program: Any) -> Workflow[Any, Any, Any]:
     @durable(name="made")
     def recipe() -> Any:
         return program
@@ -82,9 +82,12 @@ def made(program: Any) -> Recipe[Any, Any, Any]:
     [
         (3, "returned 3, which is not a program"),
         (at(N1).do(Log("a")), r"The program is open, it ends at N1"),
-        (at(N1).retry(do(Log("a")).guarded(Breaker(failures=1, within=1, rest=1))), "breaker"),
         (
-            backoff(N1, breaker=Breaker(failures=1, within=1, rest=1)).program(print),
+            at(N1).retry(do(Log("a")).guarded(CircuitBreaker(failures=1, within=1, open_for=1))),
+            "breaker",
+        ),
+        (
+            backoff(N1, breaker=CircuitBreaker(failures=1, within=1, open_for=1)).program(print),
             "has a circuit breaker, whose state is not in the journal: guard the client",
         ),
         (backoff(N1, stop=Event()).program(print), "has a stop=, which no other process sees"),
@@ -114,7 +117,7 @@ def test_an_id(run: Any, tmp_path: Path) -> None:
         working(tmp_path, live(), hello) as engine,
         pytest.raises(Misuse, match="give a string of 1 to 200 printable characters without"),
     ):
-        engine.start_as(run, hello, "world")
+        engine.start_with_id(run, hello, "world")
 
 
 def test_a_run(tmp_path: Path) -> None:
@@ -126,9 +129,9 @@ def test_a_run(tmp_path: Path) -> None:
             engine.start_many(lambda name: at(N1).retry(Log(name)), {"a": "a"})
         with pytest.raises(Unrecordable, match="object is neither plain data nor a dataclass"):
             engine.start(hello, object())  # type: ignore[arg-type]
-        engine.start_as("one", hello, "world")
+        engine.start_with_id("one", hello, "world")
         with pytest.raises(Misuse, match="Run one is one of the recipe hello, not of made"):
-            engine.start_as("one", other)
+            engine.start_with_id("one", other)
 
 
 def test_two_engines_that_work(tmp_path: Path) -> None:
@@ -143,9 +146,9 @@ def test_a_recipe_that_was_changed_is_told_of(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     before = made(at(N1).retry(call(str, 1)))
-    after = made(at(N1).do(call(str, 1)).wait().give_up())
+    after = made(at(N1).do(call(str, 1)).wait().end())
     with working(tmp_path, live(), before, worker=False) as engine:
-        engine.start_as("one", before)
+        engine.start_with_id("one", before)
     with caplog.at_level(logging.WARNING), working(tmp_path, live(), after) as engine:
-        engine.start_as("one", after).result()
+        engine.start_with_id("one", after).result()
     assert "made was changed since run one began: it goes on as far as it agrees" in caplog.text

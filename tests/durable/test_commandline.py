@@ -23,7 +23,7 @@ def nap(number: int) -> Any:
 
 @durable(name="fetch")
 def fetch(url: str) -> Any:
-    return at(N1).do(Download(url, "/nowhere/a")).give_up()
+    return at(N1).do(Download(url, "/nowhere/a")).end()
 
 
 class Lines:
@@ -49,7 +49,7 @@ def line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Lines:
 
 def test_a_run_is_seen_paused_resumed_cancelled_and_forgotten(tmp_path: Path, line: Lines) -> None:
     with working(tmp_path, live(), nap, fetch) as engine:
-        engine.start_as("one", nap, 1)
+        engine.start_with_id("one", nap, 1)
         until(lambda: "waits until" in line("runs"))
         (seen,) = line.json("runs")
         assert (seen["run"], seen["recipe"], seen["rung"], seen["waits"]) == ("one", "nap", 1, 1)
@@ -67,7 +67,9 @@ def test_a_run_is_seen_paused_resumed_cancelled_and_forgotten(tmp_path: Path, li
 
 def test_secrets_are_hidden(tmp_path: Path, line: Lines) -> None:
     with working(tmp_path, live(), nap, fetch) as engine:
-        run = engine.start_as("two", fetch, "http://me:opensaysme@127.0.0.1:1/a?token=opensaysme")
+        run = engine.start_with_id(
+            "two", fetch, "http://me:opensaysme@127.0.0.1:1/a?token=opensaysme"
+        )
         with pytest.raises(FileNotFoundError):
             run.result()
     assert "opensaysme" not in line("show", "two") + line("runs")
@@ -78,7 +80,7 @@ def test_it_watches_until_ctrl_c(
     tmp_path: Path, line: Lines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with working(tmp_path, live(), nap, worker=False) as engine:
-        engine.start_as("one", nap, 1)
+        engine.start_with_id("one", nap, 1)
     shown: list[float] = []
 
     def pause(seconds: float) -> None:

@@ -26,7 +26,7 @@ from ixbackoff import (
     call,
     do,
 )
-from ixbackoff.durable import Asked, Unrecordable, asked, durable
+from ixbackoff.durable import CurrentCommand, Unrecordable, current_command, durable
 from ixbackoff.live import live, live_async
 from ixbackoff.observing import Answered, Event, observed
 
@@ -53,7 +53,7 @@ def test_the_value_and_the_failure_are_those_of_the_program(tmp_path: Path) -> N
         said.table["second"] = fails(KeyError("missing"))
         with pytest.raises(KeyError, match="missing") as raised:
             engine.start(resumed).result()
-        assert "ixbackoff: attempts made: 1, waits: 0, 0 s in all" in raised.value.__notes__
+        assert "ixbackoff: tries: 1, waits: 0, 0 s in all" in raised.value.__notes__
 
 
 def test_a_result_is_awaited(tmp_path: Path) -> None:
@@ -67,10 +67,10 @@ def test_a_result_is_awaited(tmp_path: Path) -> None:
 def test_the_same_id_is_the_same_run(tmp_path: Path) -> None:
     said = Said()
     with working(tmp_path, said.interpreter, resumed) as engine:
-        runs = [engine.start_as("copy 1", resumed) for _ in range(3)]
+        runs = [engine.start_with_id("copy 1", resumed) for _ in range(3)]
         assert [run.result() for run in runs] == [("FIRST", "SECOND")] * 3
     with working(tmp_path, said.interpreter, resumed) as engine:
-        assert engine.start_as("copy 1", resumed).result() == ("FIRST", "SECOND")
+        assert engine.start_with_id("copy 1", resumed).result() == ("FIRST", "SECOND")
     assert said.what == ["first", "second"]
 
 
@@ -84,14 +84,14 @@ def test_an_engine_that_is_closed_performs_nothing_and_the_next_goes_on(tmp_path
 
     said = Said(second=hangs)
     with working(tmp_path, said.interpreter, resumed) as engine:
-        engine.start_as("one", resumed)
+        engine.start_with_id("one", resumed)
         assert begun.wait(10)
     go_on.set()
     again = Said()
     with working(tmp_path, again.interpreter, resumed) as engine:
-        assert engine.start_as("one", resumed).result() == ("FIRST", "SECOND")
-    assert again.asked == [("second", Asked("one:1", again=True))]
-    assert said.asked[0] == ("first", Asked("one:0", again=False))
+        assert engine.start_with_id("one", resumed).result() == ("FIRST", "SECOND")
+    assert again.asked == [("second", CurrentCommand("one:1", repeated=True))]
+    assert said.asked[0] == ("first", CurrentCommand("one:0", repeated=False))
 
 
 @durable(name="counting")
@@ -115,16 +115,16 @@ def test_commands_in_a_row_end_where_the_engine_is_closed(tmp_path: Path) -> Non
 
     said = Said(**{"4": hangs})
     with working(tmp_path, said.interpreter, counting) as engine:
-        engine.start_as("one", counting)
+        engine.start_with_id("one", counting)
         assert begun.wait(10)
     go_on.set()
     again = Said()
     with working(tmp_path, again.interpreter, counting) as engine:
-        assert engine.start_as("one", counting).result() == "counted"
+        assert engine.start_with_id("one", counting).result() == "counted"
     assert said.what == ["0", "1", "2", "3", "4"]
     assert again.what == ["4", "5", "6", "7", "8", "9"]
-    assert [one for one in again.asked if one[1] and one[1].again] == [
-        ("4", Asked("one:4", again=True))
+    assert [one for one in again.asked if one[1] and one[1].repeated] == [
+        ("4", CurrentCommand("one:4", repeated=True))
     ]
 
 
@@ -146,17 +146,20 @@ def test_a_program_that_computes_holds_up_no_other_run(tmp_path: Path) -> None:
 
 
 def test_handlers_may_be_awaited(tmp_path: Path) -> None:
-    keys: list[Asked | None] = []
+    keys: list[CurrentCommand | None] = []
 
     async def say(command: Say) -> str:
         await asyncio.sleep(0)
-        keys.append(asked())
+        keys.append(current_command())
         return command.what.upper()
 
     interpreter = live_async() | Say.awaited_by(say)
     with working(tmp_path, interpreter, resumed) as engine:
-        assert engine.start_as("one", resumed).result() == ("FIRST", "SECOND")
-    assert keys == [Asked("one:0", again=False), Asked("one:1", again=False)]
+        assert engine.start_with_id("one", resumed).result() == ("FIRST", "SECOND")
+    assert keys == [
+        CurrentCommand("one:0", repeated=False),
+        CurrentCommand("one:1", repeated=False),
+    ]
 
 
 @durable(name="branches", schedule=Constant(0.1))
@@ -167,9 +170,9 @@ def branches() -> Any:
 def test_branches_are_recorded_one_by_one(tmp_path: Path) -> None:
     said = Said(third=fails(Throttled(), "x"))
     with working(tmp_path, said.interpreter, branches) as engine:
-        run = engine.start_as("one", branches)
+        run = engine.start_with_id("one", branches)
         assert run.result() == [("FIRST", "SECOND"), "x"]
-    keys = {one.key for _, one in said.asked if one is not None}
+    keys = {one.idempotency_key for _, one in said.asked if one is not None}
     assert {"one:0/0.0", "one:0/1.0", "one:2/0.0", "one:2/0.1", "one:2/1.0"} <= keys
 
 
@@ -210,7 +213,7 @@ def test_a_branch_beside_one_that_failed_cleans_up_once(
     said = Said(**{"fail": fail, during: slow})
     with working(tmp_path, said.interpreter, held) as engine, observed(see):
         with pytest.raises(KeyError):
-            engine.start_as("one", held).result()
+            engine.start_with_id("one", held).result()
         entries = [entry for _, entry in engine.store.steps("one") if entry is not None]
     assert Counter(said.what) == Counter([*said_before, "fail", "release"])
     assert [entry["at"] for entry in entries if "x" in entry] == [place]
@@ -222,10 +225,10 @@ def test_what_is_drawn_is_drawn_once(tmp_path: Path) -> None:
         return at(N1).do(Pick(10**9)).wait().then(lambda number: call(str, number))
 
     with working(tmp_path, live(), dice) as engine:
-        engine.start_as("one", dice)
+        engine.start_with_id("one", dice)
         picked = until(lambda: [entry for _, entry in engine.store.steps("one") if entry][1:])
     with working(tmp_path, live(), dice) as engine:
-        assert engine.start_as("one", dice).result() == str(picked[0]["a"])
+        assert engine.start_with_id("one", dice).result() == str(picked[0]["a"])
 
 
 def test_an_answer_that_cannot_be_recorded_is_refused_at_once(tmp_path: Path) -> None:
@@ -238,7 +241,7 @@ def test_an_answer_that_cannot_be_recorded_is_refused_at_once(tmp_path: Path) ->
         working(tmp_path, said.interpreter, unkept) as engine,
         pytest.raises(Unrecordable, match="object is neither plain data nor a dataclass"),
     ):
-        engine.start_as("one", unkept).result()
+        engine.start_with_id("one", unkept).result()
     assert said.what == ["object"]
 
 
@@ -248,7 +251,7 @@ def test_observers_see_a_durable_run_with_its_id(tmp_path: Path) -> None:
         working(tmp_path, Said().interpreter, resumed) as engine,
         observed(lambda event: seen.append((type(event).__name__, event.run.id))),
     ):
-        engine.start_as("copy of a", resumed).result()
+        engine.start_with_id("copy of a", resumed).result()
         until(lambda: seen[-1][0] == "Ended")
     assert seen == [
         (name, "copy of a")
@@ -258,6 +261,6 @@ def test_observers_see_a_durable_run_with_its_id(tmp_path: Path) -> None:
 
 def test_what_is_stored_is_json(tmp_path: Path) -> None:
     with working(tmp_path, Said().interpreter, resumed) as engine:
-        engine.start_as("one", resumed).result()
+        engine.start_with_id("one", resumed).result()
         for _, entry in engine.store.steps("one"):
             assert json.loads(json.dumps(entry)) == entry

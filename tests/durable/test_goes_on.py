@@ -26,7 +26,7 @@ def nap():
     return at(N1).do(call(told, "before")).wait().do(call(told, "after"))
 
 engine = Engine(live(), nap, database=f"sqlite:///{sys.argv[1]}/runs.sqlite")
-run = engine.start_as("nap", nap)
+run = engine.start_with_id("nap", nap)
 if len(sys.argv) > 2:
     while not os.path.exists(sys.argv[1] + "/told"):
         time.sleep(0.01)

@@ -53,21 +53,21 @@ def test_a_program_that_diverges_performs_nothing(tmp_path: Path) -> None:
     said.table["wait for it"] = lambda: slow.wait(10)
     old, new = recipe("old"), recipe("new")
     with working(tmp_path, said.interpreter, old) as engine:
-        engine.start_as("one", old)
+        engine.start_with_id("one", old)
         until(lambda: "wait for it" in said.what)
     slow.set()
     again = Said()
     with working(tmp_path, again.interpreter, new) as engine:
         with pytest.raises(Diverged, match=r"at 2 it issued Say\(what='new'\) where it had issued"):
-            engine.start_as("one", new).result()
+            engine.start_with_id("one", new).result()
         engine.store.resume("one")
         with pytest.raises(Diverged):
-            engine.start_as("one", new).result()
+            engine.start_with_id("one", new).result()
     assert again.what == []
     with working(tmp_path, again.interpreter, old) as engine:
         engine.store.resume("one")
         until(lambda: "cleaning up" in again.what)
-        assert engine.start_as("one", old).result() is None
+        assert engine.start_with_id("one", old).result() is None
     assert again.what == ["wait for it", "then", "cleaning up"]
 
 
@@ -86,7 +86,7 @@ def test_a_cancelled_run_cleans_up_once(tmp_path: Path) -> None:
 
     said = Said(slow=lambda: time.sleep(0.5))
     with working(tmp_path, said.interpreter, cancelled) as engine:
-        run = engine.start_as("one", cancelled)
+        run = engine.start_with_id("one", cancelled)
         until(lambda: said.what)
         engine.store.cancel("one")
         with pytest.raises(Stopped, match="run one was cancelled"):
@@ -97,7 +97,7 @@ def test_a_cancelled_run_cleans_up_once(tmp_path: Path) -> None:
 
 def test_a_run_is_cancelled_in_a_wait(tmp_path: Path) -> None:
     with working(tmp_path, Said(busy=fails(NotReady())).interpreter, limited) as engine:
-        run = engine.start_as("one", limited)
+        run = engine.start_with_id("one", limited)
         until(lambda: len(engine.store.steps("one")) >= 3)
         engine.store.cancel("one")
         with pytest.raises(Stopped):
@@ -119,7 +119,7 @@ def test_a_paused_run_cleans_up_nothing_and_goes_on(tmp_path: Path) -> None:
 
     said = Said(slow=lambda: time.sleep(0.4))
     with working(tmp_path, said.interpreter, paused) as engine:
-        run = engine.start_as("one", paused)
+        run = engine.start_with_id("one", paused)
         until(lambda: said.what)
         engine.store.pause("one")
         time.sleep(1.0)
@@ -127,7 +127,7 @@ def test_a_paused_run_cleans_up_nothing_and_goes_on(tmp_path: Path) -> None:
         engine.store.resume("one")
         assert run.result() == "NEXT"
     assert said.what == ["slow", "slow", "next", "cleaning up"]
-    assert [one.again for _, one in said.asked if one] == [False, True, False, False]
+    assert [one.repeated for _, one in said.asked if one] == [False, True, False, False]
 
 
 def test_a_class_that_is_not_there_any_more_performs_nothing(
@@ -149,7 +149,7 @@ def test_a_class_that_is_not_there_any_more_performs_nothing(
     go_on = threading.Event()
     said = Said(find=lambda: Say("it"), wait=lambda: go_on.wait(5))
     with working(tmp_path, said.interpreter, found) as engine:
-        engine.start_as("one", found)
+        engine.start_with_id("one", found)
         until(lambda: "wait" in said.what)
     go_on.set()
     again = Said()
@@ -157,9 +157,9 @@ def test_a_class_that_is_not_there_any_more_performs_nothing(
         with monkeypatch.context() as patched:
             patched.delattr("tests.support.engines.Say")
             with pytest.raises(Unrecordable, match="engines:Say is in the journal and cannot be"):
-                engine.start_as("one", found).result()
+                engine.start_with_id("one", found).result()
             assert again.what == []
         assert engine.store.resume("one")
         until(lambda: again.what)
-        assert engine.start_as("one", found).result() == "IT"
+        assert engine.start_with_id("one", found).result() == "IT"
     assert again.what == ["wait", "it", "clean up"]

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ixbackoff import N2, Budget, Delay, Interpreter, Log, Now, Schedule, all_of, at, do
+from ixbackoff import N2, Delay, Interpreter, Log, Now, RetryBudget, Schedule, all_of, at, do
 from ixbackoff._meaning.defaults import Defaults
 from ixbackoff.durable.journal import Parked
 
@@ -54,7 +54,7 @@ def test_a_run_that_is_never_killed_is_the_plain_run(
 def test_a_budget_is_that_of_the_plain_run(
     program: Any, script: Any, schedule: Schedule, tokens: int
 ) -> None:
-    one, other = Budget(tokens), Budget(tokens)
+    one, other = RetryBudget(tokens), RetryBudget(tokens)
     plain = outcome_of(lambda: program.run(scripted(script, []), schedule=schedule, budget=one))
     how = Defaults(schedule, budget=other)
     assert durable_outcome(program, scripted(script, []), how, Memory()) == plain
@@ -65,7 +65,7 @@ def test_a_budget_is_that_of_the_plain_run(
 def test_replay_of_any_prefix_goes_on_with_the_rest(
     program: Any, script: Any, schedule: Schedule, within: float | None, data: st.DataObject
 ) -> None:
-    how = Defaults(schedule, within, Budget(3))
+    how = Defaults(schedule, within, RetryBudget(3))
     asked: list[str] = []
     journal = Memory()
     whole = durable_outcome(program, scripted(script, asked), how, journal)
@@ -76,7 +76,9 @@ def test_replay_of_any_prefix_goes_on_with_the_rest(
     performed = [entry for entry in map(json.loads, killed.kept) if is_of(entry, "Ask")]
     left = asking_from(script, len(performed))
     again: list[str] = []
-    rest = durable_outcome(program, scripted(left, again), how.but(budget=Budget(3)), killed)
+    rest = durable_outcome(
+        program, scripted(left, again), how.replace(budget=RetryBudget(3)), killed
+    )
     assert (rest.value, rest.failure, rest.notes) == (whole.value, whole.failure, whole.notes)
     assert again == asked[len(performed) :]
     assert kept_by(killed.kept) == kept_by(journal.kept)

@@ -84,14 +84,14 @@ def test_nothing_is_begun_until_a_worker_is_sure_of_its_lock(
 def test_nothing_is_begun_once_the_lock_is_lost(lock: Lock, tmp_path: Path) -> None:
     said = Said(first=lock.hide)
     with working(tmp_path, said.interpreter, both) as engine:
-        engine.start_as("one", both)
+        engine.start_with_id("one", both)
         assert lock.asked.wait(10)
     lock.sure = True
     time.sleep(0.1)
     assert said.what == ["first"]
     again = Said()
     with working(tmp_path, again.interpreter, both) as engine:
-        assert engine.start_as("one", both).result() is None
+        assert engine.start_with_id("one", both).result() is None
     assert again.what == ["second"]
 
 
@@ -157,7 +157,7 @@ def test_who_comes_late_takes_no_run_from_the_worker_that_has_it(tmp_path: Path)
         patch.object(Working, "performed", owned),
         working(tmp_path, said.interpreter, both) as engine,
     ):
-        run = engine.start_as("one", both)
+        run = engine.start_with_id("one", both)
         until(lambda: said.what == ["first"])
         engine.store.give_back("one", "local", owners[0])
         until(lambda: len(owners) == 2)

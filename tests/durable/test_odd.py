@@ -95,11 +95,11 @@ def test_a_program_that_exits_fails_its_run_only_and_cleans_up(tmp_path: Path) -
 def test_a_run_of_many_steps_goes_on_in_their_midst(tmp_path: Path) -> None:
     said = Said()
     with working(tmp_path, said.interpreter, many) as engine:
-        engine.start_as("one", many, 500)
+        engine.start_with_id("one", many, 500)
         until(lambda: len(said.what) > 100)
     before = len(said.what)
     with working(tmp_path, said.interpreter, many) as engine:
-        assert engine.start_as("one", many, 500).result() == 500
+        assert engine.start_with_id("one", many, 500).result() == 500
     assert before < 500
     assert len(said.what) in (500, 501)
 
@@ -107,7 +107,7 @@ def test_a_run_of_many_steps_goes_on_in_their_midst(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["\udcff", "\0", "\U0001f40d ☃", "{'$': 1}", "x" * 5_000_000])
 def test_any_text_is_an_argument_and_an_answer(text: str, tmp_path: Path) -> None:
     with working(tmp_path, Said().interpreter, say) as engine:
-        assert engine.start_as("läuft 🐍", say, text).result() == text.upper()
+        assert engine.start_with_id("läuft 🐍", say, text).result() == text.upper()
 
 
 def test_an_answer_may_be_an_exception(tmp_path: Path) -> None:
@@ -119,8 +119,8 @@ def test_an_answer_may_be_an_exception(tmp_path: Path) -> None:
 def test_the_same_id_is_the_same_run_with_other_arguments_too(tmp_path: Path) -> None:
     said = Said()
     with working(tmp_path, said.interpreter, say) as engine:
-        assert engine.start_as("one", say, "a").result() == "A"
-        assert engine.start_as("one", say, "b").result() == "A"
+        assert engine.start_with_id("one", say, "a").result() == "A"
+        assert engine.start_with_id("one", say, "b").result() == "A"
         assert engine.start_many(say, {"one": "c"})[0].result() == "A"
         assert engine.start_many(say, {}) == []
     assert said.what == ["a"]
@@ -128,9 +128,9 @@ def test_the_same_id_is_the_same_run_with_other_arguments_too(tmp_path: Path) ->
 
 def test_a_cancelled_run_has_no_result_later_either(tmp_path: Path) -> None:
     with working(tmp_path, Said().interpreter, say, worker=False) as engine:
-        run = engine.start_as("one", say, "a")
+        run = engine.start_with_id("one", say, "a")
         engine.store.cancel("one")
-        for again in (run, engine.start_as("one", say, "a")):
+        for again in (run, engine.start_with_id("one", say, "a")):
             with pytest.raises(Stopped, match="run one was cancelled"):
                 again.result()
 
@@ -142,20 +142,20 @@ def test_the_runs_of_a_recipe_that_is_not_there_wait_for_it(tmp_path: Path) -> N
 
     said = Said(slow=lambda: time.sleep(0.3))
     with working(tmp_path, said.interpreter, say) as engine:
-        engine.start_as("begun", say, "slow")
+        engine.start_with_id("begun", say, "slow")
         until(lambda: said.what)
     with working(tmp_path, said.interpreter, say, worker=False) as engine:
-        engine.start_as("queued", say, "a")
+        engine.start_with_id("queued", say, "a")
     said.table = {}
     with working(tmp_path, said.interpreter, renamed) as engine:
         with pytest.raises(Misuse, match="Run begun is one of the recipe say, not of say 2"):
-            engine.start_as("begun", renamed, "slow")
+            engine.start_with_id("begun", renamed, "slow")
         assert engine.start(renamed, "b").result() == "B"
         time.sleep(0.5)
     assert said.what == ["slow", "b"]
     with working(tmp_path, said.interpreter, say, renamed) as engine:
-        assert engine.start_as("begun", say, "slow").result() == "SLOW"
-        assert engine.start_as("queued", say, "a").result() == "A"
+        assert engine.start_with_id("begun", say, "slow").result() == "SLOW"
+        assert engine.start_with_id("queued", say, "a").result() == "A"
 
 
 def test_an_end_that_the_database_failed_to_keep_is_not_a_failure_of_the_run(

@@ -37,7 +37,7 @@ def test_a_run_that_is_cancelled_before_it_is_parked_performs_nothing_more(tmp_p
         patch.object(Store, "park", cancel_and_park),
         working(tmp_path, said.interpreter, parked, hold=0) as engine,
     ):
-        run = engine.start_as("one", parked)
+        run = engine.start_with_id("one", parked)
         with pytest.raises(Stopped):
             run.result()
         time.sleep(2 * WAIT)
@@ -57,7 +57,7 @@ def test_a_run_that_is_parked_while_it_is_cancelled_performs_nothing_more(tmp_pa
         return found
 
     with working(tmp_path, said.interpreter, parked, hold=0) as engine:
-        run = engine.start_as("one", parked)
+        run = engine.start_with_id("one", parked)
         with patch.object(Store, "stretches", list_and_wait):
             until(lambda: said.what)
             engine.store.cancel("one")
@@ -84,7 +84,7 @@ def test_a_run_that_is_paused_before_it_is_parked_goes_on_once_it_is_resumed(
         patch.object(Store, "park", pause_and_park),
         working(tmp_path, said.interpreter, parked, hold=0) as engine,
     ):
-        run = engine.start_as("one", parked)
+        run = engine.start_with_id("one", parked)
         until(lambda: said.what and not pauses)
         time.sleep(2 * WAIT)
         assert said.what == ["before"]

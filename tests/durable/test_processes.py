@@ -62,12 +62,12 @@ def test_one_process_works_on_a_file_until_it_is_dead(tmp_path: Path) -> None:
         ):
             Engine(interpreter(record), copy, database=url_in(tmp_path))
         with working(tmp_path, interpreter(record), copy, worker=False) as client:
-            client.start_as("copy-0", copy, "copy-0")
+            client.start_with_id("copy-0", copy, "copy-0")
             until(record.read)
         other.send_signal(SIGKILL)
         other.wait()
         with working(tmp_path, interpreter(record), copy) as engine:
-            assert engine.start_as("copy-0", copy, "copy-0").result()[0] == "copy-0"
+            assert engine.start_with_id("copy-0", copy, "copy-0").result()[0] == "copy-0"
     assert {one.process for one in record.read()} == {str(other.pid), str(os.getpid())}
 
 
@@ -120,7 +120,7 @@ def test_a_fork_does_not_hold_the_lock_of_a_file(tmp_path: Path) -> None:
 
 def test_an_engine_that_is_closed_begins_nothing_and_waits_for_nothing(tmp_path: Path) -> None:
     with working(tmp_path, live(), nap) as engine:
-        slow = engine.start_as("slow", nap)
+        slow = engine.start_with_id("slow", nap)
         waiting: list[BaseException] = []
 
         def wait() -> None:
@@ -136,10 +136,10 @@ def test_an_engine_that_is_closed_begins_nothing_and_waits_for_nothing(tmp_path:
     said = "This engine is closed, so run slow goes on when the next one works: make another one"
     assert [said in str(error) for error in waiting] == [True]
     with pytest.raises(Misuse, match="This engine is closed, so run x was not begun"):
-        engine.start_as("x", nap)
+        engine.start_with_id("x", nap)
     engine.close()
     with working(tmp_path, live(), nap) as again:
-        assert again.start_as("slow", nap).result() == "2"
+        assert again.start_with_id("slow", nap).result() == "2"
     assert slow.result() == "2"
 
 
@@ -147,7 +147,7 @@ def test_an_engine_is_used_by_many_threads(tmp_path: Path) -> None:
     results: list[str] = []
 
     def use(number: int) -> None:
-        results.append(engine.start_as(f"run {number % 5}", title, f"a{number % 5}").result())
+        results.append(engine.start_with_id(f"run {number % 5}", title, f"a{number % 5}").result())
 
     with working(tmp_path, live(), title) as engine:
         threads = [threading.Thread(target=use, args=(number,)) for number in range(20)]
@@ -205,7 +205,7 @@ def test_ctrl_c_leaves_nothing_that_runs_and_the_next_engine_goes_on(
     assert said.splitlines()[-1] == "KeyboardInterrupt"
     assert said.count("Traceback") == 1
     with working(tmp_path, live(), fetching) as engine:
-        engine.start_as("one", fetching, origin.url, file).result()
+        engine.start_with_id("one", fetching, origin.url, file).result()
     origin.thread.join(5)
     origin.listening.close()
     assert Path(file).read_text() == "hello"

@@ -64,7 +64,7 @@ def test_a_run_that_is_paused_and_resumed_at_once_goes_on_once_its_command_has_e
     slow = Slow()
     said = Said(slow=slow)
     with working(tmp_path, said.interpreter, all_three) as engine:
-        run = engine.start_as("one", all_three)
+        run = engine.start_with_id("one", all_three)
         assert slow.begun.acquire(timeout=10)
         for _ in range(times):
             engine.store.pause("one")
@@ -75,7 +75,7 @@ def test_a_run_that_is_paused_and_resumed_at_once_goes_on_once_its_command_has_e
         assert run.result() == "LAST"
     assert slow.most == 1
     assert said.what == ["first", "slow", "slow", "last"]
-    assert [one.again for what, one in said.asked if one and what == "slow"] == [False, True]
+    assert [one.repeated for what, one in said.asked if one and what == "slow"] == [False, True]
 
 
 ROOT = Path(__file__).parents[2]
@@ -137,7 +137,7 @@ def test_another_worker_goes_on_once_the_command_has_ended(database: str, tmp_pa
         slow_worker(database, record),
         Engine(interpreter(record), copy, database=database, worker=False) as client,
     ):
-        client.start_as("copy-1", copy, "copy-1")
+        client.start_with_id("copy-1", copy, "copy-1")
         until(lambda: begun(record))
         with Engine(interpreter(record), copy, database=database) as engine:
             for _ in range(3):
@@ -158,7 +158,7 @@ def test_a_run_that_is_resumed_goes_on_though_the_worker_that_had_it_is_dead(
     record = Record(tmp_path / "record")
     with slow_worker(database, record) as process:
         with Engine(interpreter(record), copy, database=database, worker=False) as client:
-            client.start_as("copy-1", copy, "copy-1")
+            client.start_with_id("copy-1", copy, "copy-1")
             until(lambda: begun(record))
             client.store.pause("copy-1")
             os.kill(process.pid, SIGKILL)
@@ -166,7 +166,7 @@ def test_a_run_that_is_resumed_goes_on_though_the_worker_that_had_it_is_dead(
             assert client.store.resume("copy-1")
             assert not client.store.rests("copy-1")
         with Engine(interpreter(record), copy, database=database) as engine:
-            assert engine.start_as("copy-1", copy, "copy-1").result()[0] == "copy-1"
+            assert engine.start_with_id("copy-1", copy, "copy-1").result()[0] == "copy-1"
 
 
 @pytest.mark.slow
@@ -176,7 +176,7 @@ def test_a_run_that_is_paused_again_before_it_goes_on_stays_paused(
     slow = Slow()
     said = Said(slow=slow)
     with Engine(said.interpreter, all_three, database=database) as engine:
-        run = engine.start_as("one", all_three)
+        run = engine.start_with_id("one", all_three)
         assert slow.begun.acquire(timeout=10)
         engine.store.pause("one")
         assert engine.store.resume("one")

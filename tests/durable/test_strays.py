@@ -48,7 +48,7 @@ def test_the_answer_of_taking_a_run_is_lost(
     monkeypatch.setattr(SystemDatabase, "start_queued_workflows", failing_after(usual, times))
     monkeypatch.setattr(strays, "ROUND", 0.3)
     with caplog.at_level(logging.WARNING, "ixbackoff"), working(tmp_path, live(), once) as engine:
-        engine.start_as("one", once).result()
+        engine.start_with_id("one", once).result()
     assert times
     assert performed == [1]
     assert "run one was taken and not begun: it goes on" in caplog.messages
@@ -65,7 +65,7 @@ def test_a_run_that_a_task_performs_is_not_one(
 
     monkeypatch.setattr(strays, "ROUND", 0.1)
     with caplog.at_level(logging.WARNING, "ixbackoff"), working(tmp_path, live(), long) as engine:
-        engine.start_as("one", long).result()
+        engine.start_with_id("one", long).result()
         until(lambda: not engine.store.performed_by("local"))
     assert performed == [1, 2]
     assert "taken and not begun" not in caplog.text

@@ -16,10 +16,10 @@ from ixbackoff import (
     N1,
     N3,
     N10,
-    Budget,
     Constant,
     Exponential,
     NotReady,
+    RetryBudget,
     at,
     call,
 )
@@ -40,7 +40,7 @@ def limited() -> Any:
 def test_a_deadline_counts_the_time_in_which_nothing_runs(tmp_path: Path) -> None:
     said = Said(busy=fails(NotReady("busy")))
     with working(tmp_path, said.interpreter, limited) as engine:
-        engine.start_as("one", limited)
+        engine.start_with_id("one", limited)
         until(lambda: said.what)
     asked_before = len(said.what)
     time.sleep(1.0)
@@ -48,7 +48,7 @@ def test_a_deadline_counts_the_time_in_which_nothing_runs(tmp_path: Path) -> Non
         working(tmp_path, said.interpreter, limited) as engine,
         pytest.raises((NotReady, TimeoutError)) as raised,
     ):
-        engine.start_as("one", limited).result()
+        engine.start_with_id("one", limited).result()
     assert asked_before == 1
     assert len(said.what) == 1
     assert "1 s" in str(raised.value) + str(raised.value.__notes__)
@@ -62,18 +62,18 @@ def endless() -> Any:
 def test_a_ladder_without_end_goes_on_until_it_is_well(tmp_path: Path) -> None:
     said = Said(busy=fails(*[NotReady()] * 8, "done"))
     with working(tmp_path, said.interpreter, endless) as engine:
-        engine.start_as("one", endless)
+        engine.start_with_id("one", endless)
         until(lambda: len(said.what) > 3)
     with working(tmp_path, said.interpreter, endless, hold=0.0) as engine:
-        assert engine.start_as("one", endless).result() == "done"
+        assert engine.start_with_id("one", endless).result() == "done"
         assert len(engine.store.stretches("one")) > 1
     assert len(said.what) in (9, 10)  # one may have been asked when the first engine was closed
 
 
 def test_a_crash_gives_back_no_tokens_of_a_budget(tmp_path: Path) -> None:
-    budget = Budget(2)
+    budget = RetryBudget(2)
 
-    def recipe(budget: Budget) -> Any:
+    def recipe(budget: RetryBudget) -> Any:
         @durable(name="budget", schedule=Constant(0.3), budget=budget)
         def made() -> Any:
             return at(N10).retry(Say("busy"))
@@ -83,14 +83,14 @@ def test_a_crash_gives_back_no_tokens_of_a_budget(tmp_path: Path) -> None:
     said = Said(busy=fails(NotReady()))
     first = recipe(budget)
     with working(tmp_path, said.interpreter, first) as engine:
-        engine.start_as("one", first)
+        engine.start_with_id("one", first)
         until(lambda: len(said.what) == 2)
-    fresh = recipe(Budget(2))
+    fresh = recipe(RetryBudget(2))
     with (
         working(tmp_path, said.interpreter, fresh) as engine,
         pytest.raises(NotReady) as raised,
     ):
-        engine.start_as("one", fresh).result()
+        engine.start_with_id("one", fresh).result()
     assert "ixbackoff: not tried again, the retry budget is empty" in raised.value.__notes__
     assert len(said.what) in (3, 4)  # the second one may have been asked as its engine was closed
 
@@ -103,10 +103,10 @@ def test_the_jitter_is_drawn_once(tmp_path: Path) -> None:
     said = Said(busy=fails(NotReady(), NotReady(), NotReady(), "done"))
     for _ in range(3):
         with working(tmp_path, said.interpreter, jittered) as engine:
-            engine.start_as("one", jittered)
+            engine.start_with_id("one", jittered)
             time.sleep(0.1)
     with working(tmp_path, said.interpreter, jittered) as engine:
-        assert engine.start_as("one", jittered).result() == "done"
+        assert engine.start_with_id("one", jittered).result() == "done"
         entries = [entry for _, entry in engine.store.steps("one") if entry is not None]
         given = engine.store.given("one")
     waits = [entry["seconds"] for entry in entries if "seconds" in entry]
@@ -154,13 +154,13 @@ def test_a_wait_is_not_shortened_when_somebody_sets_the_clock(
     for shift in (3600.0, -3600.0):
         run = f"by {shift:g}"
         with working(tmp_path, live(), nap) as engine:
-            engine.start_as(run, nap)
+            engine.start_with_id(run, nap)
             until(partial(has_steps, engine, run, 3))
             began = engine.store.steps(run)[1][1]
         assert began is not None
         monkeypatch.setattr(time, "time", lambda shift=shift: real() + shift)
         with working(tmp_path, live(), nap) as engine:
-            woke = engine.start_as(run, nap).result()
+            woke = engine.start_with_id(run, nap).result()
         monkeypatch.setattr(time, "time", real)
         assert 1.0 <= woke - began["a"] < 4.0
 
@@ -174,13 +174,13 @@ def test_after_a_start_of_the_machine_the_wall_clock_counts(
 
     with working(tmp_path, live(), nap) as engine:
         began = time.time()
-        engine.start_as("one", nap)
+        engine.start_with_id("one", nap)
         until(lambda: len(engine.store.steps("one")) >= 2)
     for module in ("clocks", "performing"):
         name = f"ixbackoff.durable.{module}.since_boot"
         monkeypatch.setattr(name, lambda: Boot("another", 5.0))
     with working(tmp_path, live(), nap) as engine:
-        assert engine.start_as("one", nap).result() - began >= 1.0
+        assert engine.start_with_id("one", nap).result() - began >= 1.0
 
 
 def test_a_test_without_waits_waits_for_no_durable_run(tmp_path: Path) -> None:

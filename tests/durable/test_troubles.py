@@ -59,7 +59,7 @@ def test_on_a_full_disk_nothing_is_performed_that_follows_what_cannot_be_recorde
 
     said = Said(first=first)
     with working(disk.folder, said.interpreter, both) as engine:
-        run = engine.start_as("one", both)
+        run = engine.start_with_id("one", both)
         until(lambda: FULL in caplog.messages)
         time.sleep(0.2)
         assert said.what == ["first"]
@@ -79,7 +79,7 @@ def test_a_run_whose_end_finds_a_full_disk_ends_when_there_is_room(
     said = Said()
     with working(disk.folder, said.interpreter, both) as engine:
         with observed(at_the_end):
-            run = engine.start_as("one", both)
+            run = engine.start_with_id("one", both)
             until(lambda: FULL in caplog.messages)
         disk.make_room()
         assert run.result() == "SECOND"
@@ -119,7 +119,7 @@ def test_on_a_server_with_a_full_disk_a_run_waits_for_room(
 
     said = Said(first=first)
     with Engine(said.interpreter, both, database=url) as engine:
-        run = engine.start_as("one", both)
+        run = engine.start_with_id("one", both)
         until(lambda: "No space left on device" in caplog.text)
         time.sleep(0.2)
         assert said.what == ["first"]
@@ -142,7 +142,7 @@ def test_tables_of_a_newer_dbos_are_refused(
 ) -> None:
     said = Said()
     with working(tmp_path, said.interpreter, both, worker=False) as engine:
-        engine.start_as("one", both)
+        engine.start_with_id("one", both)
     mine = change_version(tmp_path, 1000)
     sentence = (
         f"A newer DBOS made the tables of this database (1000, this one knows {mine}): upgrade "
@@ -156,7 +156,7 @@ def test_tables_of_a_newer_dbos_are_refused(
     assert said.what == []
     change_version(tmp_path, mine)
     with working(tmp_path, said.interpreter, both) as engine:
-        assert engine.start_as("one", both).result() == "SECOND"
+        assert engine.start_with_id("one", both).result() == "SECOND"
 
 
 def test_milliseconds_are_asked_for_as_of_a_newer_sqlite(
@@ -167,7 +167,7 @@ def test_milliseconds_are_asked_for_as_of_a_newer_sqlite(
     monkeypatch.setattr(SystemDatabase, "_now_ms_sql", lambda _: now)
     began = time.time()
     with working(tmp_path, Said().interpreter, both) as engine:
-        assert engine.start_as("one", both).result() == "SECOND"
+        assert engine.start_with_id("one", both).result() == "SECOND"
         (run,) = DBOS.list_workflows()
     assert run.updated_at is not None
     assert began - 0.01 <= run.updated_at / 1000 <= time.time()

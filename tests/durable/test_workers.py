@@ -27,7 +27,7 @@ from ixbackoff.live import live
 from ..support.away import away
 from ..support.engines import until
 from ..support.frozen import frozen
-from ..support.killed_runs import Happened, Record
+from ..support.killed_runs import Performed, Record
 from ..support.killed_runs import copy as copied
 from ..support.killed_runs import interpreter as telling
 from ..support.postgresql import Server
@@ -59,7 +59,7 @@ def test_a_run_on_a_server_and_in_stretches(database: str) -> None:
     for hold in (60.0, 0.1):
         with Engine(live(), nap, database=database, hold=hold) as engine:
             begun = time.monotonic()
-            run = engine.start_as(f"hold {hold:g}", nap)
+            run = engine.start_with_id(f"hold {hold:g}", nap)
             assert run.result() - begun >= 1.5
             assert len(engine.store.stretches(run.id)) == (1 if hold > 1.5 else 2)
 
@@ -79,7 +79,7 @@ def test_no_worker_takes_a_recipe_that_it_does_not_have(database: str) -> None:
         Engine(live(), nap, database=database),
         Engine(live(), later, database=database, worker=False) as client,
     ):
-        client.start_as("one", later)
+        client.start_with_id("one", later)
         time.sleep(1.0)
         last = client.store.last("one")
         assert last is not None
@@ -115,7 +115,7 @@ def begun(database: str, record: Record) -> subprocess.Popen[str]:
 
 def check(record: Record, runs: list[str], deaths: int) -> None:
     """Each command is performed once, and once more at most for each death, and is told so."""
-    places: dict[str, list[Happened]] = {}
+    places: dict[str, list[Performed]] = {}
     for one in record.read():
         if one.what == "begin":
             places.setdefault(one.key, []).append(one)
@@ -131,13 +131,16 @@ def test_the_runs_of_a_dead_worker_go_on(
     runs = [f"copy-{number}" for number in range(4)]
     with Engine(telling(record), copied, database=database, worker=False) as client:
         for run in runs:
-            client.start_as(run, copied, run)
+            client.start_with_id(run, copied, run)
         until(lambda: len(record.read()) > 8)
     os.kill(other.pid, SIGKILL)
     other.wait()
     with Engine(telling(record), copied, database=database, hold=0.3) as engine:
         for run in runs:
-            assert engine.start_as(run, copied, run).result()[:2] == (run, 3 * len(f"token-{run}"))
+            assert engine.start_with_id(run, copied, run).result()[:2] == (
+                run,
+                3 * len(f"token-{run}"),
+            )
     check(record, runs, deaths=1)
 
 
@@ -156,7 +159,7 @@ def test_a_worker_that_wakes_when_another_has_its_run_performs_nothing_more_of_i
     words = [sys.executable, "-m", "tests.support.frozen", database]
     other = subprocess.Popen(words, cwd=ROOT, stderr=subprocess.DEVNULL)  # noqa: S603
     try:
-        run = client.start_as("one", frozen, record.path, freeze=True)
+        run = client.start_with_id("one", frozen, record.path, freeze=True)
         _, status = os.waitpid(other.pid, os.WUNTRACED)
         assert os.WIFSTOPPED(status)
         end_sessions_with_locks(roomy_postgresql)
@@ -164,7 +167,7 @@ def test_a_worker_that_wakes_when_another_has_its_run_performs_nothing_more_of_i
             assert run.result() == "third"
         before = len(record.read())
         os.kill(other.pid, SIGCONT)
-        second = client.start_as("two", frozen, record.path, freeze=False)
+        second = client.start_with_id("two", frozen, record.path, freeze=False)
         assert second.result() == "third"  # by the one that was frozen, as another worker
     finally:
         other.kill()
@@ -192,7 +195,7 @@ def test_a_worker_that_lost_its_lock_leaves_its_runs_and_goes_on(
 
     @durable(name="hanging")
     def hanging() -> Any:
-        return at(N1).do(call(hang)).do(call(str, 2)).give_up()
+        return at(N1).do(call(hang)).do(call(str, 2)).end()
 
     with Engine(live(), hanging, database=database) as engine:
         run = engine.start(hanging)
@@ -215,14 +218,14 @@ def test_a_run_that_comes_from_its_queue_just_when_the_lock_is_lost_is_left(
 
     @durable(name="saying")
     def saying() -> Any:
-        return at(N1).do(call(said.append, "first")).do(call(second)).give_up()
+        return at(N1).do(call(said.append, "first")).do(call(second)).end()
 
     def second() -> None:
         said.append("second")
         time.sleep(0.5)
 
     with Engine(live(), saying, database=database) as engine:
-        run = engine.start_as("one", saying)
+        run = engine.start_with_id("one", saying)
         until(lambda: said == ["first", "second"])
         (working,) = WORKING
         dead = working.worker.id
@@ -236,16 +239,16 @@ def test_a_run_that_comes_from_its_queue_just_when_the_lock_is_lost_is_left(
         ready.wait(0.5)  # by then it waits for a lock, or it was left; the event loop ends later
         return handle
 
-    def asked(stretch: Stretch) -> bool:
+    def current_command(stretch: Stretch) -> bool:
         ready.set()
         return sure(stretch)
 
     monkeypatch.setattr(_queue, execute_dequeued_workflow.__name__, handed_out)
-    monkeypatch.setattr(Stretch, "sure", asked)
+    monkeypatch.setattr(Stretch, "sure", current_command)
     with Engine(live(), saying, database=database) as engine:
         (working,) = WORKING
         engine.store.enqueue_again(dead)
-        assert engine.start_as(run.id, saying).result() is None
+        assert engine.start_with_id(run.id, saying).result() is None
     assert said == ["first", "second", "second"]
 
 

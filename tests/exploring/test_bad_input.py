@@ -15,12 +15,12 @@ from ixbackoff import (
     FOREVER,
     N0,
     N1,
-    Budget,
     Command,
     Interpreter,
     Log,
     Misuse,
     NotReady,
+    RetryBudget,
     at,
     backoff,
 )
@@ -55,7 +55,7 @@ class World:
 
 model: Any = Model(World, World.interpreter)
 ONE: Any = at(N1).retry(Add("a"))
-looks: Any = at(N1).do(Look()).then(lambda names: Add(f"a{len(names)}")).give_up()
+looks: Any = at(N1).do(Look()).then(lambda names: Add(f"a{len(names)}")).end()
 numbers = count()
 WORLD = World()
 
@@ -65,7 +65,7 @@ class Uncopied(Exception):
         super().__init__(f"{one} {other}")
 
 
-@backoff(N1, budget=Budget(3))
+@backoff(N1, budget=RetryBudget(3))
 def frugal() -> None: ...
 
 
@@ -116,7 +116,7 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
         "The world cannot be compared, so give state=, a function from it to plain data",
     ),
     "a program that is not deterministic": (
-        lambda: model.explore(at(N1).do(Look()).then(whimsical).give_up()),
+        lambda: model.explore(at(N1).do(Look()).then(whimsical).end()),
         "After the same history a program issued Add(name='a",
     ),
     "a world that depends on chance": (
@@ -230,7 +230,7 @@ def test_a_list_that_the_program_itself_changes_is_not_shared() -> None:
         names.append("mine")
         return Add(f"{len(names)}")
 
-    model.explore(at(N1).do(Look()).then(changed).do(Add("b")).give_up())
+    model.explore(at(N1).do(Look()).then(changed).do(Add("b")).end())
 
 
 def test_a_misuse_tells_the_history() -> None:

@@ -153,7 +153,7 @@ MISTAKES: dict[str, tuple[Any, Sequence[Change], dict[str, Any]]] = {
         {"schedule": Constant(8.0)},
     ),
     "whoever keeps an entry is not asked who it is": (
-        *(at(N1).wait().give_up(), TAKEN),
+        *(at(N1).wait().end(), TAKEN),
         {**TWO_WORKERS, "schedule": Constant(0.0)},
     ),
     "a run is resumed while its command runs": (ROW, PAUSED, TWO_WORKERS),
@@ -174,7 +174,7 @@ def test_a_mistake_is_found_and_printed_in_ten_lines(broken: str) -> None:
 
 several = st.lists(effects, min_size=1, max_size=3).map(all_of)
 every = programs() | st.builds(
-    lambda some, last: at(N1).do(some).map(len).wait().do(last).give_up(), several, effects
+    lambda some, last: at(N1).do(some).map(len).wait().do(last).end(), several, effects
 )
 
 

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ixbackoff import Log, NotReady, ServerError, call
-from ixbackoff.testing.exploring import Durable
+from ixbackoff.testing.exploring import Persistent
 from ixbackoff.testing.exploring.states import frozen, state_of
 
 atoms = (
@@ -121,7 +121,7 @@ DIFFERENT: list[tuple[Any, Any, Any]] = [
     (call(len, "a"), call(len, "a"), call(len, "b")),
     (module_function, module_function, drawn),
     (inner(1), inner(1), inner(2)),
-    (Durable([1]), Durable([1]), Durable([2])),
+    (Persistent([1]), Persistent([1]), Persistent([2])),
     (Plain(x=1).__init__, Plain(x=1).__init__, Plain(x=2).__init__),  # type: ignore[misc]
     (int, int, str),
     (1j, 1j, 2j),

@@ -24,7 +24,7 @@ from ixbackoff import (
     do,
     time_limit,
 )
-from ixbackoff.durable import asked
+from ixbackoff.durable import current_command
 from ixbackoff.testing.exploring import (
     Broken,
     End,
@@ -56,9 +56,9 @@ class Store:
 
     def answer(self, command: Put) -> int:
         self.limits.append(time_limit())
-        key = asked()
+        key = current_command()
         if key is not None:
-            self.keys.append(f"{key.key} {key.again}")
+            self.keys.append(f"{key.idempotency_key} {key.repeated}")
         self.put.append(command.key)
         may_break()
         self.put.append(f"{command.key} whole")
@@ -185,7 +185,7 @@ def test_a_pick_is_each_of_its_numbers() -> None:
 
 
 def test_what_needs_no_handler_is_no_step() -> None:
-    program = at(N2).wait().do(Log("hello")).then(lambda _: Now()).give_up()
+    program = at(N2).wait().do(Log("hello")).then(lambda _: Now()).end()
     ends: list[object] = []
     found = model.explore(program, at_end=lambda world, end: ends.append(end[0].value), faults=())
     assert (found.commands, set(ends)) == (0, {1.0})

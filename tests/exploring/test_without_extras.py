@@ -27,7 +27,7 @@ try:
     from ixbackoff.durable import Engine
 except ImportError as error:
     assert "pip install 'ixbackoff[durable]'" in str(error), error
-from ixbackoff.durable import Asked, asked
+from ixbackoff.durable import CurrentCommand, current_command
 """
 
 

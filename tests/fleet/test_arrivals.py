@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ixbackoff import N0, N1, N3, Budget, Command, Constant, NotReady, Program, Z, at, do
+from ixbackoff import N0, N1, N3, Command, Constant, NotReady, Program, RetryBudget, Z, at, do
 from ixbackoff.fleet import (
     BoundedQueue,
     Channel,
@@ -31,7 +31,7 @@ FRAME = 0.01
 def throughput(load: float, slotted: bool, seconds: float = 300.0) -> float:
     """The share of time in which frames are sent well, where so many begin per frame."""
     outcome = simulate(
-        at(N0).do(Send()).give_up(),
+        at(N0).do(Send()).end(),
         Channel(FRAME, slotted).serves(Send),
         arrivals=load / FRAME,
         seconds=seconds,
@@ -56,7 +56,7 @@ def test_a_channel_with_little_or_much_to_send(load: float) -> None:
 @pytest.mark.slow
 def test_a_stopped_channel_loses_what_is_on_it() -> None:
     outcome = simulate(
-        at(N0).do(Send()).give_up(),
+        at(N0).do(Send()).end(),
         Channel(FRAME).serves(Send),
         arrivals=10,
         seconds=30,
@@ -69,7 +69,7 @@ def test_a_stopped_channel_loses_what_is_on_it() -> None:
     ]
 
 
-def asked(rate: float, budget: Budget | None = None) -> Outcome:
+def asked(rate: float, budget: RetryBudget | None = None) -> Outcome:
     """A server that can do 300/s is stopped for 10 s; who waits for a second asks once more."""
     return simulate(
         at(N1).retry(do(Send()).limit(1.0)),
@@ -135,7 +135,7 @@ def test_a_function_of_the_number_makes_the_program_of_each_who_comes() -> None:
 )
 def test_either_clients_or_arrivals(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"arrivals|clients"):
-        simulate(at(N0).do(Send()).give_up(), Channel(1).serves(Send), seconds=3, **wrong)
+        simulate(at(N0).do(Send()).end(), Channel(1).serves(Send), seconds=3, **wrong)
 
 
 def test_the_same_seed_gives_the_same_arrivals() -> None:

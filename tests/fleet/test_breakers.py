@@ -14,7 +14,7 @@ from ixbackoff import (
     N0,
     N3,
     N20,
-    Breaker,
+    CircuitBreaker,
     Command,
     Do,
     Log,
@@ -55,7 +55,7 @@ def dead(_: Ask) -> None:
     raise ServerError(503)
 
 
-def simulated(program: Any, clients: int, breakers: list[Breaker], **how: Any) -> Outcome:
+def simulated(program: Any, clients: int, breakers: list[CircuitBreaker], **how: Any) -> Outcome:
     return simulate(
         program,
         instantly(Ask.handled_by(dead)),
@@ -83,7 +83,7 @@ def asked(outcome: Outcome) -> list[float]:
 def test_a_dead_service_is_asked_at_most_once_in_a_rest_by_each_breaker(
     clients: int, many: int, failures: int, rest: float, think: float | None, seed: int
 ) -> None:
-    breakers = [Breaker(failures=failures, within=1000, rest=rest) for _ in range(many)]
+    breakers = [CircuitBreaker(failures=failures, within=1000, open_for=rest) for _ in range(many)]
     outcome = simulated(
         ASKING,
         clients,
@@ -100,7 +100,7 @@ def test_a_dead_service_is_asked_at_most_once_in_a_rest_by_each_breaker(
 @settings(max_examples=30, deadline=None)
 @given(st.integers(1, 200), st.sampled_from([2.0, 10.0]), st.integers(0, 9))
 def test_the_service_comes_back(clients: int, rest: float, seed: int) -> None:
-    breaker = Breaker(failures=5, within=10, rest=rest)
+    breaker = CircuitBreaker(failures=5, within=10, open_for=rest)
     outcome = simulate(
         at(N20).retry(do(Ask()).limit(1)),
         QUEUE.serves(Ask),
@@ -125,12 +125,12 @@ def test_a_breaker_that_never_opens_changes_nothing() -> None:
         )
 
     bare = outcome()
-    breaker = Breaker(failures=10**6, within=1, rest=1)
+    breaker = CircuitBreaker(failures=10**6, within=1, open_for=1)
     assert outcome(breaker=lambda _: breaker).trace == bare.trace
 
 
 def test_an_effect_can_be_guarded_in_a_program() -> None:
-    breaker = Breaker(failures=3, within=10, rest=5)
+    breaker = CircuitBreaker(failures=3, within=10, open_for=5)
     guarded = at(N3).retry(do(Ask()).guarded(breaker))
     services = instantly(Ask.handled_by(dead))
     outcome = simulate(guarded, services, clients=10, seconds=30, trace=True)
@@ -140,7 +140,7 @@ def test_an_effect_can_be_guarded_in_a_program() -> None:
 
 
 def test_an_effect_can_be_guarded_in_do_notation() -> None:
-    breaker = Breaker(failures=3, within=10, rest=5)
+    breaker = CircuitBreaker(failures=3, within=10, open_for=5)
 
     @attempt
     def asking() -> Do[Ask | Now | Log, None]:
@@ -155,21 +155,23 @@ def test_an_effect_can_be_guarded_in_do_notation() -> None:
 
 def test_a_layer_has_a_breaker() -> None:
     bottom = Metered(BoundedQueue(length=0, work=3600))
-    breaker = Breaker(failures=2, within=10, rest=5)
-    layer = Layer(at(N0).do(Ask()).give_up(), bottom, breaker=lambda: breaker)
+    breaker = CircuitBreaker(failures=2, within=10, open_for=5)
+    layer = Layer(at(N0).do(Ask()).end(), bottom, breaker=lambda: breaker)
     simulate(at(N20).retry(Ask()), layer.serves(Ask), clients=20, seconds=60, schedule=Constant(1))
     assert bottom.asked.total() <= 1 + 2 + 60 / 5
 
 
-@pytest.mark.parametrize("breaker", [Breaker(failures=1, within=1, rest=1), 5], ids=repr)
+@pytest.mark.parametrize("breaker", [CircuitBreaker(failures=1, within=1, open_for=1), 5], ids=repr)
 def test_what_does_not_make_breakers_is_refused(breaker: Any) -> None:
-    with pytest.raises(Misuse, match="give a function from the number of a client to a Breaker"):
+    with pytest.raises(
+        Misuse, match="give a function from the number of a client to a CircuitBreaker"
+    ):
         simulate(ASKING, QUEUE.serves(Ask), clients=1, seconds=1, breaker=breaker)
 
 
 def test_a_function_that_makes_something_else_is_refused() -> None:
     wrong: Any = int
-    with pytest.raises(Misuse, match="breaker=0 is not a circuit breaker: give a Breaker"):
+    with pytest.raises(Misuse, match="breaker=0 is not a circuit breaker: give a CircuitBreaker"):
         simulate(ASKING, QUEUE.serves(Ask), clients=1, seconds=1, breaker=wrong)
 
 
@@ -221,7 +223,7 @@ def test_not_ready_opens_it_too() -> None:
     def not_ready(_: Ask) -> None:
         raise NotReady
 
-    breaker = Breaker(failures=1, within=1, rest=60)
+    breaker = CircuitBreaker(failures=1, within=1, open_for=60)
     services = instantly(Ask.handled_by(not_ready))
     outcome = simulate(
         ASKING, services, clients=50, seconds=50, breaker=lambda _: breaker, trace=True

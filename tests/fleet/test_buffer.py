@@ -83,7 +83,7 @@ def test_a_look_tells_what_is_free_and_unfinished() -> None:
     slow = Disk(speed=1.0, creates=0.0, reads=1e-6)
     outcome = simulate(
         lambda number: (
-            at(N20).wait().do(Look()).give_up() if number == 4 else at(N20).retry(WriteFile())
+            at(N20).wait().do(Look()).end() if number == 4 else at(N20).retry(WriteFile())
         ),
         slow.serves(WriteFile) | slow.serves(Look),
         clients=5,

@@ -13,13 +13,13 @@ from ixbackoff import (
     N1,
     N3,
     N5,
-    Budget,
     Constant,
     Do,
     Exponential,
     Log,
     NotReady,
     Now,
+    RetryBudget,
     ServerError,
     Throw,
     all_of,
@@ -30,7 +30,7 @@ from ixbackoff import (
 from ixbackoff._limits.deadlines import time_limit
 from ixbackoff.fleet import BoundedQueue, Outage, Outcome, instantly, simulate
 from ixbackoff.schedules import Timing
-from ixbackoff.shortening import Every, FullJitter
+from ixbackoff.schedules.shortening import Every, FullJitter
 
 from ..support.fleets import Script, Scripted, fleet, in_a_row, line, lines
 from ..support.observing import Ask
@@ -100,7 +100,7 @@ def test_a_request_is_given_up_when_its_time_is_over() -> None:
 
 def test_a_deadline_of_a_client_begins_with_its_run() -> None:
     outcome = fleet(
-        at(N0).do(Ask("a")).give_up(), [(7.0, 1)], clients=20, think=10.0, within=5.0, seconds=200
+        at(N0).do(Ask("a")).end(), [(7.0, 1)], clients=20, think=10.0, within=5.0, seconds=200
     )
     assert outcome.total(lambda second: second.well) == 0
     assert outcome.total(lambda second: second.gave_up) > 100
@@ -109,9 +109,9 @@ def test_a_deadline_of_a_client_begins_with_its_run() -> None:
 def test_a_budget_lasts_from_run_to_run() -> None:
     made: list[int] = []
 
-    def budget(number: int) -> Budget:
+    def budget(number: int) -> RetryBudget:
         made.append(number)
-        return Budget(2, returned=0)
+        return RetryBudget(2, returned=0)
 
     outcome = fleet(
         at(N5).retry(Ask("a")),
@@ -237,6 +237,6 @@ def test_throw_and_now_need_no_service() -> None:
         assert now == 2.0
         yield from Throw(ServerError(500))
 
-    outcome = fleet(at(N0).do(timed()).give_up(), [(2.0, 1)])
+    outcome = fleet(at(N0).do(timed()).end(), [(2.0, 1)])
     assert outcome.total(lambda second: second.gave_up) == 1
     assert outcome.ended == 2.0

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ixbackoff import Budget, Misuse
+from ixbackoff import Misuse, RetryBudget
 from ixbackoff.fleet import each_seed
 
 from ..support.seeded import SEEDS, digested, fails_at_2, many
@@ -36,7 +36,7 @@ def test_the_same_seed_gives_the_same_events(dask: Executor) -> None:
 
 
 def test_what_cannot_be_sent_is_told(dask: Executor) -> None:
-    lock_is_inside = Budget(1)
+    lock_is_inside = RetryBudget(1)
     with pytest.raises(Misuse, match="cannot be sent"):
         each_seed(lambda _: lock_is_inside, 2, executor=dask)
     assert each_seed(lambda seed: seed + 1, 2, executor=dask).results == (1, 2)  # cloudpickle can

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ixbackoff import N3, N5, Budget, Constant, at, do, first_of
+from ixbackoff import N3, N5, Constant, RetryBudget, at, do, first_of
 
 from ..support.fleets import Script, fleet, lines, run, scripts, virtual
 from ..support.programs import RUNGS, effects, programs, schedules
@@ -47,8 +47,14 @@ def test_it_is_with_time_limits(
     assert run(fleet(program, script)) == virtual(program, script)
 
 
-@given(effects, scripts, st.sampled_from([Budget.grpc, Budget.finagle, lambda: Budget(2)]))
-def test_it_is_with_a_budget(effect: Any, script: Script, budget: Callable[[], Budget]) -> None:
+@given(
+    effects,
+    scripts,
+    st.sampled_from([RetryBudget.grpc, RetryBudget.finagle, lambda: RetryBudget(2)]),
+)
+def test_it_is_with_a_budget(
+    effect: Any, script: Script, budget: Callable[[], RetryBudget]
+) -> None:
     program = at(N5).retry(effect)
     mine, other = budget(), budget()
     outcome = fleet(program, script, budget=lambda _: mine)

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from ixbackoff import (
     FOREVER,
     N20,
-    Budget,
     Computed,
     Constant,
     Delay,
@@ -22,13 +21,14 @@ from ixbackoff import (
     Exponential,
     Misuse,
     NotReady,
+    RetryBudget,
     Throttled,
     at,
     attempt,
 )
 from ixbackoff.fleet import Outcome
 from ixbackoff.schedules import Timing
-from ixbackoff.shortening import DecorrelatedJitter, EqualJitter, FullJitter
+from ixbackoff.schedules.shortening import DecorrelatedJitter, EqualJitter, FullJitter
 
 from ..support.fleets import (
     FAILS,
@@ -53,7 +53,9 @@ any_timing: st.SearchStrategy[Timing] = timings | st.builds(
     lambda seed: random_schedule(Random(seed), depth=2),  # noqa: S311
     st.integers(0, 10**6),
 )
-budgets = st.none() | st.sampled_from([Budget.grpc, Budget.finagle, lambda: Budget(2)])
+budgets = st.none() | st.sampled_from(
+    [RetryBudget.grpc, RetryBudget.finagle, lambda: RetryBudget(2)]
+)
 PATIENT = at(FOREVER).retry(Ask("a"))
 
 
@@ -77,7 +79,7 @@ def test_with_fewer_than_twenty_failures_it_is_the_deepest_ladder(
     names: list[str],
     step: str,
     lean: bool,
-    budget: Callable[[], Budget] | None,
+    budget: Callable[[], RetryBudget] | None,
     at_once: bool,
 ) -> None:
     effect: Any = Ask("a") if lean else in_a_row(names)
@@ -102,7 +104,7 @@ def test_with_fewer_than_twenty_failures_it_is_the_deepest_ladder(
 @pytest.mark.slow
 @given(effects, scripts, st.floats(0.05, 1000), st.sampled_from(["retry", "resume"]), budgets)
 def test_a_fleet_of_one_is_a_virtual_run(
-    effect: Any, script: Script, within: float, step: str, budget: Callable[[], Budget] | None
+    effect: Any, script: Script, within: float, step: str, budget: Callable[[], RetryBudget] | None
 ) -> None:
     program = getattr(at(FOREVER), step)(effect)
     mine, other = (None, None) if budget is None else (budget(), budget())
@@ -187,7 +189,7 @@ def test_a_deadline_ends_it() -> None:
 
 
 def test_an_empty_budget_ends_it() -> None:
-    outcome = fleet(PATIENT, FAILS, budget=lambda _: Budget(3, returned=0), clients=2)
+    outcome = fleet(PATIENT, FAILS, budget=lambda _: RetryBudget(3, returned=0), clients=2)
     assert [told[0] for told in lines(outcome, 1)] == [0, 0, 1, 1, 3, 3, 7]
     assert outcome.total(lambda second: second.gave_up) == 2
 
@@ -212,8 +214,8 @@ def test_many_clients_at_the_same_time_are_well() -> None:
     assert outcome.events == 21 * 500
 
 
-@pytest.mark.parametrize("made", [Budget.grpc, lambda: Budget(3, throttled_cost=2)])
-def test_a_shared_budget_is_that_of_the_deepest_ladder(made: Callable[[], Budget]) -> None:
+@pytest.mark.parametrize("made", [RetryBudget.grpc, lambda: RetryBudget(3, throttled_cost=2)])
+def test_a_shared_budget_is_that_of_the_deepest_ladder(made: Callable[[], RetryBudget]) -> None:
     one, other = made(), made()
     how = {"clients": 3, "schedule": Exponential().jittered()}
     without_end = fleet(PATIENT, FAILS, budget=lambda _: one, **how)

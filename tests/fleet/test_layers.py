@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ixbackoff import N0, N1, N2, N3, Budget, Exponential, Misuse, ServerError, at, do
+from ixbackoff import N0, N1, N2, N3, Exponential, Misuse, RetryBudget, ServerError, at, do
 from ixbackoff.fleet import (
     Answering,
     BoundedQueue,
@@ -106,7 +106,7 @@ def test_the_next_one_above_gets_the_failure() -> None:
 
 def test_a_budget_is_that_of_all_runs_of_a_layer_in_one_simulation() -> None:
     bottom = Metered(Down())
-    service = Layer(TRYING[3], bottom, budget=lambda: Budget(2))
+    service = Layer(TRYING[3], bottom, budget=lambda: RetryBudget(2))
     for _ in range(2):  # each begins with a new one
         bottom.asked.clear()
         simulate(at(N0).do(Ask("x")), service.serves(Ask), clients=5, seconds=99)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ixbackoff.fleet.__main__ import main as fleet
 from ixbackoff.fleet.experiments.recovery.formula import Formula
 from ixbackoff.fleet.experiments.recovery.model import recovered, recovery
-from ixbackoff.published import thain
+from ixbackoff.schedules.published import thain
 
 pytestmark = pytest.mark.slow
 

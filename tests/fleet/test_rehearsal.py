@@ -23,7 +23,7 @@ from ..support.observing import Ask
 SOURCE = """
 from dataclasses import dataclass
 from ixbackoff import (
-    FOREVER, N3, Budget, Command, Constant, Do, Download, Log, at, attempt, backoff,
+    FOREVER, N3, RetryBudget, Command, Constant, Do, Download, Log, at, attempt, backoff,
 )
 from ixbackoff.testing import answers
 
@@ -176,7 +176,7 @@ def test_before_an_outage_at_the_beginning_there_is_nothing_to_compare_with(run:
     "words",
     [
         ["--schedule", "mine:waits"],
-        ["--schedule", "ixbackoff.published:post_blue"],
+        ["--schedule", "ixbackoff.schedules.published:post_blue"],
         ["--within", "3"],
         ["--budget", "grpc"],
         ["--budget", "finagle", "--shared"],

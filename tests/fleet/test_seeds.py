@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from ixbackoff import Breaker, Budget, Misuse
+from ixbackoff import CircuitBreaker, Misuse, RetryBudget
 from ixbackoff.fleet import BoundedQueue, Outcome, each_seed, simulate, simulate_many
 
 from ..support.seeded import (
@@ -181,12 +181,14 @@ def shared(**how: Any) -> Outcome:
 
 
 def test_what_the_seeds_would_share_is_refused() -> None:
-    budget, breaker = Budget(5), Breaker(failures=2, within=1, rest=1)
-    with pytest.raises(Misuse, match=r"budget= gives <Budget.*, which all seeds would share"):
+    budget, breaker = RetryBudget(5), CircuitBreaker(failures=2, within=1, open_for=1)
+    with pytest.raises(Misuse, match=r"budget= gives <RetryBudget.*, which all seeds would share"):
         shared(budget=lambda _: budget)
-    with pytest.raises(Misuse, match=r"breaker= gives <Breaker.*, which all seeds would share"):
+    with pytest.raises(
+        Misuse, match=r"breaker= gives <CircuitBreaker.*, which all seeds would share"
+    ):
         shared(breaker=lambda _: breaker)
-    assert shared(budget=lambda _: Budget(5)).clients == 5
+    assert shared(budget=lambda _: RetryBudget(5)).clients == 5
 
 
 def test_what_is_wrong_with_a_simulation_is_told_as_by_simulate() -> None:

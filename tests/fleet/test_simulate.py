@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ixbackoff import N0, N1, N3, Budget, Command, Constant, Do, Misuse, all_of, at, attempt
+from ixbackoff import N0, N1, N3, Command, Constant, Do, Misuse, RetryBudget, all_of, at, attempt
 from ixbackoff.fleet import BoundedQueue, Outage, instantly, simulate
 
 from ..support.fleets import FAILS, Script, Scripted, fleet, in_a_row, without_the_short_cut
@@ -27,7 +27,7 @@ def test_equal_services_are_not_one() -> None:
         __slots__ = ()
 
     one, other = BoundedQueue(length=1, work=1.0), BoundedQueue(length=1, work=1.0)
-    program = at(N0).do(all_of([Ask("a"), Other("b")])).give_up()
+    program = at(N0).do(all_of([Ask("a"), Other("b")])).end()
     apart = simulate(program, one.serves(Ask) | other.serves(Other), clients=1, seconds=9)
     same = simulate(program, one.serves(Ask) | one.serves(Other), clients=1, seconds=9)
     assert (apart.ended, same.ended) == (1.0, 2.0)
@@ -83,7 +83,8 @@ BAD: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "a schedule that is none": ({"schedule": 3}, Misuse, "schedule=3 is not a Timing"),
     "a service without a kind": (
         {"services": BoundedQueue(1, 1.0)}, Misuse, "say what they serve, with service.serves"),
-    "a budget that is none": ({"budget": Budget(3)}, Misuse, "give a function from the number"),
+    "a budget that is none": (
+        {"budget": RetryBudget(3)}, Misuse, "give a function from the number"),
     "a budget that makes none": ({"budget": lambda _: 3}, Misuse, "is not a budget"),
 }  # fmt: skip
 

@@ -110,9 +110,7 @@ def test_the_carrier_is_what_is_free() -> None:
     scheduler = Scheduler(spread=0.0)
     outcome = simulate(
         lambda number: (
-            at(N20).wait().do(FreeDescriptors()).give_up()
-            if number == 9
-            else at(N20).retry(Submit())
+            at(N20).wait().do(FreeDescriptors()).end() if number == 9 else at(N20).retry(Submit())
         ),
         scheduler.serves(Submit) | scheduler.serves(FreeDescriptors),
         clients=10,

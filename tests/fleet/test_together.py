@@ -100,7 +100,7 @@ def test_effects_at_the_same_time_end_each_other() -> None:
     service = ByName({"slow": (9.0, 1), "bad": (2.0, KeyError("bad")), "late": (1.0, 1)})
     some: list[Any] = [all_of([slow(), slow()]), Ask("bad"), slow()]
     nested: Any = all_of(some)
-    program: Any = at(N0).do(do(nested).or_else(Ask("late"), on=KeyError)).give_up()
+    program: Any = at(N0).do(do(nested).or_else(Ask("late"), on=KeyError)).end()
     outcome = simulate(program, service.serves(Ask), clients=2, seconds=30, trace=True)
     assert ended == ["slow"] * 6
     assert outcome.ended == 3.0
@@ -120,7 +120,7 @@ def test_what_a_branch_is_ended_by_takes_its_time() -> None:
 
     service = ByName({"slow": (9.0, 1), "bad": (2.0, NotReady()), "clean": (0.5, 1)})
     some: list[Any] = [slow(), Ask("bad")]
-    program: Any = at(N0).do(all_of(some)).give_up()
+    program: Any = at(N0).do(all_of(some)).end()
     outcome = simulate(program, service.serves(Ask), clients=1, seconds=30)
     assert outcome.ended == 2.5
     assert outcome.total(lambda second: second.gave_up) == 1
@@ -133,6 +133,6 @@ def test_many_effects_at_the_same_time_that_take_none_are_not_nested() -> None:
             yield from all_of([Ask("a"), Ask("b")])
         return 0
 
-    outcome = fleet(at(N0).do(often()).give_up(), [(0.0, 1)])
+    outcome = fleet(at(N0).do(often()).end(), [(0.0, 1)])
     assert outcome.total(lambda second: second.answered) == 6000
     assert outcome.total(lambda second: second.well) == 1

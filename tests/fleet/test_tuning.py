@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ixbackoff.fleet import tuning
 from ixbackoff.fleet.__main__ import main as fleet
 from ixbackoff.fleet.tuning import Tuned, failing_rate, tuned
-from ixbackoff.published import thain
+from ixbackoff.schedules.published import thain
 
 
 def test_a_thousand_clients_that_try_each_second_are_a_thousand_a_second() -> None:

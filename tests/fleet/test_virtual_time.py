@@ -13,7 +13,8 @@ from ixbackoff import FOREVER, Constant, NotReady, ServerError, at
 from ixbackoff._running.together import Aborted
 from ixbackoff.fleet import Outcome, Request, Service, Serving, simulate
 from ixbackoff.fleet.events import Events
-from ixbackoff.schedules import Timing, powers_of_two
+from ixbackoff.schedules import Timing
+from ixbackoff.schedules.kinds import powers_of_two
 from ixbackoff.testing import Virtual, takes
 
 from ..support.fleets import ZERO, line

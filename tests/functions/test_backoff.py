@@ -17,10 +17,10 @@ from ixbackoff import (
     N3,
     N5,
     N20,
-    Budget,
     Exponential,
     Misuse,
     NotReady,
+    RetryBudget,
     Schedule,
     ServerError,
     Throttled,
@@ -30,7 +30,7 @@ from ixbackoff import (
 )
 from ixbackoff._running.sleeping import LONGEST_SLEEP
 from ixbackoff._words.failures import On
-from ixbackoff.schedules import Chance, Computed, Constant, Fibonacci, Listed, Waits
+from ixbackoff.schedules import Chance, Computed, Constant, Fibonacci, Listed, WaitFunction
 
 from ..support.plainly import (
     WAYS,
@@ -132,7 +132,7 @@ class Careless(Schedule):
     def deterministic(self) -> bool:
         return self.known
 
-    def begin(self, chance: Chance | None = None) -> Waits:  # noqa: ARG002
+    def begin(self, chance: Chance | None = None) -> WaitFunction:  # noqa: ARG002
         return lambda k: self.waits[k % len(self.waits)]
 
 
@@ -141,7 +141,7 @@ class Unbegun(Schedule):
 
     __slots__ = ()
 
-    def begin(self, chance: Chance | None = None) -> Waits:  # noqa: ARG002
+    def begin(self, chance: Chance | None = None) -> WaitFunction:  # noqa: ARG002
         raise ValueError("this schedule does not even begin")
 
 
@@ -164,7 +164,7 @@ nonsense: st.SearchStrategy[Any] = st.sampled_from([NAN, -1.0, float("inf"), Non
 careless = st.builds(Careless, st.lists(seconds | nonsense, min_size=1), st.just(False))
 schedules = deterministic | same_by_chance | careless | st.just(Unbegun())
 
-NO_LIMITS: list[dict[str, Any]] = [{}, {"within": 1e15}, {"budget": Budget(10**9)}]
+NO_LIMITS: list[dict[str, Any]] = [{}, {"within": 1e15}, {"budget": RetryBudget(10**9)}]
 """Limits that no script comes near to, so that they change nothing."""
 
 
@@ -281,7 +281,7 @@ def test_the_last_failure_is_raised_itself_with_a_note() -> None:
     with sleeps() as waits, pytest.raises(ConnectionError) as caught:
         fail()
     assert caught.value is last
-    assert last.__notes__ == ["ixbackoff: attempts made: 3, waits: 2, 6 s in all"]
+    assert last.__notes__ == ["ixbackoff: tries: 3, waits: 2, 6 s in all"]
     assert waits == [3, 3]
 
 

@@ -12,7 +12,18 @@ from typing import Any
 import pytest
 import trio
 
-from ixbackoff import N0, N1, N2, N3, Budget, Misuse, NotReady, answered_by, backoff, time_limit
+from ixbackoff import (
+    N0,
+    N1,
+    N2,
+    N3,
+    Misuse,
+    NotReady,
+    RetryBudget,
+    answered_by,
+    backoff,
+    time_limit,
+)
 from ixbackoff.schedules import Constant
 
 from ..support.plainly import calling, sleeps
@@ -38,7 +49,7 @@ def test_a_block_that_fails_to_the_end_raises_its_last_failure() -> None:
             with one_try:
                 raise failures[one_try.number - 1]
     assert caught.value is failures[2]
-    assert caught.value.__notes__ == ["ixbackoff: attempts made: 3, waits: 2, 3 s in all"]
+    assert caught.value.__notes__ == ["ixbackoff: tries: 3, waits: 2, 3 s in all"]
     assert waits == [1, 2]
 
 
@@ -174,7 +185,7 @@ def test_at_n0_a_block_is_tried_once() -> None:
         for one_try in backoff(N0):
             with one_try:
                 raise NotReady
-    assert caught.value.__notes__ == ["ixbackoff: attempts made: 1, waits: 0, 0 s in all"]
+    assert caught.value.__notes__ == ["ixbackoff: tries: 1, waits: 0, 0 s in all"]
 
 
 def test_a_generator_may_yield_in_its_block_and_be_closed() -> None:
@@ -192,7 +203,7 @@ class InBudget:
     """Ways out of a block whose retries are paid from a budget."""
 
     def __init__(self) -> None:
-        self.budget = Budget(10, returned=0, returned_after_retry=0.5)
+        self.budget = RetryBudget(10, returned=0, returned_after_retry=0.5)
         self.made = backoff(N3, schedule=Constant(0), budget=self.budget)
 
     def returning(self) -> None:
@@ -238,7 +249,7 @@ def test_a_block_that_is_interrupted_gives_nothing_back() -> None:
 
 
 def test_an_empty_budget_ends_the_loop() -> None:
-    one = backoff(N3, schedule=Constant(0), budget=Budget(1))
+    one = backoff(N3, schedule=Constant(0), budget=RetryBudget(1))
     tries = 0
     with pytest.raises(NotReady) as caught:
         for one_try in one:

@@ -19,7 +19,7 @@ from ixbackoff import (
     N2,
     N3,
     Backoff,
-    Breaker,
+    CircuitBreaker,
     CircuitOpen,
     ClientError,
     Misuse,
@@ -79,7 +79,7 @@ outcomes = st.lists(
     max_size=12,
 )
 breakers = st.builds(
-    lambda failures, within, rest: {"failures": failures, "within": within, "rest": rest},
+    lambda failures, within, rest: {"failures": failures, "within": within, "open_for": rest},
     st.integers(1, 4),
     st.sampled_from([1.0, 10.0, 100.0]),
     st.sampled_from([0.5, 2.0, 30.0]),
@@ -110,7 +110,7 @@ def test_every_way_does_what_the_program_does(
     script: list[Any], limits: dict[str, Any], rung: Any, schedule: Any
 ) -> None:
     def of(way: Way) -> list[Any]:
-        how = backoff(rung, schedule=schedule, breaker=Breaker(**limits))
+        how = backoff(rung, schedule=schedule, breaker=CircuitBreaker(**limits))
         with clock() as now:
             return seen(way, how, Script(script), now)
 
@@ -120,7 +120,7 @@ def test_every_way_does_what_the_program_does(
 
 
 def test_a_stop_iteration_is_an_answer_as_in_a_program() -> None:
-    breaker = Breaker(failures=1, within=1, rest=1)
+    breaker = CircuitBreaker(failures=1, within=1, open_for=1)
     with clock() as now:
         breaker.fail(0, now.now - 2)
         with pytest.raises(RuntimeError, match="StopIteration"):
@@ -135,7 +135,7 @@ def test_a_function_that_returns_a_coroutine_is_refused_as_without_a_breaker() -
     def returns_it() -> object:
         return late()
 
-    breaker = Breaker(failures=1, within=1, rest=1)
+    breaker = CircuitBreaker(failures=1, within=1, open_for=1)
     how = backoff(N3, breaker=breaker)
     with pytest.raises(Misuse, match="not written with `async def`"):
         how(returns_it)()
@@ -147,7 +147,7 @@ def test_a_function_that_returns_a_coroutine_is_refused_as_without_a_breaker() -
 
 
 def test_forever_is_refused_until_the_service_is_well() -> None:
-    breaker = Breaker(failures=2, within=100, rest=10)
+    breaker = CircuitBreaker(failures=2, within=100, open_for=10)
     with clock() as now:
         script = Script([NotReady] * 6 + [7])
         assert called(backoff(FOREVER, schedule=Constant(1), breaker=breaker), script) == 7
@@ -156,7 +156,7 @@ def test_forever_is_refused_until_the_service_is_well() -> None:
 
 
 def test_it_is_shown() -> None:
-    breaker = Breaker(failures=2, within=100, rest=10)
+    breaker = CircuitBreaker(failures=2, within=100, open_for=10)
     assert repr(backoff(N3, breaker=breaker)) == f"backoff(N3, breaker={breaker!r})"
 
 
@@ -180,7 +180,7 @@ def test_the_failure_of_a_probe_is_not_kept(run: str, kind: type[Exception]) -> 
             return weakref.ref(failure)
         raise AssertionError
 
-    breaker = Breaker(failures=1, within=1, rest=1)
+    breaker = CircuitBreaker(failures=1, within=1, open_for=1)
     breaker.fail(0, -2.0)
     gc.collect()
     gc.disable()
@@ -192,7 +192,7 @@ def test_the_failure_of_a_probe_is_not_kept(run: str, kind: type[Exception]) -> 
 
 @pytest.mark.parametrize("way", [one for one in (as_program, *WAYS) if one is not in_a_block])
 def test_an_answer_that_is_not_wanted_does_not_open_the_breaker(way: Way) -> None:
-    breaker = Breaker(failures=1, within=10, rest=10)
+    breaker = CircuitBreaker(failures=1, within=10, open_for=10)
     how = backoff(N2, breaker=breaker, until=lambda answer: answer == 3)
     with clock() as now:
         assert way(how, Script([1, 2, 3])) == 3

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ixbackoff import N0, N2, N3, Breaker, Delay, Misuse, NotReady, at, backoff, call, unroll
+from ixbackoff import N0, N2, N3, CircuitBreaker, Delay, Misuse, NotReady, at, backoff, call, unroll
 from ixbackoff._functions.answering import PLAIN
 from ixbackoff.schedules import Constant
 
@@ -92,7 +92,7 @@ def in_a_block(function: Callable[[], Any]) -> Any:
 
 OUTER: dict[str, Callable[[Callable[[], Any]], Any]] = {
     "decorated": lambda function: twice(function)(),
-    "in time": lambda function: twice.but(within=60)(function)(),
+    "in time": lambda function: twice.replace(within=60)(function)(),
     "a program": lambda function: at(N2).retry(call(function)).run(PLAIN),
     "a block": in_a_block,
 }
@@ -202,14 +202,14 @@ def test_the_inner_one_is_tried_once_if_either_says_so(outer: Any, inner: Any) -
     tries = 1 + outer._top
     assert service.calls == tries
     assert caught.value.__notes__[0].startswith("Service.price was tried once, since it was called")
-    assert caught.value.__notes__[-1].startswith(f"ixbackoff: attempts made: {tries}, waits: ")
+    assert caught.value.__notes__[-1].startswith(f"ixbackoff: tries: {tries}, waits: ")
 
 
 def test_with_a_deadline_it_is_tried_once_too() -> None:
     service = Service()
-    inside = once.but(within=60)(service.price)
+    inside = once.replace(within=60)(service.price)
     with pytest.raises(NotReady):
-        twice.but(within=60)(lambda: inside())()
+        twice.replace(within=60)(lambda: inside())()
     assert service.calls == 3
 
 
@@ -227,7 +227,7 @@ def test_a_block_inside_is_tried_once_too() -> None:
     assert caught.value.__notes__[0].startswith("blocks was tried once, since it was")
 
 
-@pytest.mark.parametrize("inner", [once, once.but(within=60)], ids=["plain", "in time"])
+@pytest.mark.parametrize("inner", [once, once.replace(within=60)], ids=["plain", "in time"])
 def test_awaited_it_is_tried_once_too(inner: Any) -> None:
     service = Service()
     inside: Callable[[], Awaitable[int]] = inner(service.price_async)
@@ -256,7 +256,7 @@ def test_a_program_inside_is_refused_as_ever() -> None:
 
 @pytest.mark.parametrize("way", ["function", "coroutine function", "block"])
 def test_one_breaker_around_both_closes_when_the_service_is_back(way: str) -> None:
-    breaker = Breaker(failures=1, within=10, rest=0.001)
+    breaker = CircuitBreaker(failures=1, within=10, open_for=0.001)
     through = backoff(N0, breaker=breaker)
     guarded = backoff(N2, schedule=Constant(0.002), breaker=breaker, nested="once")
     outcomes: list[Exception] = [NotReady("down")] * 3

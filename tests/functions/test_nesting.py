@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import pytest
 import trio
 
-from ixbackoff import N0, N3, Budget, Call, Misuse, at, backoff, call, unroll
+from ixbackoff import N0, N3, Call, Misuse, RetryBudget, at, backoff, call, unroll
 from ixbackoff._functions.answering import PLAIN, PLAIN_ASYNC
 
 Function: TypeAlias = Callable[[], Any]
@@ -19,7 +19,7 @@ AsyncFunction: TypeAlias = Callable[[], Awaitable[Any]]
 
 plainly = backoff(N3, on=lambda failure: True)
 in_time = backoff(N3, on=lambda failure: True, within=60)
-in_budget = backoff(N3, on=lambda failure: True, budget=Budget(10))
+in_budget = backoff(N3, on=lambda failure: True, budget=RetryBudget(10))
 
 
 def block(function: Function) -> Any:

@@ -12,7 +12,6 @@ from ixbackoff import (
     N1,
     N2,
     N3,
-    Budget,
     Call,
     CallAsync,
     Delay,
@@ -20,6 +19,7 @@ from ixbackoff import (
     Log,
     Misuse,
     NotReady,
+    RetryBudget,
     answered_by,
     at,
     backoff,
@@ -45,7 +45,7 @@ def test_an_answer_that_is_not_wanted_is_asked_for_again() -> None:
 def test_the_last_one_that_is_not_wanted_is_told() -> None:
     with pytest.raises(NotReady, match="not what was expected: 'copying'") as caught:
         done(lambda: "copying")()
-    assert "attempts made: 4" in caught.value.__notes__[-1]
+    assert "tries: 4" in caught.value.__notes__[-1]
 
 
 def test_awaited_answers_are_asked_for_again() -> None:
@@ -111,23 +111,23 @@ def test_a_block_has_no_answer_to_judge() -> None:
 
 
 def test_but_changes_one_thing_and_keeps_the_others() -> None:
-    budget = Budget(5)
+    budget = RetryBudget(5)
     patiently = backoff(N3, within=60, budget=budget, on=ValueError)
-    quickly = patiently.but(within=2, schedule=Exponential(base=0.1))
+    quickly = patiently.replace(within=2, schedule=Exponential(base=0.1))
     assert repr(quickly) == (
         "backoff(N3, on=<class 'ValueError'>, schedule=Exponential(base=0.1, factor=2.0, cap=None),"
         f" within=2, budget={budget!r})"
     )
-    assert quickly.but(within=60, schedule=backoff(N3)._settings.schedule)._settings == (
+    assert quickly.replace(within=60, schedule=backoff(N3)._settings.schedule)._settings == (
         patiently._settings
     )
-    assert patiently.but(within=None)._settings.within is None
+    assert patiently.replace(within=None)._settings.within is None
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"tries": 3}, r"but\(tries=3\): 3 tries are N2, so write backoff\(N2\)"),
+        ({"tries": 3}, r"replace\(tries=3\): 3 tries are N2, so write backoff\(N2\)"),
         ({"never": 3}, "unexpected keyword argument 'never'"),
         ({"within": -1.0, "schedule": 3}, "schedule"),
         ({"until": 3}, "until=3: give a function from the answer to a bool"),
@@ -138,7 +138,7 @@ def test_but_changes_one_thing_and_keeps_the_others() -> None:
 )
 def test_a_change_is_checked_as_an_argument_is(changes: Any, message: str) -> None:
     with pytest.raises(TypeError, match=message):
-        backoff(N3).but(**changes)
+        backoff(N3).replace(**changes)
 
 
 async def no_predicate(answer: object) -> bool:
@@ -200,7 +200,7 @@ def test_a_program_brings_the_defaults_of_its_backoff() -> None:
 
 
 def test_a_budget_is_among_them() -> None:
-    made = backoff(N3, budget=Budget(1)).program(print)
+    made = backoff(N3, budget=RetryBudget(1)).program(print)
     world = Virtual(Call.handled_by(always(NotReady())))
     with pytest.raises(NotReady):
         made.run(world.interpreter)

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 import trio
 
-from ixbackoff import N5, Budget, Exponential, NotReady, Schedule, Throttled, backoff, known
+from ixbackoff import N5, Exponential, NotReady, RetryBudget, Schedule, Throttled, backoff, known
 from ixbackoff._words.verdicts import ADDED, forget
 
 from ..support.plainly import (
@@ -57,13 +57,13 @@ class Calls:
         return number
 
 
-def made(form: str, schedule: Any) -> tuple[AnyBackoff, Budget]:
-    budget = Budget(10**6, returned=0, returned_after_retry=0)
+def made(form: str, schedule: Any) -> tuple[AnyBackoff, RetryBudget]:
+    budget = RetryBudget(10**6, returned=0, returned_after_retry=0)
     limits: dict[str, Any] = {"in a budget": {"budget": budget}, "in time": {"within": 1e9}}
     return backoff(N5, schedule=schedule, **limits.get(form, {})), budget
 
 
-def check(calls: Calls, answers: list[int], schedule: Any, form: str, budget: Budget) -> None:
+def check(calls: Calls, answers: list[int], schedule: Any, form: str, budget: RetryBudget) -> None:
     """Check that each call has waited its own series, and that all totals are exact."""
     expected = schedule.preview(len(FAILURES))
     failures = {number: FAILURES[number % len(FAILURES)] for number in range(len(answers))}
@@ -176,7 +176,7 @@ def test_what_is_said_of_failures_holds_at_once(schedule: Schedule) -> None:
     def ask() -> int:
         outcome = next(outcomes)
         if isinstance(outcome, known.Verdict):
-            known.add(ConnectionError, lambda _: outcome)
+            known.register(ConnectionError, lambda _: outcome)
         if outcome == 1:
             return 1
         raise ConnectionError
@@ -253,7 +253,7 @@ class Watched(Script):
 
 def of_all_kinds() -> Iterator[tuple[AnyBackoff, int]]:
     """Make calls that succeed and calls that fail, with limits and without."""
-    limits: list[dict[str, Any]] = [{}, {"within": 1e9}, {"budget": Budget(10**6)}]
+    limits: list[dict[str, Any]] = [{}, {"within": 1e9}, {"budget": RetryBudget(10**6)}]
     for schedule, limit, failures in product(SCHEDULES.values(), limits, (0, 1, 3, 9)):
         yield backoff(N5, schedule=schedule, **limit), failures
 

@@ -15,9 +15,9 @@ import trio.testing
 from ixbackoff import (
     N1,
     N3,
-    Budget,
     DeadlineExceeded,
     NotReady,
+    RetryBudget,
     answered_by,
     backoff,
     time_limit,
@@ -44,7 +44,7 @@ from ..support.plainly import (
 )
 
 AN_HOUR = Constant(3600)
-NO_LIMITS: list[dict[str, Any]] = [{}, {"within": 1e6}, {"budget": Budget(10**9)}]
+NO_LIMITS: list[dict[str, Any]] = [{}, {"within": 1e6}, {"budget": RetryBudget(10**9)}]
 GREEDY: list[On] = [
     Exception,
     lambda failure: True,
@@ -161,7 +161,7 @@ def test_what_fails_in_a_wait_ends_it(way: Way) -> None:
     for made in greedy():
         outcome = seen(alarming, made, [NotReady])
         assert (outcome.calls, outcome.which) == (1, "TimeoutError('the alarm rang')")
-        assert outcome.notes == ["ixbackoff: attempts made: 1, waits: 0, 0 s in all"]
+        assert outcome.notes == ["ixbackoff: tries: 1, waits: 0, 0 s in all"]
 
 
 @types.coroutine
@@ -196,7 +196,7 @@ def failing_in_time() -> tuple[list[float | None], Callable[[], str]]:
 
 NOT_AGAIN = [
     "ixbackoff: not tried again: a wait of 4 s would end after the deadline, 7 s in all",
-    "ixbackoff: attempts made: 3, waits: 2, 3 s in all",
+    "ixbackoff: tries: 3, waits: 2, 3 s in all",
 ]
 
 

@@ -70,7 +70,7 @@ FLOORS = (
     ("_running",),
     ("_writing",),
     ("_functions",),
-    ("polling", "published", "shortening", "_commandline"),
+    ("_commandline",),
     ("__init__",),
     ("known", "live", "observing", "testing", "plotting", "durable"),
     ("fleet", "squirrel"),

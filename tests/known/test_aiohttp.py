@@ -10,7 +10,7 @@ import aiohttp
 import pytest
 from aiohttp.client_reqrep import ConnectionKey
 
-from ixbackoff import N3, backoff, known, may_pass
+from ixbackoff import N3, backoff, is_transient, known
 from ixbackoff.schedules import Constant
 from ixbackoff.testing.web import Fault, Hang, Origin, Redirect, Reset, Slow, Status
 
@@ -78,7 +78,7 @@ def test_a_body_that_is_streamed_tells_no_method() -> None:
     failure, tries = failing(stream, Reset(after=2))
     assert isinstance(failure, aiohttp.ClientPayloadError)
     assert tries == 1
-    assert "an unknown method" in known.verdict(failure).why
+    assert "an unknown method" in known.judge(failure).why
 
 
 def test_a_time_out_of_the_whole_is_a_plain_one() -> None:
@@ -122,11 +122,11 @@ def test_a_redirect_to_a_wrong_url_is_followed_once(place: str) -> None:
 
 def test_made_by_hand_without_a_request() -> None:
     late = aiohttp.ServerTimeoutError("hush")
-    assert known.verdict(late).why == (
+    assert known.judge(late).why == (
         "aiohttp.ServerTimeoutError after a request of an unknown method, "
         "which may have been carried out"
     )
-    assert not may_pass(aiohttp.ServerDisconnectedError())
+    assert not is_transient(aiohttp.ServerDisconnectedError())
 
 
 @pytest.mark.parametrize(("code", "passes"), [(4, False), (1, False), (3, True), (12, True)])
@@ -137,4 +137,4 @@ def test_a_look_up_by_aiodns_is_judged_by_its_code(code: int, passes: bool) -> N
     reason = OSError(None, "hush")
     reason.__cause__ = DNSError(code, "hush")
     key = ConnectionKey("nuts.example", 80, False, True, None, None, None)
-    assert may_pass(aiohttp.ClientConnectorDNSError(key, reason)) == passes
+    assert is_transient(aiohttp.ClientConnectorDNSError(key, reason)) == passes

@@ -183,7 +183,7 @@ def test_a_connection_that_is_busy_is_not_tried_again(url: str) -> None:
 def test_each_sqlstate_is_judged_as_psycopg_judges_it() -> None:
     unresolved = {"08000", "08003", "08006", "08P01", "57P01", "57P02"}
     judged = {
-        kind.sqlstate: known.may_pass(kind())
+        kind.sqlstate: known.is_transient(kind())
         for kind in vars(psycopg.errors).values()
         if isinstance(kind, type) and issubclass(kind, psycopg.Error)
     }
@@ -194,5 +194,5 @@ def test_each_sqlstate_is_judged_as_psycopg_judges_it() -> None:
         if not issubclass(kind, asyncpg.PostgresError) or sqlstate not in judged:
             continue
         compared += 1
-        assert known.may_pass(kind("")) == (judged[sqlstate] and sqlstate not in unresolved)
+        assert known.is_transient(kind("")) == (judged[sqlstate] and sqlstate not in unresolved)
     assert compared > 200

@@ -321,7 +321,7 @@ def test_a_waiter_that_a_failure_ended_is_judged_by_it() -> None:
 def test_an_event_stream_has_a_code_and_no_status() -> None:
     for code, passes in [("throttlingException", True), ("validationException", False)]:
         failure = botocore.exceptions.EventStreamError({"Error": {"Code": code}}, "Converse")
-        assert known.may_pass(failure) is passes
+        assert known.is_transient(failure) is passes
 
 
 def test_the_codes_are_those_of_botocore() -> None:
@@ -334,8 +334,8 @@ def test_the_codes_are_those_of_botocore() -> None:
 @pytest.mark.parametrize("library", ["botocore", "boto3", "s3transfer"])
 def test_each_class_has_a_verdict(library: str) -> None:
     for kind in exceptions_of(library):
-        told = known.verdict(kind.__new__(kind))
-        assert told.passes or kind.__name__ in told.why
+        told = known.judge(kind.__new__(kind))
+        assert told.transient or kind.__name__ in told.why
     before_sending = {"ConnectionError", "EndpointConnectionError", "ConnectTimeoutError"}
     vendored = {"ConnectTimeout", "ProxyError"}  # which nothing raises any more
     assert passing_unseen(library) - vendored == (

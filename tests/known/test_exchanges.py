@@ -79,7 +79,7 @@ def test_a_get_whose_answer_is_lost_is_tried_again(client: Client, fault: Fault)
         return
     asked = 8 if fault in ONCE_MORE.get(client.library, ()) else 4
     assert len(origin.requests) == asked
-    assert known.verdict(failure) == known.Verdict(True)
+    assert known.judge(failure) == known.Verdict(True)
 
 
 @each_client
@@ -120,13 +120,13 @@ def test_what_is_idempotent_is_tried_again(client: Client, method: str) -> None:
 @each_client
 def test_a_connection_that_is_reset_before_the_request_is_whole(client: Client) -> None:
     with resetting() as server:
-        assert known.may_pass(client.fails("GET", server.url))
+        assert known.is_transient(client.fails("GET", server.url))
         assert len(server.came) == (8 if client.library == "aiohttp" else 4)
         server.came.clear()
         failure = client.fails("POST", server.url)
-    assert len(server.came) == (4 if known.may_pass(failure) else 1)
+    assert len(server.came) == (4 if known.is_transient(failure) else 1)
     # For a client it is as if the request had been carried out and not answered.
-    assert not known.may_pass(failure) or isinstance(failure, ConnectionResetError)
+    assert not known.is_transient(failure) or isinstance(failure, ConnectionResetError)
 
 
 @raising_clients
@@ -210,7 +210,7 @@ def test_endless_redirects_do_not_pass(client: Client) -> None:
         failure = client.fails("GET", f"{origin.url}/a")
         asked = len(origin.requests)
     assert asked <= 31  # once through the limit of each
-    assert not known.verdict(failure).passes
+    assert not known.judge(failure).transient
 
 
 @each_client
@@ -222,7 +222,7 @@ def test_a_refused_connection_is_tried_again(
         origin.go_down(60.0)
         failure = client.fails(method, f"{origin.url}/a")
     assert attempts.count("127.0.0.1") >= 4
-    assert known.verdict(failure).passes
+    assert known.judge(failure).transient
 
 
 @pytest.fixture
@@ -246,7 +246,7 @@ ONE_OF_EACH = list({one.library: one for one in reversed(CLIENTS)}.values())
 def test_a_connection_that_is_not_made_in_time_is_tried_again(client: Client) -> None:
     with full() as url, impatience(CONNECT_TIMEOUT):
         failure = client.fails("POST", url)
-    assert known.verdict(failure).passes
+    assert known.judge(failure).transient
 
 
 NAMES: list[tuple[int, int]] = [(socket.EAI_AGAIN, 4), (socket.EAI_NONAME, 1)]
@@ -269,10 +269,10 @@ def test_a_name_is_looked_up_again_if_the_resolver_says_so(
     monkeypatch.setattr("socket.getaddrinfo", getaddrinfo)
     failure = client.fails("POST", "http://nuts.example:80/a")
     assert len(looked_up) == asked
-    verdict = known.verdict(failure)
-    assert verdict.passes == (asked == 4)
+    verdict = known.judge(failure)
+    assert verdict.transient == (asked == 4)
     if client.library != "http":
-        assert verdict.passes or verdict.why.endswith(": the name of the host is not known")
+        assert verdict.transient or verdict.why.endswith(": the name of the host is not known")
 
 
 def test_methods_are_as_in_the_standard() -> None:

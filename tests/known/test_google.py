@@ -90,7 +90,7 @@ def test_the_time_that_is_asked_for_over_rest(fault: Fault, seconds: float | Non
         pytest.raises(exceptions.GoogleAPICallError) as caught,
     ):
         rest(f"{origin.url}/a", "POST")
-    assert known.may_pass(caught.value)
+    assert known.is_transient(caught.value)
     assert known.retry_after(caught.value) == seconds
 
 
@@ -182,17 +182,17 @@ def test_each_class_of_google_api_core_has_a_verdict() -> None:
     kind: Any
     for name, kind in inspect.getmembers(exceptions, inspect.isclass):
         if issubclass(kind, exceptions.GoogleAPIError):
-            told = known.verdict(kind("said", None) if name == "RetryError" else kind("said"))
-            assert told.passes or told.why
-            assert known.verdict(kind.__new__(kind)) == told
-            passing |= {name} if told.passes else set()
+            told = known.judge(kind("said", None) if name == "RetryError" else kind("said"))
+            assert told.transient or told.why
+            assert known.judge(kind.__new__(kind)) == told
+            passing |= {name} if told.transient else set()
     assert passing == {"TooManyRequests", "ResourceExhausted", "ServiceUnavailable", "Aborted"}
 
 
 def test_each_class_of_google_auth_has_a_verdict() -> None:
     kind: Any
     for name, kind in inspect.getmembers(auth.exceptions, inspect.isclass):
-        assert known.may_pass(kind("said")) is (name == "TransportError"), name
-        assert known.verdict(kind.__new__(kind)) == known.verdict(kind("said")), name
+        assert known.is_transient(kind("said")) is (name == "TransportError"), name
+        assert known.judge(kind.__new__(kind)) == known.judge(kind("said")), name
     refreshed = auth.exceptions.RefreshError("said", retryable=True)
-    assert known.may_pass(refreshed)
+    assert known.is_transient(refreshed)

@@ -189,7 +189,7 @@ def test_the_time_that_is_asked_for(
 ) -> None:
     server.metadata.append(metadata)
     for failure in (once(server.address), asyncio.run(once_async(server.address))):
-        assert known.may_pass(failure)
+        assert known.is_transient(failure)
         assert known.retry_after(failure) == seconds
 
 
@@ -224,6 +224,6 @@ def test_each_class_has_a_verdict() -> None:
     names = {"RpcError", "FutureTimeoutError", "FutureCancelledError", "UsageError", "BaseError"}
     assert {kind.__name__ for kind in kinds} >= names
     for kind in kinds - {grpc.aio.AioRpcError}:
-        told = known.verdict(kind())
-        assert not told.passes, kind
+        told = known.judge(kind())
+        assert not told.transient, kind
         assert told.why == f"{kind.__module__}.{kind.__qualname__} without a status"

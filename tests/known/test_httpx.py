@@ -9,7 +9,7 @@ import httpx
 import httpx2
 import pytest
 
-from ixbackoff import N3, backoff, known, may_pass
+from ixbackoff import N3, backoff, is_transient, known
 from ixbackoff.schedules import Constant
 from ixbackoff.testing.web import Origin, Reset, Status
 
@@ -49,18 +49,18 @@ def test_each_class_has_its_verdict(library: Any, method: str, passing: set[str]
         if issubclass(kind, library.RequestError) and kind.__name__ != "SSEError"
     ]
     failures = [kind("hush", request=request) for kind in kinds]
-    assert {each.__class__.__name__ for each in failures if may_pass(each)} == passing
+    assert {each.__class__.__name__ for each in failures if is_transient(each)} == passing
     for each in failures:
-        assert "hush" not in known.verdict(each).why
+        assert "hush" not in known.judge(each).why
 
 
 @each_library
 def test_made_by_hand_without_a_request_or_an_answer(library: Any) -> None:
-    assert known.verdict(library.ReadTimeout("")).why == (
+    assert known.judge(library.ReadTimeout("")).why == (
         f"{library.__name__}.ReadTimeout after a request of an unknown method, "
         "which may have been carried out"
     )
-    assert not may_pass(library.HTTPStatusError("", request=None, response=None))
+    assert not is_transient(library.HTTPStatusError("", request=None, response=None))
 
 
 @each_library
@@ -122,8 +122,8 @@ def test_a_class_of_ones_own_is_judged_as_its_base() -> None:
     class Late(httpx.ReadTimeout):
         pass
 
-    assert may_pass(Late("", request=httpx.Request("GET", "http://nuts.example")))
-    assert not may_pass(Late("", request=httpx.Request("POST", "http://nuts.example")))
+    assert is_transient(Late("", request=httpx.Request("GET", "http://nuts.example")))
+    assert not is_transient(Late("", request=httpx.Request("POST", "http://nuts.example")))
 
 
 @each_library
@@ -134,7 +134,7 @@ def test_a_status_counts_for_one_that_was_answered_by_hand(library: Any) -> None
     with library.Client(transport=library.MockTransport(answer)) as client:
         with pytest.raises(library.HTTPStatusError) as caught:
             client.get("http://nuts.example/a").raise_for_status()
-        assert known.verdict(caught.value) == known.Verdict(True, 7.0)
+        assert known.judge(caught.value) == known.Verdict(True, 7.0)
 
 
 @each_library

@@ -182,5 +182,5 @@ def test_each_class_has_a_verdict() -> None:
     kinds: list[Any] = [kind for _, kind in inspect.getmembers(module, inspect.isclass)]
     assert len(kinds) >= 11
     for kind in kinds:
-        told = known.verdict(kind("no more is said"))
+        told = known.judge(kind("no more is said"))
         assert told.why == f"obstore.exceptions.{kind.__name__}, which does not pass by itself"

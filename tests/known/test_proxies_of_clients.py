@@ -26,9 +26,9 @@ def test_the_status_of_a_proxy_counts_for_every_method(
         failure = client.fails("POST", "https://nuts.example/a")
         counts = dict(proxy.counts)
     assert counts == {"CONNECT nuts.example:443": asked}
-    verdict = known.verdict(failure)
-    assert verdict.passes == (asked == 4)
-    assert verdict.passes or verdict.why.endswith(f" {status}")
+    verdict = known.judge(failure)
+    assert verdict.transient == (asked == 4)
+    assert verdict.transient or verdict.why.endswith(f" {status}")
 
 
 @raising_clients
@@ -40,7 +40,7 @@ def test_a_proxy_that_is_down_may_come_back(
         proxy.go_down(60.0)
         monkeypatch.setenv(f"{scheme}_proxy", proxy.url)
         failure = client.fails("POST", f"{scheme}://nuts.example/a")
-    assert known.verdict(failure).passes
+    assert known.judge(failure).transient
 
 
 @pytest.mark.parametrize(("status", "asked"), [(503, 4), (407, 1)])
@@ -54,4 +54,4 @@ def test_a_proxy_of_urllib3(status: int, asked: int) -> None:
         with pytest.raises(urllib3.exceptions.MaxRetryError) as caught:
             ask("POST", "https://nuts.example/a")
         assert len(proxy.requests) == asked
-    assert known.verdict(caught.value).passes == (asked == 4)
+    assert known.judge(caught.value).transient == (asked == 4)

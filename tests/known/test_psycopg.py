@@ -116,7 +116,7 @@ def test_a_server_that_does_not_answer_is_tried_again(url: str, postgresql: Serv
         # libpq takes no time-out below two seconds: one try is enough to see the failure
         with pytest.raises(psycopg.errors.ConnectionTimeout) as caught:
             stack.enter_context(connect(f"{silent_url}?connect_timeout=1"))
-    assert known.may_pass(caught.value)
+    assert known.is_transient(caught.value)
 
 
 def test_a_full_server_is_tried_again(url: str) -> None:
@@ -198,7 +198,7 @@ def test_each_class_has_a_verdict_by_its_sqlstate() -> None:
     passing = {
         kind.sqlstate or ""
         for kind in kinds
-        if issubclass(kind, psycopg.Error) and known.may_pass(kind())
+        if issubclass(kind, psycopg.Error) and known.is_transient(kind())
     }
     assert len(kinds) > 250
     assert passing == {

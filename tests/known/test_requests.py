@@ -11,7 +11,7 @@ import requests
 from requests.adapters import HTTPAdapter
 from urllib3 import Retry
 
-from ixbackoff import N3, backoff, known, may_pass
+from ixbackoff import N3, backoff, is_transient, known
 from ixbackoff.schedules import Constant
 from ixbackoff.testing.web import Hang, Origin, Reset, Slow, Status
 
@@ -35,8 +35,8 @@ def test_each_class_has_its_verdict(method: str) -> None:
             failure = kind("hush", request=request)
         else:
             failure = kind("hush")
-        assert "hush" not in known.verdict(failure).why
-        if may_pass(failure):
+        assert "hush" not in known.judge(failure).why
+        if is_transient(failure):
             passing.add(kind.__name__)
     unsent = {"ConnectTimeout"}
     broken_off = {
@@ -137,6 +137,6 @@ def test_after_the_retries_of_urllib3_a_lost_post_is_not_tried_again(
         with pytest.raises(requests.ConnectionError) as caught:
             ask()
         assert len(origin.requests) == 2
-    assert known.verdict(caught.value).why == (
+    assert known.judge(caught.value).why == (
         "requests.ConnectionError after a POST, which may have been carried out"
     )

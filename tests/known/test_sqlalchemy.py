@@ -238,7 +238,7 @@ def test_sqlalchemy_alone_does_not_pass() -> None:
     kinds = [sqlalchemy.exc.SQLAlchemyError]
     for kind in kinds:
         kinds += kind.__subclasses__()
-        if not issubclass(kind, StatementError) and known.may_pass(kind.__new__(kind)):
+        if not issubclass(kind, StatementError) and known.is_transient(kind.__new__(kind)):
             passing.add(kind.__name__)
     assert len(kinds) > 50
     assert passing == {"TimeoutError", "DisconnectionError", "InvalidatePoolError"}

@@ -28,7 +28,7 @@ def test_a_certificate_that_does_not_verify_is_asked_once(
     with untrusted(certificate) as server:
         failure = client.fails("GET", server.url)
     assert len(server.came) == 1
-    assert known.verdict(failure).why.endswith(": the certificate does not verify")
+    assert known.judge(failure).why.endswith(": the certificate does not verify")
 
 
 @each_client
@@ -36,7 +36,7 @@ def test_a_server_without_tls_is_asked_once(client: Client) -> None:
     with without_tls() as server:
         failure = client.fails("GET", server.url)
     assert len(server.came) == 1
-    assert known.verdict(failure).why.endswith(": the two sides do not agree on TLS")
+    assert known.judge(failure).why.endswith(": the two sides do not agree on TLS")
 
 
 @each_client
@@ -45,4 +45,4 @@ def test_a_handshake_that_is_cut_off_is_tried_again(client: Client, method: str)
     with hanging_up() as server:
         failure = client.fails(method, server.url)
     assert len(server.came) == 4
-    assert known.verdict(failure).passes
+    assert known.judge(failure).transient

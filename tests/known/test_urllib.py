@@ -13,7 +13,7 @@ from urllib.request import urlopen, urlretrieve
 
 import pytest
 
-from ixbackoff import N3, backoff, known, may_pass
+from ixbackoff import N3, backoff, is_transient, known
 from ixbackoff.schedules import Constant
 from ixbackoff.testing.web import Origin, Truncated
 
@@ -24,17 +24,17 @@ def test_of_ssl_only_a_connection_that_was_cut_may_pass() -> None:
     kinds = {kind for kind in vars(ssl).values() if isinstance(kind, type)}
     errors = [kind for kind in kinds if issubclass(kind, ssl.SSLError)]
     assert len(errors) >= 7
-    passing = {kind for kind in errors if may_pass(kind())}
+    passing = {kind for kind in errors if is_transient(kind())}
     assert passing == {ssl.SSLEOFError, ssl.SSLZeroReturnError}
-    assert known.verdict(ssl.SSLCertVerificationError()).why == "ssl.SSLCertVerificationError"
+    assert known.judge(ssl.SSLCertVerificationError()).why == "ssl.SSLCertVerificationError"
 
 
 def test_of_look_ups_only_one_that_says_so_may_pass() -> None:
     codes = [code for name, code in vars(socket).items() if name.startswith("EAI_")]
-    passing = {code for code in codes if may_pass(socket.gaierror(code, ""))}
+    passing = {code for code in codes if is_transient(socket.gaierror(code, ""))}
     assert passing == {socket.EAI_AGAIN}
-    assert known.verdict(socket.gaierror(socket.EAI_NONAME, "")).why == "socket.gaierror"
-    assert not may_pass(socket.herror())
+    assert known.judge(socket.gaierror(socket.EAI_NONAME, "")).why == "socket.gaierror"
+    assert not is_transient(socket.herror())
 
 
 def test_of_http_client_a_lost_connection_of_unknown_origin_may_pass() -> None:
@@ -45,7 +45,7 @@ def test_of_http_client_a_lost_connection_of_unknown_origin_may_pass() -> None:
         if isinstance(kind, type) and issubclass(kind, http.client.HTTPException)
     ]
     assert len(errors) >= 13
-    assert {kind for kind in errors if may_pass(kind(""))} == {http.client.RemoteDisconnected}
+    assert {kind for kind in errors if is_transient(kind(""))} == {http.client.RemoteDisconnected}
 
 
 @pytest.mark.parametrize(
@@ -63,8 +63,8 @@ def test_of_http_client_a_lost_connection_of_unknown_origin_may_pass() -> None:
     ids=repr,
 )
 def test_a_url_error_made_by_hand(reason: Exception | str, passes: bool) -> None:
-    verdict = known.verdict(urllib.error.URLError(reason))
-    assert verdict.passes == passes
+    verdict = known.judge(urllib.error.URLError(reason))
+    assert verdict.transient == passes
     assert verdict.why.startswith("" if passes else "urllib.error.URLError")
     assert "hush" not in verdict.why
 
@@ -72,7 +72,7 @@ def test_a_url_error_made_by_hand(reason: Exception | str, passes: bool) -> None
 def test_a_status_made_by_hand() -> None:
     for status, passes in ((503, True), (500, False), (404, False)):
         with urllib.error.HTTPError("http://nuts.example", status, "", Message(), None) as failure:
-            assert may_pass(failure) == passes
+            assert is_transient(failure) == passes
 
 
 @pytest.mark.parametrize("url", ["nuts://nuts.example/a", "file:///hush/hush", "http:///a"])

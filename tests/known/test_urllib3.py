@@ -14,7 +14,7 @@ from urllib3.exceptions import (
     ReadTimeoutError,
 )
 
-from ixbackoff import N3, backoff, known, may_pass
+from ixbackoff import N3, backoff, is_transient, known
 from ixbackoff.schedules import Constant
 from ixbackoff.testing.web import Hang, Origin, Reset, Status
 
@@ -37,7 +37,7 @@ def test_made_by_hand_without_a_request() -> None:
     pool = urllib3.HTTPConnectionPool("nuts.example")
     late = ReadTimeoutError(pool, "/a?token=hush", "hush")
     for failure in (late, MaxRetryError(pool, "/a?token=hush", late), ProtocolError("hush")):
-        assert known.verdict(failure).why == (
+        assert known.judge(failure).why == (
             f"urllib3.exceptions.{failure.__class__.__name__} after a request of an unknown "
             "method, which may have been carried out"
         )
@@ -108,7 +108,7 @@ def test_a_pool_that_is_full_has_sent_nothing() -> None:
         first = pool.request("GET", "/a", preload_content=False)
         with pytest.raises(EmptyPoolError) as caught:
             pool.request("POST", "/a", pool_timeout=0.01)
-        assert may_pass(caught.value)
+        assert is_transient(caught.value)
         first.close()
 
 
@@ -116,4 +116,4 @@ def test_a_pool_that_is_full_has_sent_nothing() -> None:
 def test_a_wrong_url_does_not_pass(url: str) -> None:
     with urllib3.PoolManager() as pool, pytest.raises(LocationValueError) as caught:
         pool.request("GET", url)
-    assert not may_pass(caught.value)
+    assert not is_transient(caught.value)

@@ -94,7 +94,7 @@ def test_when_a_task_fails_the_others_are_cancelled(library: Library) -> None:
     with pytest.raises(NotReady) as raised:
         run_in(library, at(N0).do(all_of([guarded(a), b])), hanging(library, done))
     assert done == ["b let go", "a let go", "clean up", "clean up let go"]
-    assert raised.value.__notes__ == ["ixbackoff: attempts made: 1, waits: 0, 0 s in all"]
+    assert raised.value.__notes__ == ["ixbackoff: tries: 1, waits: 0, 0 s in all"]
 
 
 @each_library

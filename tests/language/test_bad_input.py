@@ -219,7 +219,7 @@ def test_what_is_wrongly_put_together_is_refused_there(
 
 
 WRONGLY_RUN: dict[str, tuple[Any, Any, str]] = {
-    "an open program": (at(N3).do(say), log_only, "it ends at N3: end it with .give_up"),
+    "an open program": (at(N3).do(say), log_only, "it ends at N3: end it with .end"),
     "no interpreter": (at(N0).do(say), 5, "is not an Interpreter: make one with"),
     "a function": (at(N0).do(say), print, "is not an Interpreter: call it first"),
     "a virtual world": (at(N0).do(say), Virtual(log_only), "give its .interpreter"),
@@ -401,7 +401,7 @@ def test_a_stop_iteration_of_a_function_is_what_it_is_of_a_handler() -> None:
     for made in backoff(N0), backoff(N0, within=5):
         with pytest.raises(RuntimeError, match="no more") as caught:
             made(stops)()
-        assert caught.value.__notes__ == ["ixbackoff: attempts made: 1, waits: 0, 0 s in all"]
+        assert caught.value.__notes__ == ["ixbackoff: tries: 1, waits: 0, 0 s in all"]
 
 
 @pytest.mark.parametrize("one", [Ask("a"), do(Ask("a")), None])
@@ -418,7 +418,7 @@ def test_what_is_done_at_once_is_effects_or_a_list_of_them(none: Any) -> None:
 
 def test_a_place_is_a_whole_number() -> None:
     untyped: Any = first_of
-    with pytest.raises(ValueError, match="give a place from 0 to 1"):
+    with pytest.raises(ValueError, match="give an index from 0 to 1"):
         untyped([Ask("a"), Ask("b")], start=1.0)
 
 

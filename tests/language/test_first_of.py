@@ -40,7 +40,7 @@ def test_the_first_that_is_well_wins_from_the_start_on_and_round(start: int, wel
     }
     world = Virtual(Ask.handled_by(by_command(scripts)))
     won = at(N0).do(first_of([a, b, c], start=start)).run(world.interpreter)
-    assert won == First(well, 7) == First(place=well, answer=7)
+    assert won == First(well, 7) == First(index=well, answer=7)
     in_turn = [a, b, c, a, b]
     world.expect(*in_turn[start : in_turn.index((a, b, c)[well], start) + 1])
 
@@ -99,7 +99,7 @@ def test_the_interpreter_picks_the_start(picked: int) -> None:
 
 def test_a_random_start_is_as_likely_as_any_other() -> None:
     effects = [call(str, place) for place in range(4)]
-    program = at(N0).do(first_of(effects)).map(lambda won: won.place)
+    program = at(N0).do(first_of(effects)).map(lambda won: won.index)
     interpreter = live()
     random.seed(20261121)
     won = Counter(program.run(interpreter) for _ in range(2000))
@@ -148,10 +148,10 @@ untyped_all_of: Any = all_of
     ("make", "error", "message"),
     [
         (lambda: untyped_first_of([]), ValueError, "give one effect at least"),
-        (lambda: untyped_first_of([a], start=1), ValueError, "give a place from 0 to 0"),
-        (lambda: untyped_first_of([a], start=-1), ValueError, "give a place from 0 to 0"),
-        (lambda: untyped_first_of([a, b], start=0.5), ValueError, "give a place from 0 to 1"),
-        (lambda: untyped_first_of([a, b], start="0"), ValueError, "give a place from 0 to 1"),
+        (lambda: untyped_first_of([a], start=1), ValueError, "give an index from 0 to 0"),
+        (lambda: untyped_first_of([a], start=-1), ValueError, "give an index from 0 to 0"),
+        (lambda: untyped_first_of([a, b], start=0.5), ValueError, "give an index from 0 to 1"),
+        (lambda: untyped_first_of([a, b], start="0"), ValueError, "give an index from 0 to 1"),
         (lambda: untyped_first_of([a], on=3), TypeError, "on=3 chooses no failures"),
         (lambda: untyped_first_of([a, 5]), TypeError, "5 is not a command or an attempt"),
         (lambda: untyped_first_of([at(N1).retry(a)]), TypeError, "its retries would multiply"),

@@ -35,7 +35,7 @@ ask = Ask("a")
 WAYS: dict[str, Any] = {
     "retry": lambda: at(FOREVER).retry(ask),
     "resume": lambda: at(FOREVER).resume(ask),
-    "vary": lambda: at(FOREVER).vary(lambda _: ask),
+    "retry_with": lambda: at(FOREVER).retry_with(lambda _: ask),
 }
 
 
@@ -74,7 +74,7 @@ def test_a_function_of_the_rung_is_asked_for_each_try() -> None:
         asked.append(rung)
         return ask
 
-    at(FOREVER).vary(varying).run(well_after(22).interpreter)
+    at(FOREVER).retry_with(varying).run(well_after(22).interpreter)
     assert asked == [*range(20, 0, -1), 1, 1, 1]
 
 
@@ -93,7 +93,7 @@ def test_a_deadline_ends_it_with_the_last_failure() -> None:
     with pytest.raises(NotReady) as raised:
         at(FOREVER).retry(ask).run(world.interpreter, schedule=Constant(1), within=100)
     assert len(world.waits) == 99
-    assert raised.value.__notes__[-1] == "ixbackoff: attempts made: 100, waits: 99, 99 s in all"
+    assert raised.value.__notes__[-1] == "ixbackoff: tries: 100, waits: 99, 99 s in all"
 
 
 def test_what_is_not_worth_another_try_ends_it() -> None:
@@ -128,14 +128,14 @@ def test_a_block_is_tried_until_it_is_well(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_it_can_give_up_and_goes_on_with_what_follows() -> None:
-    assert at(FOREVER).do(call(int)).give_up().run(PLAIN) == 0
+    assert at(FOREVER).do(call(int)).end().run(PLAIN) == 0
     program = at(FOREVER).retry(ask) >> at(N0).do(Ask("b"))
     assert program.run(Virtual(Ask.handled_by(answers(NotReady(), 1, 2))).interpreter) == 2
 
 
 def test_a_plan_says_that_it_goes_on_until_it_is_well() -> None:
     known = plan(at(FOREVER).retry(ask))
-    assert (known.tries, known.waits, known.seconds) == (inf, inf, inf)
+    assert (known.tries, known.wait_count, known.seconds) == (inf, inf, inf)
     assert str(known).splitlines()[-2:] == [
         "N1        1      524288 s  failed",
         "and so on, until it is well",
@@ -144,8 +144,8 @@ def test_a_plan_says_that_it_goes_on_until_it_is_well() -> None:
 
 
 def test_a_plan_of_a_ladder_without_end_that_is_left_at_once_is_finite() -> None:
-    known = plan(at(FOREVER).do(ask).give_up())
-    assert (known.tries, known.waits) == (1, 0)
+    known = plan(at(FOREVER).do(ask).end())
+    assert (known.tries, known.wait_count) == (1, 0)
 
 
 untyped_at: Any = at

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ixbackoff import N2, N7, NotReady, Throttled, at, do, plan, reflect
-from ixbackoff.schedules import powers_of_two
+from ixbackoff.schedules.kinds import powers_of_two
 from ixbackoff.testing import Virtual
 
 from ..support.laws import Ladders, OrElse, Resume, Same, Then, failing
@@ -57,7 +57,7 @@ def drawn(data: st.DataObject, law: Callable[..., Same]) -> dict[str, Any]:
 
 def complete(effect: Any) -> Any:
     """Make a program that can run, from an attempt or from an open program."""
-    return effect.give_up() if hasattr(effect, "give_up") else at(N2).do(effect).give_up()
+    return effect.end() if hasattr(effect, "end") else at(N2).do(effect).end()
 
 
 def assert_same(run: Runner, left: Any, right: Any, data: st.DataObject) -> None:
@@ -136,7 +136,7 @@ def test_a_plan_is_never_exceeded(program: Any, script: Any, schedule: Any) -> N
     unhurried = [Throttled() if isinstance(outcome, Throttled) else outcome for outcome in script]
     waits = seconds(run_sync(program, unhurried, schedule).waits)
     planned = plan(program, schedule)
-    assert len(waits) <= planned.waits
+    assert len(waits) <= planned.wait_count
     assert sum(waits) <= planned.seconds * (1 + 1e-9)
 
 
@@ -145,8 +145,8 @@ def test_a_retry_that_always_fails_waits_as_planned(top: int, schedule: Any) -> 
     program: Any = at(RUNGS[top]).retry(failing(NotReady()))
     waits = seconds(run_sync(program, [0], schedule).waits)
     planned = plan(program, schedule)
-    assert waits == [rung.waits for rung in planned.rungs if rung.waits is not None]
-    assert (planned.tries, planned.waits) == (top + 1, top)
+    assert waits == [rung.wait_seconds for rung in planned.rungs if rung.wait_seconds is not None]
+    assert (planned.tries, planned.wait_count) == (top + 1, top)
 
 
 def recovering(failures: dict[str, int]) -> Callable[[Ask], int]:

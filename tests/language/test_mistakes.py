@@ -93,7 +93,7 @@ def test_a_program_that_is_built_in_a_loop_runs() -> None:
         built = built.backoff().or_else(Ask("a"))
     world = Virtual(Ask.handled_by(answers(NotReady(), NotReady(), 1)))
     assert built.run(world.interpreter) == 1
-    assert plan(built).waits == len(world.waits) == 2
+    assert plan(built).wait_count == len(world.waits) == 2
 
 
 def test_a_second_retry_has_no_rungs_left() -> None:
@@ -108,7 +108,7 @@ def test_a_second_retry_has_no_rungs_left() -> None:
 @pytest.mark.parametrize("word", INSTEAD)
 def test_a_word_of_another_library_is_told_in_ours(word: str) -> None:
     three: Any = backoff(N3)
-    for make in (functools.partial(untyped.backoff, N3), three.but):
+    for make in (functools.partial(untyped.backoff, N3), three.replace):
         with pytest.raises(TypeError, match=rf"\({word}=5\): write .*\.$") as told:
             make(**{word: 5})
         written = re.findall(r"schedule=([A-Za-z]+)", str(told.value))

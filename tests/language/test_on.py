@@ -15,8 +15,8 @@ from ixbackoff import (
     ServerError,
     at,
     backoff,
+    is_transient,
     known,
-    may_pass,
 )
 from ixbackoff._words.verdicts import ADDED, forget
 from ixbackoff.testing import Virtual, answers
@@ -42,7 +42,7 @@ CHOICES: dict[str, Any] = {
 WAYS: dict[str, Callable[[Any], Any]] = {
     "retry": lambda on: at(N3).retry(Ask("a"), on=on),
     "resume": lambda on: at(N3).resume(Ask("a"), on=on),
-    "backoff": lambda on: at(N3).do(Ask("a")).backoff(on).or_else(Ask("a"), on=Exception).give_up(),
+    "backoff": lambda on: at(N3).do(Ask("a")).backoff(on).or_else(Ask("a"), on=Exception).end(),
 }
 
 
@@ -101,7 +101,7 @@ def test_anything_else_is_refused(on: Any) -> None:
 @pytest.fixture
 def all_pass() -> Iterator[None]:
     """Let all exceptions pass by themselves, as far as anybody can say so."""
-    known.add(Exception, lambda _: known.Verdict(True))
+    known.register(Exception, lambda _: known.Verdict(True))
     yield
     del ADDED[Exception]
     forget()
@@ -120,9 +120,9 @@ def test_a_misuse_does_not_pass_whatever_is_known_of_its_bases() -> None:
             backoff(N3, schedule=Constant(0)).call(fail, kind)
         assert calls.count(kind) == tries
     with pytest.raises(Misuse, match="a mistake in a program never passes"):
-        known.add(Misuse, lambda _: known.Verdict(True))
+        known.register(Misuse, lambda _: known.Verdict(True))
 
 
 def test_an_exception_of_no_module_is_unknown() -> None:
     homeless = type("Homeless", (Exception,), {"__module__": None})
-    assert not may_pass(homeless())
+    assert not is_transient(homeless())

@@ -49,7 +49,7 @@ PLANS: dict[str, tuple[Any, Plan]] = {
                 PlannedRung(0, 1, None, "", begins=3.0),
             ),
             tries=3,
-            waits=2,
+            wait_count=2,
             seconds=3.0,
             commands=asks(3),
         ),
@@ -63,7 +63,7 @@ PLANS: dict[str, tuple[Any, Plan]] = {
                 PlannedRung(0, 1, None, "", begins=2.0),
             ),
             tries=2,
-            waits=1,
+            wait_count=1,
             seconds=2.0,
             commands=asks(2),
         ),
@@ -73,7 +73,7 @@ PLANS: dict[str, tuple[Any, Plan]] = {
         Plan(
             (PlannedRung(1, 2, 1.0, "failed"), PlannedRung(0, 1, None, "", begins=1.0)),
             tries=3,
-            waits=1,
+            wait_count=1,
             seconds=1.0,
             commands=asks(3),
         ),
@@ -83,7 +83,7 @@ PLANS: dict[str, tuple[Any, Plan]] = {
         Plan(
             (PlannedRung(1, 0, 1.0, "failed", takes=0.0), PlannedRung(0, 1, None, "", begins=1.0)),
             tries=1,
-            waits=1,
+            wait_count=1,
             seconds=1.0,
             commands=asks(1),
         ),
@@ -93,7 +93,7 @@ PLANS: dict[str, tuple[Any, Plan]] = {
         Plan(
             (PlannedRung(1, 0, None, "", takes=0.0), PlannedRung(0, 0, None, "", takes=0.0)),
             tries=0,
-            waits=0,
+            wait_count=0,
             seconds=0.0,
             commands=asks(0),
             longest=0.0,
@@ -108,7 +108,7 @@ PLANS: dict[str, tuple[Any, Plan]] = {
                 PlannedRung(0, 1, None, "", begins=2.0),
             ),
             tries=2,
-            waits=1,
+            wait_count=1,
             seconds=2.0,
             commands=asks(2),
         ),
@@ -122,13 +122,13 @@ PLANS: dict[str, tuple[Any, Plan]] = {
                 PlannedRung(0, 1, None, "", begins=3.0),
             ),
             tries=None,
-            waits=2,
+            wait_count=2,
             seconds=3.0,
             commands=asks(2, "<lambda>"),
         ),
     ),
     "limits": (
-        at(N2).do(do(ask).limit(5)).backoff().or_else(do(ask).limit(2)).give_up(),
+        at(N2).do(do(ask).limit(5)).backoff().or_else(do(ask).limit(2)).end(),
         Plan(
             (
                 PlannedRung(2, 1, 1.0, "failed", takes=5.0),
@@ -136,7 +136,7 @@ PLANS: dict[str, tuple[Any, Plan]] = {
                 PlannedRung(0, 0, None, "", takes=0.0, begins=8.0),
             ),
             tries=2,
-            waits=1,
+            wait_count=1,
             seconds=1.0,
             commands=asks(2),
             longest=8.0,
@@ -151,7 +151,7 @@ PLANS: dict[str, tuple[Any, Plan]] = {
                 PlannedRung(0, 1, None, "", begins=3.0),
             ),
             tries=3,
-            waits=2,
+            wait_count=2,
             seconds=3.0,
             commands=asks(3),
         ),
@@ -176,7 +176,7 @@ def test_a_program_that_is_passed_over_still_brings_the_run_down() -> None:
     with pytest.raises(NotReady):
         program.run(world.interpreter)
     assert world.waits == [4, 8]
-    assert plan(program).waits == 2
+    assert plan(program).wait_count == 2
 
 
 def test_a_plan_prints_as_a_table() -> None:
@@ -199,7 +199,7 @@ def test_a_plan_says_how_long_a_program_takes_in_all() -> None:
     assert plan(at(N2).retry(asked), each=4).longest == 3 + 3 * 2
     several = all_of(do(ask).limit(5), do(ask).limit(2))
     assert plan(at(N0).do(several)).longest == 5
-    made = at(N2).then(lambda _: asked).backoff().or_else(asked).give_up()
+    made = at(N2).then(lambda _: asked).backoff().or_else(asked).end()
     assert plan(made).longest is None
     assert plan(made, each=4).longest == 4 + 1 + 2
     assert plan(at(N2).do(ask).wait().retry(Log("done"))).longest is None
@@ -207,7 +207,7 @@ def test_a_plan_says_how_long_a_program_takes_in_all() -> None:
 
 
 def test_only_the_run_tells_how_long_a_function_of_bind_takes() -> None:
-    known = plan(at(N2).bind(lambda _: at(N2).give_up()), each=1)
+    known = plan(at(N2).bind(lambda _: at(N2).end()), each=1)
     assert known.longest is None
     assert [rung.takes for rung in known.rungs] == [None, None, None]
 

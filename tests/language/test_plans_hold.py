@@ -77,7 +77,7 @@ def done(program: Any, script: list[Any], schedule: Any) -> Done:
 @given(programs(), outcomes, schedules)
 def test_no_run_exceeds_its_plan(program: Any, script: list[Any], schedule: Any) -> None:
     known, run = plan(program, schedule), done(program, script, schedule)
-    assert len(run.waits) <= known.waits
+    assert len(run.waits) <= known.wait_count
     assert sum(run.waits) <= known.seconds * (1 + 1e-12)
     assert known.tries is None or run.tries <= known.tries
     if not known.commands.untold:
@@ -100,23 +100,23 @@ def two_backoffs_and_a_function(bound: Any) -> Any:
 
 
 def test_a_plan_knows_the_waits_before_a_function_that_is_passed_over() -> None:
-    program = two_backoffs_and_a_function(lambda _: at(N1).give_up())
+    program = two_backoffs_and_a_function(lambda _: at(N1).end())
     world = Virtual(Ask.handled_by(always(NotReady())))
     with pytest.raises(NotReady):
         program.run(world.interpreter)
     assert world.waits == [1, 2]
-    assert plan(program).waits >= 2
+    assert plan(program).wait_count >= 2
     assert plan(program).seconds >= 3
 
 
 def annotated(_: object) -> Program[N2, N0, None, Any]:
-    return at(N2).give_up()
+    return at(N2).end()
 
 
 KNOWN = {
-    "joined": at(N2).do(Ask("x")) >> at(N2).give_up(),
+    "joined": at(N2).do(Ask("x")) >> at(N2).end(),
     "annotated": at(N2).do(Ask("x")).bind(annotated),
-    "said": at(N2).do(Ask("x")).bind(lambda _: at(N2).give_up()).at(N0),
+    "said": at(N2).do(Ask("x")).bind(lambda _: at(N2).end()).at(N0),
 }
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ixbackoff import N2, N3, Call, NotReady, at, call, do
-from ixbackoff.polling import OperationFailed, succeeded
+from ixbackoff.schedules.polling import OperationFailed, succeeded
 from ixbackoff.testing import Virtual, always, answers, waited
 
 from ..support.attempts import a

@@ -49,7 +49,7 @@ def test_the_last_failure_itself_is_raised_with_a_note() -> None:
     with pytest.raises(Throttled) as raised:
         at(N2).retry(Ask("a")).run(world.interpreter)
     assert raised.value is last
-    assert last.__notes__ == ["ixbackoff: attempts made: 3, waits: 2, 3 s in all"]
+    assert last.__notes__ == ["ixbackoff: tries: 3, waits: 2, 3 s in all"]
 
 
 def test_what_is_not_worth_another_try_is_raised_at_once() -> None:
@@ -144,7 +144,7 @@ def test_a_note_is_of_the_last_run_only() -> None:
     for _ in range(2):
         with pytest.raises(NotReady):
             at(N1).retry(Ask("a")).run(Virtual(Ask.handled_by(always(kept))).interpreter)
-    assert kept.__notes__ == ["ixbackoff: attempts made: 2, waits: 1, 1 s in all"]
+    assert kept.__notes__ == ["ixbackoff: tries: 2, waits: 1, 1 s in all"]
 
 
 def test_failures_can_be_pickled() -> None:
@@ -201,7 +201,7 @@ def test_depth_costs_no_recursion(chains: str) -> None:
 
 def test_no_step_recovers_from_a_program_that_is_wrongly_put_together() -> None:
     upwards: Any = lambda _: at(N3).retry(Ask("a"))  # noqa: E731
-    program: Any = at(N2).do(Ask("a")).bind(upwards).give_up().or_else(Ask("b"), on=Exception)
+    program: Any = at(N2).do(Ask("a")).bind(upwards).end().or_else(Ask("b"), on=Exception)
     world = Virtual(Ask.handled_by(answers(1)))
     with pytest.raises(Misuse, match="ends at N2 cannot go on with one that starts at N3"):
         program.run(world.interpreter)
@@ -264,10 +264,10 @@ def test_a_note_counts_each_attempt_of_a_program() -> None:
         return (yield from Ask("b"))
 
     world = Virtual(Ask.handled_by(answers(1, 2, 3, 4, 5, NotReady())))
-    program = at(N1).do(one()).do(one()).do(Ask("c")).do(Ask("d")).give_up()
+    program = at(N1).do(one()).do(one()).do(Ask("c")).do(Ask("d")).end()
     with pytest.raises(NotReady) as raised:
         program.run(world.interpreter)
-    assert raised.value.__notes__ == ["ixbackoff: attempts made: 4, waits: 0, 0 s in all"]
+    assert raised.value.__notes__ == ["ixbackoff: tries: 4, waits: 0, 0 s in all"]
 
 
 class Full(Exception):
@@ -303,7 +303,7 @@ def test_after_a_wait_that_failed_nothing_is_tried_again() -> None:
     world = Virtual(Ask.handled_by(answers(NotReady())) | Delay.handled_by(broken))
     with pytest.raises(ConnectionError) as raised:
         at(N3).retry(Ask("a"), on=Exception).run(world.interpreter)
-    assert raised.value.__notes__ == ["ixbackoff: attempts made: 1, waits: 0, 0 s in all"]
+    assert raised.value.__notes__ == ["ixbackoff: tries: 1, waits: 0, 0 s in all"]
 
 
 def test_a_kept_wait_is_not_issued_by_a_bare_yield_either() -> None:
@@ -426,7 +426,7 @@ def test_a_predicate_that_raises_ends_the_retry() -> None:
 BROKEN: list[Callable[[Any], Any]] = [
     lambda on: at(N1).retry(Ask("a"), on=on),
     lambda on: at(N1).resume(Ask("a"), on=on),
-    lambda on: at(N1).vary(lambda _: Ask("a"), on=on),
+    lambda on: at(N1).retry_with(lambda _: Ask("a"), on=on),
     lambda on: at(N1).do(Ask("a")).backoff(on=on),
     lambda on: at(N1).do(Ask("a")).or_bind(lambda _: at(N1).skip(), on=on).at(N0),
 ]

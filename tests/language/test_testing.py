@@ -74,7 +74,7 @@ def many(number: int) -> Virtual[Any]:
     """A world in which so many commands were performed: `Ask("0")`, `Ask("1")` and so on."""
     world = Virtual(Ask.handled_by(answers(*range(number), *range(1000, 1300))))
     for each in range(number):
-        at(N1).do(Ask(str(each))).give_up().run(world.interpreter)
+        at(N1).do(Ask(str(each))).end().run(world.interpreter)
     return world
 
 
@@ -108,7 +108,7 @@ def test_what_was_missed_or_left_after_a_long_trace_is_cut_too() -> None:
     with pytest.raises(AssertionError, match=r"\.\.\. 260 more \.\.\.") as left:
         world.check_all_asked()
     assert len(str(left.value).splitlines()) < 100
-    unscripted: Any = at(N1).do(call(int)).give_up()
+    unscripted: Any = at(N1).do(call(int)).end()
     with pytest.raises(Unscripted, match=r"\.\.\. 260 more \.\.\.") as missed:
         unscripted.run(world.interpreter)
     assert len(str(missed.value).splitlines()) < 100
@@ -132,12 +132,12 @@ def test_what_has_no_script_is_named_with_what_was_expected() -> None:
     world: Any = Virtual(Log.handled_by(answers(None)))
     said = r"Ask\(name='a'\): this kind has no script\s+expected next:\s+Log: None"
     with pytest.raises(Unscripted, match=said):
-        at(N1).do(a).give_up().run(world.interpreter)
+        at(N1).do(a).end().run(world.interpreter)
 
 
 def test_answers_that_nobody_asked_for_fail_the_test() -> None:
     world = Virtual(Ask.handled_by(by_command({a: answers(1), b: answers(2, 3)})))
-    at(N1).do(a).give_up().run(world.interpreter)
+    at(N1).do(a).end().run(world.interpreter)
     with pytest.raises(AssertionError, match=r"nobody asked for:\s+Ask: 2 for .*\s+Ask: 3 for"):
         world.check_all_asked()
     with (
@@ -160,7 +160,7 @@ def test_what_was_missed_and_held_back_fails_the_test() -> None:
         except BaseException:
             return 0
 
-    program = at(N1).do(careless()).give_up()
+    program = at(N1).do(careless()).end()
     with pytest.raises(Unscripted), Virtual(Ask.handled_by(answers())) as world:
         program.run(world.interpreter)
 
@@ -198,4 +198,4 @@ def test_a_coroutine_is_no_answer_in_an_async_world_either() -> None:
     plain: Any = Ask.handled_by(lambda command: answer(command))  # type: ignore[arg-type, return-value]
     world = VirtualAsync(plain | Delay.awaited_by(slept))
     with pytest.raises(Misuse, match="answered a coroutine"):
-        asyncio.run(at(N1).do(a).give_up().run_async(world.interpreter))
+        asyncio.run(at(N1).do(a).end().run_async(world.interpreter))

@@ -79,7 +79,7 @@ CASES: dict[str, tuple[Any, Any, str]] = {
     "a subclass is answered": (at(N0).do(get).do(Kind("a")).do(Pick(2)), asks, "Download and Pick"),
     "a function is not asked": (at(N0).then(lambda _: get).do(Ask("a")), logs, "Download and Ask"),
     "nor an attempt": (at(N0).do(asking()).do(get), logs, "Ask and Download"),
-    "nor what varies": (at(N1).vary(lambda rung: get), waits, "Download"),
+    "nor what varies": (at(N1).retry_with(lambda rung: get), waits, "Download"),
 }
 
 

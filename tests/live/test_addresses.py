@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ixbackoff import Download, may_pass
+from ixbackoff import Download, is_transient
 from ixbackoff.live import Limits, RedirectError, public_only, s3_store
 from ixbackoff.testing.web import Malformed, Origin, Redirect, Status
 
@@ -127,7 +127,7 @@ def test_an_address_that_is_not_allowed_is_not_connected_to(
             way.perform(command, limits=PRIVATE)
         with pytest.raises(PermissionError):
             way.headers(command.url, limits=PRIVATE)
-    assert not may_pass(caught.value)
+    assert not is_transient(caught.value)
     assert origin.requests == []
     assert list(tmp_path.iterdir()) == []
 
@@ -215,7 +215,7 @@ def test_an_answer_without_content_is_not_kept_as_an_empty_copy(
         with pytest.raises(Exception, match=f"answered {status}") as caught:
             way.perform(Download(f"{origin.url}/a", str(tmp_path / "a")))
         assert way.headers(f"{origin.url}/a")
-    assert may_pass(caught.value) == (status == 202)
+    assert is_transient(caught.value) == (status == 202)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from ixbackoff import N3, Download, Exponential, NotReady, at, may_pass
+from ixbackoff import N3, Download, Exponential, NotReady, at, is_transient
 from ixbackoff.live import files, live, locks
 from ixbackoff.live.files import OPEN, PartFile
 from ixbackoff.testing.web import Origin, Slow, Truncated
@@ -102,7 +102,7 @@ def test_a_target_that_cannot_be_written_costs_no_request(way: Way, tmp_path: Pa
         for target, kind in cases.items():
             with pytest.raises(kind) as caught:
                 way.perform(Download(f"{origin.url}/a", str(target)))
-            assert not may_pass(caught.value)
+            assert not is_transient(caught.value)
             assert caught.value.filename == str(target)
             assert repr(str(target)) in str(caught.value)
     assert origin.requests == []

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ixbackoff import N0, ClientError, Download, at, may_pass
+from ixbackoff import N0, ClientError, Download, at, is_transient
 from ixbackoff.live import Connections, live, live_async, response_headers, response_headers_async
 from ixbackoff.testing.web import Connection, Fault, Origin
 
@@ -102,5 +102,5 @@ def test_what_http2_does_not_allow_is_the_fault_of_the_server(
         for number, _ in enumerate(broken):
             with pytest.raises(ConnectionError, match="or it is not HTTP") as caught:
                 way.perform(Download(f"{url}/{number}", str(tmp_path / "a")), limits=PATIENT)
-            assert may_pass(caught.value)
+            assert is_transient(caught.value)
     assert len(broken) == len(BROKEN + LATER)

@@ -26,7 +26,7 @@ from ixbackoff import (
     ServerError,
     Throttled,
     at,
-    may_pass,
+    is_transient,
 )
 from ixbackoff.live import Limits, RedirectError, TooLarge, live, live_async
 from ixbackoff.testing.web import (
@@ -93,7 +93,7 @@ def test_a_fault_comes_out_as_its_failure(
         way.perform(Download(with_secrets(origin.url, "/a"), str(tmp_path / "a")))
     assert list(tmp_path.iterdir()) == []
     passes = failure not in (ClientError, RedirectError, ValueError)
-    assert may_pass(caught.value) == passes
+    assert is_transient(caught.value) == passes
     shown = "".join(traceback.format_exception(caught.value)) + repr(caught.value)
     assert not [secret for secret in SECRETS if secret in shown]
     assert f"{origin.url}/a" in shown

@@ -23,7 +23,17 @@ import pytest
 from moto.server import ThreadedMotoServer
 from obstore.store import MemoryStore, S3Store
 
-from ixbackoff import N0, N3, ClientError, Exponential, ServerError, Throttled, Upload, at, may_pass
+from ixbackoff import (
+    N0,
+    N3,
+    ClientError,
+    Exponential,
+    ServerError,
+    Throttled,
+    Upload,
+    at,
+    is_transient,
+)
 from ixbackoff.live import StoreError, folders, live, s3_store, store_of, uploads
 from ixbackoff.live.times import Deadline
 from ixbackoff.testing.web import Connection, Dropped, Fault, Hang, Malformed, Origin, Reset, Status
@@ -183,7 +193,7 @@ def test_a_fault_comes_out_as_its_failure(
                 limits=replace(QUICK, part_timeout=0.2),
             )
     passes = failure not in (ClientError, FileNotFoundError, PermissionError, StoreError)
-    assert may_pass(caught.value) == passes
+    assert is_transient(caught.value) == passes
     shown = "".join(traceback.format_exception(caught.value))
     assert "s3://bucket/key" in shown
     assert not [secret for secret in SECRETS if secret in shown]
@@ -328,7 +338,7 @@ def test_what_cannot_be_read_or_written_is_told(way: Way, source: Path) -> None:
     for path, url, kind, name in cases:
         with pytest.raises(kind, match=name) as caught:
             way.perform(Upload(str(path), url))
-        assert not may_pass(caught.value)
+        assert not is_transient(caught.value)
     assert sorted(os.listdir(folder)) == ["source", "taken"]
 
 

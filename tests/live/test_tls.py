@@ -11,7 +11,7 @@ from threading import Thread
 
 import pytest
 
-from ixbackoff import Download, may_pass
+from ixbackoff import Download, is_transient
 from ixbackoff.testing.web import Origin
 
 from ..support.certificates import self_signed
@@ -55,7 +55,7 @@ def test_a_certificate_that_is_not_trusted_is_not_worth_another_try(
         pytest.raises(ssl.SSLCertVerificationError, match="not trusted: self-signed") as caught,
     ):
         way.perform(Download(url, str(tmp_path / "a")))
-    assert not may_pass(caught.value)
+    assert not is_transient(caught.value)
     assert list(tmp_path.iterdir()) == []
 
 

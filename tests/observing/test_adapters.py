@@ -41,7 +41,12 @@ from ixbackoff import (
     do,
 )
 from ixbackoff.live import live, live_async
-from ixbackoff.observing import observed, to_opentelemetry, to_prometheus, to_structlog
+from ixbackoff.observing import (
+    observed,
+    opentelemetry_observer,
+    prometheus_observer,
+    structlog_observer,
+)
 from ixbackoff.testing import Virtual, answers
 
 from ..support.plainly import Script, sleeps
@@ -61,7 +66,7 @@ def fetch_twice_and_fail() -> None:
 
 
 def test_structlog() -> None:
-    with capture_logs() as lines, observed(to_structlog()):
+    with capture_logs() as lines, observed(structlog_observer()):
         fetch_twice_and_fail()
     numbers = [line.pop("run_id") for line in lines]
     assert numbers[0] != numbers[1] == numbers[2]
@@ -80,8 +85,8 @@ def test_structlog() -> None:
         "run": "fetch",
         "reason": "not worth another try",
         "tries": 2,
-        "waits": 1,
-        "waited": 1.0,
+        "wait_count": 1,
+        "wait_seconds": 1.0,
         "failure": "KeyError('id')",
     }
     assert lines == [waits, waits, ended]
@@ -89,7 +94,7 @@ def test_structlog() -> None:
 
 def test_structlog_takes_a_logger() -> None:
     logger = structlog.get_logger().bind(service="shop")
-    with capture_logs() as lines, observed(to_structlog(logger)):
+    with capture_logs() as lines, observed(structlog_observer(logger)):
         fetch_twice_and_fail()
     assert {line["service"] for line in lines} == {"shop"}
 
@@ -101,7 +106,7 @@ def samples(registry: CollectorRegistry) -> set[str]:
 
 def test_prometheus() -> None:
     registry = CollectorRegistry()
-    with observed(to_prometheus(registry)):
+    with observed(prometheus_observer(registry)):
         fetch_twice_and_fail()
         with sleeps():
             at(N1).do(Log("begin")).wait().do(Log("look")).named("look").run(live())
@@ -117,9 +122,9 @@ def test_prometheus() -> None:
 
 def test_a_registry_takes_the_counters_once() -> None:
     registry = CollectorRegistry()
-    to_prometheus(registry)
+    prometheus_observer(registry)
     with pytest.raises(ValueError, match="Duplicated timeseries"):
-        to_prometheus(registry)
+        prometheus_observer(registry)
 
 
 class Telemetry(NamedTuple):
@@ -153,7 +158,7 @@ def telemetry() -> Iterator[Telemetry]:
     exporter, reader = InMemorySpanExporter(), InMemoryMetricReader()
     tracers, meters = TracerProvider(), MeterProvider([reader])
     tracers.add_span_processor(SimpleSpanProcessor(exporter))
-    observer = to_opentelemetry(tracers, meters)
+    observer = opentelemetry_observer(tracers, meters)
     yield Telemetry(exporter, reader, tracers.get_tracer("test"), observer)
     tracers.shutdown()
     meters.shutdown()
@@ -169,8 +174,8 @@ def test_a_run_is_a_span_and_a_command_its_child(telemetry: Telemetry) -> None:
     assert {name: value for name, value in failed.attributes.items() if "id" not in name} == {
         "ixbackoff.outcome": "not worth another try",
         "ixbackoff.tries": 2,
-        "ixbackoff.waits": 1,
-        "ixbackoff.waited": 1.0,
+        "ixbackoff.wait_count": 1,
+        "ixbackoff.wait_seconds": 1.0,
         "error.type": "KeyError",
     }
     assert [event.name for event in failed.events] == ["ixbackoff.wait", "exception"]
@@ -288,9 +293,9 @@ def test_spans_end_when_a_run_is_cancelled(telemetry: Telemetry) -> None:
 @pytest.mark.parametrize(
     ("function", "package", "extra"),
     [
-        ("to_structlog", "structlog", "structlog"),
-        ("to_opentelemetry", "opentelemetry", "opentelemetry"),
-        ("to_prometheus", "prometheus_client", "prometheus"),
+        ("structlog_observer", "structlog", "structlog"),
+        ("opentelemetry_observer", "opentelemetry", "opentelemetry"),
+        ("prometheus_observer", "prometheus_client", "prometheus"),
     ],
 )
 def test_what_is_not_installed_is_named(function: str, package: str, extra: str) -> None:
@@ -321,7 +326,7 @@ assert not {"structlog", "opentelemetry", "prometheus_client", "logging"} & set(
 def test_a_failure_that_is_retried_is_counted_by_its_class() -> None:
     registry = CollectorRegistry()
     script = Script([NotReady, ConnectionResetError, 1])
-    with observed(to_prometheus(registry)), sleeps():
+    with observed(prometheus_observer(registry)), sleeps():
         backoff(N3, name="fetch").call(script.ask)
     assert {line for line in samples(registry) if "retries" in line} == {
         'ixbackoff_retries_total{error_type="NotReady",run="fetch"} 1.0',

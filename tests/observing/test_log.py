@@ -15,9 +15,9 @@ from ixbackoff import (
     N1,
     N2,
     N3,
-    Budget,
     Call,
     NotReady,
+    RetryBudget,
     Throttled,
     at,
     backoff,
@@ -79,8 +79,8 @@ def test_giving_up_is_a_line(way: Way, caplog: Caplog) -> None:
         "ixbackoff_run": "fetch",
         "ixbackoff_reason": "gave up",
         "ixbackoff_tries": 4,
-        "ixbackoff_waits": 3,
-        "ixbackoff_waited": 7.0,
+        "ixbackoff_wait_count": 3,
+        "ixbackoff_wait_seconds": 7.0,
         "ixbackoff_failure": "ConnectionResetError",
     }
 
@@ -100,7 +100,7 @@ def test_what_began_in_the_log_ends_in_it(way: Way, caplog: Caplog) -> None:
 
 @every_way
 def test_a_refused_wait_is_a_line(way: Way, caplog: Caplog) -> None:
-    empty = Budget(1, returned=0)
+    empty = RetryBudget(1, returned=0)
     empty.open(0.0).afford(NotReady(), 0.0)
     for limit, why in ({"budget": empty}, "budget empty"), ({"within": 1}, "no time left"):
         limits: dict[str, Any] = limit
@@ -186,7 +186,7 @@ def test_virtual_waits_are_silent(caplog: Caplog) -> None:
 def test_the_log_shows_the_note_of_a_handler_and_none_of_ours(caplog: Caplog) -> None:
     def answered() -> BaseException:
         failure = NotReady()
-        failure.add_note("ixbackoff: attempts made: 1, waits: 0, 0 s in all")
+        failure.add_note("ixbackoff: tries: 1, waits: 0, 0 s in all")
         failure.add_note("the server said: closed")
         return failure
 
@@ -235,7 +235,7 @@ def test_a_failing_log_ends_it_with_what_was_done(way: Way) -> None:
     finally:
         logger.removeFilter(full)
     assert outcome.which == "OSError('the disk is full')"
-    assert outcome.notes == ["ixbackoff: attempts made: 1, waits: 0, 0 s in all"]
+    assert outcome.notes == ["ixbackoff: tries: 1, waits: 0, 0 s in all"]
 
 
 class Silent(NotReady):

@@ -62,8 +62,8 @@ PROGRAMS: list[tuple[Program[Any, Z, Any, Any], str]] = [
     (at(N1).retry(call(Service().fetch)), "Service.fetch"),
     (at(N1).retry(call(Service())), "Service"),
     (at(N1).retry(call(partial(secret_of, "secret"))), "secret_of"),
-    (at(N1).vary(lambda rung: PAGE), "a program"),
-    (at(N1).give_up(), "a program"),
+    (at(N1).retry_with(lambda rung: PAGE), "a program"),
+    (at(N1).end(), "a program"),
 ]
 
 
@@ -78,7 +78,11 @@ def test_a_name_is_no_step_and_stays() -> None:
     plain = at(N3).retry(PAGE)
     named: Program[N3, Z, None, Any] = plain.named("copy page")
     assert named.steps() == plain.steps()
-    assert (named.start, named.end, named.waits) == (plain.start, plain.end, plain.waits)
+    assert (named.start, named.ends_at, named.may_wait) == (
+        plain.start,
+        plain.ends_at,
+        plain.may_wait,
+    )
     assert plan(named) == plan(plain)
     assert repr(named) == "<Program 'copy page' from N3 to N0, 1 step>"
     assert repr(plain) == "<Program from N3 to N0, 1 step>"

@@ -19,13 +19,13 @@ from ixbackoff import (
     N1,
     N2,
     N3,
-    Budget,
     Call,
     ClientError,
     Delay,
     Log,
     Misuse,
     NotReady,
+    RetryBudget,
     Throttled,
     all_of,
     at,
@@ -42,7 +42,7 @@ from ixbackoff.observing import (
     Event,
     Issued,
     Observer,
-    Waits,
+    WaitBegan,
     observe,
     observed,
 )
@@ -66,13 +66,13 @@ every_way = pytest.mark.parametrize("way", EVERY_WAY.values(), ids=EVERY_WAY)
 
 def said(event: Event) -> tuple[Any, ...]:
     """What an event says, without what differs from run to run and from way to way."""
-    run = (event.run.name, event.run.tries, event.run.waits, event.run.waited)
+    run = (event.run.name, event.run.tries, event.run.wait_count, event.run.wait_seconds)
     failure = None if isinstance(event, Began | Issued) else repr(event.failure)
     match event:
         case Began():
-            return ("Began", event.run.name, event.run.waits)
-        case Waits(_, seconds, rung):
-            return ("Waits", *run, seconds, rung, failure)
+            return ("Began", event.run.name, event.run.wait_count)
+        case WaitBegan(_, seconds, rung):
+            return ("WaitBegan", *run, seconds, rung, failure)
         case Ended(_, reason):
             return ("Ended", *run, reason, failure)
         case _:
@@ -100,7 +100,7 @@ def test_every_form_tells_what_the_program_tells(
 
 @every_way
 def test_an_empty_budget_is_told_where_it_is_decided(way: Way) -> None:
-    empty = Budget(1, returned=0)
+    empty = RetryBudget(1, returned=0)
     empty.open(0.0).afford(NotReady(), 0.0)
     events = told(way, backoff(N3, name="fetch", budget=empty), [NotReady])
     assert [event[0] for event in events] == ["Began", "Issued", "Answered", "Ended"]
@@ -165,7 +165,7 @@ def test_a_cancelled_task_is_cancelled(place: str, waiting: bool) -> None:
     with observed(recorder):
         asyncio.run(main())
     assert recorder.check() == {"cancelled": 1}
-    assert len(recorder.of(Waits)) == waiting
+    assert len(recorder.of(WaitBegan)) == waiting
 
 
 def test_a_block_that_is_left_has_ended() -> None:
@@ -188,7 +188,7 @@ def test_observers_see_what_the_trace_of_a_virtual_world_has() -> None:
     def observer(event: Event) -> None:
         if isinstance(event, Issued):
             seen_commands.append(event.command)
-        elif isinstance(event, Waits):
+        elif isinstance(event, WaitBegan):
             seen_commands.append((event.seconds, event.rung))
 
     @attempt
@@ -225,7 +225,7 @@ def test_a_wait_that_is_refused_is_not_told() -> None:
     world = Virtual(Call.handled_by(answers(NotReady(), NotReady())))
     with observed(recorder), pytest.raises(NotReady):
         at(N3).retry(call(int)).run(world.interpreter, within=2)
-    assert [event.seconds for event in recorder.of(Waits)] == world.waits == [1.0]
+    assert [event.seconds for event in recorder.of(WaitBegan)] == world.waits == [1.0]
 
 
 def test_what_is_not_run_is_not_told() -> None:
@@ -367,7 +367,7 @@ def test_it_breaks_nothing_where_warnings_are_errors(monkeypatch: pytest.MonkeyP
     assert len(shown) == 1
 
 
-KINDS: list[type[Any]] = [Began, Issued, Answered, Waits, Ended]
+KINDS: list[type[Any]] = [Began, Issued, Answered, WaitBegan, Ended]
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -14,11 +14,11 @@ from ixbackoff import (
     N1,
     N2,
     N3,
-    Budget,
     Call,
     ClientError,
     Misuse,
     NotReady,
+    RetryBudget,
     at,
     backoff,
     call,
@@ -31,7 +31,7 @@ from ixbackoff.testing import Virtual, answers
 from ..support.plainly import WAYS, AnyBackoff, Outcome, Script, Way, program, seen, sleeps
 
 every_way = pytest.mark.parametrize("way", [program, *WAYS.values()], ids=["program", *WAYS])
-ONCE = "ixbackoff: attempts made: 1, waits: 0, 0 s in all"
+ONCE = "ixbackoff: tries: 1, waits: 0, 0 s in all"
 KEPT = "ixbackoff: not tried again: "
 
 
@@ -46,7 +46,7 @@ def test_a_failure_that_is_not_chosen_says_why(way: Way) -> None:
         f"{KEPT}on=... does not choose KeyError",
         ONCE,
     ]
-    later = "ixbackoff: attempts made: 2, waits: 1, 1 s in all"
+    later = "ixbackoff: tries: 2, waits: 1, 1 s in all"
     assert notes(backoff(N3), NotReady, KeyError) == [unknown, later]
 
 
@@ -62,7 +62,7 @@ def test_no_note_where_no_rung_is_left_and_none_on_a_misuse(way: Way) -> None:
         assert not any(note.startswith(KEPT) for note in seen(way, made, [outcome]).notes)
 
 
-STEPS = [at(N1).retry, at(N1).resume, lambda x: at(N1).vary(lambda _: x)]
+STEPS = [at(N1).retry, at(N1).resume, lambda x: at(N1).retry_with(lambda _: x)]
 
 
 @pytest.mark.parametrize("step", [*STEPS, lambda x: at(N1).do(x).backoff().or_else(x)])
@@ -98,7 +98,10 @@ def test_the_story_is_what_the_note_and_the_observers_say(way: Way, script: list
         if isinstance(event, Ended) and event.failure is not None:
             run = event.run
             ends.append(
-                (Story(run.tries, run.waits, run.waited, event.reason), story(event.failure))
+                (
+                    Story(run.tries, run.wait_count, run.wait_seconds, event.reason),
+                    story(event.failure),
+                )
             )
 
     with observed(keep):
@@ -107,7 +110,8 @@ def test_the_story_is_what_the_note_and_the_observers_say(way: Way, script: list
     for expected, told in ends:
         assert told == expected
         assert outcome.notes[-1] == (
-            f"ixbackoff: attempts made: {told.tries}, waits: {told.waits}, {told.waited:g} s in all"
+            f"ixbackoff: tries: {told.tries}, waits: {told.wait_count}, "
+            f"{told.wait_seconds:g} s in all"
         )
 
 
@@ -120,7 +124,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.parametrize(("limits", "reason"), REFUSED, ids=[reason for _, reason in REFUSED])
 def test_the_reason_of_a_wait_that_is_refused(limits: dict[str, Any], reason: Any) -> None:
     if limits.get("budget") == "empty":
-        limits = {"budget": Budget(1, returned=0)}
+        limits = {"budget": RetryBudget(1, returned=0)}
         limits["budget"].open(0.0).afford(NotReady(), 0.0)
     failure = NotReady()
     world = Virtual(Call.handled_by(answers(failure)))
@@ -132,7 +136,7 @@ def test_the_reason_of_a_wait_that_is_refused(limits: dict[str, Any], reason: An
 def test_a_program_that_gives_up_by_itself_gave_up() -> None:
     failure = KeyError("id")
     with pytest.raises(KeyError):
-        at(N3).do(call(Script([lambda: failure]).ask)).give_up().run(live())
+        at(N3).do(call(Script([lambda: failure]).ask)).end().run(live())
     assert story(failure) == Story(1, 0, 0.0, "gave up")
 
 

@@ -13,9 +13,9 @@ from ixbackoff import (
     N1,
     N2,
     N3,
-    Budget,
     Log,
     NotReady,
+    RetryBudget,
     all_of,
     at,
     backoff,
@@ -34,7 +34,7 @@ EVERY_WAY = {"program": program, **WAYS}
 
 @pytest.mark.parametrize("way", EVERY_WAY.values(), ids=EVERY_WAY)
 @pytest.mark.parametrize("watched", [False, True])
-@given(st.integers(0, 3), st.sampled_from([{}, {"within": 1e15}, {"budget": Budget(10**9)}]))
+@given(st.integers(0, 3), st.sampled_from([{}, {"within": 1e15}, {"budget": RetryBudget(10**9)}]))
 def test_it_counts_the_tries_that_have_failed(
     way: Way, watched: bool, times: int, limits: dict[str, Any]
 ) -> None:

@@ -98,7 +98,7 @@ def bound(p: Program) -> int:
         return p.end
     if p.step in ("join", "or_join"):
         return bound(p.it)
-    if p.step in ("retry", "vary", "resume", "give_up"):
+    if p.step in ("retry", "retry_with", "resume", "end"):
         return 0
     assert p.before is not None
     before = bound(p.before)
@@ -309,7 +309,7 @@ class Run:
             r, self.to(0), lambda _: self.loop(p.on, lambda _: (self.try_once(well(p.it)), []))
         )
 
-    def vary(self, p: Program, r: Outcome) -> Outcome:
+    def retry_with(self, p: Program, r: Outcome) -> Outcome:
         return self.when_well(
             r,
             self.to(0),
@@ -321,7 +321,7 @@ class Run:
             r, self.to(0), lambda _: self.loop(p.on, lambda log: self.again(p.it, log))
         )
 
-    def give_up(self, p: Program, r: Outcome) -> Outcome:
+    def end(self, p: Program, r: Outcome) -> Outcome:
         return self.in_any_case(r, self.to(0))
 
     def stands(self, p: Program, r: Outcome) -> Outcome:
@@ -412,7 +412,7 @@ class Planner:
             return self.slept(y), down(n), o | self.slept(y)
         if p.step == "skip":
             return down(y), down(n), o
-        if p.step in ("retry", "vary", "resume"):
+        if p.step in ("retry", "retry_with", "resume"):
             t = frozenset(self.retried(w) for w in y)
             return t, there(n, 0) | t, o | t
         return there(y, p.end), there(n, p.end), o

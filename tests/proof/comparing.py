@@ -179,10 +179,10 @@ def unplanned(case: Case) -> str:
     wrong = (
         len(waited) > waits
         or (not asked and sum(waited) > seconds)
-        or waits > known.waits
+        or waits > known.wait_count
         or seconds > known.seconds * (1 + 1e-12)
         or (not by_function and done.tries > tries)
-        or (not by_function and (tries, waits) != (known.tries, known.waits))
+        or (not by_function and (tries, waits) != (known.tries, known.wait_count))
         or (not by_function and abs(seconds - known.seconds) > 1e-9)
     )
     return f"{shown(case.model)}\n{(tries, waits, seconds)}\n{known}\n{done}" if wrong else ""

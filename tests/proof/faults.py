@@ -99,8 +99,8 @@ class StaysBeforeARetry(Run):
     def retry(self, p: Program, r: Outcome) -> Outcome:
         return super().retry(p, r) if r.state == "well" else r
 
-    def vary(self, p: Program, r: Outcome) -> Outcome:
-        return super().vary(p, r) if r.state == "well" else r
+    def retry_with(self, p: Program, r: Outcome) -> Outcome:
+        return super().retry_with(p, r) if r.state == "well" else r
 
     def resume(self, p: Program, r: Outcome) -> Outcome:
         return super().resume(p, r) if r.state == "well" else r

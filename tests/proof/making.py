@@ -56,7 +56,7 @@ BY_DEFAULT = ON[0]
 DEEPEST = 2
 """How deep programs are joined with others."""
 
-ENDING = ("retry", "resume", "vary", "give_up")
+ENDING = ("retry", "resume", "retry_with", "end")
 """The steps that end on the last rung."""
 
 
@@ -283,12 +283,12 @@ class Maker:
             said = given(on) if step == "backoff" else {}
             grown = getattr(real, step)(**said)
             return new(step, model, rung - 1, on=chosen(kinds)), grown, rung - 1
-        if step in ("retry", "resume", "vary"):
-            x = self.function(self.effect) if step == "vary" else self.effect()
+        if step in ("retry", "resume", "retry_with"):
+            x = self.function(self.effect) if step == "retry_with" else self.effect()
             grown = getattr(real, step)(x.real, **given(on))
             return new(step, model, 0, x.model, chosen(kinds)), grown, 0
-        if step == "give_up":
-            return new(step, model, 0), real.give_up(), 0
+        if step == "end":
+            return new(step, model, 0), real.end(), 0
         if step == "stands":
             return new(step, model, rung), real.at(RUNGS[rung]), rung
         if step == "or_else":
@@ -343,7 +343,7 @@ def lowered(p: Both, rung: int, end: int, endless: bool) -> Both:
     """Take a program further down, so that it ends at `end`."""
     model, real = p
     if endless and rung > end:
-        return Both(calculus.Program("give_up", model, 0), real.give_up())
+        return Both(calculus.Program("end", model, 0), real.end())
     for below in range(rung - 1, end - 1, -1):
         model, real = calculus.Program("skip", model, below), real.skip()
     return Both(model, real)

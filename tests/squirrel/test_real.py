@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ixbackoff import Delay
-from ixbackoff._limits.events import Waits
+from ixbackoff._limits.events import WaitBegan
 from ixbackoff.squirrel import sqlite
 from ixbackoff.squirrel.__main__ import main
 from ixbackoff.squirrel.commands import Brought, Fetch, Resource, Swap
@@ -223,7 +223,10 @@ def test_a_locked_index_is_waited_for_and_nothing_is_fetched_again(
             with locking(squirrel.index, how) as other:
 
                 def released(
-                    display: Display, what: object, delay: Delay | Waits, rest: float | None = None
+                    display: Display,
+                    what: object,
+                    delay: Delay | WaitBegan,
+                    rest: float | None = None,
                 ) -> None:
                     Display.wait(display, what, delay, rest)
                     other.rollback()

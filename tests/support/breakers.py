@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from ixbackoff import Breaker, CircuitOpen
+from ixbackoff import CircuitBreaker, CircuitOpen
 
 
 class Clock:
@@ -82,15 +82,15 @@ class Model:
                 self.until = now + self.rest
 
 
-def opened(rest: float = 30.0) -> Breaker:
+def opened(rest: float = 30.0) -> CircuitBreaker:
     """A breaker that opened at the time 0."""
-    breaker = Breaker(failures=1, within=1, rest=rest)
+    breaker = CircuitBreaker(failures=1, within=1, open_for=rest)
     breaker.fail(0, 0.0)
     assert breaker.state == "open"
     return breaker
 
 
-def refused(breaker: Breaker, now: float) -> float:
+def refused(breaker: CircuitBreaker, now: float) -> float:
     """The seconds that a try is told to wait at this time."""
     with pytest.raises(CircuitOpen) as caught:
         breaker.admit(now)

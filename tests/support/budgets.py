@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ixbackoff import Budget
+from ixbackoff import RetryBudget
 from ixbackoff.testing import Virtual, answers
 
 from .observing import Ask
@@ -18,7 +18,7 @@ def world_of(*script: Any) -> Virtual[Any]:
     return Virtual(Ask.handled_by(answers(*script)))
 
 
-def outcome(program: Any, budget: Budget, *script: Any) -> Any:
+def outcome(program: Any, budget: RetryBudget, *script: Any) -> Any:
     """Run a program; return its value or its failure, and how often it waited."""
     world = world_of(*script)
     try:

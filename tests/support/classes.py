@@ -7,7 +7,7 @@ import pkgutil
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
-from ixbackoff import may_pass
+from ixbackoff import is_transient
 
 UNUSABLE = ("__main__", "_main", "contrib", "worker", "pytest", "emscripten")
 """Modules that need more than the library, or run something."""
@@ -40,4 +40,4 @@ def submodules(path: Iterable[str], library: str) -> Iterator[object]:
 def passing_unseen(library: str) -> set[str]:
     """Return the classes whose failures may pass though nothing is known but the class."""
     kinds = exceptions_of(library)
-    return {kind.__qualname__ for kind in kinds if may_pass(kind.__new__(kind))}
+    return {kind.__qualname__ for kind in kinds if is_transient(kind.__new__(kind))}

@@ -194,7 +194,7 @@ def begun(engine: Engine[Any], order: Order) -> list[Any]:
     recipe: Any = RECIPES[order.kind]
     if order.bulk:
         return engine.start_many(recipe, {run: run for run in order.runs})
-    return [engine.start_as(run, recipe, run) for run in order.runs]
+    return [engine.start_with_id(run, recipe, run) for run in order.runs]
 
 
 def part(order: Order) -> int:

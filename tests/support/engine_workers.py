@@ -17,7 +17,15 @@ from typing import Any, NamedTuple
 from ixbackoff import AsyncInterpreter, Command, Now, Pick, Schedule, attempt
 from ixbackoff._meaning.chains import Ladder
 from ixbackoff._meaning.defaults import Defaults
-from ixbackoff.durable.journal import Cancelled, Entry, Lost, Make, MakeAsync, Parked, asked
+from ixbackoff.durable.journal import (
+    Cancelled,
+    Entry,
+    Lost,
+    Make,
+    MakeAsync,
+    Parked,
+    current_command,
+)
 from ixbackoff.durable.performing import run_durably
 from ixbackoff.durable.store import Start
 from ixbackoff.durable.stretches import Stretch
@@ -107,10 +115,10 @@ class Performance:
         return self.now
 
     async def answer(self, command: Ask) -> int:
-        mine = asked()
+        mine = current_command()
         assert mine is not None
-        again = mine.again and self.ways.broken != "again is not told"
-        answer: int = await self.ask(Do(self.worker, command.name, mine.key[4:], again))
+        again = mine.repeated and self.ways.broken != "again is not told"
+        answer: int = await self.ask(Do(self.worker, command.name, mine.idempotency_key[4:], again))
         return answer
 
     def steps(self) -> Generator[Any, Any, bool]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ixbackoff import AsyncInterpreter, Command, Interpreter
-from ixbackoff.durable import Asked, Engine, Recipe, asked
+from ixbackoff.durable import CurrentCommand, Engine, Workflow, current_command
 from ixbackoff.live import live
 
 AnyEngine = Engine[Any]
@@ -25,7 +25,7 @@ def url_in(folder: Path) -> str:
 def working(
     folder: Path,
     interpreter: Interpreter[Any] | AsyncInterpreter[Any],
-    *recipes: Recipe[..., Any, Any],
+    *recipes: Workflow[..., Any, Any],
     **settings: Any,
 ) -> Generator[AnyEngine]:
     """An engine that performs runs while the block lasts, and then leaves them where they are."""
@@ -54,10 +54,10 @@ class Said:
 
     def __init__(self, **table: Callable[[], Any]) -> None:
         self.table = table
-        self.asked: list[tuple[str, Asked | None]] = []
+        self.asked: list[tuple[str, CurrentCommand | None]] = []
 
     def __call__(self, command: Say) -> Any:
-        self.asked.append((command.what, asked()))
+        self.asked.append((command.what, current_command()))
         return self.table.get(command.what, lambda: command.what.upper())()
 
     @property

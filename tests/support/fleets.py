@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from ixbackoff import Constant, Do, Exponential, NotReady, Pick, Throttled, attempt
 from ixbackoff.fleet import Outcome, Request, Service, Serving, instantly, simulate
 from ixbackoff.fleet.events import Events
-from ixbackoff.fleet.traces import Happened
-from ixbackoff.schedules import Timing, powers_of_two
-from ixbackoff.shortening import DecorrelatedJitter, EqualJitter, Every, FullJitter
+from ixbackoff.schedules import Timing
+from ixbackoff.schedules.kinds import powers_of_two
+from ixbackoff.schedules.shortening import DecorrelatedJitter, EqualJitter, Every, FullJitter
 from ixbackoff.testing import Performed, Virtual, takes
 
 from .observing import Ask
@@ -94,7 +94,7 @@ def fleet(program: Any, *scripts: Script, **how: Any) -> Outcome:
     return simulate(program, model.serves(Ask) | ZERO, **how)
 
 
-def line(happened: Happened | Performed) -> tuple[Any, ...]:
+def line(happened: Performed) -> tuple[Any, ...]:
     failure = happened.failure
     told = None if failure is None else type(failure)
     return happened.at, repr(happened.command), happened.answer, told

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ixbackoff import N0, at, call
-from ixbackoff.durable import Engine, asked, durable
+from ixbackoff.durable import Engine, current_command, durable
 from ixbackoff.live import live
 
 from .killed_runs import Record
@@ -19,13 +19,13 @@ from .killed_runs import Record
 
 def tell(record: Path, said: str, freeze: bool) -> str:
     """Tell the file what is performed, and freeze meanwhile unless it was performed before."""
-    mine = asked()
+    mine = current_command()
     assert mine is not None
-    Record(record).tell("begin", mine.key, mine.again, said)
-    if freeze and not mine.again:
+    Record(record).tell("begin", mine.idempotency_key, mine.repeated, said)
+    if freeze and not mine.repeated:
         os.kill(os.getpid(), signal.SIGSTOP)
         time.sleep(0.2)  # the signal may come to another thread first
-    Record(record).tell("end", mine.key, mine.again, said)
+    Record(record).tell("end", mine.idempotency_key, mine.repeated, said)
     return said
 
 

@@ -13,7 +13,7 @@ from ixbackoff._meaning.defaults import Defaults
 from ixbackoff._running.loops import AnyInterpreter
 from ixbackoff.durable.journal import Entry, Make, MakeAsync, Parked, after
 from ixbackoff.durable.performing import run_durably
-from ixbackoff.observing import Answered, Began, Ended, Event, Issued, Waits, observed
+from ixbackoff.observing import Answered, Began, Ended, Event, Issued, WaitBegan, observed
 
 SEED = 7
 
@@ -93,10 +93,16 @@ def told(event: Event) -> tuple[Any, ...]:
             return ("issued", repr(event.command), event.run.tries)
         case Answered():
             return ("answered", repr(event.issued.command), repr(event.failure))
-        case Waits():
+        case WaitBegan():
             return ("waits", event.seconds, event.rung, repr(event.failure))
         case Ended():
-            return ("ended", event.reason, repr(event.failure), event.run.waits, event.run.waited)
+            return (
+                "ended",
+                event.reason,
+                repr(event.failure),
+                event.run.wait_count,
+                event.run.wait_seconds,
+            )
 
 
 def outcome_of(run: Callable[[], Any]) -> Outcome:

@@ -13,7 +13,7 @@ from ixbackoff import Delay, Throttled
 from ixbackoff._meaning.runs import Run
 from ixbackoff._meaning.semantics import unrolled
 
-from .killed_runs import RECIPES, STORED, Confirm, Fetch, Happened, Store
+from .killed_runs import RECIPES, STORED, Confirm, Fetch, Performed, Store
 
 BRANCHES = 3
 KEPT = 1.5  # seconds after its end in which an answer is kept, on a busy machine too
@@ -83,13 +83,13 @@ class Step(NamedTuple):
 class Processes:
     """When processes died, or were stopped for so long that others took their runs over."""
 
-    def __init__(self, happened: list[Happened]) -> None:
+    def __init__(self, happened: list[Performed]) -> None:
         self.kills = [(one.time, one.process) for one in happened if one.what == "killed"]
         self.stops = [(one.time, one.process) for one in happened if one.what == "stopped"]
         self.losses = {one.process: one.time for one in happened if one.what == "lost"}
         self.times = sorted(time for time, _ in self.kills + self.stops)
 
-    def death(self, one: Happened) -> float | None:
+    def death(self, one: Performed) -> float | None:
         """When the process that told this died, or lost its lock, if it did."""
         if one.process in self.losses:
             stops = [time for time, process in self.stops if process == one.process]
@@ -100,7 +100,7 @@ class Processes:
     def between(self, first: float, last: float) -> int:
         return sum(first <= time <= last for time in self.times)
 
-    def was_gone(self, one: Happened) -> bool:
+    def was_gone(self, one: Performed) -> bool:
         """Return true if a process told this after it was stopped, and before it noticed that."""
         if one.process not in self.losses:
             return False
@@ -108,7 +108,7 @@ class Processes:
 
 
 def checked(
-    happened: list[Happened], waits: Mapping[str, Mapping[int, float]], hold: float
+    happened: list[Performed], waits: Mapping[str, Mapping[int, float]], hold: float
 ) -> Report:
     """Compare what a file tells with what is promised.
 
@@ -121,7 +121,7 @@ def checked(
     processes = Processes(happened)
     report.counts["kills"] = len(processes.kills)
     report.counts["stops"] = len(processes.stops)
-    told: dict[str, list[Happened]] = defaultdict(list)
+    told: dict[str, list[Performed]] = defaultdict(list)
     for one in sorted(happened):
         if one.what not in PROCESS:
             told[one.run].append(one)
@@ -139,7 +139,7 @@ class Check:
         report: Report,
         processes: Processes,
         run: str,
-        told: list[Happened],
+        told: list[Performed],
         waits: Mapping[int, float],
         hold: float,
     ) -> None:
@@ -151,7 +151,7 @@ class Check:
         self.cancelled = next((one.time for one in told if one.what == "cancel"), None)
         self.waits = waits
         self.hold = hold
-        self.begun: dict[str, list[Happened]] = defaultdict(list)
+        self.begun: dict[str, list[Performed]] = defaultdict(list)
         for one in self.commands:
             if one.what == "begin":
                 self.begun[one.place].append(one)
@@ -187,7 +187,7 @@ class Check:
             if number > branches:
                 self.found("", f"repeated {number} commands after the death of {process}")
 
-    def check_pair(self, place: str, one: Happened, following: Happened) -> None:
+    def check_pair(self, place: str, one: Performed, following: Performed) -> None:
         ends = [
             x.time
             for x in self.commands
@@ -247,7 +247,7 @@ class Check:
             if waited < seconds:
                 self.found(str(place), f"waited {waited:.3f} s of {seconds:.3f} s")
 
-    def kept(self) -> list[Happened]:
+    def kept(self) -> list[Performed]:
         """What was told of commands, without that which was performed again."""
         latest: dict[str, str] = {}
         for place, begun in self.begun.items():
@@ -270,7 +270,7 @@ class Check:
         if not tidied and stored and not self.died(stored[-1], cancelled):
             self.found("", "did not clean up")
 
-    def died(self, one: Happened, cancelled: float) -> bool:
+    def died(self, one: Performed, cancelled: float) -> bool:
         """Return true if the process of a run may not have come to clean up."""
         death = self.processes.death(one)
         return death is not None and death < cancelled + CLEANED_UP

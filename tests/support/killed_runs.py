@@ -35,7 +35,7 @@ from ixbackoff import (
     attempt,
     do,
 )
-from ixbackoff.durable import Engine, asked, durable
+from ixbackoff.durable import Engine, current_command, durable
 from ixbackoff.live import live
 
 STORED = 6  # commands in a run that may be cancelled
@@ -70,7 +70,7 @@ class Tidy(Command[None]):
 Row = Prepare | Fetch | Store | Confirm | Tidy | Pick | Delay
 
 
-class Happened(NamedTuple):
+class Performed(NamedTuple):
     """A line of the file.
 
     Attributes:
@@ -136,7 +136,7 @@ class Record:
     def size(self) -> int:
         return self.path.stat().st_size if self.path.exists() else 0
 
-    def read(self) -> list[Happened]:
+    def read(self) -> list[Performed]:
         if not self.path.exists():
             return []
         return [happened(line) for line in self.path.read_text().splitlines()]
@@ -145,9 +145,9 @@ class Record:
         return {one.place for one in self.read() if one.run == run and one.said == kind}
 
 
-def happened(line: str) -> Happened:
+def happened(line: str) -> Performed:
     at, process, what, key, again, said = line.split(" ", 5)
-    return Happened(float(at), process, what, key, again == "1", said)
+    return Performed(float(at), process, what, key, again == "1", said)
 
 
 def telling(record: Record, answer: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -157,9 +157,9 @@ def telling(record: Record, answer: Callable[[Any], Any]) -> Callable[[Any], Any
     """
 
     def handler(command: Any) -> Any:
-        mine = asked()
+        mine = current_command()
         assert mine is not None
-        about = (mine.key, mine.again, type(command).__name__, record.process)
+        about = (mine.idempotency_key, mine.repeated, type(command).__name__, record.process)
         record.tell("begin", *about)
         linger()
         try:
@@ -180,9 +180,9 @@ def linger() -> None:
 
 
 def run_of_command() -> str:
-    mine = asked()
+    mine = current_command()
     assert mine is not None
-    return mine.key.rpartition(":")[0]
+    return mine.idempotency_key.rpartition(":")[0]
 
 
 def interpreter(record: Record) -> Interpreter[Row]:

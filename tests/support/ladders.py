@@ -72,8 +72,8 @@ ENDS: dict[str, Callable[[Any, Any], Any]] = {
     "retry": lambda program, effect: program.retry(effect),
     "retry on one kind": lambda program, effect: program.retry(effect, on=ServerError),
     "resume": lambda program, effect: program.resume(effect),
-    "vary": lambda program, effect: program.vary(lambda _: effect),
-    "give_up": lambda program, effect: program.give_up(),
+    "retry_with": lambda program, effect: program.retry_with(lambda _: effect),
+    "end": lambda program, effect: program.end(),
 }
 
 
@@ -151,4 +151,4 @@ def bound(draw: st.DrawFn, program: Any, rung: int, depth: int) -> tuple[Any, in
 def programs(draw: st.DrawFn) -> Any:
     """A program that can run."""
     program, rung = draw(st.integers(0, 5).flatmap(ladders))
-    return program.give_up() if rung else program
+    return program.end() if rung else program

@@ -21,10 +21,10 @@ from ixbackoff import (
     N1,
     N2,
     N3,
-    Budget,
     CallAsync,
     Misuse,
     NotReady,
+    RetryBudget,
     all_of,
     at,
     attempt,
@@ -34,7 +34,7 @@ from ixbackoff import (
     do,
 )
 from ixbackoff.live import live
-from ixbackoff.observing import Answered, Began, Ended, Event, Issued, Waits, observed
+from ixbackoff.observing import Answered, Began, Ended, Event, Issued, WaitBegan, observed
 from ixbackoff.schedules import Constant
 
 AT_ONCE = Constant(0)
@@ -70,9 +70,9 @@ class Recorder:
         issued, answered = self.of(Issued), self.of(Answered)
         assert sorted(map(id, issued)) == sorted(id(event.issued) for event in answered)
         assert all(event.run is event.issued.run for event in answered)
-        waits = Counter(event.run.id for event in self.of(Waits))
+        waits = Counter(event.run.id for event in self.of(WaitBegan))
         for event in ended:
-            broken_off = waits[event.run.id] - event.run.waits
+            broken_off = waits[event.run.id] - event.run.wait_count
             assert broken_off in (0, 1), "each wait that was told was waited, or broken off"
             assert not broken_off or event.reason != "well"
         open_runs: set[int | str] = set()
@@ -89,8 +89,8 @@ def without_failure(event: Event) -> Event:
     match event:
         case Answered(_, issued, seconds):
             return Answered.of(issued, seconds, None)
-        case Waits(run, seconds, rung):
-            return Waits.of(run, seconds, rung, None)
+        case WaitBegan(run, seconds, rung):
+            return WaitBegan.of(run, seconds, rung, None)
         case Ended(run, reason, seconds):
             return Ended.of(run, reason, seconds, None)
         case _:
@@ -154,11 +154,11 @@ class Chance:
         draw = self.random.random()
         if draw < 0.6:
             return begun.retry(effect)
-        return begun.resume(effect) if draw < 0.8 else begun.do(effect).give_up()
+        return begun.resume(effect) if draw < 0.8 else begun.do(effect).end()
 
     def how(self) -> dict[str, Any]:
         draw = self.random.random()
-        limits = {"budget": Budget(1, returned=0)} if draw < 0.1 else {}
+        limits = {"budget": RetryBudget(1, returned=0)} if draw < 0.1 else {}
         return {"schedule": AT_ONCE, **limits, **({"within": 1e-9} if 0.1 < draw < 0.15 else {})}
 
     def patiently(self) -> Any:

@@ -32,7 +32,7 @@ from ixbackoff import (
     at,
 )
 from ixbackoff.live import Limits, live, live_async, response_headers, response_headers_async
-from ixbackoff.schedules import powers_of_two
+from ixbackoff.schedules.kinds import powers_of_two
 from ixbackoff.testing.web import Connection, Malformed
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ixbackoff import Command, Do, Interpreter, attempt
-from ixbackoff.testing.exploring import Durable, End, may_break
+from ixbackoff.testing.exploring import End, Persistent, may_break
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ class Machine:
     """A file system: names survive a power cut at once, but what files hold only once synced."""
 
     names: dict[str, str] = field(default_factory=lambda: {"page": "1"})
-    files: Durable[dict[str, str]] = field(default_factory=lambda: Durable({"1": "old"}))
+    files: Persistent[dict[str, str]] = field(default_factory=lambda: Persistent({"1": "old"}))
 
     def write(self, command: Write) -> None:
         self.names[command.name] = "2"

@@ -22,7 +22,7 @@ def fetching(url: str, file: str) -> Any:
 def main(database: str, run: str, url: str, file: str) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     with Engine(live(), fetching, database=database) as engine:
-        engine.start_as(run, fetching, url, file).result()
+        engine.start_with_id(run, fetching, url, file).result()
 
 
 if __name__ == "__main__":

@@ -78,18 +78,18 @@ def programs(draw: st.DrawFn) -> Any:
     program: Any = at(RUNGS[top])
     for _ in range(draw(st.integers(1, 7))):
         steps = ["do", "then", "map", "or_else", "bind", "or_bind", "join", "or_join"]
-        if program.end:
+        if program.ends_at:
             steps += ["backoff", "wait", "skip", "backoff"]
         step = draw(st.sampled_from(steps))
         if step in ("bind", "or_bind", "join", "or_join"):
-            below: Any = at(RUNGS[program.end]).do(draw(effects))
-            if program.end and draw(st.booleans()):
+            below: Any = at(RUNGS[program.ends_at]).do(draw(effects))
+            if program.ends_at and draw(st.booleans()):
                 below = below.backoff()
             if step in ("join", "or_join"):
                 program = program >> below if step == "join" else program | below
             else:  # a function's rungs are known only when it runs, so what follows comes down
                 how = program.bind if step == "bind" else program.or_bind
-                return how(lambda _, below=below: below.give_up())
+                return how(lambda _, below=below: below.end())
         elif step in ("do", "or_else"):
             program = getattr(program, step)(draw(effects))
         elif step == "then":
@@ -98,8 +98,8 @@ def programs(draw: st.DrawFn) -> Any:
             program = program.map(lambda value: value)
         else:
             program = getattr(program, step)()
-    last = draw(st.sampled_from(["retry", "resume", "give_up"]))
-    return program.give_up() if last == "give_up" else getattr(program, last)(draw(effects))
+    last = draw(st.sampled_from(["retry", "resume", "end"]))
+    return program.end() if last == "end" else getattr(program, last)(draw(effects))
 
 
 schedules = st.builds(

@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 from ixbackoff import Computed, Constant, Exponential, Fibonacci, Listed, Schedule
-from ixbackoff.schedules import Chance, Waits
+from ixbackoff.schedules import Chance, WaitFunction
 from ixbackoff.schedules.algebra import Changed, Pair
 from ixbackoff.schedules.published import (
     NormalJitter,
@@ -24,14 +24,14 @@ class Shrinking(Schedule):
     def __init__(self, first: float) -> None:
         self.first = first
 
-    def begin(self, chance: Chance | None = None) -> Waits:  # noqa: ARG002
+    def begin(self, chance: Chance | None = None) -> WaitFunction:  # noqa: ARG002
         return lambda k: self.first / 3**k
 
 
 class Erratic(Schedule):
     """A custom schedule that breaks the promise: any wait may be shorter than the one before."""
 
-    def begin(self, chance: Chance | None = None) -> Waits:
+    def begin(self, chance: Chance | None = None) -> WaitFunction:
         assert chance is not None
         return lambda k: chance.uniform(0, 10)
 

@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from ixbackoff import N3, Breaker, Budget, Command, Exponential, at, do
+from ixbackoff import N3, CircuitBreaker, Command, Exponential, RetryBudget, at, do
 from ixbackoff.fleet import BoundedQueue, Outage, Outcome, simulate, simulate_many
 
 
@@ -49,7 +49,7 @@ def digest(outcome: Outcome) -> str:
 
 def digested(seed: int) -> str:
     """The digest of a simulation whose clients share a budget and a breaker."""
-    budget, breaker = Budget.finagle(), Breaker(failures=20, within=5, rest=2)
+    budget, breaker = RetryBudget.finagle(), CircuitBreaker(failures=20, within=5, open_for=2)
     outcome = simulate(
         PAGE,
         QUEUE.serves(Get),

@@ -42,7 +42,7 @@ def why_noted(failure: Exception) -> str:
     """Return why a failure was not tried again, as a note on it says; "" if it was."""
     notes = [NOTE.fullmatch(note) for note in getattr(failure, "__notes__", ())]
     noted = [match[1] for match in notes if match]
-    assert noted == ([] if known.verdict(failure).passes else [known.verdict(failure).why])
+    assert noted == ([] if known.judge(failure).transient else [known.judge(failure).why])
     return "".join(noted)
 
 

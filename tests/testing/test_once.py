@@ -15,16 +15,16 @@ from ixbackoff import (
     N1,
     N2,
     N3,
-    Budget,
     Delay,
     NotReady,
+    RetryBudget,
     at,
     backoff,
     do,
 )
 from ixbackoff._meaning.descents import ONE_TRY
 from ixbackoff.fleet import BoundedQueue, simulate
-from ixbackoff.testing import Virtual, always, answers, no_waits, once
+from ixbackoff.testing import Virtual, always, answers, no_waits, single_try
 
 from ..support.observing import Ask
 from ..support.plainly import WAYS, Script, Way, program, seen
@@ -32,14 +32,14 @@ from ..support.programs import effects, outcomes, programs
 
 EVERY_WAY: dict[str, Way] = {**WAYS, "program": program}
 a, b = Ask("a"), Ask("b")
-NOTE = "ixbackoff: attempts made: 1, waits: 0, 0 s in all (each ladder tries once: testing.once())"
+NOTE = "ixbackoff: tries: 1, waits: 0, 0 s in all (each ladder tries once: testing.single_try())"
 
 
 @pytest.mark.parametrize("rung", [N0, N3, FOREVER])
 @pytest.mark.parametrize("way", EVERY_WAY.values(), ids=EVERY_WAY)
 def test_every_way_to_try_again_tries_once_and_says_why(way: Way, rung: Any) -> None:
-    budget = Budget(500)
-    with once():
+    budget = RetryBudget(500)
+    with single_try():
         for how in ({}, {"within": 60}, {"budget": budget}):
             made: Any = backoff(rung, **how)
             assert seen(way, made, [NotReady, 1]) == (1, [], None, 0, [NOTE])
@@ -50,7 +50,7 @@ def test_every_way_to_try_again_tries_once_and_says_why(way: Way, rung: Any) -> 
 
 def performed(program: Any, *script: Any) -> list[Any]:
     world = Virtual(Ask.handled_by(answers(*script)))
-    with once(), pytest.raises(NotReady):
+    with single_try(), pytest.raises(NotReady):
         program.run(world.interpreter)
     return world.commands
 
@@ -58,13 +58,13 @@ def performed(program: Any, *script: Any) -> list[Any]:
 @pytest.mark.parametrize("rung", [N0, N3, FOREVER])
 def test_each_retry_of_a_program_tries_once(rung: Any) -> None:
     assert performed(at(rung).retry(a), NotReady()) == [a]
-    assert performed(at(rung).vary(lambda _: a), NotReady()) == [a]
+    assert performed(at(rung).retry_with(lambda _: a), NotReady()) == [a]
     assert performed(at(rung).resume(do(a).then(lambda _: b)), 1, NotReady()) == [a, b]
 
 
 def test_what_stands_behind_a_retry_is_still_done() -> None:
     world = Virtual(Ask.handled_by(answers(NotReady(), 2)))
-    with once():
+    with single_try():
         assert at(N3).retry(a).or_else(b).run(world.interpreter) == 2
     assert world.commands == [a, b]
 
@@ -76,13 +76,13 @@ def test_a_backoff_ends_the_program() -> None:
 
 def test_a_wait_is_not_a_retry() -> None:
     world = Virtual(Ask.handled_by(answers(1, 2)))
-    with once():
+    with single_try():
         assert at(N2).do(a).wait().do(b).wait().run(world.interpreter) == 2
     assert world.waits == [1, 2]
 
 
 def test_with_no_waits_it_takes_no_time_either() -> None:
-    with once(), no_waits() as waits, pytest.raises(NotReady):
+    with single_try(), no_waits() as waits, pytest.raises(NotReady):
         backoff(N3)(Script([NotReady]).ask)()
     assert waits.waited == []
 
@@ -90,7 +90,7 @@ def test_with_no_waits_it_takes_no_time_either() -> None:
 @given(programs(), outcomes)
 def test_no_wait_follows_a_failure(program: Any, script: list[Any]) -> None:
     world = Virtual(Ask.handled_by(always(0) if not script else answers(*script * 50)))
-    with once(), suppress(Exception):
+    with single_try(), suppress(Exception):
         program.run(world.interpreter)
     assert all(one.failure is None for one in world.commands if isinstance(one, Delay))
 
@@ -104,7 +104,7 @@ def test_a_ladder_does_what_it_would_do_at_n0(effect: Any, script: list[Any]) ->
         failure: BaseException | None = None
         answer = None
         try:
-            with once():
+            with single_try():
                 answer = at(rung).retry(effect).run(world.interpreter)
         except Exception as error:
             failure = error
@@ -119,7 +119,7 @@ def test_it_holds_in_all_threads_and_blocks_can_overlap() -> None:
         with pytest.raises(NotReady):
             backoff(N3)(script.ask)()
 
-    first, second = once(), once()
+    first, second = single_try(), single_try()
     with first:
         second.__enter__()
     thread = Thread(target=call)
@@ -131,7 +131,7 @@ def test_it_holds_in_all_threads_and_blocks_can_overlap() -> None:
 
 
 def test_what_is_being_tried_again_goes_on() -> None:
-    switch = once()
+    switch = single_try()
 
     def switched() -> NotReady:
         switch.__enter__()
@@ -145,12 +145,12 @@ def test_what_is_being_tried_again_goes_on() -> None:
 
 def test_simulated_clients_try_once() -> None:
     down = BoundedQueue(length=0, work=3600).serves(Ask)
-    with once():
+    with single_try():
         outcome = simulate(at(N1).retry(a), down, clients=5, seconds=10)
     assert outcome.total(lambda second: second.asked) == 5
 
 
 def test_an_exception_ends_it() -> None:
-    with pytest.raises(KeyError), once():
+    with pytest.raises(KeyError), single_try():
         raise KeyError
     assert ONE_TRY == []

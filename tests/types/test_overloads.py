@@ -21,8 +21,8 @@ from ..support.typecheckers import MYPY, PYRIGHT, ZUBAN, Checker
 
 PACKAGE = Path(ixbackoff.__file__).parent
 AT_THE_END = "no_wait_is_left_at_N0_start_on_a_higher_rung"
-WITHOUT_END = "only_retry_resume_vary_and_give_up_leave_FOREVER"
-OPEN = "it_is_open_end_it_with_give_up_or_retry"
+WITHOUT_END = "only_retry_resume_retry_with_and_end_leave_FOREVER"
+OPEN = "it_is_open_finish_it_with_end_or_retry"
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Places = list[tuple[str, bool]]
@@ -119,7 +119,7 @@ SAID = {
     "at(N0).backoff()": AT_THE_END,
     "at(N0).backoff(on=OSError)": AT_THE_END,
     "at(N0).wait()": AT_THE_END,
-    "at(N3).give_up().skip()": AT_THE_END,
+    "at(N3).end().skip()": AT_THE_END,
     "at(FOREVER).backoff()": WITHOUT_END,
     "at(FOREVER).wait()": WITHOUT_END,
     "at(FOREVER).skip()": WITHOUT_END,

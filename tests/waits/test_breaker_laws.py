@@ -11,7 +11,7 @@ from ixbackoff import (
     FOREVER,
     N5,
     N20,
-    Breaker,
+    CircuitBreaker,
     CircuitOpen,
     ClientError,
     Constant,
@@ -45,12 +45,12 @@ schedules = st.sampled_from([Constant(0), Constant(1), Exponential(0.1), Exponen
 ENDS: dict[str, bool | None] = {"well": True, "fails": False, "stops": None}
 
 
-def made(drawn: tuple[int, float, float]) -> Breaker:
+def made(drawn: tuple[int, float, float]) -> CircuitBreaker:
     number, within, rest = drawn
-    return Breaker(failures=number, within=within, rest=rest)
+    return CircuitBreaker(failures=number, within=within, open_for=rest)
 
 
-def end(breaker: Breaker, number: int, outcome: bool | None, now: float) -> None:
+def end(breaker: CircuitBreaker, number: int, outcome: bool | None, now: float) -> None:
     if outcome is None:
         breaker.release(number)
     elif outcome:

@@ -19,9 +19,8 @@ from ixbackoff import (
     N2,
     N3,
     N5,
-    Breaker,
-    Budget,
     Call,
+    CircuitBreaker,
     CircuitOpen,
     ClientError,
     Constant,
@@ -32,6 +31,7 @@ from ixbackoff import (
     Misuse,
     NotReady,
     Now,
+    RetryBudget,
     ServerError,
     Throttled,
     Transient,
@@ -51,11 +51,11 @@ from ..support.budgets import ASK, world_of
 from ..support.observing import Ask
 
 OTHER = Ask("other")
-untyped: Any = Breaker
+breaker: Any = CircuitBreaker
 
 
-def two_in_ten(rest: float = 30.0) -> Breaker:
-    return Breaker(failures=2, within=10, rest=rest)
+def two_in_ten(rest: float = 30.0) -> CircuitBreaker:
+    return CircuitBreaker(failures=2, within=10, open_for=rest)
 
 
 class TestStates:
@@ -68,7 +68,7 @@ class TestStates:
         assert world.waits == [1.0, 2.0]
         assert caught.value.retry_after == 28.0
         assert world.commands.count(ASK) == 2
-        assert caught.value.__notes__ == ["ixbackoff: attempts made: 3, waits: 2, 3 s in all"]
+        assert caught.value.__notes__ == ["ixbackoff: tries: 3, waits: 2, 3 s in all"]
 
     def test_the_ladder_waits_what_is_left_and_a_success_closes_it(self) -> None:
         breaker, world = two_in_ten(), world_of(NotReady(), NotReady(), 7)
@@ -108,11 +108,11 @@ class TestStates:
 
     def test_each_state_is_shown(self) -> None:
         breaker = opened()
-        assert repr(breaker) == "<Breaker: open, a rest of 30 s after 1 failure within 1 s>"
+        assert repr(breaker) == "<CircuitBreaker: open, opens for 30 s after 1 failure within 1 s>"
         breaker.admit(30.0)
         assert breaker.state == "half open"
         assert "half open" in repr(breaker)
-        assert repr(two_in_ten()).startswith("<Breaker: closed")
+        assert repr(two_in_ten()).startswith("<CircuitBreaker: closed")
 
 
 class TestWhatCounts:
@@ -120,7 +120,7 @@ class TestWhatCounts:
 
     @pytest.mark.parametrize("failure", [ClientError(404), KeyError("bug")], ids=repr)
     def test_a_failure_that_may_not_pass_opens_nothing(self, failure: Exception) -> None:
-        breaker = Breaker(failures=1, within=10, rest=30)
+        breaker = CircuitBreaker(failures=1, within=10, open_for=30)
         with pytest.raises(type(failure)):
             at(N3).retry(ASK).run(world_of(failure).interpreter, breaker=breaker)
         assert breaker.closed
@@ -134,7 +134,7 @@ class TestWhatCounts:
         assert breaker.closed
 
     def test_on_says_which_failures_count(self) -> None:
-        breaker = Breaker(failures=1, within=10, rest=30, on=KeyError)
+        breaker = CircuitBreaker(failures=1, within=10, open_for=30, on=KeyError)
         with pytest.raises(NotReady):
             at(N0).do(ASK).run(world_of(NotReady()).interpreter, breaker=breaker)
         assert breaker.closed
@@ -152,7 +152,7 @@ class TestWhatCounts:
         assert breaker.admit(30.0)  # the next try is the probe
 
     def test_an_attempt_is_one_try_with_all_of_its_commands(self) -> None:
-        breaker = Breaker(failures=1, within=10, rest=30)
+        breaker = CircuitBreaker(failures=1, within=10, open_for=30)
 
         @attempt
         def both() -> Do[Ask, int]:
@@ -180,14 +180,14 @@ class TestWhatCounts:
 
     def test_a_try_that_a_deadline_breaks_off_counts(self) -> None:
         for limited in (do(ASK).limit(5), do(ASK)):
-            breaker = Breaker(failures=1, within=10, rest=30)
+            breaker = CircuitBreaker(failures=1, within=10, open_for=30)
             world = Virtual(Ask.handled_by(answers(takes(60, 1))))
             with pytest.raises(DeadlineExceeded):
                 at(N0).do(limited).run(world.interpreter, breaker=breaker, within=8)
             assert breaker.state == "open"
 
     def test_a_try_for_which_no_time_was_left_tells_nothing(self) -> None:
-        breaker = Breaker(failures=1, within=10, rest=30)
+        breaker = CircuitBreaker(failures=1, within=10, open_for=30)
         world: Virtual[Any] = Virtual(Call[Any].handled_by(lambda command: command()))
 
         def late() -> None:
@@ -202,7 +202,7 @@ class TestWhatCounts:
         def broken(failure: Exception) -> bool:
             raise LookupError(str(failure))
 
-        breaker = Breaker(failures=1, within=10, rest=30, on=broken)
+        breaker = CircuitBreaker(failures=1, within=10, open_for=30, on=broken)
         breaker.fail(0, 0.0)
         world = world_of(NotReady("why"))
         world.now = 30.0
@@ -248,7 +248,7 @@ class TestPrograms:
         assert outer.admit(20.0)  # its probe has left its place
 
     def test_resume_does_not_ask_again_what_was_answered_before_it_was_refused(self) -> None:
-        breaker = Breaker(failures=1, within=10, rest=30)
+        breaker = CircuitBreaker(failures=1, within=10, open_for=30)
         world = world_of(1, NotReady(), 2)
         work = do(ASK).then(lambda _: OTHER)
         assert at(N3).resume(work.guarded(breaker)).run(world.interpreter) == 2
@@ -281,7 +281,7 @@ class TestPrograms:
 
     def test_vary_and_bind_go_through_it(self) -> None:
         for program in (
-            at(N0).vary(lambda _: ASK),
+            at(N0).retry_with(lambda _: ASK),
             at(N0).do(Log("a")).bind(lambda _: at(N0).retry(ASK)),
         ):
             with pytest.raises(CircuitOpen):
@@ -297,7 +297,7 @@ class TestPrograms:
     def test_a_budget_and_a_breaker_go_together(self) -> None:
         world = world_of(*[NotReady()] * 2)
         with pytest.raises(CircuitOpen):
-            at(N5).retry(ASK).run(world.interpreter, breaker=two_in_ten(), budget=Budget(2))
+            at(N5).retry(ASK).run(world.interpreter, breaker=two_in_ten(), budget=RetryBudget(2))
         assert world.waits == [1.0, 2.0]
 
     def test_it_needs_the_time(self) -> None:
@@ -315,7 +315,7 @@ class TestPrograms:
         assert world.waits == [1.0, 2.0, 28.0]
 
     def test_blocks_go_through_it(self) -> None:
-        breaker = Breaker(failures=1, within=10, rest=30)
+        breaker = CircuitBreaker(failures=1, within=10, open_for=30)
         patiently = backoff(N2, schedule=Constant(0), breaker=breaker)
         world: Virtual[Any] = Virtual(Call[Any].handled_by(lambda command: command()))
         numbers: list[int] = []
@@ -387,7 +387,7 @@ class TestProbes:
         assert breaker.admit(30.0)
 
     def test_a_clock_that_goes_back_begins_the_rest_again(self) -> None:
-        breaker = Breaker(failures=1, within=1, rest=30)
+        breaker = CircuitBreaker(failures=1, within=1, open_for=30)
         breaker.fail(0, 1e6)
         assert refused(breaker, 5.0) == 30.0
         assert refused(breaker, 15.0) == 20.0
@@ -395,7 +395,7 @@ class TestProbes:
 
     def test_a_wait_of_what_is_left_is_enough_whatever_the_rounding(self) -> None:
         for number in range(1, 2000):
-            breaker = Breaker(failures=1, within=1, rest=0.1 * number)
+            breaker = CircuitBreaker(failures=1, within=1, open_for=0.1 * number)
             breaker.fail(0, 0.3 * number)
             later = 0.3 * number + 0.07 * number
             assert breaker.admit(later + refused(breaker, later))
@@ -415,25 +415,29 @@ class TestTheFailure:
         assert str(CircuitOpen()) == "circuit open: the service is not asked"
 
     def test_it_says_where_it_is_from(self) -> None:
-        assert CircuitOpen.__module__ == Breaker.__module__ == "ixbackoff"
+        assert CircuitOpen.__module__ == CircuitBreaker.__module__ == "ixbackoff"
 
 
 CANNOT_BE: dict[str, tuple[Callable[[], Any], str]] = {
-    "no failures": (lambda: Breaker(failures=0, within=1, rest=1), "failures=0: give a whole"),
-    "half a failure": (lambda: untyped(failures=1.5, within=1, rest=1), "failures=1.5: give"),
-    "failures as text": (lambda: untyped(failures="5", within=1, rest=1), "failures='5': give"),
-    "too many": (lambda: Breaker(failures=10**9, within=1, rest=1), "failures=1000000000: "),
-    "far too many": (lambda: Breaker(failures=10**400, within=1, rest=1), "failures=1000"),
-    "within nothing": (lambda: Breaker(failures=1, within=0, rest=1), "within=0: give a number"),
-    "within nan": (lambda: Breaker(failures=1, within=float("nan"), rest=1), "within=nan: "),
-    "no rest": (lambda: Breaker(failures=1, within=1, rest=0), "rest=0: give a number of seconds"),
-    "a negative rest": (lambda: Breaker(failures=1, within=1, rest=-1), "rest=-1: give"),
-    "an endless rest": (lambda: Breaker(failures=1, within=1, rest=float("inf")), "rest=inf"),
-    "a rest as text": (lambda: untyped(failures=1, within=1, rest="30"), "rest='30': give"),
-    "without a rest": (lambda: untyped(failures=1, within=1, rest=None), "rest=None: give"),
-    "on nothing": (lambda: untyped(failures=1, within=1, rest=1, on=5), "on=5 chooses no failures"),
-    "on nobody": (lambda: untyped(failures=1, within=1, rest=1, on=[]), r"on=\[\] chooses no"),
-}
+    "no failures": (lambda: breaker(failures=0, within=1, open_for=1), "failures=0: give a whole"),
+    "half a failure": (lambda: breaker(failures=1.5, within=1, open_for=1), "failures=1.5: give"),
+    "failures as text": (lambda: breaker(failures="5", within=1, open_for=1), "failures='5': give"),
+    "too many": (lambda: breaker(failures=10**9, within=1, open_for=1), "failures=1000000000: "),
+    "far too many": (lambda: breaker(failures=10**400, within=1, open_for=1), "failures=1000"),
+    "within nothing": (lambda: breaker(failures=1, within=0, open_for=1),
+        "within=0: give a number"),
+    "within nan": (lambda: breaker(failures=1, within=float("nan"), open_for=1), "within=nan: "),
+    "no rest": (lambda: breaker(failures=1, within=1, open_for=0),
+        "open_for=0: give a number of seconds"),
+    "a negative rest": (lambda: breaker(failures=1, within=1, open_for=-1), "open_for=-1: give"),
+    "an endless rest": (lambda: breaker(failures=1, within=1, open_for=float("inf")),
+        "open_for=inf"),
+    "a rest as text": (lambda: breaker(failures=1, within=1, open_for="30"), "open_for='30': give"),
+    "without a rest": (lambda: breaker(failures=1, within=1, open_for=None), "open_for=None: give"),
+    "on nothing": (lambda: breaker(failures=1, within=1, open_for=1, on=5),
+        "on=5 chooses no failures"),
+    "on nobody": (lambda: breaker(failures=1, within=1, open_for=1, on=[]), r"on=\[\] chooses no"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("make", "message"), CANNOT_BE.values(), ids=CANNOT_BE)
@@ -443,9 +447,9 @@ def test_a_breaker_that_cannot_be_is_refused(make: Callable[[], Any], message: s
     assert len(str(caught.value).splitlines()) == 1
 
 
-@pytest.mark.parametrize("breaker", [Breaker, 5, "open", Budget(1)], ids=repr)
+@pytest.mark.parametrize("breaker", [CircuitBreaker, 5, "open", RetryBudget(1)], ids=repr)
 def test_what_is_not_a_breaker_is_refused(breaker: Any) -> None:
-    sentence = "is not a circuit breaker: give a Breaker"
+    sentence = "is not a circuit breaker: give a CircuitBreaker"
     with pytest.raises(TypeError, match=sentence):
         at(N0).do(ASK).run(world_of(1).interpreter, breaker=breaker)
     with pytest.raises(TypeError, match=sentence):
@@ -456,7 +460,7 @@ def test_what_is_not_a_breaker_is_refused(breaker: Any) -> None:
 
 def test_it_does_not_change_from_outside() -> None:
     breaker: Any = two_in_ten()
-    for name in ("failures", "within", "rest", "state", "closed", "more"):
+    for name in ("failures", "within", "open_for", "state", "closed", "more"):
         with pytest.raises(AttributeError):
             setattr(breaker, name, 1)
 
@@ -469,14 +473,14 @@ def test_a_breaker_is_equal_only_to_itself() -> None:
 
 @pytest.mark.parametrize("failure", [NotReady(), ServerError(503), Throttled(3), TimeoutError()])
 def test_what_may_pass_opens_it(failure: Exception) -> None:
-    breaker = Breaker(failures=1, within=10, rest=30)
+    breaker = CircuitBreaker(failures=1, within=10, open_for=30)
     with pytest.raises(type(failure)):
         at(N0).do(ASK).run(world_of(failure).interpreter, breaker=breaker)
     assert breaker.state == "open"
 
 
 def test_a_refusal_in_another_process_is_not_taken_for_ones_own() -> None:
-    breaker = Breaker(failures=1, within=1, rest=30)
+    breaker = CircuitBreaker(failures=1, within=1, open_for=30)
     breaker.fail(0, 0.0)
     with pytest.raises(CircuitOpen) as caught:
         breaker.admit(1.0)
@@ -489,8 +493,8 @@ def test_a_refusal_in_another_process_is_not_taken_for_ones_own() -> None:
 
 def test_lengths_of_time_may_be_timedeltas() -> None:
     untyped: Any = True
-    assert repr(Breaker(failures=1, within=timedelta(minutes=1), rest=timedelta(seconds=2))) == (
-        repr(Breaker(failures=1, within=60, rest=2))
-    )
+    assert repr(
+        CircuitBreaker(failures=1, within=timedelta(minutes=1), open_for=timedelta(seconds=2))
+    ) == (repr(CircuitBreaker(failures=1, within=60, open_for=2)))
     with pytest.raises(ValueError, match="failures=True: give a whole number"):
-        Breaker(failures=untyped, within=1, rest=1)
+        CircuitBreaker(failures=untyped, within=1, open_for=1)

@@ -14,7 +14,7 @@ from threading import Barrier
 import pytest
 import trio
 
-from ixbackoff import N0, N3, N20, Breaker, CircuitOpen, NotReady, Now, at, backoff
+from ixbackoff import N0, N3, N20, CircuitBreaker, CircuitOpen, NotReady, Now, at, backoff
 from ixbackoff.schedules import Constant
 from ixbackoff.testing import Virtual, always
 
@@ -54,9 +54,9 @@ class Slow:
         return 1
 
 
-def opened_now() -> Breaker:
+def opened_now() -> CircuitBreaker:
     """A breaker whose rest is over."""
-    breaker = Breaker(failures=1, within=1, rest=60)
+    breaker = CircuitBreaker(failures=1, within=1, open_for=60)
     breaker.fail(0, time.monotonic() - 60)
     assert breaker.state == "open"
     return breaker
@@ -67,7 +67,7 @@ class TestThreads:
 
     @pytest.mark.parametrize("failures", [32 * 50, 32 * 50 + 1])
     def test_exactly_so_many_failures_open_it(self, failures: int) -> None:
-        breaker, together = Breaker(failures=failures, within=1e9, rest=1e9), Barrier(32)
+        breaker, together = CircuitBreaker(failures=failures, within=1e9, open_for=1e9), Barrier(32)
 
         def client(_: int) -> None:
             world = Virtual(Ask.handled_by(always(NotReady())))
@@ -103,7 +103,7 @@ class TestThreads:
 
     @pytest.mark.slow
     def test_it_opens_and_closes_under_their_feet(self) -> None:
-        breaker, together = Breaker(failures=1, within=1, rest=0.001), Barrier(32)
+        breaker, together = CircuitBreaker(failures=1, within=1, open_for=0.001), Barrier(32)
         patiently = backoff(N20, schedule=Constant(0), breaker=breaker)
         working: list[int] = []
 
@@ -160,7 +160,7 @@ class TestTasks:
         assert breaker.closed
 
     def test_all_are_well_in_the_end(self) -> None:
-        breaker, asked = Breaker(failures=3, within=1, rest=0.05), 0
+        breaker, asked = CircuitBreaker(failures=3, within=1, open_for=0.05), 0
         down = time.monotonic() + 0.2
 
         @backoff(N20, schedule=Constant(0.1), breaker=breaker)
@@ -231,7 +231,7 @@ class TestTasks:
         assert breaker.state == "open"
 
     def test_under_trio_its_clock_counts(self) -> None:
-        breaker = Breaker(failures=2, within=10, rest=30)
+        breaker = CircuitBreaker(failures=2, within=10, open_for=30)
         tries: Iterator[Exception | int] = iter([NotReady(), NotReady(), NotReady(), 7])
 
         @backoff(N3, breaker=breaker)

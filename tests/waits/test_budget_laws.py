@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ixbackoff import N5, Budget, ClientError, NotReady, ServerError, Throttled, at
+from ixbackoff import N5, ClientError, NotReady, RetryBudget, ServerError, Throttled, at
 from ixbackoff._limits.budgets import Account
 
 from ..support.budgets import ASK, world_of
@@ -20,13 +20,13 @@ scripts = st.lists(st.integers(0, 5) | failures, min_size=6, max_size=6)
 
 
 @st.composite
-def token_budgets(draw: st.DrawFn) -> tuple[Budget, float, float, float]:
+def token_budgets(draw: st.DrawFn) -> tuple[RetryBudget, float, float, float]:
     """A budget, its tokens, the least that a retry costs, and the most that a success gives."""
     cost, throttled = draw(costs), draw(costs)
     capacity = max(cost, throttled) + draw(st.floats(0, 20))
     returned = draw(st.floats(0, 1).map(lambda part: part * capacity))
     after = draw(st.none() | st.floats(0, 1).map(lambda part: part * capacity))
-    budget = Budget(
+    budget = RetryBudget(
         capacity,
         cost=cost,
         throttled_cost=throttled,
@@ -55,7 +55,7 @@ def test_retries_are_paid_for(drawn: Any, runs: list[list[Any]]) -> None:
 
 @given(st.floats(3, 40), st.floats(0.001, 2), st.lists(scripts, max_size=30))
 def test_grpc_retries_are_paid_for(most: float, ratio: float, runs: list[list[Any]]) -> None:
-    budget = Budget.grpc(most, ratio)
+    budget = RetryBudget.grpc(most, ratio)
     capacity = budget.left
     retries = successes = 0
     for script in runs:
@@ -77,7 +77,7 @@ moments = st.lists(st.tuples(st.floats(0, 3), st.integers(0, 4)), max_size=60)
 def test_finagle_retries_are_paid_for(
     ttl: int, least: int, percent: float, steps: list[tuple[float, int]]
 ) -> None:
-    budget = Budget.finagle(ttl, least, percent)
+    budget = RetryBudget.finagle(ttl, least, percent)
     now = 0.0
     begun: list[float] = []
     made: list[float] = []
@@ -108,7 +108,7 @@ DEEDS: list[Deed] = [
 def test_the_order_does_not_matter_for_the_total(deeds: list[Deed]) -> None:
     totals = set()
     for order in permutations(deeds):
-        budget = Budget(100, cost=0.7, throttled_cost=1.1, returned=0.1)
+        budget = RetryBudget(100, cost=0.7, throttled_cost=1.1, returned=0.1)
         for account in [budget.open(0.0) for _ in range(40)]:
             account.afford(ServerError(500), 0.0)  # far from empty and from full
         for deed in order:

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from ixbackoff import N1, N3, Budget, Delay, NotReady, Now, ServerError, at, unroll
+from ixbackoff import N1, N3, Delay, NotReady, Now, RetryBudget, ServerError, at, unroll
 from ixbackoff._limits.budgets import Account, budgeted
 from ixbackoff._running.loops import answered
 
@@ -37,7 +37,7 @@ class TestTheStream:
     """`budgeted` passes everything on, and closes its account once, however the stream ends."""
 
     def test_a_value(self, closing: Closing) -> None:
-        stream = budgeted(unroll(at(N1).retry(ASK)), Budget(1))
+        stream = budgeted(unroll(at(N1).retry(ASK)), RetryBudget(1))
         assert stream.send(None) == ASK
         assert isinstance(stream.throw(NotReady()), Delay)
         assert stream.send(None) == ASK
@@ -48,14 +48,14 @@ class TestTheStream:
 
     def test_a_failure(self, closing: Closing) -> None:
         failure = KeyError("k")
-        stream = budgeted(unroll(at(N1).retry(ASK)), Budget(1))
+        stream = budgeted(unroll(at(N1).retry(ASK)), RetryBudget(1))
         next(stream)
         with pytest.raises(KeyError):
             stream.throw(failure)
         assert closing.seen == [failure]
 
     def test_a_refusal(self, closing: Closing) -> None:
-        budget, failure = Budget(1), NotReady()
+        budget, failure = RetryBudget(1), NotReady()
         budget.open(0.0).afford(failure, 0.0)
         stream = budgeted(unroll(at(N1).retry(ASK)), budget)
         next(stream)
@@ -64,9 +64,11 @@ class TestTheStream:
         assert closing.seen == [failure]
 
     @pytest.mark.parametrize("waiting", [False, True])
-    @pytest.mark.parametrize("budget", [Budget(5), Budget.grpc(), Budget.botocore()], ids=repr)
+    @pytest.mark.parametrize(
+        "budget", [RetryBudget(5), RetryBudget.grpc(), RetryBudget.botocore()], ids=repr
+    )
     def test_a_cancellation_gives_nothing_back_and_takes_nothing_more(
-        self, budget: Budget, waiting: bool, closing: Closing
+        self, budget: RetryBudget, waiting: bool, closing: Closing
     ) -> None:
         for end in (GeneratorExit, KeyboardInterrupt, asyncio.CancelledError):
             stream = budgeted(unroll(at(N3).retry(ASK)), budget)
@@ -81,10 +83,10 @@ class TestTheStream:
             closing.seen.clear()
 
     def test_it_can_be_closed_and_dropped(self, closing: Closing) -> None:
-        stream = budgeted(unroll(at(N3).retry(ASK)), Budget(5))
+        stream = budgeted(unroll(at(N3).retry(ASK)), RetryBudget(5))
         next(stream)
         stream.close()
-        dropped = budgeted(unroll(at(N3).retry(ASK)), Budget(5))
+        dropped = budgeted(unroll(at(N3).retry(ASK)), RetryBudget(5))
         next(dropped)
         del dropped
         assert [type(failure) for failure in closing.seen] == [GeneratorExit] * 2
@@ -92,7 +94,7 @@ class TestTheStream:
     def test_a_wait_that_fails_is_paid_for_and_is_no_other_failed_try(
         self, closing: Closing
     ) -> None:
-        budget, failure = Budget.grpc(), ServerError(503)
+        budget, failure = RetryBudget.grpc(), ServerError(503)
         stream = budgeted(unroll(at(N3).retry(ASK)), budget)
         next(stream)
         stream.throw(failure)
@@ -102,12 +104,12 @@ class TestTheStream:
         assert len(closing.seen) == 1
 
     def test_without_a_clock_nothing_begins(self) -> None:
-        stream = budgeted(unroll(at(N3).retry(ASK)), Budget.finagle())
+        stream = budgeted(unroll(at(N3).retry(ASK)), RetryBudget.finagle())
         with pytest.raises(TypeError, match="No handler for Now"):
             answered(stream, {Ask: lambda _: pytest.fail("begun")})
 
     def test_a_clock_that_fails_ends_the_program(self, closing: Closing) -> None:
-        stream = budgeted(unroll(at(N3).retry(ASK)), Budget.finagle())
+        stream = budgeted(unroll(at(N3).retry(ASK)), RetryBudget.finagle())
         assert next(stream) == Now()
         assert stream.send(0.0) == ASK
         assert stream.throw(NotReady()) == Now()
@@ -116,7 +118,7 @@ class TestTheStream:
         assert len(closing.seen) == 1
 
     def test_a_clock_that_tells_no_time_ends_the_program(self, closing: Closing) -> None:
-        budget = Budget.finagle()
+        budget = RetryBudget.finagle()
         stream = budgeted(unroll(at(N3).retry(ASK)), budget)
         next(stream)
         stream.send(0.0)

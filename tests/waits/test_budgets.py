@@ -15,10 +15,10 @@ from ixbackoff import (
     N2,
     N3,
     N5,
-    Budget,
     Delay,
     Exponential,
     NotReady,
+    RetryBudget,
     ServerError,
     Throttled,
     at,
@@ -32,10 +32,10 @@ from ..support.observing import Ask
 
 
 class TestTokens:
-    """Laws of a budget made by `Budget(...)`."""
+    """Laws of a budget made by `RetryBudget(...)`."""
 
     def test_what_it_takes_and_gives(self) -> None:
-        budget = Budget(10, cost=3, throttled_cost=4, returned=0.5, returned_after_retry=2)
+        budget = RetryBudget(10, cost=3, throttled_cost=4, returned=0.5, returned_after_retry=2)
         assert outcome(at(N3).retry(ASK), budget, Throttled(), ServerError(503), 7) == 7
         assert budget.left == approximately(10 - 4 - 3 + 2)
         assert outcome(at(N3).retry(ASK), budget, 7) == 7
@@ -44,21 +44,23 @@ class TestTokens:
         assert budget.left == approximately(2.5)
 
     def test_it_says_what_is_left(self) -> None:
-        budget = Budget(2.5, cost=0.25)
+        budget = RetryBudget(2.5, cost=0.25)
         budget.open(0.0).afford(NotReady(), 0.0)
-        assert repr(budget) == "<Budget: 2.25 of 2.5 tokens left, a retry costs 0.25>"
-        assert repr(Budget(10**9)).startswith("<Budget: 1000000000 of 1000000000 tokens left")
+        assert repr(budget) == "<RetryBudget: 2.25 of 2.5 tokens left, a retry costs 0.25>"
+        assert repr(RetryBudget(10**9)).startswith(
+            "<RetryBudget: 1000000000 of 1000000000 tokens left"
+        )
 
     def test_it_is_equal_to_itself_only(self) -> None:
-        budget = Budget(2)
+        budget = RetryBudget(2)
         assert budget == budget
-        assert budget != Budget(2)
-        assert len({budget, Budget(2)}) == 2
+        assert budget != RetryBudget(2)
+        assert len({budget, RetryBudget(2)}) == 2
 
 
 class TestPrograms:
     def test_an_empty_budget_fails_at_once_with_the_failure_and_a_note(self) -> None:
-        budget, failure = Budget(1), NotReady("later")
+        budget, failure = RetryBudget(1), NotReady("later")
         world = world_of(NotReady(), failure)
         with pytest.raises(NotReady) as caught:
             at(N3).retry(ASK).run(world.interpreter, budget=budget)
@@ -66,11 +68,11 @@ class TestPrograms:
         assert world.waits == [1.0]
         assert failure.__notes__ == [
             REFUSED,
-            "ixbackoff: attempts made: 2, waits: 1, 1 s in all",
+            "ixbackoff: tries: 2, waits: 1, 1 s in all",
         ]
 
     def test_the_note_is_there_once(self) -> None:
-        budget, failure = Budget(1), NotReady("later")
+        budget, failure = RetryBudget(1), NotReady("later")
         for _ in range(3):
             with pytest.raises(NotReady):
                 at(N3).retry(ASK).run(
@@ -81,7 +83,7 @@ class TestPrograms:
     def test_a_program_that_fails_by_itself_has_no_note_of_the_budget(self) -> None:
         failure = NotReady("later")
         with pytest.raises(NotReady):
-            at(N0).do(ASK).run(world_of(failure).interpreter, budget=Budget(1))
+            at(N0).do(ASK).run(world_of(failure).interpreter, budget=RetryBudget(1))
         assert REFUSED not in failure.__notes__
 
     def test_an_exception_that_takes_no_note_is_raised_all_the_same(self) -> None:
@@ -89,11 +91,11 @@ class TestPrograms:
             def add_note(self, _note: str) -> None:
                 raise RuntimeError
 
-        budget = Budget(1)
+        budget = RetryBudget(1)
         assert outcome(at(N3).retry(ASK), budget, Bare(), Bare()) == (Bare, 1)
 
     def test_no_step_recovers_where_the_budget_is_empty(self) -> None:
-        budget = Budget(1)
+        budget = RetryBudget(1)
         budget.open(0.0).afford(NotReady(), 0.0)
         program = at(N2).do(ASK).backoff().or_else(Ask("b")).backoff().or_else(Ask("c"))
         world = world_of(NotReady())
@@ -102,13 +104,13 @@ class TestPrograms:
         assert world.commands == [ASK]
 
     def test_a_wait_of_a_program_that_is_well_costs_nothing(self) -> None:
-        budget = Budget(1)
+        budget = RetryBudget(1)
         budget.open(0.0).afford(NotReady(), 0.0)
         program = at(N2).do(ASK).wait().do(ASK).wait().do(ASK)
         assert outcome(program, budget, 1, 2, 3) == 3
 
     def test_programs_share_it(self) -> None:
-        budget = Budget(3)
+        budget = RetryBudget(3)
         program = at(N5).retry(ASK)
         failures = [NotReady() for _ in range(6)]
         assert outcome(program, budget, *failures) == (NotReady, 3)
@@ -116,14 +118,14 @@ class TestPrograms:
         assert outcome(program, budget, 7) == 7
 
     def test_a_wait_that_comes_too_late_costs_nothing(self) -> None:
-        budget = Budget(3)
+        budget = RetryBudget(3)
         world = Virtual(Ask.handled_by(always(NotReady())))
         with pytest.raises(NotReady):
             at(N5).retry(ASK).run(world.interpreter, budget=budget, within=2)
         assert (world.waits, budget.left) == ([1.0], 2)
 
     def test_the_async_run_asks_it_too(self) -> None:
-        budget = Budget(1)
+        budget = RetryBudget(1)
         world = world_of(NotReady(), NotReady())
         with pytest.raises(NotReady):
             asyncio.run(at(N3).retry(ASK).run_async(world.interpreter, budget=budget))
@@ -134,7 +136,7 @@ class TestPrograms:
             raise NotReady
 
         interpreter = Ask.handled_by(failing) | Delay.handled_by(lambda _: None)
-        budget = Budget(1)
+        budget = RetryBudget(1)
         for _ in range(2):  # once when the budget becomes empty, and once when it is
             gc.collect()
             gc.disable()
@@ -148,66 +150,66 @@ class TestPrograms:
 
 number: Any = None
 IMPOSSIBLE: dict[str, tuple[Callable[[], Any], str]] = {
-    "no capacity": (lambda: Budget(0), "capacity=0: give a number of tokens"),
-    "a negative capacity": (lambda: Budget(-1), "capacity=-1"),
-    "a capacity of nan": (lambda: Budget(float("nan")), "capacity=nan"),
-    "an infinite capacity": (lambda: Budget(float("inf")), "capacity=inf"),
-    "a huge capacity": (lambda: Budget(10**400), "capacity=1000"),
-    "a capacity as text": (lambda: Budget("10"), "capacity='10'"),  # type: ignore[arg-type]
-    "no number": (lambda: Budget(number), "capacity=None"),
-    "a negative cost": (lambda: Budget(10, cost=-1), "cost=-1"),
-    "no cost": (lambda: Budget(10, cost=0), "cost=0"),
+    "no capacity": (lambda: RetryBudget(0), "capacity=0: give a number of tokens"),
+    "a negative capacity": (lambda: RetryBudget(-1), "capacity=-1"),
+    "a capacity of nan": (lambda: RetryBudget(float("nan")), "capacity=nan"),
+    "an infinite capacity": (lambda: RetryBudget(float("inf")), "capacity=inf"),
+    "a huge capacity": (lambda: RetryBudget(10**400), "capacity=1000"),
+    "a capacity as text": (lambda: RetryBudget("10"), "capacity='10'"),  # type: ignore[arg-type]
+    "no number": (lambda: RetryBudget(number), "capacity=None"),
+    "a negative cost": (lambda: RetryBudget(10, cost=-1), "cost=-1"),
+    "no cost": (lambda: RetryBudget(10, cost=0), "cost=0"),
     "a cost above the capacity": (
-        lambda: Budget(10, cost=11),
+        lambda: RetryBudget(10, cost=11),
         "cost=11: give a number of tokens with which a retry can be afforded, 0.001 to 10",
     ),
     "a negative cost after throttling": (
-        lambda: Budget(10, throttled_cost=-1),
+        lambda: RetryBudget(10, throttled_cost=-1),
         "throttled_cost=-1",
     ),
     "a cost after throttling above the capacity": (
-        lambda: Budget(10, throttled_cost=10.5),
+        lambda: RetryBudget(10, throttled_cost=10.5),
         "throttled_cost=10.5",
     ),
-    "less than nothing back": (lambda: Budget(10, returned=-0.1), "returned=-0.1"),
-    "more back than there is": (lambda: Budget(10, returned=11), "returned=11"),
+    "less than nothing back": (lambda: RetryBudget(10, returned=-0.1), "returned=-0.1"),
+    "more back than there is": (lambda: RetryBudget(10, returned=11), "returned=11"),
     "less than nothing back after a retry": (
-        lambda: Budget(10, returned_after_retry=-1),
+        lambda: RetryBudget(10, returned_after_retry=-1),
         "returned_after_retry=-1",
     ),
-    "grpc without tokens": (lambda: Budget.grpc(0), "max_tokens=0"),
-    "grpc that never tries again": (lambda: Budget.grpc(2), "max_tokens=2: .* 2.001 to"),
-    "grpc without a ratio": (lambda: Budget.grpc(token_ratio=0), "token_ratio=0"),
-    "grpc with a negative ratio": (lambda: Budget.grpc(token_ratio=-0.1), "token_ratio=-0.1"),
-    "grpc with a fine ratio": (lambda: Budget.grpc(token_ratio=0.0004), "token_ratio=0.0004"),
-    "grpc with a large ratio": (lambda: Budget.grpc(token_ratio=11), "token_ratio=11"),
+    "grpc without tokens": (lambda: RetryBudget.grpc(0), "max_tokens=0"),
+    "grpc that never tries again": (lambda: RetryBudget.grpc(2), "max_tokens=2: .* 2.001 to"),
+    "grpc without a ratio": (lambda: RetryBudget.grpc(token_ratio=0), "token_ratio=0"),
+    "grpc with a negative ratio": (lambda: RetryBudget.grpc(token_ratio=-0.1), "token_ratio=-0.1"),
+    "grpc with a fine ratio": (lambda: RetryBudget.grpc(token_ratio=0.0004), "token_ratio=0.0004"),
+    "grpc with a large ratio": (lambda: RetryBudget.grpc(token_ratio=11), "token_ratio=11"),
     "grpc with a ratio of nan": (
-        lambda: Budget.grpc(token_ratio=float("nan")),
+        lambda: RetryBudget.grpc(token_ratio=float("nan")),
         "token_ratio=nan",
     ),
     "finagle with a short window": (
-        lambda: Budget.finagle(ttl=0.5),
+        lambda: RetryBudget.finagle(ttl=0.5),
         "ttl=0.5: .* seconds, 1 to 60",
     ),
-    "finagle with a long window": (lambda: Budget.finagle(ttl=61), "ttl=61"),
+    "finagle with a long window": (lambda: RetryBudget.finagle(ttl=61), "ttl=61"),
     "finagle with a negative reserve": (
-        lambda: Budget.finagle(min_retries_per_second=-1),
+        lambda: RetryBudget.finagle(min_retries_per_second=-1),
         "min_retries_per_second=-1",
     ),
     "finagle with a broken reserve": (
-        lambda: Budget.finagle(min_retries_per_second=1.5),  # type: ignore[arg-type]
+        lambda: RetryBudget.finagle(min_retries_per_second=1.5),  # type: ignore[arg-type]
         "min_retries_per_second=1.5: give a whole number",
     ),
     "finagle with a negative ratio": (
-        lambda: Budget.finagle(percent_can_retry=-0.1),
+        lambda: RetryBudget.finagle(percent_can_retry=-0.1),
         "percent_can_retry=-0.1",
     ),
     "finagle with a large ratio": (
-        lambda: Budget.finagle(percent_can_retry=1001),
+        lambda: RetryBudget.finagle(percent_can_retry=1001),
         "percent_can_retry=1001",
     ),
     "finagle with nothing": (
-        lambda: Budget.finagle(min_retries_per_second=0, percent_can_retry=0.0),
+        lambda: RetryBudget.finagle(min_retries_per_second=0, percent_can_retry=0.0),
         "nothing could ever be tried again",
     ),
 }
@@ -219,18 +221,20 @@ def test_a_budget_that_cannot_be_is_refused(make: Callable[[], Any], message: st
         make()
 
 
-@pytest.mark.parametrize("budget", [Budget, Budget.grpc, 5, "botocore"], ids=shown)
+@pytest.mark.parametrize("budget", [RetryBudget, RetryBudget.grpc, 5, "botocore"], ids=shown)
 def test_what_is_no_budget_is_refused(budget: Any) -> None:
-    with pytest.raises(TypeError, match="is not a budget: give a Budget"):
+    with pytest.raises(TypeError, match="is not a budget: give a RetryBudget"):
         at(N0).do(ASK).run(world_of(1).interpreter, budget=budget)
 
 
 def test_the_smallest_ratio_of_finagle_is_as_dear_as_its_numbers_go() -> None:
-    assert Budget.finagle(percent_can_retry=5e-324).left == 100 * (2**31 - 1) / 1000
+    assert RetryBudget.finagle(percent_can_retry=5e-324).left == 100 * (2**31 - 1) / 1000
 
 
 def test_a_schedule_and_a_budget_go_together() -> None:
     world = world_of(NotReady(), NotReady(), NotReady())
     with pytest.raises(NotReady):
-        at(N5).retry(ASK).run(world.interpreter, schedule=Exponential(base=0.1), budget=Budget(2))
+        at(N5).retry(ASK).run(
+            world.interpreter, schedule=Exponential(base=0.1), budget=RetryBudget(2)
+        )
     assert world.waits == [0.1, 0.2]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ixbackoff import N2, N5, Budget, Delay, NotReady, at
+from ixbackoff import N2, N5, Delay, NotReady, RetryBudget, at
 from ixbackoff.testing import Virtual, always
 
 from ..support.budgets import ASK, approximately
@@ -20,7 +20,7 @@ class TestAtOnce:
     """Many threads and tasks on one budget: the totals are exact."""
 
     def test_32_threads(self) -> None:
-        budget = Budget(1000, cost=0.7, returned=0)
+        budget = RetryBudget(1000, cost=0.7, returned=0)
         together = Barrier(32)
 
         def client(_: int) -> int:
@@ -37,7 +37,7 @@ class TestAtOnce:
         assert budget.left == approximately(1000 - 1428 * 0.7)
 
     def test_32_threads_of_which_half_give(self) -> None:
-        budget = Budget(1000, cost=0.1, returned=0.3)
+        budget = RetryBudget(1000, cost=0.1, returned=0.3)
         account = budget.open(0.0)
         for _ in range(5000):  # to the middle, so that neither end is reached
             account.afford(NotReady(), 0.0)
@@ -56,7 +56,7 @@ class TestAtOnce:
         assert budget.left == 500 + 1600 * 0.3 - 1600 * 0.1
 
     def test_1000_tasks(self) -> None:
-        budget = Budget(500, returned=0)
+        budget = RetryBudget(500, returned=0)
         retries = 0
 
         async def failing(_: Ask) -> int:

@@ -18,13 +18,13 @@ from ixbackoff import (
     N2,
     N3,
     N7,
-    Budget,
     Call,
     ClientError,
     DeadlineExceeded,
     Do,
     Misuse,
     NotReady,
+    RetryBudget,
     ServerError,
     Throttled,
     all_of,
@@ -89,7 +89,7 @@ def test_no_wait_is_begun_that_leaves_no_time_for_another_try(world_of: Any, run
     world.expect(work, waited(1), work, waited(2), work, waited(4), work)
     assert last.__notes__ == [
         "ixbackoff: not tried again: a wait of 8 s would end after the deadline, 10 s in all",
-        "ixbackoff: attempts made: 4, waits: 3, 7 s in all",
+        "ixbackoff: tries: 4, waits: 3, 7 s in all",
     ]
 
 
@@ -100,7 +100,7 @@ def test_a_failure_that_is_raised_again_and_again_has_the_note_once() -> None:
             virtual(at(N7).retry(work), plain_world(always(failure)), 0.5)
     assert failure.__notes__ == [
         "ixbackoff: not tried again: a wait of 1 s would end after the deadline, 0.5 s in all",
-        "ixbackoff: attempts made: 1, waits: 0, 0 s in all",
+        "ixbackoff: tries: 1, waits: 0, 0 s in all",
     ]
 
 
@@ -112,7 +112,7 @@ def test_what_is_running_at_the_deadline_is_ended_there(world_of: Any, run: Run)
         run(program, world, 5)
     assert str(raised.value) == "not done within 5 s (Ask was running)"
     assert isinstance(raised.value.__cause__, TimeoutError)
-    assert raised.value.__notes__ == ["ixbackoff: attempts made: 2, waits: 1, 1 s in all"]
+    assert raised.value.__notes__ == ["ixbackoff: tries: 2, waits: 1, 1 s in all"]
     assert world.now == 5
 
 
@@ -287,7 +287,7 @@ def test_resume_gives_a_caught_failure_again_after_a_deadline_in_its_handler() -
 
 
 def test_a_wait_that_is_not_begun_costs_no_budget() -> None:
-    budget = Budget(5, cost=2)
+    budget = RetryBudget(5, cost=2)
     world = Virtual(Ask.handled_by(always(NotReady())))
     with pytest.raises(NotReady) as raised:
         at(N3).retry(work).run(world.interpreter, within=2, budget=budget)
@@ -298,7 +298,7 @@ def test_a_wait_that_is_not_begun_costs_no_budget() -> None:
 def test_an_empty_budget_ends_a_program_before_its_deadline() -> None:
     world = Virtual(Ask.handled_by(always(NotReady())))
     with pytest.raises(NotReady) as raised:
-        at(N3).retry(work).run(world.interpreter, within=100, budget=Budget(1, cost=1))
+        at(N3).retry(work).run(world.interpreter, within=100, budget=RetryBudget(1, cost=1))
     assert "the retry budget is empty" in raised.value.__notes__[0]
     world.expect(work, waited(1), work)
 
@@ -306,7 +306,7 @@ def test_an_empty_budget_ends_a_program_before_its_deadline() -> None:
 def test_a_budget_that_needs_the_time_is_told_it() -> None:
     world = Virtual(Ask.handled_by(answers(NotReady(), takes(60, 1))))
     with pytest.raises(DeadlineExceeded):
-        at(N3).retry(work).run(world.interpreter, within=5, budget=Budget.finagle())
+        at(N3).retry(work).run(world.interpreter, within=5, budget=RetryBudget.finagle())
     assert world.now == 5
 
 
@@ -434,7 +434,7 @@ def test_a_limit_in_an_attempt_with_no_time_left_is_resumed_where_it_stands() ->
 def test_a_timedelta_is_its_seconds(length: timedelta) -> None:
     limits: list[float | None] = []
     world = Virtual(Ask.handled_by(lambda _: limits.append(time_limit())))  # type: ignore[arg-type, return-value]
-    at(N1).do(work).give_up().run(world.interpreter, within=length)
+    at(N1).do(work).end().run(world.interpreter, within=length)
     at(N0).do(do(work).limit(length)).run(world.interpreter)
     assert limits == [length.total_seconds()] * 2
     backoff(N1, within=length).run(work, world.interpreter)

@@ -61,7 +61,7 @@ def test_what_cleaning_up_fails_with_does_not_hold_the_end_back(limited: bool) -
     with pytest.raises(DeadlineExceeded) as raised:
         program.run(world.interpreter, within=10 if limited else 5)
     assert isinstance(raised.value.__cause__, TimeoutError)
-    assert raised.value.__notes__ == ["ixbackoff: attempts made: 1, waits: 0, 0 s in all"]
+    assert raised.value.__notes__ == ["ixbackoff: tries: 1, waits: 0, 0 s in all"]
     world.expect(work, clean_up)
 
 

@@ -17,9 +17,9 @@ import pytest
 from ixbackoff import Constant, Exponential, Listed
 from ixbackoff.plotting import plot
 from ixbackoff.plotting.__main__ import main
-from ixbackoff.published import post_blue, post_green
 from ixbackoff.schedules import Timing
-from ixbackoff.shortening import FullJitter
+from ixbackoff.schedules.published import post_blue, post_green
+from ixbackoff.schedules.shortening import FullJitter
 
 FILES = ["waits-linear.png", "waits-linear.svg", "waits-logarithmic.png", "waits-logarithmic.svg"]
 SVG = "{http://www.w3.org/2000/svg}"
@@ -107,12 +107,12 @@ def test_one_command_draws_the_pictures_of_the_post(tmp_path: Path) -> None:
 def test_any_schedules_are_drawn_also_those_of_ones_own(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(
         "from ixbackoff import Exponential, Listed\n"
-        "from ixbackoff.shortening import FullJitter\n"
+        "from ixbackoff.schedules.shortening import FullJitter\n"
         "short = Exponential(0.1, 3) & Listed([1, 2, 9])\n"
         "_full = FullJitter()\n"
     )
     done = command(
-        tmp_path, "mine:short", "mine:_full", "ixbackoff.schedules:powers_of_two",
+        tmp_path, "mine:short", "mine:_full", "ixbackoff.schedules.kinds:powers_of_two",
         "--waits", "9", "--seed", "5", "--folder", "deep/down",
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
@@ -138,7 +138,7 @@ def band(svg: Path, number: int) -> Points:
 
 def test_the_spread_of_what_is_random_is_a_band(tmp_path: Path) -> None:
     spread = {"even": Constant(1).jittered(3), "bare": Constant(4), "one": post_blue.seeded(2)}
-    files = plot(spread, tmp_path, waits=2, name="spread")
+    files = plot(spread, tmp_path, wait_count=2, name="spread")
     assert [file.name for file in files] == [name.replace("waits", "spread") for name in FILES]
     svg = tmp_path / "spread-linear.svg"
     assert band(svg, 2) == band(svg, 3) == []  # each run of these is the same
@@ -165,7 +165,7 @@ def test_the_same_pictures_are_the_same_files(tmp_path: Path) -> None:
 
 def test_what_has_no_place_on_an_axis_is_left_out(tmp_path: Path) -> None:
     timings = {"a": Listed([0, 0, 1, 2]), "b": Constant(0), "c": 1e300 * Exponential(1, 1e9, 1e9)}
-    plot(timings, tmp_path, waits=4)
+    plot(timings, tmp_path, wait_count=4)
     assert len(curve(tmp_path / "waits-linear.svg", 1)) == 4
     assert len(curve(tmp_path / "waits-logarithmic.svg", 1)) == 2
     for svg in (tmp_path / "waits-linear.svg", tmp_path / "waits-logarithmic.svg"):
@@ -185,15 +185,15 @@ def test_two_of_the_same_name_are_told_apart(tmp_path: Path) -> None:
     ("arguments", "told"),
     [
         (["nothing"], "nothing: write MODULE:NAME, such as nothing:NAME"),
-        (["ixbackoff.published:"], "write MODULE:NAME"),
+        (["ixbackoff.schedules.published:"], "write MODULE:NAME"),
         (["no.such:thing"], "No module named 'no'"),
         (["..above:thing"], "relative import"),
         (
             ["--name", "a/b"],
             "'a/b' is not a name for a file: give a name, and the folder with --folder",
         ),
-        (["ixbackoff.published:post_red"], "the module has no post_red"),
-        (["ixbackoff.published:thain"], "is not a schedule but <function thain"),
+        (["ixbackoff.schedules.published:post_red"], "the module has no post_red"),
+        (["ixbackoff.schedules.published:thain"], "is not a schedule but <function thain"),
         (["--waits", "0"], "0: give a whole number, 1 to 1000"),
         (["--waits", "9999"], "9999: give a whole number, 1 to 1000"),
         (["--seed", "x"], "x: give a whole number, 0 or more"),
@@ -234,8 +234,8 @@ def test_nothing_to_draw_is_refused(tmp_path: Path) -> None:
         untyped({"a": 5}, tmp_path)
     with pytest.raises(ValueError, match="give at least one of each"):
         plot({}, tmp_path)
-    with pytest.raises(ValueError, match="waits=0"):
-        plot({"a": Constant(1)}, tmp_path, waits=0)
+    with pytest.raises(ValueError, match="wait_count=0"):
+        plot({"a": Constant(1)}, tmp_path, wait_count=0)
     assert list(tmp_path.iterdir()) == []
 
 

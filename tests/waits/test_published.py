@@ -13,7 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ixbackoff import N3, Constant, Exponential, Log, at, plan
-from ixbackoff.published import (
+from ixbackoff.schedules import Timing
+from ixbackoff.schedules.kinds import powers_of_two
+from ixbackoff.schedules.published import (
     NormalJitter,
     aws_polling,
     fault_tolerant_shell,
@@ -21,8 +23,7 @@ from ixbackoff.published import (
     post_green,
     thain,
 )
-from ixbackoff.schedules import Timing, powers_of_two
-from ixbackoff.shortening import (
+from ixbackoff.schedules.shortening import (
     DecorrelatedJitter,
     EqualJitter,
     Every,
@@ -52,7 +53,7 @@ def near(expected: list[float]) -> object:
 
 def test_the_article_waits_powers_of_two() -> None:
     assert powers_of_two.preview(21) == [2.0**k for k in range(21)]
-    assert [rung.waits for rung in plan(at(N3).retry(Log("x"))).rungs] == [1, 2, 4, None]
+    assert [rung.wait_seconds for rung in plan(at(N3).retry(Log("x"))).rungs] == [1, 2, 4, None]
 
 
 @given(seconds, factors, st.floats(1, 1e6), st.integers(0, 20))

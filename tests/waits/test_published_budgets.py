@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ixbackoff import N2, N5, Budget, ClientError, NotReady, ServerError, Throttled, at
+from ixbackoff import N2, N5, ClientError, NotReady, RetryBudget, ServerError, Throttled, at
 from ixbackoff.schedules import Constant
 from ixbackoff.testing import Virtual, always
 
@@ -20,7 +20,7 @@ class TestBotocore:
     """botocore 1.44.5: 500 units; 14 a retry, 5 when throttled; 1 back, or what was taken last."""
 
     def test_a_retry_takes_14_and_after_throttling_5(self) -> None:
-        budget = Budget.botocore()
+        budget = RetryBudget.botocore()
         account = budget.open(0.0)
         assert account.afford(ServerError(500), 0.0)
         assert budget.left == approximately(500 - 14)
@@ -28,7 +28,7 @@ class TestBotocore:
         assert budget.left == approximately(500 - 14 - 5)
 
     def test_a_success_after_retries_gives_back_what_the_last_one_took(self) -> None:
-        budget = Budget.botocore()
+        budget = RetryBudget.botocore()
         account = budget.open(0.0)
         account.afford(ServerError(500), 0.0)
         account.afford(Throttled(), 0.0)
@@ -36,7 +36,7 @@ class TestBotocore:
         assert budget.left == approximately(500 - 14 - 5 + 5)
 
     def test_a_success_without_retries_gives_1_and_never_too_much(self) -> None:
-        budget = Budget.botocore()
+        budget = RetryBudget.botocore()
         budget.open(0.0).close(None, 0.0)
         assert budget.left == approximately(500)
         failed = budget.open(0.0)
@@ -47,7 +47,7 @@ class TestBotocore:
         assert budget.left == approximately(487)
 
     def test_35_retries_can_be_made_in_an_outage(self) -> None:
-        budget = Budget.botocore()
+        budget = RetryBudget.botocore()
         account = budget.open(0.0)
         assert [account.afford(ServerError(503), 0.0) for _ in range(37)] == [True] * 35 + [
             False
@@ -82,7 +82,7 @@ class TestBotocore:
 
         theirs = quota.RetryQuota()
         checker = standard.RetryQuotaChecker(theirs, Context())
-        budget = Budget.botocore()
+        budget = RetryBudget.botocore()
         for failures, well in runs:
             context, account = Context(), budget.open(0.0)
             failure: Exception | None = None
@@ -105,14 +105,14 @@ class TestGrpc:
     """gRFC A6: a failure takes 1, a success gives tokenRatio, retries need more than half."""
 
     def test_its_example_tries_again_after_four_failures_and_not_after_the_fifth(self) -> None:
-        budget = Budget.grpc(max_tokens=10, token_ratio=0.1)
+        budget = RetryBudget.grpc(max_tokens=10, token_ratio=0.1)
         account = budget.open(0.0)
         seen = [(account.afford(ServerError(503), 0.0), budget.left) for _ in range(6)]
         expected = [(True, 9), (True, 8), (True, 7), (True, 6), (False, 5), (False, 4)]
         assert seen == [(affordable, approximately(left)) for affordable, left in expected]
 
     def test_it_tries_again_only_when_the_count_has_risen_above_half(self) -> None:
-        budget = Budget.grpc()
+        budget = RetryBudget.grpc()
         for _ in range(5):
             budget.open(0.0).close(ServerError(503), 0.0)
         assert budget.left == approximately(5)
@@ -127,7 +127,7 @@ class TestGrpc:
         assert budget.left == approximately(5.1)
 
     def test_it_stays_between_0_and_max_tokens(self) -> None:
-        budget = Budget.grpc()
+        budget = RetryBudget.grpc()
         budget.open(0.0).close(None, 0.0)
         assert budget.left == approximately(10)
         for _ in range(12):
@@ -137,7 +137,7 @@ class TestGrpc:
         assert budget.left == approximately(0.1)
 
     def test_a_failure_is_counted_once(self) -> None:
-        budget = Budget.grpc()
+        budget = RetryBudget.grpc()
         for _ in range(4):
             budget.open(0.0).close(NotReady(), 0.0)
         account, failure = budget.open(0.0), NotReady()
@@ -146,7 +146,7 @@ class TestGrpc:
         assert budget.left == approximately(5)
 
     def test_the_last_failure_of_a_ladder_is_counted_even_if_it_is_the_same_object(self) -> None:
-        budget = Budget.grpc()
+        budget = RetryBudget.grpc()
         with pytest.raises(ServerError):
             at(N2).retry(ASK).run(
                 Virtual(Ask.handled_by(always(ServerError(503)))).interpreter, budget=budget
@@ -155,7 +155,7 @@ class TestGrpc:
 
     @pytest.mark.parametrize("failure", [ClientError(404), KeyError("k"), KeyboardInterrupt()])
     def test_what_says_nothing_of_the_server_is_not_counted(self, failure: BaseException) -> None:
-        budget = Budget.grpc()
+        budget = RetryBudget.grpc()
         with pytest.raises(type(failure)):
             at(N2).retry(ASK).run(world_of(failure).interpreter, budget=budget)
         assert budget.left == approximately(10)
@@ -165,14 +165,14 @@ class TestFinagle:
     """RetryBudget.scala: each program gives 1 and a retry takes 5, for 10 s, in ten slices."""
 
     def test_100_retries_are_in_reserve(self) -> None:
-        budget = Budget.finagle()
+        budget = RetryBudget.finagle()
         account = budget.open(0.0)
         assert budget.left == approximately(501)  # 10 a second, 10 s, 5 each; and 1 for the program
         assert [account.afford(NotReady(), 0.0) for _ in range(102)] == [True] * 100 + [False] * 2
         assert budget.left == approximately(1)
 
     def test_five_programs_allow_one_retry(self) -> None:
-        budget = Budget.finagle(min_retries_per_second=0)
+        budget = RetryBudget.finagle(min_retries_per_second=0)
         accounts = [budget.open(0.0) for _ in range(4)]
         assert not accounts[0].afford(NotReady(), 0.0)
         accounts.append(budget.open(0.0))
@@ -180,7 +180,7 @@ class TestFinagle:
         assert budget.left == approximately(0)
 
     def test_what_was_given_and_taken_is_forgotten_after_ten_seconds(self) -> None:
-        budget = Budget.finagle(min_retries_per_second=1)
+        budget = RetryBudget.finagle(min_retries_per_second=1)
         account = budget.open(0.0)
         assert [account.afford(NotReady(), 0.0) for _ in range(11)] == [True] * 10 + [False]
         lefts = []
@@ -190,7 +190,7 @@ class TestFinagle:
         assert lefts == [approximately(1)] * 9 + [approximately(50)] * 2
 
     def test_a_slice_lasts_a_tenth_of_the_window(self) -> None:
-        budget = Budget.finagle(min_retries_per_second=0)
+        budget = RetryBudget.finagle(min_retries_per_second=0)
         budget.open(0.0)
         budget.open(0.999)  # still in the first slice
         budget.open(1.0)
@@ -202,7 +202,7 @@ class TestFinagle:
         assert budget.left == approximately(0)
 
     def test_a_slice_begins_when_the_one_before_is_found_to_be_over(self) -> None:
-        budget = Budget.finagle(min_retries_per_second=0)
+        budget = RetryBudget.finagle(min_retries_per_second=0)
         for now in (0.0, 1.9, 2.8, 10.9, 11.8):  # the second slice begins at 1.9, not at 1.0
             budget.open(now)
         assert budget.left == approximately(4)
@@ -210,7 +210,7 @@ class TestFinagle:
         assert budget.left == approximately(1 + 1 + 1)
 
     def test_what_was_taken_may_outlast_what_it_was_taken_from(self) -> None:
-        budget = Budget.finagle(min_retries_per_second=1)
+        budget = RetryBudget.finagle(min_retries_per_second=1)
         for _ in range(50):
             budget.open(0.0)
         account = budget.open(9.0)
@@ -227,25 +227,25 @@ class TestFinagle:
     def test_a_retry_costs_the_inverse_of_the_ratio_cut_off_at_thousandths(
         self, percent: float, cost: float
     ) -> None:
-        budget = Budget.finagle(percent_can_retry=percent)
+        budget = RetryBudget.finagle(percent_can_retry=percent)
         assert budget.left == approximately(100 * cost)
         budget.open(0.0).afford(NotReady(), 0.0)
         assert budget.left == approximately(100 * cost + 1 - cost)
 
     def test_without_a_ratio_only_time_gives(self) -> None:
-        budget = Budget.finagle(ttl=2, min_retries_per_second=3, percent_can_retry=0)
+        budget = RetryBudget.finagle(ttl=2, min_retries_per_second=3, percent_can_retry=0)
         account = budget.open(0.0)
         assert [account.afford(NotReady(), 0.0) for _ in range(7)] == [True] * 6 + [False]
         assert budget.open(2.0).afford(NotReady(), 2.0)
 
     def test_a_clock_that_goes_back_stands_still(self) -> None:
-        budget = Budget.finagle(min_retries_per_second=0)
+        budget = RetryBudget.finagle(min_retries_per_second=0)
         for now in (50.0, 3.0, -7.0, 0.0, 50.5):
             budget.open(now)
         assert budget.left == approximately(5)
 
     def test_programs_ask_the_interpreter_for_the_time(self) -> None:
-        budget = Budget.finagle(ttl=1, min_retries_per_second=1)
+        budget = RetryBudget.finagle(ttl=1, min_retries_per_second=1)
         world = Virtual(Ask.handled_by(always(ServerError(503))))
         with pytest.raises(ServerError):
             at(N5).retry(ASK).run(world.interpreter, budget=budget, schedule=Constant(0.2))

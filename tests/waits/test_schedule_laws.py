@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ixbackoff import N8, Constant, Exponential, NotReady, Schedule, Throttled, at, plan
-from ixbackoff.published import post_blue
-from ixbackoff.shortening import Shortening
+from ixbackoff.schedules.published import post_blue
+from ixbackoff.schedules.shortening import Shortening
 from ixbackoff.testing import Virtual, always, answers
 
 from ..support.observing import Ask

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from math import inf
 from random import Random
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -36,7 +36,10 @@ from ixbackoff import (
     plan,
 )
 from ixbackoff._words.values import fields_of
-from ixbackoff.published import (
+from ixbackoff.schedules import Chance, Timing, WaitFunction
+from ixbackoff.schedules.algebra import Jittered, Longer, Scaled, Seeded, Shorter, Sum
+from ixbackoff.schedules.kinds import powers_of_two
+from ixbackoff.schedules.published import (
     NormalJitter,
     WholeSeconds,
     aws_polling,
@@ -45,9 +48,7 @@ from ixbackoff.published import (
     post_green,
     thain,
 )
-from ixbackoff.schedules import Chance, Timing, Waits, powers_of_two
-from ixbackoff.schedules.algebra import Jittered, Longer, Scaled, Seeded, Shorter, Sum
-from ixbackoff.shortening import (
+from ixbackoff.schedules.shortening import (
     DecorrelatedJitter,
     EqualJitter,
     Every,
@@ -180,7 +181,7 @@ class Polynomial(Schedule):
 
     degree: int
 
-    def begin(self, chance: Chance | None = None) -> Waits:  # noqa: ARG002
+    def begin(self, chance: Chance | None = None) -> WaitFunction:  # noqa: ARG002
         return lambda k: (k + 1.0) ** self.degree
 
 
@@ -203,7 +204,7 @@ class Private(Schedule):
     def __init__(self, every: float) -> None:
         self.__every = every
 
-    def begin(self, chance: Chance | None = None) -> Waits:  # noqa: ARG002
+    def begin(self, chance: Chance | None = None) -> WaitFunction:  # noqa: ARG002
         return lambda k: self.__every
 
     def change(self) -> None:
@@ -296,7 +297,7 @@ def python(code: str) -> str:
 def test_what_is_certain_never_imports_random() -> None:
     assert python(
         "import sys; from ixbackoff import Constant, Exponential, N2, at, call, plan\n"
-        "from ixbackoff.schedules import powers_of_two as two\n"
+        "from ixbackoff.schedules.kinds import powers_of_two as two\n"
         "schedule = (2 * two | Constant(3)) & two + Constant(1)\n"
         "schedule.preview(5), schedule.seeded(1).preview(5)\n"
         "plan(at(N2).retry(call(int)), schedule)\n"
@@ -307,7 +308,7 @@ def test_what_is_certain_never_imports_random() -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform cannot fork")
 def test_a_forked_process_waits_otherwise() -> None:
     told = python(
-        "import os; from ixbackoff.schedules import powers_of_two as two\n"
+        "import os; from ixbackoff.schedules.kinds import powers_of_two as two\n"
         "schedule = two.jittered(); schedule.preview(1); run = schedule.begin()\n"
         "child = os.fork()\n"
         "os.write(1, f'{run(0)} {schedule.begin()(1)}\\n'.encode())\n"
@@ -399,14 +400,14 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "a number": (lambda: two | 5, TypeError, "unsupported operand"),
     "a function": (lambda: two & squares, TypeError, "unsupported operand"),
     "a program": (lambda: two + at(N3), TypeError, "unsupported operand"),
-    "whole seconds of a number": (lambda: untyped.published.WholeSeconds(5), TypeError, "Schedule"),
+    "whole seconds of a number": (lambda: cast("Any", WholeSeconds)(5), TypeError, "Schedule"),
     "too low a cap for AWS": (lambda: aws_polling(0.05), ValueError, "cap=0.05: give at least"),
     "no time-out": (lambda: thain(0, 1), ValueError, "base=0: give seconds"),
     "a falling factor": (lambda: thain(1, 1, 0.5), ValueError, "factor=0.5: give 1"),
     "a negative maximum": (lambda: thain(1, -1), ValueError, "-1"),
     "no maximum": (lambda: thain(1, inf), ValueError, "give seconds"),
     "no first wait": (lambda: NormalJitter(0, 2, 0.1, 5), ValueError, "min_delay=0: give seconds"),
-    "a first text": (lambda: untyped.published.NormalJitter("1", 2, 0, 5), ValueError, "min_delay"),
+    "a first text": (lambda: cast("Any", NormalJitter)("1", 2, 0, 5), ValueError, "min_delay"),
     "a normal fall": (lambda: NormalJitter(1, 0.5, 0.1, 5), ValueError, "factor=0.5: give 1"),
     "less than no jitter": (lambda: NormalJitter(1, 2, -0.1, 5), ValueError, "jitter=-0.1: give"),
     "a cap below": (lambda: NormalJitter(1, 2, 0.1, 0.5), ValueError, "max_delay=0.5: give"),
@@ -414,7 +415,7 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "no base": (lambda: FullJitter(base=0), ValueError, "base=0: give seconds"),
     "a cap below the base": (lambda: EqualJitter(1, 0.5), ValueError, "cap=0.5: give at least"),
     "every nothing": (lambda: Every(-1), ValueError, r"Every\(-1\): give seconds"),
-    "a raw schedule": (lambda: untyped.shortening.RawNormalJitter(two), TypeError, "NormalJitter"),
+    "a raw schedule": (lambda: cast("Any", RawNormalJitter)(two), TypeError, "NormalJitter"),
 }  # fmt: skip
 
 
@@ -432,7 +433,7 @@ class Broken(Schedule):
     def __init__(self, seconds: Any) -> None:
         self.seconds = seconds
 
-    def begin(self, chance: Chance | None = None) -> Waits:  # noqa: ARG002
+    def begin(self, chance: Chance | None = None) -> WaitFunction:  # noqa: ARG002
         seconds: Any = self.seconds
         return lambda k: seconds
 

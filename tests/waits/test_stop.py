@@ -21,11 +21,11 @@ from ixbackoff import (
     N1,
     N2,
     N3,
-    Budget,
     Call,
     Delay,
     Misuse,
     NotReady,
+    RetryBudget,
     Stopped,
     answered_by,
     at,
@@ -66,7 +66,7 @@ def decorated(stop: Event, function: Callable[[], int]) -> int:
 
 
 def with_limits(stop: Event, function: Callable[[], int]) -> int:
-    how: Any = {"within": 1e6, "budget": Budget(100)}
+    how: Any = {"within": 1e6, "budget": RetryBudget(100)}
     return backoff(N3, schedule=AN_HOUR, stop=stop, **how)(function)()
 
 
@@ -91,7 +91,7 @@ WAYS = [run, run_live, both, decorated, with_limits, in_a_block]
 each_way = pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
 NOTES = [
     "ixbackoff: not tried again: stopped",
-    "ixbackoff: attempts made: 1, waits: 0, 0 s in all",
+    "ixbackoff: tries: 1, waits: 0, 0 s in all",
 ]
 
 
@@ -178,7 +178,7 @@ def test_a_wait_that_follows_no_failure_ends_with_one_of_its_own(lives: bool) ->
     how: Any = {} if lives else {"stop": stop}
     with pytest.raises(Stopped, match="stopped in a wait") as caught:
         program.run(live(stop=stop) if lives else live(), **how)
-    assert caught.value.__notes__ == ["ixbackoff: attempts made: 1, waits: 0, 0 s in all"]
+    assert caught.value.__notes__ == ["ixbackoff: tries: 1, waits: 0, 0 s in all"]
 
 
 def test_it_works_in_virtual_time() -> None:
@@ -189,7 +189,7 @@ def test_it_works_in_virtual_time() -> None:
         at(N3).retry(work).run(world.interpreter, stop=stop)
     assert world.waits == [1]
     assert caught.value.__notes__[0] == NOTES[0]
-    assert "attempts made: 2, waits: 1, 1 s in all" in caught.value.__notes__[1]
+    assert "tries: 2, waits: 1, 1 s in all" in caught.value.__notes__[1]
 
 
 def test_a_handler_of_ones_own_is_not_cut_short_and_then_it_ends() -> None:
@@ -218,7 +218,7 @@ def test_no_step_recovers_and_cleaning_up_is_carried_out() -> None:
 
     for program in (
         at(N3).retry(guarded(), on=Exception).or_else(Ask("never"), on=Exception),
-        at(N3).do(guarded()).backoff().or_else(Ask("never"), on=Exception).give_up(),
+        at(N3).do(guarded()).backoff().or_else(Ask("never"), on=Exception).end(),
         at(N3).do(guarded()).backoff() | at(N2).retry(Ask("never")),
     ):
         stop.clear()

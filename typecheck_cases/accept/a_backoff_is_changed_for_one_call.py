@@ -1,4 +1,4 @@
-"""`.but(...)` gives the same backoff with some arguments changed; a decorated function has a plan."""
+"""`.replace(...)` gives the same backoff with some arguments changed; a decorated function has a plan."""
 
 from typing import assert_type
 
@@ -12,7 +12,7 @@ def length(text: str) -> int:
 
 
 patiently = backoff(N3, within=60, nested="once")
-assert_type(patiently.but(within=2, schedule=Exponential(base=0.1)), Backoff[Three])
-assert_type(patiently.but(until=lambda answer: answer == 4)(length)("four"), int)
+assert_type(patiently.replace(within=2, schedule=Exponential(base=0.1)), Backoff[Three])
+assert_type(patiently.replace(until=lambda answer: answer == 4)(length)("four"), int)
 assert_type(patiently.plan(length), Plan)
 assert_type(plan(patiently(length)), Plan)

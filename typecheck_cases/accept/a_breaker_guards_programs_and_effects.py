@@ -5,7 +5,7 @@ from typing import assert_type
 from ixbackoff import (
     N3,
     Attempt,
-    Breaker,
+    CircuitBreaker,
     Delay,
     Download,
     Interpreter,
@@ -18,8 +18,8 @@ from ixbackoff import (
     do,
 )
 
-breaker = Breaker(failures=5, within=10, rest=30)
-wider = Breaker(failures=5, within=10.5, rest=30.5, on=[KeyError, ConnectionError])
+breaker = CircuitBreaker(failures=5, within=10, open_for=30)
+wider = CircuitBreaker(failures=5, within=10.5, open_for=30.5, on=[KeyError, ConnectionError])
 guarded = do(Download("http://localhost/a", "a")).guarded(breaker)
 
 assert_type(guarded, Attempt[Download | Now, None])
@@ -35,9 +35,9 @@ def price(item: str) -> int:
 assert_type(price("apple"), int)
 
 
-def run(interpreter: Interpreter[Log | Now], breaker: Breaker | None) -> None:
-    at(N3).do(Log("first")).give_up().run(interpreter, breaker=breaker)
+def run(interpreter: Interpreter[Log | Now], breaker: CircuitBreaker | None) -> None:
+    at(N3).do(Log("first")).end().run(interpreter, breaker=breaker)
 
 
-async def run_async(interpreter: Interpreter[Log | Now], breaker: Breaker | None) -> None:
-    await at(N3).do(Log("second")).give_up().run_async(interpreter, breaker=breaker)
+async def run_async(interpreter: Interpreter[Log | Now], breaker: CircuitBreaker | None) -> None:
+    await at(N3).do(Log("second")).end().run_async(interpreter, breaker=breaker)

@@ -18,6 +18,6 @@ class CountRows(Command[int]):
 def ask() -> Do[GetETag | CountRows | Download | Upload | Log, None]:
     assert_type((yield from GetETag("http://localhost/a")), str)
     assert_type((yield from CountRows()), int)
-    assert_type((yield from Log("asked", level=10)), None)
+    assert_type((yield from Log("current_command", level=10)), None)
     yield from Download("http://localhost/a", "a")
     yield from Upload("a", "memory:///a")

@@ -20,7 +20,7 @@ def wait_twice(program: Program[I, Succ[Succ[N]], A, E]) -> Program[I, N, A, E |
 
 
 def closed(program: Program[I, O, A, E]) -> Program[I, Z, A, E]:
-    return program.give_up()
+    return program.end()
 
 
 assert_type(fetch(N3, "http://localhost/a"), Program[N3, N0, None, Download | Delay])

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar, assert_type
 
-from ixbackoff import N3, N5, Backoff, Budget, Exponential, backoff
+from ixbackoff import N3, N5, Backoff, RetryBudget, Exponential, backoff
 
 A = TypeVar("A")
 
@@ -77,7 +77,7 @@ polite: Backoff[N5] = backoff(
     on=(ConnectionError, KeyError),
     schedule=Exponential(0.1).jittered(),
     within=30,
-    budget=Budget(10),
+    budget=RetryBudget(10),
 )
 length = polite(len)
 assert_type(length("four"), int)

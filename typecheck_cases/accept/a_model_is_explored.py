@@ -70,13 +70,13 @@ drawn = exploring.histories(surprises=4).example()
 assert_type(drawn, exploring.Drawn)
 
 # A world of two layers.
-disk = exploring.Durable({"page": "old"})
+disk = exploring.Persistent({"page": "old"})
 assert_type(disk.written, dict[str, str])
 
 
-def paid(disk: exploring.Durable[dict[str, str]]) -> Interpreter[Paid]:
+def paid(disk: exploring.Persistent[dict[str, str]]) -> Interpreter[Paid]:
     return Paid.handled_by(lambda command: command.order in disk.synced)
 
 
-synced = exploring.Model(lambda: exploring.Durable({"41": "paid"}), paid, forgets=lambda disk: disk.lose())
+synced = exploring.Model(lambda: exploring.Persistent({"41": "paid"}), paid, forgets=lambda disk: disk.lose())
 synced.explore(at(N2).retry(Paid("42")))

@@ -33,7 +33,7 @@ def begin(standard: Interpreter[Delay | Log | Call[int]]) -> None:
     run = engine.start(tag, "http://localhost", times=2)
     assert_type(run, durable.Run[str])
     assert_type(run.result(), str)
-    assert_type(engine.start_as("one", quiet).result(), None)
+    assert_type(engine.start_with_id("one", quiet).result(), None)
     assert_type(engine.start_many(add, {"a": 1, "b": 2}), list[durable.Run[int]])
     assert_type(tag("http://localhost").run(tags), str)
 

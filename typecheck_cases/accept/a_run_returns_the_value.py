@@ -28,7 +28,7 @@ def run(interpreter: Interpreter[GetETag | Delay | Log]) -> None:
     assert_type(program.run(interpreter, schedule=Constant(5).jittered()), str)
     assert_type(program.run(interpreter, schedule=Computed(squares)), str)
     assert_type(program.map(len).run(interpreter), int)
-    assert_type(at(N3).give_up().run(interpreter), None)
+    assert_type(at(N3).end().run(interpreter), None)
     assert_type(at(N0).do(GetETag()).run(interpreter), str)
     assert_type(program.run(GetETag.handled_by(get_etag) | Delay.handled_by(pause)), str)
     assert_type(at(N0).do(GetETag()).run(GetETag.handled_by(get_etag)), str)

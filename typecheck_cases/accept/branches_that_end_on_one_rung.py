@@ -1,4 +1,4 @@
-"""Branches join when they end on one rung; `skip` and `give_up` bring the shorter one down."""
+"""Branches join when they end on one rung; `skip` and `end` bring the shorter one down."""
 
 from typing import assert_type
 
@@ -11,7 +11,7 @@ def choose(patient: bool) -> Program[N3, N1]:
 
 def decide(size: int) -> Program[N2, N0, None, Download | Log | Delay]:
     if size == 0:
-        return at(N2).do(Log("empty")).give_up()
+        return at(N2).do(Log("empty")).end()
     return at(N2).retry(Download("http://localhost/a", "a"))
 
 

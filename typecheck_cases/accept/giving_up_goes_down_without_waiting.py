@@ -1,4 +1,4 @@
-"""`give_up` goes down to `N0` from any rung: what the program holds then is its outcome."""
+"""`end` goes down to `N0` from any rung: what the program holds then is its outcome."""
 
 from typing import Never, assert_type
 
@@ -9,6 +9,6 @@ class GetETag(Command[str]):
     __slots__ = ()
 
 
-assert_type(at(N3).give_up(), Program[N3, N0, None, Never])
-assert_type(at(N0).give_up(), Program[N0, N0, None, Never])
-assert_type(at(N20).do(GetETag()).wait().give_up(), Program[N20, N0, str, GetETag | Delay])
+assert_type(at(N3).end(), Program[N3, N0, None, Never])
+assert_type(at(N0).end(), Program[N0, N0, None, Never])
+assert_type(at(N20).do(GetETag()).wait().end(), Program[N20, N0, str, GetETag | Delay])

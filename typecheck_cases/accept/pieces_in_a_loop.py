@@ -10,7 +10,7 @@ program: Program[N3, N3] = at(N3)
 for url in urls:
     program = program.do(Download(url, "a"))
     program = program >> at(N3).do(Log(url))
-closed: Program[N3, Z] = program.give_up()
+closed: Program[N3, Z] = program.end()
 
 programs: list[Program[N3, Z]] = [at(N3).retry(Download(url, "a")) for url in urls]
 for ready in programs:

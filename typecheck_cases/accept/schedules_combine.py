@@ -15,10 +15,9 @@ from ixbackoff import (
     Standard,
     at,
     plan,
-    published,
     schedules,
-    shortening,
 )
+from ixbackoff.schedules import published, shortening
 
 capped = Exponential(base=0.1, factor=3) & Constant(60)
 assert_type(capped, Schedule)
@@ -39,7 +38,7 @@ def squares(k: int) -> int:
 
 
 class Squares(Schedule):
-    def begin(self, chance: schedules.Chance | None = None) -> schedules.Waits:
+    def begin(self, chance: schedules.Chance | None = None) -> schedules.WaitFunction:
         return squares
 
 
@@ -56,9 +55,9 @@ capped.begin(random.Random(1))
 capped.begin(random)
 waits = capped.begin()
 assert_type(waits(0), float)
-plan(at(N3).give_up(), Squares())
+plan(at(N3).end(), Squares())
 
 
 def run(interpreter: Interpreter[Standard]) -> None:
-    at(N3).give_up().run(interpreter, schedule=chosen(True))
-    at(N3).give_up().run(interpreter, schedule=Squares().jittered() & Constant(5))
+    at(N3).end().run(interpreter, schedule=chosen(True))
+    at(N3).end().run(interpreter, schedule=Squares().jittered() & Constant(5))

@@ -48,4 +48,4 @@ def run(interpreter: Interpreter[GetETag | Log | Pick | Delay]) -> None:
     assert_type(place, int)
     assert_type(answer, str)
     assert_type(won.run(interpreter), First[str])
-    assert_type(won.run(interpreter).place, int)
+    assert_type(won.run(interpreter).index, int)

@@ -4,7 +4,7 @@ from ixbackoff import N3, Interpreter, Standard, at, unroll
 
 
 async def run(interpreter: Interpreter[Standard]) -> None:
-    program = at(N3).give_up()
+    program = at(N3).end()
     program.run(interpreter, within="10")  # E: [arg-type]
     program.run(interpreter, within=(1, 2))  # E: [arg-type]
     program.run(interpreter, 10)  # E: [arg-type] [call-arg]

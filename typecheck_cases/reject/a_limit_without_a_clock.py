@@ -14,7 +14,7 @@ async def run(interpreter: Interpreter[GetETag | Delay]) -> None:
     at(N0).do(limited).run(interpreter)  # E: [arg-type]
     at(N3).retry(limited).run(interpreter)  # E: [arg-type]
     at(N3).resume(limited.map(len)).run(interpreter)  # E: [arg-type]
-    at(N3).vary(lambda rung: do(GetETag()).limit(rung + 1)).run(interpreter)  # E: [arg-type]
+    at(N3).retry_with(lambda rung: do(GetETag()).limit(rung + 1)).run(interpreter)  # E: [arg-type]
     await at(N3).retry(limited).run_async(interpreter)  # E: [arg-type]
 
 

@@ -1,6 +1,7 @@
 """Schedules are made of numbers and of schedules, and do not change."""
 
-from ixbackoff import Computed, Constant, Exponential, Fibonacci, Listed, Schedule, published
+from ixbackoff import Computed, Constant, Exponential, Fibonacci, Listed, Schedule
+from ixbackoff.schedules import published
 
 
 def steps(k: int) -> float:

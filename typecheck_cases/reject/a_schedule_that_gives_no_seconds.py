@@ -16,16 +16,16 @@ def text(k: int) -> str:
 
 
 async def run(interpreter: Interpreter[Standard]) -> None:
-    at(N3).give_up().run(interpreter, schedule=1.0)  # E: [arg-type]
-    at(N3).give_up().run(interpreter, schedule=[1.0, 2.0])  # E: [arg-type]
-    at(N3).give_up().run(interpreter, schedule=seconds)  # E: [arg-type]
-    at(N3).give_up().run(interpreter, schedule=lambda k: 1.0)  # E: [arg-type]
-    at(N3).give_up().run(interpreter, schedule=Computed(seconds))
-    at(N3).give_up().run(interpreter, schedule=Computed(of_text))  # E: [arg-type]
-    at(N3).give_up().run(interpreter, schedule=Computed(text))  # E: [arg-type]
-    at(N3).give_up().run(interpreter, schedule=Exponential)  # E: [arg-type]
-    at(N3).give_up().run(interpreter, Exponential())  # E: [call-arg]
-    await at(N3).give_up().run_async(interpreter, schedule=seconds)  # E: [arg-type]
+    at(N3).end().run(interpreter, schedule=1.0)  # E: [arg-type]
+    at(N3).end().run(interpreter, schedule=[1.0, 2.0])  # E: [arg-type]
+    at(N3).end().run(interpreter, schedule=seconds)  # E: [arg-type]
+    at(N3).end().run(interpreter, schedule=lambda k: 1.0)  # E: [arg-type]
+    at(N3).end().run(interpreter, schedule=Computed(seconds))
+    at(N3).end().run(interpreter, schedule=Computed(of_text))  # E: [arg-type]
+    at(N3).end().run(interpreter, schedule=Computed(text))  # E: [arg-type]
+    at(N3).end().run(interpreter, schedule=Exponential)  # E: [arg-type]
+    at(N3).end().run(interpreter, Exponential())  # E: [call-arg]
+    await at(N3).end().run_async(interpreter, schedule=seconds)  # E: [arg-type]
 
 
 Exponential("1")  # E: [arg-type]

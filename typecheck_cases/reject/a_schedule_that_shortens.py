@@ -10,11 +10,10 @@ from ixbackoff import (
     at,
     backoff,
     plan,
-    published,
     schedules,
-    shortening,
     unroll,
 )
+from ixbackoff.schedules import published, shortening
 
 full = shortening.FullJitter(base=0.1, cap=20)
 every = shortening.Every(30)
@@ -22,21 +21,21 @@ raw = shortening.RawNormalJitter(published.post_green)
 
 
 async def run(interpreter: Interpreter[Standard]) -> None:
-    at(N3).give_up().run(interpreter, schedule=full)  # E: [arg-type]
-    at(N3).give_up().run(interpreter, schedule=shortening.EqualJitter())  # E: [arg-type]
-    at(N3).give_up().run(interpreter, schedule=shortening.DecorrelatedJitter())  # E: [arg-type]
-    at(N3).give_up().run(interpreter, schedule=every)  # E: [arg-type]
-    at(N3).give_up().run(interpreter, schedule=raw)  # E: [arg-type]
-    await at(N3).give_up().run_async(interpreter, schedule=full)  # E: [arg-type]
+    at(N3).end().run(interpreter, schedule=full)  # E: [arg-type]
+    at(N3).end().run(interpreter, schedule=shortening.EqualJitter())  # E: [arg-type]
+    at(N3).end().run(interpreter, schedule=shortening.DecorrelatedJitter())  # E: [arg-type]
+    at(N3).end().run(interpreter, schedule=every)  # E: [arg-type]
+    at(N3).end().run(interpreter, schedule=raw)  # E: [arg-type]
+    await at(N3).end().run_async(interpreter, schedule=full)  # E: [arg-type]
 
 
 def undecided(timing: Schedule | shortening.Shortening, other: schedules.Timing) -> None:
-    plan(at(N3).give_up(), timing)  # E: [arg-type]
-    plan(at(N3).give_up(), other)  # E: [arg-type]
+    plan(at(N3).end(), timing)  # E: [arg-type]
+    plan(at(N3).end(), other)  # E: [arg-type]
 
 
-plan(at(N3).give_up(), full)  # E: [arg-type]
-unroll(at(N3).give_up(), full)  # E: [arg-type]
+plan(at(N3).end(), full)  # E: [arg-type]
+unroll(at(N3).end(), full)  # E: [arg-type]
 backoff(N3, schedule=full)  # E: [arg-type]
 Exponential() | full  # E: [operator]
 full | Exponential()  # E: [operator]

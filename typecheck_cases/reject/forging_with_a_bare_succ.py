@@ -9,7 +9,7 @@ def of_a_bare_end(program: Program[N3, Succ]) -> None: ...  # E: [type-arg]
 def of_a_bare_start(rung: type[Succ]) -> None: ...  # E: [type-arg]
 
 
-bare: Program[Succ, Z] = at(N3).give_up()  # E: [type-arg]
+bare: Program[Succ, Z] = at(N3).end()  # E: [type-arg]
 deeper: Program[Succ[Succ], Z]  # E: [type-arg]
 at(Succ())  # E: [call-arg]
 at(Succ[int])  # E: [type-var]

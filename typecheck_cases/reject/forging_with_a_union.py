@@ -4,7 +4,7 @@ from ixbackoff import N1, N2, N3, N16, N20, Interpreter, Program, Standard, Succ
 
 fresh: Program[N3 | N1, N3 | N1] = at(N3)  # E: [arg-type]
 end: Program[N3, N3 | Z] = at(N3)  # E: [assignment]
-start: Program[N3 | N1, Z] = at(N3).give_up()  # E: [assignment]
+start: Program[N3 | N1, Z] = at(N3).end()  # E: [assignment]
 below: Program[N3, Succ[N2 | Z]] = at(N3)  # E: [assignment]
 deep: Program[N16, N16 | Z] = at(N16)  # E: [assignment]
 deepest: Program[N20, N20 | Z] = at(N20)  # E: [assignment]

@@ -5,7 +5,7 @@ from typing import Never, NoReturn
 from ixbackoff import N3, N16, N20, Program, Succ, Z, at
 
 end: Program[N3, Never] = at(N3)  # E: [assignment]
-start: Program[Never, Z] = at(N3).give_up()  # E: [assignment]
+start: Program[Never, Z] = at(N3).end()  # E: [assignment]
 both: Program[Never, Never] = at(N3)  # E: [arg-type]
 below: Program[N3, Succ[Never]] = at(N3)  # E: [assignment]
 older: Program[N3, NoReturn] = at(N3)  # E: [assignment]

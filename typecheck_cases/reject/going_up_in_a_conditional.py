@@ -21,7 +21,7 @@ def either_start(program: Program[N3, N2] | Program[N2, N2]) -> Program[N3, N1]:
 
 
 def decide(size: int) -> Program[N2, N1]:
-    return at(N2).wait() if size else at(N2).give_up()  # E: [return-value]
+    return at(N2).wait() if size else at(N2).end()  # E: [return-value]
 
 
 upper = at(N3).wait() if patient else at(N3)

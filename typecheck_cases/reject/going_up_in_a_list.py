@@ -5,10 +5,10 @@ from functools import reduce
 from ixbackoff import N2, N3, N20, Program, Z, at
 
 same: list[Program[N3, N2]] = [at(N3).wait(), at(N2).wait()]  # E: [list-item]
-open_one: list[Program[N3, Z]] = [at(N3).give_up(), at(N3).wait()]  # E: [list-item]
-named: dict[str, Program[N3, Z]] = {"a": at(N3).give_up(), "b": at(N2).give_up()}  # E: [dict-item]
-pair: tuple[Program[N3, N2], Program[N2, Z]] = (at(N3).wait(), at(N3).give_up())  # E: [assignment]
-deep: set[Program[N20, Z]] = {at(N20).give_up(), at(N20)}  # E: [arg-type]
+open_one: list[Program[N3, Z]] = [at(N3).end(), at(N3).wait()]  # E: [list-item]
+named: dict[str, Program[N3, Z]] = {"a": at(N3).end(), "b": at(N2).end()}  # E: [dict-item]
+pair: tuple[Program[N3, N2], Program[N2, Z]] = (at(N3).wait(), at(N3).end())  # E: [assignment]
+deep: set[Program[N20, Z]] = {at(N20).end(), at(N20)}  # E: [arg-type]
 
 waits: list[Program[N3, N2]] = [at(N3).wait(), at(N3).skip()]
 waits[0] >> waits[1]  # E: [operator]

@@ -1,4 +1,4 @@
-"""Only `retry`, `resume`, `vary` and `give_up` leave a ladder without end."""
+"""Only `retry`, `resume`, `retry_with` and `end` leave a ladder without end."""
 
 from typing import Never, TypeVar
 
@@ -52,8 +52,8 @@ at(N3) >> endless  # E: [operator]
 at(N20) | endless  # E: [operator]
 at(N0) >> endless  # E: [operator]
 endless.bind(lambda _: at(N3).retry(GetETag()))  # E: [arg-type] [return-value]
-at(N3).or_bind(lambda _: endless.give_up())  # E: [arg-type] [return-value]
-endless.give_up() >> endless  # E: [operator]
+at(N3).or_bind(lambda _: endless.end())  # E: [arg-type] [return-value]
+endless.end() >> endless  # E: [operator]
 endless.retry(GetETag()).wait()  # E: [call-arg]
 endless.retry(endless.retry(GetETag()))  # E: [arg-type]
 
@@ -61,7 +61,7 @@ counted: Program[N20, N20, None, Never] = at(FOREVER)  # E: [arg-type]
 deepest: Program[FOREVER, FOREVER, None, Never] = at(N20)  # E: [arg-type]
 ended: Program[FOREVER, Z, str, GetETag] = endless  # E: [assignment]
 wider: Program[Nat, Nat, None, Never] = at(FOREVER)  # E: [arg-type]
-either: Program[FOREVER | N3, Z] = at(FOREVER).give_up()  # E: [assignment]
+either: Program[FOREVER | N3, Z] = at(FOREVER).end()  # E: [assignment]
 any_rung: Rung[Nat] = FOREVER  # E: [assignment]
 twenty: Backoff[N20] = backoff(FOREVER)  # E: [arg-type]
 Forever()  # E: [call-arg]

@@ -1,4 +1,4 @@
-"""A program that has not come down to `N0` cannot be run: end it with `give_up`, or `retry`."""
+"""A program that has not come down to `N0` cannot be run: end it with `end`, or `retry`."""
 
 from ixbackoff import N1, N2, N3, N16, N20, AsyncInterpreter, Delay, Download, Interpreter, at
 

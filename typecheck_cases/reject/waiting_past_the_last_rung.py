@@ -13,10 +13,10 @@ at(N1).skip().skip()  # E: [call-arg]
 at(N3).backoff().backoff().backoff().backoff()  # E: [call-arg]
 at(N3).retry(fetch).wait()  # E: [call-arg]
 at(N3).resume(fetch).backoff()  # E: [call-arg]
-at(N3).give_up().skip()  # E: [call-arg]
+at(N3).end().skip()  # E: [call-arg]
 at(N16).retry(fetch).wait()  # E: [call-arg]
 at(N20).retry(fetch).wait()  # E: [call-arg]
-at(N20).give_up().backoff()  # E: [call-arg]
+at(N20).end().backoff()  # E: [call-arg]
 
 upper = at(N20).wait().wait().wait().wait().wait().wait().wait().wait().wait().wait()
 lower = at(N10).wait().wait().wait().wait().wait().wait().wait().wait().wait().wait()

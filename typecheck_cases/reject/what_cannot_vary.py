@@ -1,4 +1,4 @@
-"""`vary` takes a function from a number to a command or an attempt."""
+"""`retry_with` takes a function from a number to a command or an attempt."""
 
 from ixbackoff import N3, Command, Delay, Interpreter, Log, at, do
 
@@ -15,17 +15,17 @@ def of_nothing() -> GetETag:
     return GetETag()
 
 
-at(N3).vary(GetETag())  # E: [arg-type]
-at(N3).vary(of_a_word)  # E: [arg-type]
-at(N3).vary(of_nothing)  # E: [arg-type]
-at(N3).vary(lambda rung: at(N3).retry(GetETag()))  # E: [arg-type] [return-value]
-at(N3).vary(lambda rung: rung)  # E: [arg-type] [return-value]
-at(N3).vary(lambda rung: GetETag()).backoff()  # E: [call-arg]
-at(N3).vary(lambda rung: GetETag()).vary(lambda rung: GetETag(), on=3)  # E: [arg-type]
+at(N3).retry_with(GetETag())  # E: [arg-type]
+at(N3).retry_with(of_a_word)  # E: [arg-type]
+at(N3).retry_with(of_nothing)  # E: [arg-type]
+at(N3).retry_with(lambda rung: at(N3).retry(GetETag()))  # E: [arg-type] [return-value]
+at(N3).retry_with(lambda rung: rung)  # E: [arg-type] [return-value]
+at(N3).retry_with(lambda rung: GetETag()).backoff()  # E: [call-arg]
+at(N3).retry_with(lambda rung: GetETag()).retry_with(lambda rung: GetETag(), on=3)  # E: [arg-type]
 
 
 def run(interpreter: Interpreter[GetETag | Delay]) -> None:
-    at(N3).vary(lambda rung: do(Log(str(rung)))).run(interpreter)  # E: [arg-type]
+    at(N3).retry_with(lambda rung: do(Log(str(rung)))).run(interpreter)  # E: [arg-type]
 
 
 do(GetETag()).expect(5)  # E: [arg-type]

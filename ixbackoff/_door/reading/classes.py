@@ -21,7 +21,7 @@ MADE = {
     "Schedule": "Write Exponential(), Constant(2), Listed([1, 2, 4]) or Computed(function).",
 }
 SEALS = ("_sealed", "_no_instances")
-READ_ONLY = ("Delay", "Ladder", "Program", "Breaker", "Value")
+READ_ONLY = ("Delay", "Ladder", "Program", "CircuitBreaker", "Value")
 
 
 def made_by_hand(seen: Seen) -> Explanation | None:

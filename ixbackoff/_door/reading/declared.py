@@ -86,7 +86,7 @@ def moved(verb: str, here: int | None, there: int | None, name: str) -> str:
     if here is None or there is None:
         return "Declare the rung where it ends."
     if here > there:
-        down = ".give_up()" if not there else ".skip()" * (here - there)
+        down = ".end()" if not there else ".skip()" * (here - there)
         return f"Go down with {down}, or declare N{here}."
     return (
         f"Declare N{here}. A step only goes down, so a loop cannot repeat one that waits: "

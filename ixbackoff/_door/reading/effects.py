@@ -17,9 +17,19 @@ from .printed import (
 from .shapes import Seen
 
 EFFECT = ("CommandOrAttempt", "Alone", "Effect")
-TRIES = ("retry", "resume", "vary")
-TAKE_A_FUNCTION = ("then", "vary")
-PROGRAMS_ONLY = ("retry", "resume", "vary", "backoff", "wait", "skip", "bind", "or_bind", "give_up")
+TRIES = ("retry", "resume", "retry_with")
+TAKE_A_FUNCTION = ("then", "retry_with")
+PROGRAMS_ONLY = (
+    "retry",
+    "resume",
+    "retry_with",
+    "backoff",
+    "wait",
+    "skip",
+    "bind",
+    "or_bind",
+    "end",
+)
 CONTEXT = ("__enter__", "__aenter__", "__exit__", "__aexit__")
 ATTEMPTS_ONLY = ("limit", "guarded", "expect")
 
@@ -69,7 +79,7 @@ def listed(seen: Seen, wanted: str) -> Explanation | None:
 
 def a_program(seen: Seen, given: str, from_a_function: bool) -> Explanation:
     step = f".{seen.method}(...)" if seen.method else "this step"
-    if from_a_function and seen.method != "vary":
+    if from_a_function and seen.method != "retry_with":
         return Explanation(
             "retry-in-an-attempt",
             f"What {step} performs is a command or an attempt, and this is a program, which waits "

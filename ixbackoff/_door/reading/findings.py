@@ -25,17 +25,26 @@ UNMISTAKABLE = re.compile(
 """What no message says about a file that has nothing to do with ixbackoff."""
 
 SURE = re.compile(
-    rf"{UNMISTAKABLE.pattern}|float \| timedelta|Schedule \| None|Budget \| None|Breaker \| None"
-    r"|Event \| None|Predicate|Interpreter\[|Rung\[|ixbackoff\.|_sealed|_no_instances|Do\["
+    rf"{UNMISTAKABLE.pattern}|float \| timedelta|Schedule \| None|RetryBudget \| None"
+    r"|CircuitBreaker \| None|Event \| None|Predicate|Interpreter\[|Rung\[|ixbackoff\."
+    r"|_sealed|_no_instances|Do\["
 )
 """What the types of ixbackoff's functions have, and others hardly ever."""
 RUNGS = ("Z", "Succ", "Forever")
 OF_FUNCTIONS = ("argument", "missing", "surplus", "overload", "option")
-STEPS = ("run", "run_async", "do", "then", "retry", "resume", "or_else", "bind", "give_up")
+STEPS = ("run", "run_async", "do", "then", "retry", "resume", "or_else", "bind", "end")
 CLASSES = frozenset(
     [
-        *("Program", "Attempt", "Command", "Interpreter", "AsyncInterpreter", "Backoff", "Budget"),
-        *("Breaker", "Schedule", "Delay", "Nat", "Z", "Succ", "Forever"),
+        *(
+            "Program",
+            "Attempt",
+            "Command",
+            "Interpreter",
+            "AsyncInterpreter",
+            "Backoff",
+            "RetryBudget",
+        ),
+        *("CircuitBreaker", "Schedule", "Delay", "Nat", "Z", "Succ", "Forever"),
     ]
 )
 

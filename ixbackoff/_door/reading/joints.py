@@ -79,7 +79,7 @@ def apart(first: Standing, starts: int, where: str) -> Explanation | None:
             "jumps-down",
             f"{said}: {counted(end - starts, 'rung')} would be passed over without a word.",
             f"Write at(N{end}) for at(N{starts}) in {where}, or go down before it with "
-            f"{'.give_up()' if not starts else '.skip()' * (end - starts)}.",
+            f"{'.end()' if not starts else '.skip()' * (end - starts)}.",
             ladder,
         )
     if not end:

@@ -69,7 +69,7 @@ def no_wait_left(
     step = f".{method}()" if method else "this step"
     began = "" if stands is None else f", which began at N{stands.start},"
     if by_steps is False:
-        fix = f"Leave {step} out: .retry(...) and .give_up() go down to N0, from whichever rung."
+        fix = f"Leave {step} out: .retry(...) and .end() go down to N0, from whichever rung."
     elif in_a_loop:
         fix = "Write .retry(...): a loop cannot repeat a step that goes down."
     elif by_steps is None or stands is None or stands.start == DEEPEST:
@@ -91,7 +91,7 @@ def open_program(stands: Standing | None) -> Explanation:
     return Explanation(
         "open-program",
         f"Only a program that has come down to N0 runs, and this one ends {ends}: {left}.",
-        "End it with .give_up(), or go down with .retry(...).",
+        "End it with .end(), or go down with .retry(...).",
         None if stands is None else Drawn(*stands),
     )
 
@@ -100,5 +100,5 @@ def without_end(step: str) -> Explanation:
     return Explanation(
         "ladder-without-end",
         f"A ladder without end has no next rung, so {step} cannot go down from FOREVER.",
-        "Leave it with .retry(...), .resume(...), .vary(...) or .give_up(); or start at N20.",
+        "Leave it with .retry(...), .resume(...), .retry_with(...) or .end(); or start at N20.",
     )

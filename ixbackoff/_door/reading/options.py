@@ -10,7 +10,17 @@ from .shapes import Seen
 
 TAKES_OPTIONS = frozenset(
     (
-        *("or_else", "or_bind", "backoff", "retry", "resume", "vary", "run", "run_async", "but"),
+        *(
+            "or_else",
+            "or_bind",
+            "backoff",
+            "retry",
+            "resume",
+            "retry_with",
+            "run",
+            "run_async",
+            "replace",
+        ),
         *("first_of", "plan", "simulate", "unroll", "call", "limit", "guarded", "poll", "until"),
     )
 )
@@ -29,12 +39,12 @@ OPTIONS = {
     "budget": (
         "not-a-budget",
         "budget= is what further tries are paid from",
-        "Write Budget(...) or Budget.grpc(), once, and share it",
+        "Write RetryBudget(...) or RetryBudget.grpc(), once, and share it",
     ),
     "breaker": (
         "not-a-breaker",
         "breaker= is the circuit breaker that tries go through",
-        "Write Breaker(failures=5, within=10, rest=30), once, and share it",
+        "Write CircuitBreaker(failures=5, within=10, open_for=30), once, and share it",
     ),
     "stop": (
         "not-an-event",
@@ -78,8 +88,8 @@ def option_of(seen: Seen) -> str | None:
         return None
     for kind, name in (
         ("Schedule", "schedule"),
-        ("Budget", "budget"),
-        ("Breaker", "breaker"),
+        ("RetryBudget", "budget"),
+        ("CircuitBreaker", "breaker"),
         ("Event", "stop"),
     ):
         if re.match(rf"(?:[\w.]+\.)?{kind}\b", wanted):
@@ -100,8 +110,8 @@ def overloaded_option(seen: Seen) -> Explanation | None:
         return None
     for name, good in (
         ("schedule", SCHEDULES),
-        ("budget", {"Budget", "None"}),
-        ("breaker", {"Breaker", "None"}),
+        ("budget", {"RetryBudget", "None"}),
+        ("breaker", {"CircuitBreaker", "None"}),
         ("stop", {"Event", "None"}),
         ("within", {"float", "int", "timedelta", "None", "Literal"}),
     ):
@@ -117,11 +127,19 @@ def overloaded_option(seen: Seen) -> Explanation | None:
 
 def seconds(seen: Seen) -> Explanation | None:
     """A time that is not a number."""
-    places = (*SCHEDULES, "limit", "Budget", "Breaker", "jittered", "thain", "aws_polling")
+    places = (
+        *SCHEDULES,
+        "limit",
+        "RetryBudget",
+        "CircuitBreaker",
+        "jittered",
+        "thain",
+        "aws_polling",
+    )
     if seen.sort not in ("argument", "missing") or seen.method not in places:
         return None
-    if seen.sort == "missing" and seen.argument in ("seconds", "every", "rest"):
-        word = {"seconds": "5", "every": "2", "rest": "rest=30"}[seen.argument]
+    if seen.sort == "missing" and seen.argument in ("seconds", "every", "open_for"):
+        word = {"seconds": "5", "every": "2", "open_for": "open_for=30"}[seen.argument]
         return Explanation(
             "not-seconds",
             f"{seen.method}(...) wants to know how many seconds.",
@@ -152,7 +170,7 @@ INSTEAD = {
     "retry": "Write on=ConnectionError",
     "reraise": "The last failure is always raised itself",
 }
-OURS = ("run", "run_async", "backoff", "but", "Breaker")
+OURS = ("run", "run_async", "backoff", "replace", "CircuitBreaker")
 
 
 def no_such_option(seen: Seen) -> Explanation | None:
@@ -163,8 +181,8 @@ def no_such_option(seen: Seen) -> Explanation | None:
         return Explanation(
             "no-such-option",
             f"The options of {seen.method}(...) are given by name.",
-            "Write schedule=..., within=..., budget=...; for a Breaker failures=5, within=10, "
-            "rest=30.",
+            "Write schedule=..., within=..., budget=...; for a CircuitBreaker failures=5, "
+            "within=10, open_for=30.",
         )
     if seen.argument == "stop":
         fix = "A task is cancelled by its event loop"

@@ -11,7 +11,7 @@ from .sources import RUNS, Source, lines_of
 WAITS = ("backoff", "wait")
 TRIES = ("retry", "resume")
 PERFORMS = ("do", "or_else")
-NOTHING = ("skip", "give_up", "named", "map")
+NOTHING = ("skip", "end", "named", "map")
 ALONE = {"limit": ["Now"]} | {step: ["Delay"] for step in (*WAITS, *TRIES)}
 """What a step issues beside its effect."""
 ROW = {"Program": 3, "Attempt": 0, "Do": 0}

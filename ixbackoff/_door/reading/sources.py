@@ -12,7 +12,7 @@ from typing import NamedTuple
 from .printed import Standing
 
 DOWN = ("backoff", "wait", "skip")
-TO_THE_END = ("retry", "resume", "vary", "give_up")
+TO_THE_END = ("retry", "resume", "retry_with", "end")
 STAYS = ("do", "then", "map", "or_else", "named", "at")
 RUNS = ("run", "run_async")
 

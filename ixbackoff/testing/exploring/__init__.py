@@ -2,7 +2,7 @@
 
 from .breaking import may_break
 from .history import Broken, Drawn, End, Explored, History
-from .layers import Durable
+from .layers import Persistent
 from .models import Model
 from .searching import Progress
 from .strategies import histories
@@ -24,7 +24,7 @@ __all__ = [
     "asks",
     "dies",
     "may_break",
-    "Durable",
+    "Persistent",
     "Drawn",
     "histories",
     "Progress",

@@ -8,13 +8,13 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
-class Durable(Generic[T]):
+class Persistent(Generic[T]):
     """A part of a world that is written first, and synced later; a power cut takes the rest.
 
     Change `written` in handlers, call `sync` where the pipeline syncs, and `lose` in `forgets`:
 
-    >>> from ixbackoff.testing.exploring import Durable
-    >>> disk = Durable({"page": "old"})
+    >>> from ixbackoff.testing.exploring import Persistent
+    >>> disk = Persistent({"page": "old"})
     >>> disk.written["page"] = "new"
     >>> disk.lose()
     >>> disk.written
@@ -41,4 +41,4 @@ class Durable(Generic[T]):
         self.written = deepcopy(self.synced)
 
     def __repr__(self) -> str:
-        return f"Durable(written={self.written!r}, synced={self.synced!r})"
+        return f"Persistent(written={self.written!r}, synced={self.synced!r})"

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from ..._limits.deadlines import time_limit
+from ..._running.traces import Performed
 from ..._words.commands import Handler, Misuse, inherited
 from ..._words.vocabulary import CLOCK, Delay, Log, Now, Pick, Throw, Together
-from ...durable.journal import ASKED, Asked
-from ..virtual import Performed
+from ...durable.journal import CURRENT, CurrentCommand
 from .breaking import Breaks, Broke
 from .history import Event, Option
 from .plans import Plan
@@ -383,11 +383,11 @@ def told_key(handler: Handler, key: str, again: bool) -> Handler:
     """Return a handler that is told the key of its command, as in a durable run."""
 
     def told(command: Any) -> Any:
-        token = ASKED.set(Asked(key, again))
+        token = CURRENT.set(CurrentCommand(key, again))
         try:
             return handler(command)
         finally:
-            ASKED.reset(token)
+            CURRENT.reset(token)
 
     return told
 

@@ -11,7 +11,7 @@ from ..._meaning.defaults import Defaults
 from ..._words.commands import Command, Interpreter, Misuse
 from ..._words.failures import On, predicate
 from ..._words.nat import Z, name_of
-from ..._words.verdicts import may_pass
+from ..._words.verdicts import is_transient
 from ..._writing.programs import Program
 from ...schedules.kinds import Schedule, check_schedule
 from ..virtual import Known
@@ -103,7 +103,7 @@ class Model(Generic[W, E]):
         at_end: Callable[[W, Sequence[End[A]]], object] | None = None,
         surprises: int = 2,
         faults: Faults = ONCE,
-        may_raise: On = may_pass,
+        may_raise: On = is_transient,
         again: bool = False,
         schedule: Schedule | None = None,
         within: float | None = None,
@@ -209,12 +209,12 @@ def checked_program(
     if not isinstance(program, Ladder):
         hint = " write at(N0).do(...)" if isinstance(given, Command) else " write at(N3).retry(...)"
         raise Misuse(f"{given!r} is not a program:{hint}.")
-    if program.end:
+    if program.ends_at:
         raise Misuse(
-            f"The program is open, it ends at {name_of(program.end)}: end it with .give_up(), or "
+            f"The program is open, it ends at {name_of(program.ends_at)}: end it with .end(), or "
             "go down with .retry(...)."
         )
-    how = program._defaults.but(schedule, within)
+    how = program._defaults.replace(schedule, within)
     check_schedule(how.schedule)
     if how.budget is not None or how.breaker is not None:
         raise Misuse(

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from typing import Any, NamedTuple
 
+from ..._running.traces import Performed
 from ..._words.values import fields_of
 from ..._words.vocabulary import Delay
-from ..virtual import Performed
 from .history import Broken, Event, History, Option
-from .layers import Durable
+from .layers import Persistent
 from .machines import Machine
 from .plans import Plan
 from .shortening import short
@@ -166,7 +166,7 @@ def parts_of(value: Any, name: str) -> dict[str, Any] | None:
     dot = f"{name}." if name else ""
     if is_dataclass(value) and not name:
         return {one.name: getattr(value, one.name) for one in fields(value) if one.repr}
-    if name and not issubclass(kind, Durable):
+    if name and not issubclass(kind, Persistent):
         return None
     known: Callable[[Any], dict[str, Any]] = fields_of
     held = {f"{dot}{one}": item for one, item in known(value).items() if not one.startswith("_")}

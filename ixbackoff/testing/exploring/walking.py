@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ..._running.traces import Performed
 from ..._words.commands import Misuse
-from ..virtual import Performed
 from .history import Drawn, End, History, Option
 from .machines import Machine
 from .plans import Plan

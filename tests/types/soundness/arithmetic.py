@@ -23,7 +23,7 @@ WIDER = -1
 
 STAYING = ("do", "then", "map", "or_else")
 DESCENDING = ("wait", "backoff", "skip")
-ENDING = ("retry", "resume", "vary", "give_up")
+ENDING = ("retry", "resume", "retry_with", "end")
 JOINING = (">>", "|", "bind", "or_bind")
 WHEN_WELL = (">>", "bind")
 

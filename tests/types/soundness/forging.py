@@ -102,7 +102,7 @@ def fate(forgery: Forgery) -> str:
     try:
         exec(forgery.text, names)  # noqa: S102
         program = names["forged"]()
-        if not (isinstance(program, Program) and program.end == 0):
+        if not (isinstance(program, Program) and program.ends_at == 0):
             program = program >> at(N3).retry(names["one"])
     except TypeError:
         return "refused when it is put together"

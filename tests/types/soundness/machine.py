@@ -177,7 +177,7 @@ class Machine:
         self.waits.append(max(2.0**number, asked, *self.waits[-1:]))
 
     def end(self, step: Step) -> None:
-        if step.kind != "give_up" and self.failed is None:
+        if step.kind != "end" and self.failed is None:
             done = self.perform(step, 0)
             while self.chosen(step) and self.rung:
                 if self.rung == FOREVER:

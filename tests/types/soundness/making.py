@@ -259,8 +259,8 @@ class Maker:
     def ending(self, part: Part) -> Part:
         """A part and a step that goes down to the last rung."""
         kind = self.random.choice((*ENDING, "retry"))
-        if kind == "give_up":
-            return part.longer(f"{part.text}.give_up()", Step(kind), 0)
+        if kind == "end":
+            return part.longer(f"{part.text}.end()", Step(kind), 0)
         return self.trying(part, kind, 0)
 
     def trying(self, part: Part, kind: str, rung: int) -> Part:
@@ -271,7 +271,7 @@ class Maker:
         else:
             effect = self.random.choice(list(EFFECTS))
             step = Step(kind, EFFECTS[effect], on)
-        if kind in ("then", "vary"):
+        if kind in ("then", "retry_with"):
             effect = f"lambda _: {effect}"
         given = ", ".join(filter(None, (effect, on)))
         return part.longer(f"{part.text}.{kind}({given})", step, rung)
@@ -280,7 +280,7 @@ class Maker:
         """A program where an effect has to be."""
         start = self.random.randint(0, 2)
         inner = self.chain(start, self.random.choice((0, start)))
-        late = kind in ("then", "vary")
+        late = kind in ("then", "retry_with")
         if self.chance(0.3):
             return f"do({inner.text})", Step(kind, on=on, piece=inner.piece, late=late)
         if late or self.chance(0.5):

@@ -135,7 +135,7 @@ def check_plan(
     script = script_for(case.piece, name)
     asked = any(one is not None and one.seconds for one in map(script, range(outcome.calls)))
     kept = (
-        len(outcome.waits) <= planned.waits
+        len(outcome.waits) <= planned.wait_count
         and (asked or sum(outcome.waits) <= planned.seconds)
         and (planned.tries is None or tries <= planned.tries)
     )

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ...._limits.breakers import Breaker
-from ...._limits.budgets import Budget
+from ...._limits.breakers import CircuitBreaker
+from ...._limits.budgets import RetryBudget
 from ...._words.commands import Command
 from ...._words.nat import N6, Z
 from ...._words.vocabulary import Delay, Now
@@ -61,7 +61,7 @@ class Way(NamedTuple):
     name: str
     breakers: int = 0
     rest: float = 0.0
-    budget: Callable[[], Budget] | None = None
+    budget: Callable[[], RetryBudget] | None = None
 
     def failures(self) -> int:
         """The failures that open one of its breakers: together they stand for as many tries."""
@@ -85,7 +85,7 @@ def ways(processes: int = PROCESSES) -> list[Way]:
     short, long = RESTS
     return [
         Way("bare"),
-        Way("budget, grpc", budget=Budget.grpc),
+        Way("budget, grpc", budget=RetryBudget.grpc),
         Way(f"breaker, rest {short:g} s", 1, short),
         Way(f"breaker, rest {long:g} s", 1, long),
         Way(f"{processes} breakers, rest {short:g} s", processes, short),
@@ -156,7 +156,8 @@ def one_way(way: Way, clients: int, outage: int, watch: int, seed: int) -> Guard
     service = Metered(BoundedQueue(QUEUE * workers, WORK, workers))
     end, stopped = STEADY + outage, Outage(STEADY, outage)
     breakers = [
-        Breaker(failures=way.failures(), within=WITHIN, rest=way.rest) for _ in range(way.breakers)
+        CircuitBreaker(failures=way.failures(), within=WITHIN, open_for=way.rest)
+        for _ in range(way.breakers)
     ]
     shared = way.budget and way.budget()
     outcome = simulate(

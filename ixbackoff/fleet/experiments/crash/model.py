@@ -58,7 +58,7 @@ def ways() -> list[Way]:
     """
     program = asking()
     named = [Way(name, program, schedule, THINK) for name, schedule in backoffs().items()]
-    return [*named, Way("as shipped", at(FOREVER).vary(thinking), PostShipped(), AT_ONCE)]
+    return [*named, Way("as shipped", at(FOREVER).retry_with(thinking), PostShipped(), AT_ONCE)]
 
 
 def thinking(rung: int) -> Attempt[Get | Now | Throw, None]:

@@ -7,7 +7,7 @@ from typing import Final, final
 
 from ...._words.checks import finite
 from ....schedules.shortening import Shortening
-from ....schedules.timings import Chance, Waits, any_chance
+from ....schedules.timings import Chance, WaitFunction, any_chance
 from .clients import FACTOR, LONGEST, THINK
 
 DEVIATION = 0.1
@@ -55,7 +55,7 @@ class PostShipped(Shortening):
         self.deviation: Final = float(deviation)
         self.max_delay: Final = float(max_delay)
 
-    def begin(self, chance: Chance | None = None) -> Waits:
+    def begin(self, chance: Chance | None = None) -> WaitFunction:
         chosen = chance or any_chance()
         delay = -self.think * log(1.0 - chosen.uniform(0.0, 1.0 - 1e-12))
         at = 0

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from ...._limits.budgets import Budget
+from ...._limits.budgets import RetryBudget
 from ...._words.commands import Command
 from ...._words.nat import N2, Z
 from ...._words.vocabulary import Delay, Now
@@ -61,7 +61,7 @@ class Way(NamedTuple):
 
     name: str
     layers: int
-    budget: Callable[[], Budget] | None = None
+    budget: Callable[[], RetryBudget] | None = None
     more: Callable[[float], float] | None = None
 
     def runs(self, clients: int) -> float:
@@ -95,12 +95,12 @@ class Way(NamedTuple):
 
 
 def finagle(rate: float) -> float:
-    """The most requests with `Budget.finagle`: a retry for five requests, and ten a second."""
+    """The most requests with `RetryBudget.finagle`: a retry for five requests, and ten a second."""
     return rate * 1.2 + 10
 
 
 def grpc(rate: float) -> float:
-    """The most requests with `Budget.grpc`, which allows no retry while nothing succeeds."""
+    """The most requests with `RetryBudget.grpc`, which allows no retry while nothing succeeds."""
     return rate
 
 
@@ -113,9 +113,9 @@ def ways(layers: int = LAYERS) -> list[Way]:
     bare = [Way(f"{count} layer{'s'[: count - 1]}", count) for count in range(1, layers + 1)]
     return [
         *bare,
-        Way("1 layer, finagle", 1, Budget.finagle, finagle),
-        Way("1 layer, grpc", 1, Budget.grpc, grpc),
-        Way(f"{layers} layer{'s'[: layers - 1]}, finagle", layers, Budget.finagle, finagle),
+        Way("1 layer, finagle", 1, RetryBudget.finagle, finagle),
+        Way("1 layer, grpc", 1, RetryBudget.grpc, grpc),
+        Way(f"{layers} layer{'s'[: layers - 1]}, finagle", layers, RetryBudget.finagle, finagle),
     ]
 
 

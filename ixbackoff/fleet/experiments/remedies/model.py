@@ -11,8 +11,8 @@ from functools import partial
 from statistics import median
 from typing import Any, NamedTuple, TypeVar
 
-from ...._limits.breakers import Breaker
-from ...._limits.budgets import Budget
+from ...._limits.breakers import CircuitBreaker
+from ...._limits.budgets import RetryBudget
 from ...._words.nat import FOREVER, N3
 from ...._writing.attempts import do
 from ...._writing.programs import at
@@ -160,7 +160,9 @@ def simulated(
     """Simulate one remedy, with one seed."""
     many = min(remedy.processes, clients)
     breakers = shared(
-        lambda: Breaker(failures=remedy.failures(), within=WITHIN, rest=REST), many, remedy.breaker
+        lambda: CircuitBreaker(failures=remedy.failures(), within=WITHIN, open_for=REST),
+        many,
+        remedy.breaker,
     )
     program: Any = THREE_WAITS if remedy.ends else WITHOUT_END
     return simulate(
@@ -170,7 +172,7 @@ def simulated(
         seconds=STEADY + outage + watch,
         schedule=backoffs()[remedy.waits],
         think=THINK,
-        budget=shared(Budget.grpc, many, remedy.budget),
+        budget=shared(RetryBudget.grpc, many, remedy.budget),
         breaker=breakers,
         outages=[Outage(STEADY, outage)],
         seed=seed,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._words.failures import NotReady, ServerError, Throttled
+from .._words.failures import NotReady, ServerError, Throttled
 
 
 class OperationFailed(Exception):
@@ -27,7 +27,7 @@ def succeeded(status: str) -> str:
     exponential backoff in AWS").
 
     >>> from ixbackoff import N3, Call, at, call, do
-    >>> from ixbackoff.polling import succeeded
+    >>> from ixbackoff.schedules.polling import succeeded
     >>> from ixbackoff.testing import Virtual, answers
     >>> world = Virtual(Call.handled_by(answers("NOT_READY", "THROTTLED", "SUCCESS")))
     >>> at(N3).retry(do(call(str, "status")).map(succeeded)).run(world.interpreter)

@@ -1,0 +1,31 @@
+"""The trace of a run in virtual time, line by line."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from .._words.commands import Command
+
+
+class Performed(NamedTuple):
+    """A command that was performed: one line of a trace.
+
+    Lines are in the order in which the commands ended.
+
+    Attributes:
+        at: when the command was issued, in seconds of virtual time since the beginning.
+        command: the command.
+        answer: its answer, or `None` if it failed.
+        failure: the exception that it failed with, or `None` if it was answered.
+        client: the number of the client that issued it, in a simulation; else `None`.
+    """
+
+    at: float
+    command: Command[Any]
+    answer: Any
+    failure: BaseException | None
+    client: int | None = None
+
+    def __str__(self) -> str:
+        outcome = repr(self.answer) if self.failure is None else f"raised {self.failure!r}"
+        return f"{self.at:10.3f}  {self.command!r} -> {outcome}"
