@@ -8,11 +8,11 @@ from types import FrameType, TracebackType
 from typing import Any, Self, final
 
 from .._limits.deadlines import LEFT, Left
-from .._limits.nesting import REFUSED, Mark, begin, check_not_refused, end
+from .._limits.nesting import REFUSED, Mark, begin, check_not_refused
 from .._meaning.chains import Ladder, renamed
-from .._meaning.runs import Run
-from .._meaning.semantics import NO_HANDLERS
-from .._running.loops import answered, answered_async, begun
+from .._meaning.runs import ProgramRun
+from .._meaning.semantics import unrolled
+from .._running.loops import answered, answered_async
 from .._running.sleeping import log_ended
 from .._words.commands import Command, Handlers, Misuse, Stream
 from .called import Called
@@ -27,7 +27,7 @@ class Block(Command[None]):
     __slots__ = ()
 
 
-def block_in(frame: FrameType, backoff: Any) -> tuple[Called | None, Stream, Run]:
+def block_in(frame: FrameType, backoff: Any) -> tuple[Called | None, Stream, ProgramRun]:
     """Make what tries the block of a loop; it has the name of the function that it stands in."""
     if backoff._settings.until is not None:
         raise Misuse("until= is for functions, which have an answer: raise NotReady instead.")
@@ -37,8 +37,8 @@ def block_in(frame: FrameType, backoff: Any) -> tuple[Called | None, Stream, Run
     used = guarded_once(backoff, outer)
     tried: Ladder = used._once(Block()) if once else used._program(Block())
     program = renamed(Ladder, tried, inner.name)
-    run = Run(program, backoff._settings.schedule)
-    stream = begun(program, NO_HANDLERS, used._settings.defaults, run)
+    run = ProgramRun(program, backoff._settings.schedule)
+    stream = unrolled(program, used._settings.defaults, run=run, observed=True)
     if outer is not None:
         stream = noting_once(stream, inner, outer)
     return None if once else inner, stream, run
@@ -76,7 +76,9 @@ class Try:
             LEFT.set(self._left)
             return self  # noqa: TRY300  Ctrl-C may come before it
         except BaseException:
-            self.leave()
+            self._mark[0] = None
+            LEFT.set(self._before)
+            self._stream.close()
             raise
 
     def __exit__(
@@ -86,14 +88,14 @@ class Try:
         traceback: TracebackType | None,
     ) -> bool:
         try:
-            self.leave()
+            self._mark[0] = None
             LEFT.set(self._before)
             self._done = True
             if REFUSED:
                 check_not_refused(self._mark, error)
             return self._ended(error)
         except BaseException:  # such as Ctrl-C
-            self.leave()
+            self._mark[0] = None
             LEFT.set(self._before)
             self._stream.close()
             raise
@@ -113,7 +115,7 @@ class Try:
 
     def leave(self) -> None:
         """Mark that the block does not run any more."""
-        end(self._mark)
+        self._mark[0] = None
 
     def outcome(self) -> Exception | None:
         """Return the block's failure, and forget it.
@@ -139,7 +141,9 @@ class Loop:
 
     __slots__ = ("_handlers", "_inner", "_last", "_left", "_number", "_run", "_stream")
 
-    def __init__(self, inner: Called | None, stream: Stream, run: Run, handlers: Handlers) -> None:
+    def __init__(
+        self, inner: Called | None, stream: Stream, run: ProgramRun, handlers: Handlers
+    ) -> None:
         self._inner = inner
         self._run = run
         self._stream = stream
@@ -170,24 +174,19 @@ class Loop:
         before = LEFT.get()
         mine: Mark = [None, 0]
         try:
-            try:
-                if self._inner is not None:
-                    begin(mine, self._inner)
-                yield
-                self._left = LEFT.get()
-                LEFT.set(before)
-                end(mine)  # here too: an instruction at the end of a `try` is in no `try`
-            except Exception as failure:
-                log_ended(self._run, failure, self._handlers)
-                raise
-            finally:
-                end(mine)
-                LEFT.set(before)
+            if self._inner is not None:
+                begin(mine, self._inner)
+            yield
+            self._left = LEFT.get()
+        except Exception as failure:
+            log_ended(self._run, failure, self._handlers)
+            self._stream.close()
+            raise
         except BaseException:  # a run that Ctrl-C has ended is over now, not when it is collected
             self._stream.close()
             raise
         finally:
-            end(mine)
+            mine[0] = None
             LEFT.set(before)
 
     def _between(self) -> Stream:

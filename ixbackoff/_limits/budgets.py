@@ -10,6 +10,7 @@ from .._words.reasons import NOTE, add_note
 from .._words.verdicts import is_transient
 from .._words.vocabulary import CLOCK, Delay
 from .buckets import TOKEN, Failures, Requests, Rule, Tokens
+from .streams import passed_on
 
 __tracebackhide__ = True
 
@@ -200,41 +201,34 @@ def budgeted(stream: Stream, budget: RetryBudget) -> Stream:
     """
     now: float = (yield CLOCK) if budget.timed else 0.0
     account = budget.open(now)
-    answer: Any = None
-    asked: Exception | None = None
-    failure: BaseException | None = None
+
+    def instead(command: Any) -> Stream | None:
+        if isinstance(command, Delay) and command.failure is not None:
+            return paid(command)
+        return None
+
+    def paid(wait: Any) -> Stream:
+        nonlocal now
+        try:
+            if budget.timed:
+                now = yield CLOCK
+            if not account.afford(wait.failure, now):
+                add_note(wait.failure, REFUSED)
+                wait.refuse("budget empty")
+                raise wait.failure
+            account.counted = True  # no try follows a wait that is interrupted
+            yield wait
+            account.counted = False
+        finally:  # break the cycle of failure, traceback, this frame and the wait
+            del wait
+
     try:
-        command = next(stream)
-        while True:
-            asked = command.failure if isinstance(command, Delay) else None
-            try:
-                if not isinstance(command, Delay) or asked is None:
-                    answer = yield command
-                else:
-                    if budget.timed:
-                        now = yield CLOCK
-                    if account.afford(asked, now):
-                        account.counted = True  # no try follows a wait that is broken off
-                        answer = yield command
-                        account.counted = False
-                    else:
-                        failure = asked
-                        add_note(failure, REFUSED)
-                        command.refuse("budget empty")
-            except BaseException as error:
-                failure = error
-            asked = None
-            command = stream.send(answer) if failure is None else stream.throw(failure)
-            answer = failure = None
-    except StopIteration as end:
-        account.close(None, now)
-        return end.value
+        answer = yield from passed_on(stream, instead)
     except BaseException as error:
         account.close(error, now)
         raise
-    finally:  # an exception must not be kept alive by a frame in its own traceback
-        asked = failure = None
-        command = CLOCK
+    account.close(None, now)
+    return answer
 
 
 def counts(failure: BaseException) -> bool:

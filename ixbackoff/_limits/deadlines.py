@@ -153,18 +153,15 @@ def in_time(command: Command[Any], limits: Sequence[Limit]) -> Stream:
         left = min(left, before.seconds)
     mine = Left(left)
     try:
-        try:
-            LEFT.set(mine)
-            return (yield command)
-        except Exception as error:
-            if not is_transient(error):  # a bug stays a bug, even after the deadline
-                raise
-            mine.over = True
-            check_in_time(command, limits, now, (yield CLOCK), error)
+        LEFT.set(mine)
+        return (yield command)
+    except Exception as error:
+        if not is_transient(error):  # a bug stays a bug, even after the deadline
             raise
-        finally:
-            mine.over = True
-    finally:  # a second one, since Ctrl-C may come at the beginning of the first
+        mine.over = True
+        check_in_time(command, limits, now, (yield CLOCK), error)
+        raise
+    finally:
         mine.over = True
         if LEFT.get() is mine:  # the collector may close a stream in another context
             LEFT.set(before)

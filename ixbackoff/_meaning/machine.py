@@ -10,7 +10,7 @@ from .._limits.deadlines import Expired, timely
 from .._words.commands import Handlers, Misuse, Stream, stopped, unawaited
 from .._words.vocabulary import CLOCK, Delay
 from .chains import Chain, Ladder
-from .runs import InAttempt, Run
+from .runs import InAttempt, ProgramRun
 
 __tracebackhide__ = True
 
@@ -52,7 +52,7 @@ class Perform:
 
 def driven(
     task: Task,
-    run: Run,
+    run: ProgramRun,
     handlers: Handlers,
     perform: Callable[[Chain, InAttempt], Task],
     callers: list[Task] | None = None,
@@ -131,7 +131,7 @@ def driven(
         failure = request = run.wait = run.not_waited = run.unchosen = run.expired = None
 
 
-def delivered(error: BaseException, run: Run) -> BaseException:
+def delivered(error: BaseException, run: ProgramRun) -> BaseException:
     """The failure of a command as its task is told of it."""
     if isinstance(error, Expired):
         run.expire(error)

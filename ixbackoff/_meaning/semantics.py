@@ -13,18 +13,19 @@ from .._limits.breakers import CircuitBreaker, guarded_twice
 from .._limits.budgets import RetryBudget, budgeted
 from .._limits.deadlines import LEFT, Expired, Limit, checked_seconds
 from .._limits.nesting import check_begun
+from .._limits.observers import current_observer, with_events
+from .._limits.stopping import checked_stop, stoppable
 from .._words.commands import Command, Handlers, Misuse, Stream
 from .._words.failures import Predicate
 from .._words.nat import ENDLESS
 from .._words.vocabulary import CLOCK, Delay, Log, Now, Pick, Throw
 from ..schedules.kinds import Schedule, check_schedule
-from ..schedules.timings import Chance, Timing
 from .chains import Chain, Ladder, Step, chain
-from .defaults import USUAL
+from .defaults import USUAL, Defaults
 from .descents import After
 from .machine import Enter, Task, driven
 from .replay import Entry, replay
-from .runs import InAttempt, Run
+from .runs import InAttempt, ProgramRun
 from .steps import (
     At,
     Backoff,
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
 
 __tracebackhide__ = True
 
-Place: TypeAlias = Run | InAttempt
+Place: TypeAlias = ProgramRun | InAttempt
 """Where a chain runs: on a ladder, or inside an attempt."""
 
 Asked: TypeAlias = "Command[Any] | Enter | None"
@@ -94,35 +95,51 @@ def unroll(
     how = usual.replace(schedule, within, budget, breaker)
     check_schedule(how.schedule)
     check_begun(program)
-    return unrolled(
-        program, how.schedule, within=how.within, budget=how.budget, breaker=how.breaker
-    )
+    return unrolled(program, how)
 
 
 def unrolled(
     program: Chain,
-    timing: Timing,
+    how: Defaults = USUAL,
     handlers: Handlers = NO_HANDLERS,
+    run: ProgramRun | None = None,
     *,
-    chance: Chance | None = None,
-    within: float | timedelta | None = None,
-    budget: RetryBudget | None = None,
-    breaker: CircuitBreaker | None = None,
-    run: Run | None = None,
+    observed: bool = False,
 ) -> Stream:
-    """`unroll`, where commands that `handlers` have are answered in place.
+    """Return the stream of a program inside all its limits: the one place that orders them.
 
-    A `Timing` that can shorten waits is for simulations. Whoever makes the `run` knows more of it.
+    From the inside to the outside:
+
+    1. the circuit breaker, around each try;
+    2. the deadline;
+    3. the budget, which a wait that the deadline refuses costs nothing;
+    4. the stop, which ends a wait that has begun;
+    5. the observers, for which a refused wait is no event.
+
+    Args:
+        program: the program, or an attempt.
+        how: the schedule and the limits.
+        handlers: answer commands in place, unless the run is observed.
+        run: the state of the run, if its caller needs it.
+        observed: whether to call the current observers. A durable run has its journal between the
+            stop and the observers, so it adds them itself.
     """
-    run = run or Run(program, timing, chance)
-    if breaker is not None:
-        run.breaker = breaker
+    run = run or ProgramRun(program, how.schedule)
+    observer = current_observer() if observed else None
+    if observer is not None:
+        handlers = NO_HANDLERS
+    if how.breaker is not None:
+        run.breaker = how.breaker
     task = chained(program, run) if run.ladder else attempted(program, run.inside)
-    seconds = None if within is None else checked_seconds("within", within)
+    seconds = None if how.within is None else checked_seconds("within", how.within)
     if seconds is not None:
         task = limited(Enter(task), seconds, run)
     stream = driven(task, run, handlers, attempted)
-    return stream if budget is None else budgeted(stream, budget)
+    if how.budget is not None:
+        stream = budgeted(stream, how.budget)
+    if how.stop is not None:
+        stream = stoppable(stream, checked_stop(how.stop))
+    return stream if observer is None else with_events(stream, run, observer)
 
 
 def chained(chain: Chain, place: Place) -> Task:
@@ -130,7 +147,7 @@ def chained(chain: Chain, place: Place) -> Task:
 
     The table of the state that it is in has the meaning of each step.
     """
-    on_ladder = place.__class__ is Run
+    on_ladder = place.__class__ is ProgramRun
     well = WELL if on_ladder else WELL_IN_ATTEMPT
     failed = FAILED if on_ladder else FAILED_IN_ATTEMPT
     value: Any = None
@@ -246,7 +263,7 @@ def or_else(step: OrElse, place: Place, failure: Exception) -> Asked:
     return performed(step.effect, place) if step.chosen(failure) else None
 
 
-def bind(step: Bind, run: Run, value: Any) -> Asked:
+def bind(step: Bind, run: ProgramRun, value: Any) -> Asked:
     """Go on with the program that the function makes of the value.
 
     >>> from ixbackoff import N1, Log, at, unroll
@@ -257,7 +274,7 @@ def bind(step: Bind, run: Run, value: Any) -> Asked:
     return entered_by(step, run, value, rung, sure)
 
 
-def or_bind(step: OrBind, run: Run, failure: Exception) -> Asked:
+def or_bind(step: OrBind, run: ProgramRun, failure: Exception) -> Asked:
     """Go on with the program that the function makes of the failure, if it is chosen.
 
     >>> from ixbackoff import N1, Log, NotReady, at, unroll
@@ -269,7 +286,7 @@ def or_bind(step: OrBind, run: Run, failure: Exception) -> Asked:
     return entered_by(step, run, failure, *stood) if step.chosen(failure) else None
 
 
-def wait(step: Wait, run: Run, value: Any) -> Asked:
+def wait(step: Wait, run: ProgramRun, value: Any) -> Asked:
     """Wait, and go on with the value, one rung down.
 
     >>> from ixbackoff import N2, at, unroll
@@ -280,7 +297,7 @@ def wait(step: Wait, run: Run, value: Any) -> Asked:
     return Enter(waited(rung, run, None, value))
 
 
-def backoff(step: Backoff, run: Run, failure: Exception) -> Asked:
+def backoff(step: Backoff, run: ProgramRun, failure: Exception) -> Asked:
     """Wait, if the failure is chosen, and stay failed. One rung down in any case.
 
     >>> from ixbackoff import N1, Log, NotReady, at, unroll
@@ -295,7 +312,7 @@ def backoff(step: Backoff, run: Run, failure: Exception) -> Asked:
     return None
 
 
-def retry(step: Retry, run: Run, _: Any) -> Asked:
+def retry(step: Retry, run: ProgramRun, _: Any) -> Asked:
     """Perform the effect; while its failure is chosen, wait, go down, and perform it again.
 
     `retry_with` performs the effect that its function makes of the rung.
@@ -308,7 +325,7 @@ def retry(step: Retry, run: Run, _: Any) -> Asked:
     return Enter(retried(step.on, step.chosen, run))
 
 
-def resume(step: Resume, run: Run, _: Any) -> Asked:
+def resume(step: Resume, run: ProgramRun, _: Any) -> Asked:
     """As `retry`, but a command that was answered is not issued again.
 
     >>> from ixbackoff import N1, Log, NotReady, at, do, unroll
@@ -321,7 +338,7 @@ def resume(step: Resume, run: Run, _: Any) -> Asked:
     return Enter(resumed(step, run))
 
 
-def passed_over(step: Step, run: Run, _: Any) -> Asked:
+def passed_over(step: Step, run: ProgramRun, _: Any) -> Asked:
     """Only go down as far as the step does.
 
     >>> from ixbackoff import N2, at, unroll
@@ -334,7 +351,7 @@ def passed_over(step: Step, run: Run, _: Any) -> Asked:
 
 def refused(step: Step, place: Place, _: Any) -> Asked:
     """Refuse a step that is for a ladder, inside an attempt."""
-    if isinstance(place, Run):
+    if isinstance(place, ProgramRun):
         raise NotImplementedError(f"{step.__class__.__name__} has no meaning in WELL and FAILED.")
     raise Misuse(
         f"{step.__class__.__name__} is a step of a program and cannot stand in an attempt, or "
@@ -399,7 +416,7 @@ def performed(effect: Any, place: Place) -> Asked:
     if breaker is None and issubclass(kind, Command):
         command: Asked = effect
         return command
-    inside = place._inside or place.inside if isinstance(place, Run) else place
+    inside = place._inside or place.inside if isinstance(place, ProgramRun) else place
     if breaker is not None:
         return (
             effect if issubclass(kind, WITHOUT_SERVICE) else Enter(guarded(effect, breaker, inside))
@@ -414,7 +431,7 @@ def performed(effect: Any, place: Place) -> Asked:
     return Enter(fresh(iter(effect), kind))
 
 
-def entered_by(step: Bind | OrBind, run: Run, given: Any, rung: int, sure: bool) -> Enter:
+def entered_by(step: Bind | OrBind, run: ProgramRun, given: Any, rung: int, sure: bool) -> Enter:
     """Enter the program that a function makes; if its end is known, the run is there then."""
     program = run.entered(step, given, rung, sure)
     task = chained(program, run)
@@ -423,7 +440,7 @@ def entered_by(step: Bind | OrBind, run: Run, given: Any, rung: int, sure: bool)
     )
 
 
-def ending(task: Task, run: Run, step: Bind | OrBind) -> Task:
+def ending(task: Task, run: ProgramRun, step: Bind | OrBind) -> Task:
     """Run `task`, which ends at a rung that its step knows and the task itself may not."""
     try:
         return (yield Enter(task))
@@ -431,7 +448,7 @@ def ending(task: Task, run: Run, step: Bind | OrBind) -> Task:
         run.left(step.end)
 
 
-def waited(rung: int, run: Run, failure: Exception | None, value: Any) -> Task:
+def waited(rung: int, run: ProgramRun, failure: Exception | None, value: Any) -> Task:
     """Wait on a rung, and be what it was: well with a value, or failed."""
     wait: Delay | None = None
     try:
@@ -448,7 +465,7 @@ def waited(rung: int, run: Run, failure: Exception | None, value: Any) -> Task:
         failure = wait = None
 
 
-def paused(run: Run, wait: Delay | None) -> Task:
+def paused(run: ProgramRun, wait: Delay | None) -> Task:
     """Issue a wait; if it fails, nothing recovers from that."""
     try:
         yield wait
@@ -460,7 +477,7 @@ def paused(run: Run, wait: Delay | None) -> Task:
     run.end_wait()
 
 
-def retried(effect_on: Callable[[int], Any], chosen: Predicate, run: Run) -> Task:
+def retried(effect_on: Callable[[int], Any], chosen: Predicate, run: ProgramRun) -> Task:
     """Try; as long as there is a wait for the failure, wait, go down, and try again."""
     after: After | None = None
     failure: Exception | None = None
@@ -499,7 +516,7 @@ def retried(effect_on: Callable[[int], Any], chosen: Predicate, run: Run) -> Tas
         run.rung, run.sure = 0, True
 
 
-def resumed(step: Resume, run: Run) -> Task:
+def resumed(step: Resume, run: ProgramRun) -> Task:
     """Retry, with a log of what was answered, which each try is answered from first."""
     log: list[Entry] = []
     once = chain(Chain, None, Do(step.effect))
@@ -519,7 +536,7 @@ class Again:
         self.log = log
 
     def __iter__(self) -> Stream:
-        return replay(unrolled(self.chain, USUAL.schedule), self.log)
+        return replay(unrolled(self.chain), self.log)
 
 
 def limited(asked: Asked, seconds: float, place: Place) -> Task:
@@ -535,7 +552,7 @@ def limited(asked: Asked, seconds: float, place: Place) -> Task:
     if given is not None and not given.over:
         seconds = min(seconds, given.seconds)
     now: float = yield CLOCK
-    limit = Limit(now, seconds, whole=place.__class__ is Run)
+    limit = Limit(now, seconds, whole=place.__class__ is ProgramRun)
     if seconds <= 0:
         raise limit.unbegun(now)
     place.limits.append(limit)
@@ -557,7 +574,7 @@ def limited(asked: Asked, seconds: float, place: Place) -> Task:
         cause = limit.cause
         if cause is not None:
             limit.cause = None
-    if isinstance(place, Run):
+    if isinstance(place, ProgramRun):
         place.expired, place.reason = None, "no time left"
     try:
         raise limit.exceeded(outcome) from cause or without_expired(outcome)

@@ -9,13 +9,11 @@ from typing import Any, TypeAlias
 from .._limits.breakers import checked_breaker
 from .._limits.budgets import RetryBudget
 from .._limits.deadlines import checked_seconds, time_limit
-from .._limits.nesting import REFUSED, begin, begins, check_not_refused
-from .._limits.observers import PRESENT, watched
-from .._limits.stopping import checked_stop, stoppable
+from .._limits.nesting import REFUSED, begin, carries_mark, check_not_refused
 from .._meaning.chains import Ladder
 from .._meaning.defaults import USUAL, Defaults
-from .._meaning.runs import Run
-from .._meaning.semantics import NO_HANDLERS, unrolled
+from .._meaning.runs import ProgramRun
+from .._meaning.semantics import unrolled
 from .._words.commands import (
     AsyncInterpreter,
     Awaited,
@@ -43,8 +41,8 @@ AnyInterpreter: TypeAlias = "Interpreter[Any] | AsyncInterpreter[Any]"
 def run(program: Ladder, interpreter: Interpreter[Any], how: Defaults) -> Any:
     """Run a program: return its value, or raise its last failure."""
     check_run(program, interpreter, Interpreter, how)
-    one, handlers = Run(program, how.schedule), interpreter._handlers
-    stream = begun(program, interpreter._in_place, how, one)
+    one, handlers = ProgramRun(program, how.schedule), interpreter._handlers
+    stream = unrolled(program, how, interpreter._in_place, one, observed=True)
     if program._may_wait is False:
         return answered(stream, handlers)
     return alone(stream, handlers, one)
@@ -55,77 +53,49 @@ async def run_async(program: Ladder, interpreter: AnyInterpreter, how: Defaults)
     if how.stop is not None:
         raise Misuse("stop= is for run: cancel the task of a program that is awaited instead.")
     check_run(program, interpreter, Interpreter | AsyncInterpreter, how)
-    one, handlers = Run(program, how.schedule), interpreter._handlers
-    stream = begun(program, interpreter._in_place, how, one)
+    one, handlers = ProgramRun(program, how.schedule), interpreter._handlers
+    stream = unrolled(program, how, interpreter._in_place, one, observed=True)
     if program._may_wait is False:
         return await answered_async(stream, handlers)
     return await alone_async(stream, handlers, one)
 
 
-def begun(program: Ladder, in_place: Handlers, how: Defaults, one: Run) -> Stream:
-    """Begin the stream of a program; unless somebody observes, it answers in place what it can."""
-    handlers = NO_HANDLERS if PRESENT else in_place
-    if how is USUAL:
-        stream = unrolled(program, how.schedule, handlers, run=one)
-        return watched(stream, one) if PRESENT else stream
-    stream = unrolled(
-        program,
-        how.schedule,
-        handlers,
-        within=how.within,
-        budget=how.budget,
-        breaker=how.breaker,
-        run=one,
-    )
-    if how.stop is not None:
-        stream = stoppable(stream, checked_stop(how.stop))
-    return watched(stream, one) if PRESENT else stream
-
-
-def alone(stream: Stream, handlers: Handlers, one: Run) -> Any:
-    """Answer the stream of a program that may wait; no other one may run inside it."""
+@carries_mark
+def alone(stream: Stream, handlers: Handlers, one: ProgramRun) -> Any:
+    """Answer the stream of a program that may wait; reject any other inside it."""
     one.mark = mine = [None, 0]
     try:
-        try:
-            begin(mine, one)
-            answer = answered(stream, handlers)
-            if REFUSED:
-                check_not_refused(mine)
-            return answer  # noqa: TRY300  Ctrl-C may come before it
-        except Exception as failure:
-            if REFUSED:
-                check_not_refused(mine, failure)
-            log_ended(one, failure, handlers)
-            raise
-        finally:
-            mine[0] = None
+        begin(mine, one)
+        answer = answered(stream, handlers)
+        if REFUSED:
+            check_not_refused(mine)
+        return answer  # noqa: TRY300  Ctrl-C may arrive before this line
+    except Exception as failure:
+        if REFUSED:
+            check_not_refused(mine, failure)
+        log_ended(one, failure, handlers)
+        raise
     finally:
         mine[0] = None
 
 
-async def alone_async(stream: Stream, handlers: Handlers, one: Run) -> Any:
+@carries_mark
+async def alone_async(stream: Stream, handlers: Handlers, one: ProgramRun) -> Any:
     """As `alone`, but handlers may be awaited."""
     one.mark = mine = [None, 0]
     try:
-        try:
-            begin(mine, one, awaits=True)
-            answer = await answered_async(stream, handlers)
-            if REFUSED:
-                check_not_refused(mine)
-            return answer  # noqa: TRY300  Ctrl-C may come before it
-        except Exception as failure:
-            if REFUSED:
-                check_not_refused(mine, failure)
-            log_ended(one, failure, handlers)
-            raise
-        finally:
-            mine[0] = None
+        begin(mine, one, awaits=True)
+        answer = await answered_async(stream, handlers)
+        if REFUSED:
+            check_not_refused(mine)
+        return answer  # noqa: TRY300  Ctrl-C may arrive before this line
+    except Exception as failure:
+        if REFUSED:
+            check_not_refused(mine, failure)
+        log_ended(one, failure, handlers)
+        raise
     finally:
         mine[0] = None
-
-
-begins(alone.__code__)
-begins(alone_async.__code__)
 
 
 def check_run(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from .._limits.eventloop import running
 from .._limits.stopping import STOPS, ending_waits, stopped
-from .._meaning.runs import Run
+from .._meaning.runs import ProgramRun
 from .._words.commands import Awaited, Handlers, Misuse
 from .._words.vocabulary import Delay
 from .logs import default_logger, log, log_end
@@ -147,7 +147,7 @@ def logger_of(handler: Any) -> Logger | None:
     return given.get("logger") or default_logger() if handler in SLEEPERS else None
 
 
-def log_ended(run: Run, failure: Exception, handlers: Handlers) -> None:
+def log_ended(run: ProgramRun, failure: Exception, handlers: Handlers) -> None:
     """Log the end of a run whose waits are logged, or would have been."""
     logger = run.logger or logger_of(handlers.get(Delay))
     if logger is not None and run.top:

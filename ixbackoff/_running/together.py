@@ -7,7 +7,8 @@ from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .._limits.deadlines import time_limit
-from .._limits.observers import parts_told
+from .._limits.observers import events_of_parts
+from .._limits.streams import passed_on
 from .._meaning.chains import Chain, chain
 from .._meaning.semantics import unroll
 from .._meaning.steps import Do
@@ -59,7 +60,7 @@ def in_threads(together: Together, answer: Answer) -> list[Any]:
     """
     from threading import Event, Thread
 
-    streams, told = branches(together), parts_told()
+    streams, with_events = branches(together), events_of_parts()
     answers: list[Any] = [None] * len(streams)
     failures: list[BaseException] = []
     over = [Event() for _ in streams]
@@ -69,7 +70,7 @@ def in_threads(together: Together, answer: Answer) -> list[Any]:
 
     def work(place: int, stream: Stream) -> None:
         try:
-            answers[place] = answer(told(abortable(stream, failures)))
+            answers[place] = answer(with_events(abortable(stream, failures)))
         except BaseException as error:
             failures.append(error)
             abort.request()
@@ -112,35 +113,26 @@ def wait_for(threads: list[Thread], over: list[Event]) -> None:
 
 def abortable(stream: Stream, failures: list[BaseException]) -> Stream:
     """Pass `stream` on, but abort it at its next command when one of its siblings has failed."""
-    answer: Any = None
-    failure: BaseException | None = None
     aborted = False
-    try:
-        while True:
-            command = stream.send(answer) if failure is None else stream.throw(failure)
-            answer = failure = None
-            try:
-                if failures and not aborted:
-                    aborted = True
-                    ABORT.set(None)  # cleaning up is not aborted
-                    raise Aborted
-                answer = yield command
-            except BaseException as error:
-                failure = error
-    except StopIteration as end:
-        return end.value
-    finally:
-        failure = None
+
+    def instead(_: Any) -> None:
+        nonlocal aborted
+        if failures and not aborted:
+            aborted = True
+            ABORT.set(None)  # a cleanup is not aborted
+            raise Aborted
+
+    return passed_on(stream, instead)
 
 
 async def in_tasks(together: Together, answer: AnswerAsync) -> list[Any]:
     """Answer each branch in a task of its own. When one fails, the others are cancelled."""
-    streams, told = branches(together), parts_told()
+    streams, with_events = branches(together), events_of_parts()
     answers: list[Any] = [None] * len(streams)
     failures: list[BaseException] = []
 
     async def work(place: int, stream: Stream) -> None:
-        answers[place] = await answer(told(stream))
+        answers[place] = await answer(with_events(stream))
 
     try:
         await all_tasks(work, streams, failures)

@@ -429,27 +429,22 @@ def test_what_is_not_a_function_is_refused(way: Callable[[Any], object], observe
         way(observer)
 
 
-def test_events_are_values_that_do_not_change() -> None:
+def test_events_are_values() -> None:
     recorder = Recorder()
     with observed(recorder):
         backoff(N1).call(pow, 2, 5)
-    began, issued, answered, ended = recorder.events
+    began, issued, *_ = recorder.events
     run = began.run
     same = (
-        Began.of(run),
-        Issued.of(run, recorder.of(Issued)[0].command),
-        Answered.of(recorder.of(Issued)[0], recorder.of(Answered)[0].seconds, None),
-        Ended.of(run, "well", recorder.of(Ended)[0].seconds, None),
+        Began(run),
+        Issued(run, recorder.of(Issued)[0].command),
+        Answered(recorder.of(Issued)[0], recorder.of(Answered)[0].seconds, None),
+        Ended(run, "well", recorder.of(Ended)[0].seconds, None),
     )
     assert tuple(recorder.events) == same
     assert len({*recorder.events, *same}) == 4
-    assert began != Began.of(type(run)())
+    assert began != Began(Run())
     assert repr(issued) == f"Issued(run=<Run {run.id} of pow>, command=call(pow, 2, 5))"
-    for event in (began, issued, answered, ended):
-        with pytest.raises(AttributeError):
-            setattr(event, "run", run)  # noqa: B010
-    with pytest.raises(AttributeError):
-        setattr(ended, "reason", "gave up")  # noqa: B010
 
 
 def test_the_command_of_a_call_is_the_same_at_each_try() -> None:
