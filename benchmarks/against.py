@@ -1,42 +1,33 @@
-"""The costs of this checkout in those of another one: `python -m benchmarks.against OTHER`.
+"""The costs of this checkout beside those of another one: `python -m benchmarks.against OTHER`.
 
-Each checkout has a process, and the two measure in turns, a block of some milliseconds of CPU time
-each. So another program on the machine slows both. The table has the medians of the ratios of
-neighbouring blocks, and the ratio of the minima.
+A process of each measures in turns with the other, so that whatever else the machine does slows
+both. The table has the median of the ratios of neighbouring measurements, and the ratio of the
+minima. Sleeps take no time, and nothing is logged.
 """
 
 from __future__ import annotations
 
 import asyncio
 import gc
-import logging
-import os
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 from time import process_time
+from typing import Any
 
-ROUNDS = 300
-BLOCK = 0.004  # CPU seconds of one measurement
+ROUNDS = 200
+BLOCK = 0.003  # CPU seconds of one measurement
 HERE = Path(__file__).parent.parent
 
 
-def measure() -> None:
-    """Answer each line `what calls` with the CPU seconds of so many calls."""
-    logging.disable()
-    runs = made()
-    gc.collect()
-    gc.disable()
-    for line in sys.stdin:
-        what, calls = line.split()
-        print(runs[what](int(calls)), flush=True)
-        gc.collect()
+def idle(_: object) -> None:
+    """Do nothing."""
 
 
-def made() -> dict[str, Callable[[int], float]]:
-    """Make what is measured, from the package of this process."""
+def runs() -> dict[str, tuple[Callable[[], Any], bool]]:
+    """Make what is measured, and whether it is awaited, from the package of this process."""
     from ixbackoff import (
         N10,
         Call,
@@ -52,11 +43,11 @@ def made() -> dict[str, Callable[[int], float]]:
         backoff,
         call,
     )
-    from ixbackoff.observing import observed
 
     from .retrying import fails_ten_times, works, works_async
 
     patiently = backoff(N10, on=ConnectionError, schedule=Constant(0))
+    breaker = CircuitBreaker(failures=9, within=1, open_for=1)
     calls: type[Call[int]] = Call
     answers = (
         calls.handled_by(lambda command: command())
@@ -64,11 +55,8 @@ def made() -> dict[str, Callable[[int], float]]:
         | Now.handled_by(lambda _: process_time())
         | Log.handled_by(lambda _: None)
     )
-    first, first_async = patiently(works), patiently(works_async)
-    ten, ten_async = patiently(fails_ten_times(False)), patiently(fails_ten_times(True))
-    guarded = patiently.replace(breaker=CircuitBreaker(failures=9, within=1, open_for=1))(works)
     one = at(N10).retry(call(works))
-    failing = at(N10).retry(call(fails_ten_times(False)), ConnectionError)
+    ten = at(N10).retry(call(fails_ten_times(False)), ConnectionError)
     budget = RetryBudget(10**6, returned=10**6)
 
     @attempt
@@ -77,70 +65,98 @@ def made() -> dict[str, Callable[[int], float]]:
             yield from Log("")
 
     commands = at(N10).retry(hundred())
-
-    def sync(function: Callable[[], object], *observers: Callable[[object], object]) -> Callable[[int], float]:
-        def seconds(calls: int) -> float:
-            with observed(*observers):
-                begun = process_time()
-                for _ in range(calls):
-                    function()
-                return process_time() - begun
-
-        return seconds
-
-    def awaited(function, *observers):
-        async def seconds(calls: int) -> float:
-            with observed(*observers):
-                begun = process_time()
-                for _ in range(calls):
-                    await function()
-                return process_time() - begun
-
-        return lambda calls: asyncio.run(seconds(calls))
-
-    def idle(_: object) -> None:
-        """Do nothing."""
-
     return {
-        "first": sync(first),
-        "first-async": awaited(first_async),
-        "first-breaker": sync(guarded),
-        "ten-retries": sync(ten),
-        "ten-retries-async": awaited(ten_async),
-        "first-observed": sync(first, idle),
-        "first-observed-async": awaited(first_async, idle),
-        "ten-retries-observed": sync(ten, idle),
-        "run": sync(lambda: one.run(answers)),
-        "run-within": sync(lambda: one.run(answers, within=60)),
-        "run-observed": sync(lambda: one.run(answers), idle),
-        "run-ten-retries": sync(lambda: failing.run(answers, schedule=Constant(0))),
-        "run-ten-retries-budget": sync(
-            lambda: failing.run(answers, schedule=Constant(0), budget=budget)
+        "a first try": (patiently(works), False),
+        "a first try, awaited": (patiently(works_async), True),
+        "a first try with a breaker": (patiently.replace(breaker=breaker)(works), False),
+        "ten retries": (patiently(fails_ten_times(False)), False),
+        "ten retries, awaited": (patiently(fails_ten_times(True)), True),
+        "run": (lambda: one.run(answers), False),
+        "run, within=60": (lambda: one.run(answers, within=60), False),
+        "run, ten retries": (lambda: ten.run(answers, schedule=Constant(0)), False),
+        "run, ten retries, a budget": (
+            lambda: ten.run(answers, schedule=Constant(0), budget=budget),
+            False,
         ),
-        "commands": sync(lambda: commands.run(answers)),
-        "commands-observed": sync(lambda: commands.run(answers), idle),
+        "run, a hundred commands": (lambda: commands.run(answers), False),
     }
 
 
+def measure() -> None:
+    """Answer each line `number observed calls` with the CPU seconds of so many calls."""
+    from ixbackoff.observing import observed
+
+    from .peers import no_sleep, no_sleep_async, sleeping_with
+
+    made = list(runs().values())
+
+    async def awaited(function: Callable[[], Any], calls: int) -> float:
+        begun = process_time()
+        for _ in range(calls):
+            await function()
+        return process_time() - begun
+
+    def called(function: Callable[[], Any], calls: int) -> float:
+        begun = process_time()
+        for _ in range(calls):
+            function()
+        return process_time() - begun
+
+    gc.disable()
+    with sleeping_with(no_sleep, no_sleep_async), asyncio.Runner() as runner:
+        for line in sys.stdin:
+            number, watched, calls = map(int, line.split())
+            function, is_awaited = made[number]
+            with observed(*[idle][:watched]):
+                if is_awaited:
+                    print(runner.run(awaited(function, calls)), flush=True)
+                else:
+                    print(called(function, calls), flush=True)
+            gc.collect()
+
+
 class Checkout:
-    """A process that measures a checkout."""
+    """A process that measures the package in a folder, with the benchmarks of this one."""
 
     def __init__(self, folder: Path) -> None:
-        paths = f"{folder}{os.pathsep}{HERE}"  # the package of that folder, these benchmarks
         code = (
-            f"import sys; sys.path[:0] = [{str(folder)!r}]; import ixbackoff; "
+            f"import sys; sys.path.insert(0, {str(folder)!r}); import ixbackoff; "
             f"sys.path[0] = {str(HERE)!r}; from benchmarks.against import measure; measure()"
         )
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", code],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env=os.environ | {"PYTHONPATH": paths},
+        self.process = subprocess.Popen(  # noqa: S603
+            [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
 
-    def seconds(self, what: str, calls: int) -> float:
+    def seconds(self, number: int, watched: int, calls: int) -> float:
+        """Return the CPU seconds of one call, as measured with so many."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        print(what, calls, file=self.process.stdin, flush=True)
-        return float(self.process.stdout.readline())
+        print(number, watched, calls, file=self.process.stdin, flush=True)
+        return float(self.process.stdout.readline()) / calls
+
+
+def main() -> None:
+    ours, other = Checkout(HERE), Checkout(Path(sys.argv[1]).resolve())
+    print("| | microseconds | in the other's, medians | minima | in a run without observers |")
+    print("|---|---:|---:|---:|---:|")
+    for number, what in enumerate(runs()):
+        alone = 0.0
+        for watched in range(2):
+            calls = max(1, round(BLOCK / ours.seconds(number, watched, 20)))
+            pairs = [
+                (ours.seconds(number, watched, calls), other.seconds(number, watched, calls))
+                for _ in range(ROUNDS)
+            ]
+            least, least_other = (min(column) for column in zip(*pairs, strict=True))
+            alone = alone or least
+            ratio = median(mine / its for mine, its in pairs)
+            name = f"{what}, observed" if watched else what
+            print(
+                f"| {name} | {least * 1e6:.2f} | {ratio:.3f} | {least / least_other:.3f} "
+                f"| {least / alone:.1f} |",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()

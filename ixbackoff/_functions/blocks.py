@@ -8,7 +8,7 @@ from types import FrameType, TracebackType
 from typing import Any, Self, final
 
 from .._limits.deadlines import LEFT, Left
-from .._limits.nesting import REFUSED, Mark, begin, check_not_refused
+from .._limits.nesting import REFUSED, Mark, begin, check_alone, check_not_refused, may_be_inside
 from .._meaning.chains import Ladder, renamed
 from .._meaning.runs import ProgramRun
 from .._meaning.semantics import unrolled
@@ -16,7 +16,7 @@ from .._running.loops import answered, answered_async
 from .._running.sleeping import log_ended
 from .._words.commands import Command, Handlers, Misuse, Stream
 from .called import Called
-from .nested import guarded_once, noting_once, outer_of
+from .nested import guarded_once, noting_once
 
 __tracebackhide__ = True
 
@@ -32,7 +32,7 @@ def block_in(frame: FrameType, backoff: Any) -> tuple[Called | None, Stream, Pro
     if backoff._settings.until is not None:
         raise Misuse("until= is for functions, which have an answer: raise NotReady instead.")
     inner = Called(backoff, None, frame.f_code.co_qualname.rpartition("<locals>.")[2])
-    outer = outer_of(inner) if backoff._top else None
+    outer = check_alone(inner, once=True) if backoff._top and may_be_inside() else None
     once = backoff._top == 0 or outer is not None
     used = guarded_once(backoff, outer)
     tried: Ladder = used._once(Block()) if once else used._program(Block())

@@ -17,17 +17,18 @@ from .._limits.nesting import (
     Mark,
     ThreadState,
     carries_mark,
+    check_alone,
     check_not_refused,
     new_thread,
 )
 from .._limits.observers import LOOK, SWAPPED, Observer
 from .._running.logs import WARNING, default_logger, log_wait
 from .._running.sleeping import LONGEST_SLEEP, SWITCHES, awaitable, blocking
-from .._words.commands import is_coroutine_function, stopped
+from .._words.commands import is_coroutine_function
 from .answering import OTHERS
 from .called import Called
 from .ends import ended
-from .nested import by_program, by_program_async, outer_of
+from .nested import by_program, by_program_async
 from .retriable import check_sync, checked_function, no_coroutine_function
 
 if TYPE_CHECKING:
@@ -80,10 +81,7 @@ def caller_sync(called: Called, swapped: list[Observer | None]) -> Any:
             while True:
                 try:
                     mine[0] = waits
-                    try:
-                        answer = attempt(*args, **kwargs) if kwargs else attempt(*args)
-                    except StopIteration as error:
-                        raise stopped(error)  # noqa: B904  it sets the cause
+                    answer = attempt(*args, **kwargs) if kwargs else attempt(*args)
                     if REFUSED or watched is not None or answer.__class__ is CoroutineType:
                         succeeded(called, answer, mine, watched)
                     mine[0] = None
@@ -231,9 +229,12 @@ def around(
     Raises:
         Misuse: there is an outer run, and the call may not run inside it.
     """
-    outer = outer_of(called, sync) if called.top else None
-    if outer is not None:
-        return outer, None
+    if called.top and (
+        running()[0] is not None or thread.mark[0] is not None or (sync and thread.awaits)
+    ):
+        outer = check_alone(called, once=True)
+        if outer is not None:
+            return outer, None
     for observer in swapped:  # a loop: another thread may empty the list after a check
         if observer is not None and not thread.notifying:
             return None, watcher()(called, observer, args, kwargs)

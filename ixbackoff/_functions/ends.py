@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from .._meaning.descents import ONE_TRY
 from .._meaning.runs import not_chosen, noted
 from .._running.logs import log_end
-from .._words.commands import Misuse
+from .._words.commands import Misuse, stopped
 from .._words.failures import CircuitOpen
 from .._words.reasons import Reason, Story
 from .._words.verdicts import is_transient
@@ -15,6 +15,8 @@ from .called import Called
 
 if TYPE_CHECKING:
     from .watching import Watched
+
+E = TypeVar("E", bound=BaseException)
 
 
 def ended(
@@ -34,16 +36,30 @@ def ended(
         waited: their seconds.
         no_wait: whether there was no wait for `failure`, which is not that of a wait.
         watched: the watcher, if the call is observed.
+
+    Raises:
+        RuntimeError: the failure is a StopIteration.
     """
-    if isinstance(failure, Exception):
-        reason, note = reason_and_note(failure, called, no_wait and k != called.top)
-        story = Story(k + 1, k, waited, reason)
-        noted(failure, story, note)
-        log_end(called.name, story, failure)
+    made = plain(failure)
+    try:
+        if isinstance(made, Exception):
+            reason, note = reason_and_note(made, called, no_wait and k != called.top)
+            story = Story(k + 1, k, waited, reason)
+            noted(made, story, note)
+            log_end(called.name, story, made)
+            if watched is not None:
+                watched.reason = reason
         if watched is not None:
-            watched.reason = reason
-    if watched is not None:
-        watched.close(failure)
+            watched.close(made)
+        if made is not failure:
+            raise made
+    finally:  # break the cycle of exception, traceback and this frame
+        del made, failure
+
+
+def plain(failure: E) -> E | RuntimeError:
+    """Return a failure as a handler would have raised it: a program cannot raise StopIteration."""
+    return stopped(failure) if isinstance(failure, StopIteration) else failure
 
 
 def reason_and_note(failure: Exception, called: Called, early: bool) -> tuple[Reason, str]:

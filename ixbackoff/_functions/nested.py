@@ -5,26 +5,9 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
-from .._limits.nesting import RUNNING, check_alone, this_thread
 from .._words.commands import Stream
 from .answering import interpreter, interpreter_async
 from .called import Called
-
-
-def outer_of(inner: Called, sync: bool = True) -> object:
-    """Return the run around a decorated function or block that reduces it to a single try, if any.
-
-    Args:
-        inner: the function or block.
-        sync: whether it runs in the thread of its caller; a coroutine function asks its context.
-
-    Raises:
-        Misuse: there is a run around it, and it may not run inside that.
-    """
-    thread = this_thread()
-    if RUNNING.get()[0] is None and thread.mark[0] is None and not (sync and thread.awaits):
-        return None
-    return check_alone(inner, once=True)
 
 
 def by_program(called: Called, args: tuple[Any, ...], kwargs: dict[str, Any], outer: object) -> Any:

@@ -5,12 +5,15 @@ A law says that observers get the same events of a call as of its program.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 from .._limits.events import Answered, Began, Ended, Issued, Run, WaitBegan
 from .._limits.observers import Notifier, Observer, clock
 from .._meaning.runs import number_after
+from .._words.commands import Command
 from .called import Called
+from .ends import plain
 
 
 class Watched(Notifier, Run):
@@ -23,7 +26,7 @@ class Watched(Notifier, Run):
         self, called: Called, observer: Observer, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> None:
         self._called = called
-        self._command = called.command(args, kwargs)
+        self._arguments = args, kwargs
         self.observer = observer
         self.begun = self._tried = clock()
 
@@ -31,9 +34,14 @@ class Watched(Notifier, Run):
     def name(self) -> str:
         return self._called.name
 
+    @cached_property
+    def _command(self) -> Command[Any]:
+        command: Command[Any] = self._called.command(*self._arguments)
+        return command
+
     def begin(self) -> None:
         """Begin the call and its first try."""
-        self._issued = issued = Issued(self, self._command)
+        self._issued = issued = Issued(self)
         self.notify(Began(self), issued)
 
     def succeed(self) -> None:
@@ -45,18 +53,18 @@ class Watched(Notifier, Run):
 
     def fail(self, failure: BaseException) -> None:
         """End a try."""
-        self.notify(Answered(self._issued, clock() - self._tried, failure))
+        self.notify(Answered(self._issued, clock() - self._tried, plain(failure)))
 
     def wait(self, seconds: float, failure: Exception) -> None:
         """Begin a wait."""
         rung = number_after(self._called.top, self.wait_count)
-        self.notify(WaitBegan(self, seconds, rung, failure))
+        self.notify(WaitBegan(self, seconds, rung, plain(failure)))
 
     def retry(self, waits: int, seconds: float) -> None:
         """Begin another try, after `waits` waits of `seconds` in all."""
         self.wait_count, self.wait_seconds, self.tries = waits, seconds, waits + 1
         self._tried = clock()
-        self._issued = issued = Issued(self, self._command)
+        self._issued = issued = Issued(self)
         self.notify(issued)
 
     def close(self, failure: BaseException) -> None:

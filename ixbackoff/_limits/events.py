@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import count
-from typing import Any, Final, TypeAlias, final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, final
 
 from .._words.commands import Command
 from .._words.reasons import Reason
@@ -67,10 +67,21 @@ class Issued(Value):
     """
 
     __slots__ = __match_args__ = ("run", "command")
+    command: Command[Any]
 
-    def __init__(self, run: Run, command: Command[Any]) -> None:
+    def __init__(self, run: Run, command: Command[Any] | None = None) -> None:
         self.run: Final = run
-        self.command: Final = command
+        if command is not None:
+            self.command = command
+
+    if not TYPE_CHECKING:  # or a checker would let any attribute pass
+
+        def __getattr__(self, name: str) -> object:
+            """Make the command of a decorated function when it is asked for: that takes long."""
+            if name != "command":
+                raise AttributeError(name)
+            self.command = self.run._command
+            return self.command
 
 
 @final

@@ -115,15 +115,21 @@ def begin(mine: Mark, program: object, *, awaits: bool = False) -> None:
     Raises:
         Misuse: another program that may wait is running around this one.
     """
-    thread = this_thread()
-    if RUNNING.get()[0] is not None or thread.mark[0] is not None or thread.awaits:
+    if may_be_inside():
         check_alone(program)
     mine[0] = program
     RUNNING.set(mine)
+    thread = this_thread()
     if awaits:
         thread.awaits = True
     else:
         thread.mark = mine
+
+
+def may_be_inside() -> bool:
+    """Return whether a run may be around the caller; if so, `check_alone` decides."""
+    thread = this_thread()
+    return RUNNING.get()[0] is not None or thread.mark[0] is not None or thread.awaits
 
 
 def check_alone(inner: object, once: bool = False) -> object:

@@ -8,7 +8,7 @@ from types import NoneType
 from typing import Any, TypeAlias
 
 from .._words.checks import inf
-from .._words.commands import Misuse
+from .._words.commands import Misuse, stopped
 from .._words.failures import On, Predicate, Transient, choices, predicate
 from .._words.nat import DEEPEST, ENDLESS
 from .._words.verdicts import FORGOTTEN, SILENT, asked_for, is_transient
@@ -79,6 +79,8 @@ def descents(
             if (k == last or (ONE_TRY and k == first)) and kind is not NoneType:
                 return None
             usual = kind is plain and known == FORGOTTEN[0]
+            if not usual and isinstance(failure, StopIteration):
+                failure = stopped(failure)
             if not (usual or isinstance(failure, kinds) or chosen(failure)):
                 return None
             if table is not None:

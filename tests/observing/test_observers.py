@@ -42,6 +42,7 @@ from ixbackoff.observing import (
     Event,
     Issued,
     Observer,
+    Run,
     WaitBegan,
     observe,
     observed,
