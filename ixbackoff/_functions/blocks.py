@@ -1,4 +1,4 @@
-"""`for` and `with`: a block of code that is tried again."""
+"""Blocks of code that are retried, by `for` and `with`."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ __tracebackhide__ = True
 
 
 class Block(Command[None]):
-    """A command to run the block of code; the `for` loop around the block answers it."""
+    """The command to run the block; the `for` loop around the block answers it."""
 
     __slots__ = ()
 
 
 def block_in(frame: FrameType, backoff: Any) -> tuple[Called | None, Stream, ProgramRun]:
-    """Make what tries the block of a loop; it has the name of the function that it stands in."""
+    """Make the mark, the stream and the run of a block, named after the function around it."""
     if backoff._settings.until is not None:
         raise Misuse("until= is for functions, which have an answer: raise NotReady instead.")
     inner = Called(backoff, None, frame.f_code.co_qualname.rpartition("<locals>.")[2])
@@ -46,7 +46,7 @@ def block_in(frame: FrameType, backoff: Any) -> tuple[Called | None, Stream, Pro
 
 @final
 class Try:
-    """One try of a block of code: `with one_try:` around the block takes its failure.
+    """One try of a block of code: `with one_try:` around the block catches its failure.
 
     Attributes:
         number: the number of the try, from 1.
@@ -101,24 +101,20 @@ class Try:
             raise
 
     def _ended(self, error: BaseException | None) -> bool:
-        """Take the failure of the block, or end the run; return whether it was taken."""
-        # If the loop raised these when it is asked for the next try, it would seem to end.
+        """Store the failure of the block, or end the run; return whether the failure is caught."""
+        # From `__next__` these two would end the loop in silence.
         if isinstance(error, Exception) and not isinstance(
             error, StopIteration | StopAsyncIteration
         ):
             self._failure = error
             return True
-        if error is None:  # now, since `return` or `break` in the block may leave the loop
+        if error is None:  # here, because `return` or `break` may leave the loop
             next(self._stream, None)
         self._stream.close()
         return False
 
-    def leave(self) -> None:
-        """Mark that the block does not run any more."""
-        self._mark[0] = None
-
     def outcome(self) -> Exception | None:
-        """Return the block's failure, and forget it.
+        """Return the stored failure of the block, and drop it.
 
         Raises:
             Misuse: the block was not run.
@@ -130,13 +126,13 @@ class Try:
 
 
 class Loop:
-    """A loop that asks `stream` how to go on after each try of the block.
+    """A loop that advances `stream` after each try of the block.
 
     Args:
-        inner: the mark of the block while it may be tried again.
-        stream: the program's commands: the block, and others between its tries.
+        inner: the mark of the block; `None` if it gets a single try.
+        stream: the commands of the program: the block, and others between its tries.
         run: the run of the program.
-        handlers: the handlers that answer these others.
+        handlers: the handlers of the other commands.
     """
 
     __slots__ = ("_handlers", "_inner", "_last", "_left", "_number", "_run", "_stream")
@@ -153,9 +149,9 @@ class Loop:
         self._last: Try | None = None
 
     def __del__(self) -> None:
-        last: Try | None = getattr(self, "_last", None)  # Ctrl-C may have come before there was one
-        if last is not None:  # or between the block and its end
-            last.leave()
+        last: Try | None = getattr(self, "_last", None)  # Ctrl-C may have struck in `__init__`,
+        if last is not None:  # or between the block and its `__exit__`
+            last._mark[0] = None
         stream: Stream | None = getattr(self, "_stream", None)
         if stream is not None:
             stream.close()
@@ -167,9 +163,9 @@ class Loop:
 
     @contextmanager
     def _running(self) -> Generator[None]:
-        """Mark that the commands between two tries run: nothing that may wait runs inside them.
+        """Mark the context while commands between two tries run: a retry inside them is rejected.
 
-        The time limit that the stream sets is that of the block, not of code beside it.
+        The time limit that the stream sets holds for the block, not for the code around it.
         """
         before = LEFT.get()
         mine: Mark = [None, 0]
@@ -182,7 +178,7 @@ class Loop:
             log_ended(self._run, failure, self._handlers)
             self._stream.close()
             raise
-        except BaseException:  # a run that Ctrl-C has ended is over now, not when it is collected
+        except BaseException:  # Ctrl-C ends the run now, not when the stream is collected
             self._stream.close()
             raise
         finally:
@@ -190,7 +186,7 @@ class Loop:
             LEFT.set(before)
 
     def _between(self) -> Stream:
-        """Issue the commands of `stream` before the next try; return `False` if there is none."""
+        """Issue the commands of `stream` before the next try; return `False` if no try is left."""
         stream, last = self._stream, self._last
         failure = None if last is None else last.outcome()
         command: Command[Any] | None = None
@@ -199,7 +195,7 @@ class Loop:
                 command = stream.send(None)
             else:
                 try:
-                    raise failure  # so that an error of a predicate has the failure as its context
+                    raise failure  # the context of an exception that a predicate raises
                 except Exception:
                     command = stream.throw(failure)
             failure = None
@@ -214,7 +210,7 @@ class Loop:
             return False
         else:
             return True
-        finally:  # an exception must not be kept alive by a frame in its own traceback
+        finally:  # break the cycle of exception, traceback and this frame
             failure = command = None
 
 
@@ -239,7 +235,7 @@ class Tries(Loop):
 class TriesAsync(Loop):
     """The tries of a block, for an `async for` loop; the handlers may be awaited.
 
-    It is not a generator, since a generator is not closed at once when the block returns.
+    It is not a generator: an abandoned async generator is not closed at once.
     """
 
     __slots__ = ()

@@ -6,9 +6,8 @@ With a deadline, a budget, a stop or another interpreter it runs that program.
 
 from __future__ import annotations
 
-from functools import cache
 from types import CoroutineType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .._limits.nesting import (
     HERE,
@@ -30,9 +29,7 @@ from .called import Called
 from .ends import ended
 from .nested import by_program, by_program_async
 from .retriable import check_sync, checked_function, no_coroutine_function
-
-if TYPE_CHECKING:
-    from .watching import Watched
+from .watching import Watched, plain
 
 __tracebackhide__ = True
 
@@ -82,9 +79,11 @@ def caller_sync(called: Called, swapped: list[Observer | None]) -> Any:
                 try:
                     mine[0] = waits
                     answer = attempt(*args, **kwargs) if kwargs else attempt(*args)
-                    if REFUSED or watched is not None or answer.__class__ is CoroutineType:
-                        succeeded(called, answer, mine, watched)
+                    if REFUSED or answer.__class__ is CoroutineType:
+                        check_answer(called, answer, mine)
                     mine[0] = None
+                    if watched is not None:
+                        watched.succeed()
                     return answer  # noqa: TRY300  in one line, it would leave the `try` early
                 except Exception as failure:
                     if REFUSED or watched is not None:
@@ -144,9 +143,11 @@ def caller_async(called: Called, swapped: list[Observer | None]) -> Any:
                 try:
                     mine[0] = waits
                     answer = await (attempt(*args, **kwargs) if kwargs else attempt(*args))
-                    if REFUSED or watched is not None:
-                        succeeded(called, answer, mine, watched)
+                    if REFUSED:
+                        check_not_refused(mine)
                     mine[0] = None
+                    if watched is not None:
+                        watched.succeed()
                     return answer  # noqa: TRY300  in one line, it would leave the `try` early
                 except Exception as failure:
                     if REFUSED or watched is not None:
@@ -178,8 +179,8 @@ def caller_async(called: Called, swapped: list[Observer | None]) -> Any:
     return retried
 
 
-def succeeded(called: Called, answer: Any, mine: Mark, watched: Watched | None) -> None:
-    """Check an answer, and deliver the events of its try.
+def check_answer(called: Called, answer: Any, mine: Mark) -> None:
+    """Check that a try was complete.
 
     Raises:
         Misuse: the answer is a coroutine, or a nested call was rejected.
@@ -187,9 +188,6 @@ def succeeded(called: Called, answer: Any, mine: Mark, watched: Watched | None) 
     if answer.__class__ is CoroutineType:
         raise no_coroutine_function(called.function, answer)
     check_not_refused(mine)
-    mine[0] = None
-    if watched is not None:
-        watched.succeed()
 
 
 def failed(failure: Exception, mine: Mark, watched: Watched | None) -> None:
@@ -207,9 +205,10 @@ def waits_for(
     seconds: float, failure: Exception, called: Called, k: int, watched: Watched | None
 ) -> None:
     """Deliver the event of a wait, and log it."""
+    raised = plain(failure)
     if watched is not None:
-        watched.wait(seconds, failure)
-    log_wait(called.name, k + 1, called.tries, failure, seconds)
+        watched.wait(seconds, raised)
+    log_wait(called.name, k + 1, called.tries, raised, seconds)
 
 
 def around(
@@ -237,15 +236,7 @@ def around(
             return outer, None
     for observer in swapped:  # a loop: another thread may empty the list after a check
         if observer is not None and not thread.notifying:
-            return None, watcher()(called, observer, args, kwargs)
+            return None, Watched(called, observer, args, kwargs)
         if called.backoff._generic or OTHERS.get() is not None:
             return called, None
     return None, None
-
-
-@cache
-def watcher() -> type[Watched]:
-    """Return the class of watchers, which is imported at the first observed call."""
-    from .watching import Watched
-
-    return Watched

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
-
 from .._meaning.descents import ONE_TRY
 from .._meaning.runs import not_chosen, noted
 from .._running.logs import log_end
-from .._words.commands import Misuse, stopped
+from .._words.commands import Misuse
 from .._words.failures import CircuitOpen
 from .._words.reasons import Reason, Story
 from .._words.verdicts import is_transient
 from .called import Called
-
-if TYPE_CHECKING:
-    from .watching import Watched
-
-E = TypeVar("E", bound=BaseException)
+from .watching import Watched, plain
 
 
 def ended(
@@ -55,11 +49,6 @@ def ended(
             raise made
     finally:  # break the cycle of exception, traceback and this frame
         del made, failure
-
-
-def plain(failure: E) -> E | RuntimeError:
-    """Return a failure as a handler would have raised it: a program cannot raise StopIteration."""
-    return stopped(failure) if isinstance(failure, StopIteration) else failure
 
 
 def reason_and_note(failure: Exception, called: Called, early: bool) -> tuple[Reason, str]:

@@ -44,10 +44,10 @@ def guarded(function: Any, awaits: bool, breaker: CircuitBreaker) -> Any:
 
 
 def heard(descent: Callable[[], After], awaits: bool, breaker: CircuitBreaker) -> Any:
-    """Return `descent` with `breaker` told of each failure that asks for a wait."""
+    """Return `descent`, with the failures of its tries counted by `breaker`."""
     if awaits:
-        return lambda: breaker.told(descent(), clock())
-    return lambda: breaker.told(descent(), time.monotonic)
+        return lambda: breaker.counting(descent(), clock())
+    return lambda: breaker.counting(descent(), time.monotonic)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Checks of the functions that `backoff` is put on."""
+"""Functions that can be retried, and errors for those that cannot."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from .._words.commands import GENERATORS, Misuse, code_flags
 
 
 def checked_function(function: Any) -> Any:
-    """Return `function`, if it can be tried again.
+    """Return `function`.
 
     Raises:
-        TypeError: it is not a function, or it is a generator function.
+        TypeError: `function` is not a function, or it is a generator function.
     """
     name = name_of(function)
     kind = type(function).__name__
@@ -29,7 +29,7 @@ def checked_function(function: Any) -> Any:
 
 
 def undecorated(function: Any) -> Any:
-    """Return the function that is tried again, if it is decorated with a `backoff` already."""
+    """Return the function under a `backoff`, or `function` itself without one."""
     if not hasattr(function, PROGRAM):
         return function
     itself = getattr(function, "__self__", None)
@@ -42,10 +42,10 @@ def name_of(function: Any) -> str:
 
 
 def check_sync(name: str, stop: object) -> None:
-    """Check that nothing awaited has a `stop`.
+    """Check that a coroutine function or `async for` has no `stop`.
 
     Raises:
-        Misuse: it has.
+        Misuse: `stop` is given.
     """
     if stop is not None:
         raise Misuse(
@@ -55,7 +55,7 @@ def check_sync(name: str, stop: object) -> None:
 
 
 def no_coroutine_function(function: Any, coroutine: Any) -> Misuse:
-    """Make the error for a function that returns a coroutine without being an `async def`."""
+    """Close a coroutine, and return the error for the plain function that returned it."""
     coroutine.close()
     return Misuse(
         f"backoff on {name_of(function)}: it is not written with `async def`, but it returned a "

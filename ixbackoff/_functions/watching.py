@@ -6,14 +6,15 @@ A law says that observers get the same events of a call as of its program.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from .._limits.events import Answered, Began, Ended, Issued, Run, WaitBegan
 from .._limits.observers import Notifier, Observer, clock
 from .._meaning.runs import number_after
-from .._words.commands import Command
+from .._words.commands import Command, stopped
 from .called import Called
-from .ends import plain
+
+E = TypeVar("E", bound=BaseException)
 
 
 class Watched(Notifier, Run):
@@ -58,7 +59,7 @@ class Watched(Notifier, Run):
     def wait(self, seconds: float, failure: Exception) -> None:
         """Begin a wait."""
         rung = number_after(self._called.top, self.wait_count)
-        self.notify(WaitBegan(self, seconds, rung, plain(failure)))
+        self.notify(WaitBegan(self, seconds, rung, failure))
 
     def retry(self, waits: int, seconds: float) -> None:
         """Begin another try, after `waits` waits of `seconds` in all."""
@@ -73,3 +74,8 @@ class Watched(Notifier, Run):
             self.fail(failure)
         self.end(self, failure)
         self._issued = None
+
+
+def plain(failure: E) -> E | RuntimeError:
+    """Return a failure as a handler would have raised it: a program cannot raise StopIteration."""
+    return stopped(failure) if isinstance(failure, StopIteration) else failure

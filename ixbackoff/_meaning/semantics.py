@@ -1,7 +1,7 @@
 """The meaning of a program: one flat stream of commands.
 
-`chained` walks a chain of steps; the tables have the meaning of each kind of step, one for a
-program that is well and one for a program that has failed.
+`chained` walks the steps of a chain. Two tables hold the meaning of each kind of step: `WELL` while
+the program has a value, and `FAILED` while it has a failure.
 """
 
 from __future__ import annotations
@@ -54,15 +54,15 @@ if TYPE_CHECKING:
 __tracebackhide__ = True
 
 Place: TypeAlias = ProgramRun | InAttempt
-"""Where a chain runs: on a ladder, or inside an attempt."""
+"""The place of a chain: on a ladder, or inside an attempt."""
 
 Asked: TypeAlias = "Command[Any] | Enter | None"
-"""What a step asks the machine for, if anything."""
+"""The request of a step to the machine, if it has one."""
 
 NO_HANDLERS: Handlers = {}
 
 WITHOUT_SERVICE = (Log, Now, Pick, Throw)
-"""The commands that ask no service, so no breaker refuses them as steps."""
+"""The commands that need no service, so that no breaker refuses them as steps."""
 
 
 def unroll(
@@ -73,12 +73,12 @@ def unroll(
     budget: RetryBudget | None = None,
     breaker: CircuitBreaker | None = None,
 ) -> Stream:
-    """Every command of a program, in order, waits included; it is sent every answer.
+    """Return the stream of a program: a generator of its commands, in order, waits included.
 
-    A command's failure is thrown in. It returns the program's value, or raises its last failure.
-    An exception that is not an `Exception` (cancellation, `KeyboardInterrupt`) is never swallowed:
-    it passes through the running attempts, innermost first, and the commands of their `finally`
-    blocks are issued.
+    Send the answer of each command into it, or throw the failure. The stream returns the value of
+    the program, or raises its last failure. An exception that is not an `Exception` (cancellation,
+    `KeyboardInterrupt`) passes through the running attempts, innermost first, and the commands of
+    their `finally` blocks are issued; no step recovers from it.
 
     >>> from ixbackoff import N1, Log, at
     >>> list(unroll(at(N1).do(Log("one")).wait().do(Log("two"))))
@@ -86,10 +86,10 @@ def unroll(
 
     Args:
         program: the program, or an attempt.
-        schedule: the seconds of its waits, powers of two unless the program has its own.
-        within: the seconds that it has in all; it then asks for the time, with `Now`.
-        budget: its further tries are taken from it.
-        breaker: lets its tries through or refuses them; it asks for the time, with `Now`.
+        schedule: the seconds of the waits; by default that of the program, or powers of two.
+        within: the seconds for the whole run, which then reads the clock, with `Now`.
+        budget: the budget that pays for further tries.
+        breaker: the circuit breaker that each try goes through; it reads the clock, with `Now`.
     """
     usual = program._defaults if isinstance(program, Ladder) else USUAL
     how = usual.replace(schedule, within, budget, breaker)
@@ -143,9 +143,9 @@ def unrolled(
 
 
 def chained(chain: Chain, place: Place) -> Task:
-    """Run a chain. It is well, and holds a value, or it has failed; each step says what it does.
+    """Run a chain, which at each step has a value or a failure.
 
-    The table of the state that it is in has the meaning of each step.
+    The table of that state holds the meaning of the step.
     """
     on_ladder = place.__class__ is ProgramRun
     well = WELL if on_ladder else WELL_IN_ATTEMPT
@@ -176,7 +176,7 @@ def chained(chain: Chain, place: Place) -> Task:
                         return asked
                     value = yield asked
                     failure = None
-                    if place.expired is not None:  # an attempt held it back
+                    if place.expired is not None:  # an attempt has swallowed it
                         raise place.expired
             except BaseException as error:
                 failure = error
@@ -188,12 +188,12 @@ def chained(chain: Chain, place: Place) -> Task:
 
 
 def attempted(attempt: Chain, inside: InAttempt) -> Task:
-    """Run an attempt."""
+    """Return the task of an attempt."""
     return (chained if attempt._recovers else in_order)(attempt, inside)
 
 
 def in_order(attempt: Chain, inside: InAttempt) -> Task:
-    """As `chained`, for an attempt where no step recovers: the first failure ends it."""
+    """As `chained`, for an attempt without a step that recovers: the first failure ends it."""
     value: Any = None
     steps: tuple[Any, ...] = attempt._flat or attempt.steps()
     last = steps[-1]
@@ -217,7 +217,7 @@ def in_order(attempt: Chain, inside: InAttempt) -> Task:
 
 
 def do(step: Do, place: Place, _: Any) -> Asked:
-    """Perform the effect. Its answer is the value.
+    """Perform the effect; its answer is the value.
 
     >>> from ixbackoff import N0, Log, at, unroll
     >>> list(unroll(at(N0).do(Log("one"))))
@@ -227,7 +227,7 @@ def do(step: Do, place: Place, _: Any) -> Asked:
 
 
 def start(step: Start, place: Place, _: Any) -> Asked:
-    """Start the generator function of an attempt in do-notation. What it returns is the value.
+    """Start the generator function of an attempt in do-notation; its return value is the value.
 
     >>> from ixbackoff import Log, attempt, unroll
     >>> @attempt
@@ -242,7 +242,7 @@ def start(step: Start, place: Place, _: Any) -> Asked:
 
 
 def then(step: Then, place: Place, value: Any) -> Asked:
-    """Perform the effect that the function makes of the value. Its answer is the next value.
+    """Perform the effect that the function makes of the value; its answer is the next value.
 
     >>> from ixbackoff import N0, Log, Pick, at, unroll
     >>> stream = unroll(at(N0).do(Pick(6)).then(lambda number: Log(str(number))))
@@ -253,7 +253,7 @@ def then(step: Then, place: Place, value: Any) -> Asked:
 
 
 def or_else(step: OrElse, place: Place, failure: Exception) -> Asked:
-    """Perform the effect instead, if the failure is chosen. The program is then well.
+    """Perform the effect if the failure is chosen; its answer replaces the failure.
 
     >>> from ixbackoff import N0, Log, NotReady, at, unroll
     >>> stream = unroll(at(N0).do(Log("one")).or_else(Log("other")))
@@ -264,7 +264,7 @@ def or_else(step: OrElse, place: Place, failure: Exception) -> Asked:
 
 
 def bind(step: Bind, run: ProgramRun, value: Any) -> Asked:
-    """Go on with the program that the function makes of the value.
+    """Continue with the program that the function makes of the value.
 
     >>> from ixbackoff import N1, Log, at, unroll
     >>> list(unroll(at(N1).bind(lambda _: at(N1).wait())))
@@ -275,7 +275,7 @@ def bind(step: Bind, run: ProgramRun, value: Any) -> Asked:
 
 
 def or_bind(step: OrBind, run: ProgramRun, failure: Exception) -> Asked:
-    """Go on with the program that the function makes of the failure, if it is chosen.
+    """Continue with the program that the function makes of the failure, if it is chosen.
 
     >>> from ixbackoff import N1, Log, NotReady, at, unroll
     >>> stream = unroll(at(N1).do(Log("one")).or_bind(lambda failure: at(N1).retry(Log("other"))))
@@ -287,7 +287,7 @@ def or_bind(step: OrBind, run: ProgramRun, failure: Exception) -> Asked:
 
 
 def wait(step: Wait, run: ProgramRun, value: Any) -> Asked:
-    """Wait, and go on with the value, one rung down.
+    """Wait, and keep the value, one rung down.
 
     >>> from ixbackoff import N2, at, unroll
     >>> list(unroll(at(N2).wait().wait()))
@@ -298,7 +298,7 @@ def wait(step: Wait, run: ProgramRun, value: Any) -> Asked:
 
 
 def backoff(step: Backoff, run: ProgramRun, failure: Exception) -> Asked:
-    """Wait, if the failure is chosen, and stay failed. One rung down in any case.
+    """Wait if the failure is chosen, and keep the failure; descend one rung in any case.
 
     >>> from ixbackoff import N1, Log, NotReady, at, unroll
     >>> stream = unroll(at(N1).do(Log("one")).backoff())
@@ -313,7 +313,7 @@ def backoff(step: Backoff, run: ProgramRun, failure: Exception) -> Asked:
 
 
 def retry(step: Retry, run: ProgramRun, _: Any) -> Asked:
-    """Perform the effect; while its failure is chosen, wait, go down, and perform it again.
+    """Perform the effect; while its failure is chosen, wait, descend, and perform it again.
 
     `retry_with` performs the effect that its function makes of the rung.
 
@@ -326,7 +326,7 @@ def retry(step: Retry, run: ProgramRun, _: Any) -> Asked:
 
 
 def resume(step: Resume, run: ProgramRun, _: Any) -> Asked:
-    """As `retry`, but a command that was answered is not issued again.
+    """As `retry`, but do not issue answered commands again.
 
     >>> from ixbackoff import N1, Log, NotReady, at, do, unroll
     >>> stream = unroll(at(N1).resume(do(Log("one")).then(lambda _: Log("two"))))
@@ -339,7 +339,7 @@ def resume(step: Resume, run: ProgramRun, _: Any) -> Asked:
 
 
 def passed_over(step: Step, run: ProgramRun, _: Any) -> Asked:
-    """Only go down as far as the step does.
+    """Descend as far as the step does, and do nothing else.
 
     >>> from ixbackoff import N2, at, unroll
     >>> list(unroll(at(N2).skip().wait()))
@@ -350,7 +350,7 @@ def passed_over(step: Step, run: ProgramRun, _: Any) -> Asked:
 
 
 def refused(step: Step, place: Place, _: Any) -> Asked:
-    """Refuse a step that is for a ladder, inside an attempt."""
+    """Reject a step of a program inside an attempt."""
     if isinstance(place, ProgramRun):
         raise NotImplementedError(f"{step.__class__.__name__} has no meaning in WELL and FAILED.")
     raise Misuse(
@@ -360,9 +360,9 @@ def refused(step: Step, place: Place, _: Any) -> Asked:
 
 
 Meanings: TypeAlias = Mapping[type[Step], Any]
-"""From a kind of step to its meaning: a function of the step, its place, and value or failure.
+"""From a kind of step to its meaning: a function of the step, the place, and value or failure.
 
-`None` passes over a step that stays on its rung.
+`None` passes over a step that does not descend.
 """
 
 WELL_IN_ATTEMPT: Meanings = {Do: do, Start: start, Then: then, OrElse: None}
@@ -409,7 +409,7 @@ FAILED: Meanings = {
 
 
 def performed(effect: Any, place: Place) -> Asked:
-    """Ask for a command, or enter an attempt: one try more."""
+    """Return the request for a command or an attempt, and count a try."""
     place.tries += 1
     kind: type = effect.__class__
     breaker = place.breaker
@@ -432,7 +432,7 @@ def performed(effect: Any, place: Place) -> Asked:
 
 
 def entered_by(step: Bind | OrBind, run: ProgramRun, given: Any, rung: int, sure: bool) -> Enter:
-    """Enter the program that a function makes; if its end is known, the run is there then."""
+    """Enter the program that the function of a step makes."""
     program = run.entered(step, given, rung, sure)
     task = chained(program, run)
     return Enter(
@@ -441,7 +441,7 @@ def entered_by(step: Bind | OrBind, run: ProgramRun, given: Any, rung: int, sure
 
 
 def ending(task: Task, run: ProgramRun, step: Bind | OrBind) -> Task:
-    """Run `task`, which ends at a rung that its step knows and the task itself may not."""
+    """Run `task`, then set the rung of the run to the end that the step is annotated with."""
     try:
         return (yield Enter(task))
     finally:
@@ -449,11 +449,11 @@ def ending(task: Task, run: ProgramRun, step: Bind | OrBind) -> Task:
 
 
 def waited(rung: int, run: ProgramRun, failure: Exception | None, value: Any) -> Task:
-    """Wait on a rung, and be what it was: well with a value, or failed."""
+    """Wait on a rung; then return the value, or raise the failure."""
     wait: Delay | None = None
     try:
         wait = run.begin_wait(rung, run.top - rung, run.descent(rung), failure)
-        if wait is None:  # every ladder tries once, so nothing may try again
+        if wait is None:  # a test reduces every ladder to one try
             run.not_waited = failure
         else:
             yield from paused(run, wait)
@@ -466,7 +466,7 @@ def waited(rung: int, run: ProgramRun, failure: Exception | None, value: Any) ->
 
 
 def paused(run: ProgramRun, wait: Delay | None) -> Task:
-    """Issue a wait; if it fails, nothing recovers from that."""
+    """Issue a wait; no step recovers from an exception of it."""
     try:
         yield wait
     except BaseException as error:
@@ -478,7 +478,7 @@ def paused(run: ProgramRun, wait: Delay | None) -> Task:
 
 
 def retried(effect_on: Callable[[int], Any], chosen: Predicate, run: ProgramRun) -> Task:
-    """Try; as long as there is a wait for the failure, wait, go down, and try again."""
+    """Try; while there is a wait for the failure, wait, descend, and try again."""
     after: After | None = None
     failure: Exception | None = None
     wait: Delay | None = None
@@ -489,7 +489,7 @@ def retried(effect_on: Callable[[int], Any], chosen: Predicate, run: ProgramRun)
             try:
                 return (yield performed(effect_on(number), run))
             except Exception as error:
-                # As `recoverable` says, in place: it is asked after each try that fails.
+                # `recoverable`, in place: it runs after each failed try.
                 if error is run.not_waited or run.expired is not None or isinstance(error, Misuse):
                     raise
                 if run.rung and not chosen(error):
@@ -502,7 +502,7 @@ def retried(effect_on: Callable[[int], Any], chosen: Predicate, run: ProgramRun)
             wait = run.begin_wait(number, k, after, failure)
             if wait is None:
                 raise failure
-            failure = None  # nothing keeps it, and all that it knows of, for another try
+            failure = None  # or its frames would live until the next failure
             try:  # as `paused`, in place
                 yield wait
             except BaseException as error:
@@ -517,7 +517,7 @@ def retried(effect_on: Callable[[int], Any], chosen: Predicate, run: ProgramRun)
 
 
 def resumed(step: Resume, run: ProgramRun) -> Task:
-    """Retry, with a log of what was answered, which each try is answered from first."""
+    """Retry, with a log of answers that each try replays first."""
     log: list[Entry] = []
     once = chain(Chain, None, Do(step.effect))
     try:
@@ -527,7 +527,7 @@ def resumed(step: Resume, run: ProgramRun) -> Task:
 
 
 class Again:
-    """An effect that, performed again, goes on at the command that failed."""
+    """An effect that resumes at the failed command when it is performed again."""
 
     __slots__ = ("chain", "log")
 
@@ -540,13 +540,13 @@ class Again:
 
 
 def limited(asked: Asked, seconds: float, place: Place) -> Task:
-    """Have what is asked for done within so many seconds, on the clock of the interpreter.
+    """Perform a request within `seconds` on the clock of the interpreter.
 
-    While it runs, its limit is among those that hold for each command (`deadlines.timely`). Inside
-    a handler that has less time itself, it has that.
+    Meanwhile its limit holds for each command (`deadlines.timely`). Inside a handler with less
+    time, the request has that.
 
     Raises:
-        DeadlineExceeded: its time was over, whatever it made of that, or there was none.
+        DeadlineExceeded: the deadline passed, even if the attempt went on, or there was no time.
     """
     given = LEFT.get()
     if given is not None and not given.over:
@@ -578,16 +578,16 @@ def limited(asked: Asked, seconds: float, place: Place) -> Task:
         place.expired, place.reason = None, "no time left"
     try:
         raise limit.exceeded(outcome) from cause or without_expired(outcome)
-    finally:  # an exception must not be kept alive by a frame in its own traceback
+    finally:  # break the cycle of exception, traceback and this frame
         outcome = cause = None
 
 
 def guarded(effect: Any, breaker: CircuitBreaker, inside: InAttempt) -> Task:
-    """Perform `effect`, if `breaker` lets it through, and tell the breaker its outcome.
+    """Perform `effect` if `breaker` admits it, and report the outcome to the breaker.
 
     Raises:
-        CircuitOpen: it does not.
-        Misuse: it is asked inside a try that it has let through.
+        CircuitOpen: the breaker refuses it.
+        Misuse: the breaker is around the effect twice.
     """
     if breaker in inside.breakers:
         raise guarded_twice()
@@ -613,5 +613,5 @@ def guarded(effect: Any, breaker: CircuitBreaker, inside: InAttempt) -> Task:
 
 
 def without_expired(outcome: BaseException | None) -> BaseException | None:
-    """The failure that a part of a run ended with when its time was over, if it had one."""
+    """Return the own failure of an interrupted part, if it had one."""
     return None if isinstance(outcome, Expired) else outcome

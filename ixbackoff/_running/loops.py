@@ -1,4 +1,4 @@
-"""Running a program: the two loops, sync and async, that answer its commands with handlers."""
+"""The two loops, sync and async, that answer the commands of a program with handlers."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ async def alone_async(stream: Stream, handlers: Handlers, one: ProgramRun) -> An
 def check_run(
     program: Ladder, interpreter: AnyInterpreter, kinds: type | UnionType, how: Defaults
 ) -> None:
-    """Check a run's arguments before anything is done.
+    """Check the arguments of a run before its first command.
 
     Raises:
         Misuse: the program is open, an argument has the wrong type, or a handler is missing.
@@ -128,10 +128,10 @@ def check_run(
 
 
 def check_how(how: Defaults, handlers: Handlers) -> None:
-    """Check the arguments of a run that are not as usual.
+    """Check the arguments of a run that differ from the defaults.
 
     Raises:
-        Misuse: one has the wrong type, or the handler of `Now` is missing.
+        Misuse: an argument has the wrong type, or the handler of `Now` is missing.
         ValueError: `within` is not a finite number or a timedelta.
     """
     check_schedule(how.schedule)
@@ -150,7 +150,7 @@ def check_how(how: Defaults, handlers: Handlers) -> None:
 def answering(
     stream: Stream, handlers: Handlers, together: Any
 ) -> Generator[tuple[Handler, Command[Any]], Any, Any]:
-    """Answer a stream of commands with handlers; yield the handlers that have to be awaited."""
+    """Answer a stream of commands with handlers; yield each handler to await, and its command."""
     send, throw = stream.send, stream.throw
     command: Command[Any] | None = None
     try:
@@ -175,7 +175,7 @@ def answering(
             except BaseException as error:
                 command = throw(error)
             else:
-                command = None  # a wait holds its failure, and that one all that it knows of
+                command = None  # a wait holds its failure, which holds its frames
                 command = send(answer)
     except StopIteration as end:
         return end.value
@@ -184,20 +184,20 @@ def answering(
 
 
 def answered(stream: Stream, handlers: Handlers) -> Any:
-    """Answer a stream until it ends, and return its value: the loop that awaits nothing."""
+    """Answer a stream until it ends, and return its value, without awaiting."""
     run = answering(stream, handlers, in_threads_with)
     try:
         run.send(None)
     except StopIteration as end:
         return end.value
-    except BaseException:  # Ctrl-C may have come while the stream was not answered
+    except BaseException:  # Ctrl-C arrived in this frame, so the stream is still suspended
         stream.close()
         raise
     raise AssertionError("a handler is awaited in a sync run")
 
 
 def in_threads_with(handlers: Handlers) -> Handler:
-    """The handler of effects at the same time, in threads."""
+    """Return the handler of concurrent effects, in threads."""
     from .together import in_threads
 
     def together(command: Together) -> list[Any]:
@@ -207,7 +207,7 @@ def in_threads_with(handlers: Handlers) -> Handler:
 
 
 async def answered_async(stream: Stream, handlers: Handlers) -> Any:
-    """Answer a stream until it ends, and return its value: the loop that awaits handlers."""
+    """Answer a stream until it ends, and return its value; await handlers."""
     run = answering(stream, handlers, in_tasks_with)
     answer: Any = None
     failure: BaseException | None = None
@@ -223,7 +223,7 @@ async def answered_async(stream: Stream, handlers: Handlers) -> Any:
                     with shielded():
                         answer = await handler(command)
                 else:
-                    stopping = False  # a program that waits is not stopping any more
+                    stopping = False  # a program that waits has ended its cleanup
                     limit = time_limit()
                     awaited = handler(command)
                     answer = await (awaited if limit is None else with_timeout(limit, awaited))
@@ -236,7 +236,7 @@ async def answered_async(stream: Stream, handlers: Handlers) -> Any:
                 failure = error
     except StopIteration as end:
         return end.value
-    except BaseException:  # Ctrl-C may have come while the stream was not answered
+    except BaseException:  # Ctrl-C arrived in this frame, so the stream is still suspended
         run.close()
         stream.close()
         raise
@@ -245,7 +245,7 @@ async def answered_async(stream: Stream, handlers: Handlers) -> Any:
 
 
 def in_tasks_with(handlers: Handlers) -> Awaited:
-    """The handler of effects at the same time, in tasks."""
+    """Return the handler of concurrent effects, in tasks."""
     from .together import in_tasks
 
     async def together(command: Together) -> list[Any]:
@@ -255,7 +255,7 @@ def in_tasks_with(handlers: Handlers) -> Awaited:
 
 
 def handler_of(handlers: Handlers, command: Command[Any], together: Any) -> Any:
-    """Return the handler of the nearest base class; `together` for effects at the same time.
+    """Return the handler of the nearest base class; make one with `together` if need be.
 
     Raises:
         Misuse: no base class has a handler.
