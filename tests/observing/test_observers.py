@@ -499,16 +499,17 @@ def test_a_function_that_raises_stop_iteration_is_retried(
 
 
 def test_the_events_of_a_function_that_raises_stop_iteration_hold_what_is_raised() -> None:
-    recorder = Recorder()
-    with observed(recorder), suppress(RuntimeError):
+    events: list[Any] = []
+    with observed(events.append), suppress(RuntimeError):
         backoff(N1, on=RuntimeError, schedule=Constant(0)).call(stops)
-    failures = [event.failure for event in (*recorder.of(Answered), *recorder.of(WaitBegan))]
-    assert [type(failure) for failure in failures] == [RuntimeError] * 3
+    failures = [event.failure for event in events if hasattr(event, "failure")]
+    assert [type(failure) for failure in failures] == [RuntimeError] * 4
 
 
-@pytest.mark.parametrize(
-    "function", [len, stops, gives_up, gives_up_async], ids=lambda one: one.__name__
-)
+CALLED = [len, stops, gives_up, gives_up_async]
+
+
+@pytest.mark.parametrize("function", CALLED, ids=lambda one: one.__name__)
 def test_an_observed_call_leaves_no_reference_cycles(function: Any) -> None:
     retried = backoff(N3, on=Exception, schedule=Constant(0))(function)
 
