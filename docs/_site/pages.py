@@ -1,7 +1,8 @@
 """Changes that the site makes to the pages; GitHub shows the pages as they are.
 
 - The lists of pages on the home page are the table of contents.
-- A list of public names in the reference becomes their signatures and docstrings.
+- A list of public names in the reference becomes their signatures and docstrings. A name of a class
+  that is public in two modules links to the other one.
 - Two programs that do the same, marked by their libraries, are shown side by side.
 """
 
@@ -18,6 +19,7 @@ from sphinx.application import Sphinx
 SECTION = re.compile(r"^## ([^\n]*)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"^- \[([^\]]*)\]\(([^)]*)\.md\)", re.MULTILINE)
 NAME = re.compile(r"^- `(ixbackoff\.[\w.]+)`(?:: (.*))?$", re.MULTILINE)
+ALIAS = re.compile(r"^- `(ixbackoff\.[\w.]+)`: see `(ixbackoff\.[\w.]+)`$", re.MULTILINE)
 PAIR = re.compile(
     r"^```python (?!ixbackoff)(\w+)\n(.*?)^```\n\n```python ixbackoff\n(.*?)^```$",
     re.MULTILINE | re.DOTALL,
@@ -79,6 +81,7 @@ def read(app: Sphinx, page: str, source: list[str]) -> None:
     if page == "index":
         text += "\n" + contents(text)
     if page.startswith("reference/"):
+        text = ALIAS.sub(r'<span id="\1"></span>`\1`: see {py:class}`\2`\n', text)
         text = NAME.sub(documented, text)
     source[0] = text
 
