@@ -12,7 +12,7 @@ ROOT = Path(__file__).parent.parent.parent
 
 
 def done_by(module: str, number: str) -> str:
-    words = [sys.executable, "-W", "ignore", "-m", f"tests.support.{module}", number]
+    words = [sys.executable, "-W", "ignore", "-m", f"tests.support.ways.{module}", number]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)  # noqa: S603
     assert done.returncode == 0, done.stderr
     return done.stdout
