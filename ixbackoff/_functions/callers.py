@@ -69,7 +69,8 @@ def caller_sync(called: Called, swapped: list[Observer | None]) -> Any:
         again: Any = None
         seconds: Any = 0.0  # `None` if the last failure is not tried again
         mine: Mark = [None, 0]
-        k, waited = 0, 0.0
+        k = 0
+        waited = 0.0
         run_in(mine)
         try:
             thread.mark = mine
@@ -88,12 +89,11 @@ def caller_sync(called: Called, swapped: list[Observer | None]) -> Any:
                 except Exception as failure:
                     if REFUSED or watched is not None:
                         failed(failure, mine, watched)
-                    again = again or (descent(), blocking(), default_logger())
-                    after, sleep, logger = again
+                    after, sleep, log = again = again or (descent(), blocking(), default_logger())
                     seconds = after(failure, k, seconds)
                     if seconds is None:
                         raise
-                    if watched is not None or (logger.level or logger.parent.level) <= WARNING:
+                    if watched is not None or (log.level or log.parent.level) <= WARNING:
                         waits_for(seconds, failure, called, k, watched)
                     mine[0] = None
                 sleep = blocking() if SWITCHES else sleep
@@ -133,7 +133,8 @@ def caller_async(called: Called, swapped: list[Observer | None]) -> Any:
         again: Any = None
         seconds: Any = 0.0  # `None` if the last failure is not tried again
         mine: Mark = [None, 0]
-        k, waited = 0, 0.0
+        k = 0
+        waited = 0.0
         run_in(mine)
         try:
             thread.awaits = True
@@ -152,12 +153,11 @@ def caller_async(called: Called, swapped: list[Observer | None]) -> Any:
                 except Exception as failure:
                     if REFUSED or watched is not None:
                         failed(failure, mine, watched)
-                    again = again or (descent(), awaitable(), default_logger())
-                    after, sleep, logger = again
+                    after, sleep, log = again = again or (descent(), awaitable(), default_logger())
                     seconds = after(failure, k, seconds)
                     if seconds is None:
                         raise
-                    if watched is not None or (logger.level or logger.parent.level) <= WARNING:
+                    if watched is not None or (log.level or log.parent.level) <= WARNING:
                         waits_for(seconds, failure, called, k, watched)
                     mine[0] = None
                 sleep = awaitable() if SWITCHES else sleep
