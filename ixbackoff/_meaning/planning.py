@@ -15,7 +15,18 @@ from .chains import Ladder, Step, program_of
 from .counting import NONE, Commands, commands_of, only_the_run_tells
 from .durations import seconds_of
 from .names import function_name
-from .steps import Backoff, Bind, Do, Map, OrBind, OrElse, Retry, RetryWith, Then, Wait
+from .steps import (
+    BackoffStep,
+    BindStep,
+    DoStep,
+    MapStep,
+    OrBindStep,
+    OrElseStep,
+    RetryStep,
+    RetryWithStep,
+    ThenStep,
+    WaitStep,
+)
 
 
 class PlannedRung(NamedTuple):
@@ -240,7 +251,7 @@ class _Planner:
         while frames:
             steps, well, failed = frames[-1]
             for step in steps:
-                if not isinstance(step, Bind | OrBind) or step.known is None:
+                if not isinstance(step, BindStep | OrBindStep) or step.known is None:
                     self.take(step)
                     continue
                 frames.append((iter(step.known.steps()), *self.enter(step, step.known)))
@@ -286,9 +297,9 @@ class _Planner:
         takes = self.takes.get(rung, 0.0)
         return None if self.tries.get(rung, 0) is None or takes == inf else takes
 
-    def enter(self, step: Bind | OrBind, known: Ladder) -> tuple[Ways, Ways]:
+    def enter(self, step: BindStep | OrBindStep, known: Ladder) -> tuple[Ways, Ways]:
         """Go into a program that is joined; the places of those that pass it over."""
-        bind = isinstance(step, Bind)
+        bind = isinstance(step, BindStep)
         taken = self.well if bind else self.failed
         over_well = {} if bind else self.moved(self.well, step)
         inside: Ways = {}
@@ -301,29 +312,29 @@ class _Planner:
 
     def take(self, step: Step) -> None:
         """Take one step."""
-        if isinstance(step, Bind | OrBind):
+        if isinstance(step, BindStep | OrBindStep):
             self.take_unknown(step)
-        elif isinstance(step, Retry):
+        elif isinstance(step, RetryStep):
             self.take_retry(step)
-        elif isinstance(step, Do | Then):
+        elif isinstance(step, DoStep | ThenStep):
             tried = self.tried(self.well, step)
             self.well, self.failed = tried, merged(self.failed, tried)
-        elif isinstance(step, OrElse):
+        elif isinstance(step, OrElseStep):
             tried = self.tried(self.failed, step)
             self.well, self.failed = merged(self.well, tried), merged(self.failed, tried)
-        elif isinstance(step, Map):
+        elif isinstance(step, MapStep):
             self.failed = merged(self.failed, self.well)
         elif step.parts():
             raise NotImplementedError(f"A plan does not know what {step.__class__.__name__} does.")
         else:
-            failed = self.waited(self.failed, "failed") if isinstance(step, Backoff) else {}
-            well = self.waited(self.well, "well") if isinstance(step, Wait) else self.well
+            failed = self.waited(self.failed, "failed") if isinstance(step, BackoffStep) else {}
+            well = self.waited(self.well, "well") if isinstance(step, WaitStep) else self.well
             self.failed = self.moved(merged(self.failed, failed), step)
             self.well = self.moved(well, step)
 
-    def take_unknown(self, step: Bind | OrBind) -> None:
+    def take_unknown(self, step: BindStep | OrBindStep) -> None:
         """Go on with a program that only a function of the user's knows."""
-        bind = isinstance(step, Bind)
+        bind = isinstance(step, BindStep)
         outcome: Ways = {}
         for (rung, _), worst in (self.well if bind else self.failed).items():
             start = rung if step.start is None else min(rung, step.start)
@@ -346,7 +357,7 @@ class _Planner:
         self.well = outcome if bind else merged(self.moved(self.well, step), outcome)
         self.failed = failed
 
-    def take_retry(self, step: Retry) -> None:
+    def take_retry(self, step: RetryStep) -> None:
         """Try, and wait and try again, on every rung that is left."""
         effect = commands_in(step)
         takes = self.seconds_of_a_try(step)
@@ -367,7 +378,7 @@ class _Planner:
             self.arrive(outcome, (0, True), after)
         self.well, self.failed = outcome, merged(self.moved(self.failed, step), outcome)
 
-    def tried(self, ways: Ways, step: Do | Then | OrElse) -> Ways:
+    def tried(self, ways: Ways, step: DoStep | ThenStep | OrElseStep) -> Ways:
         """One try more."""
         commands = commands_in(step)
         takes = self.seconds_of_a_try(step)
@@ -407,8 +418,8 @@ class _Planner:
         """One more way to a place."""
         ways[place] = worst.most(ways.get(place))
 
-    def seconds_of_a_try(self, step: Do | Then | OrElse | Retry) -> float:
-        told = inf if isinstance(step, Then | RetryWith) else seconds_of(step.effect)
+    def seconds_of_a_try(self, step: DoStep | ThenStep | OrElseStep | RetryStep) -> float:
+        told = inf if isinstance(step, ThenStep | RetryWithStep) else seconds_of(step.effect)
         return min(told, self.each)
 
     def reach(self, rung: int, seconds: float) -> None:
@@ -455,9 +466,9 @@ def longest_of(worst: Worst, within: float | None) -> float | None:
     return max(within, 0.0) if known is None else min(known, max(within, 0.0))
 
 
-def commands_in(step: Do | Then | OrElse | Retry) -> Commands:
+def commands_in(step: DoStep | ThenStep | OrElseStep | RetryStep) -> Commands:
     """The commands of one try of a step, as far as they are known."""
-    if isinstance(step, Then | RetryWith):
+    if isinstance(step, ThenStep | RetryWithStep):
         return only_the_run_tells(function_name(step.function))
     return commands_of(step.effect)
 

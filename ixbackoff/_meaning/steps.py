@@ -49,7 +49,7 @@ class Guarded:
 EFFECTS: tuple[type, ...] = (Chain, Limited, Guarded)
 
 
-class Do(Step):
+class DoStep(Step):
     """Well: perform the effect."""
 
     __slots__ = ("effect",)
@@ -61,7 +61,7 @@ class Do(Step):
         return (self.effect,)
 
 
-class Start(Step):
+class StartStep(Step):
     """Well: start a generator function.
 
     Attributes:
@@ -82,7 +82,7 @@ class Start(Step):
         return (self.function,)
 
 
-class Then(Step):
+class ThenStep(Step):
     """Well: perform the effect that the function makes of the value."""
 
     __slots__ = ("function",)
@@ -94,7 +94,7 @@ class Then(Step):
         return (self.function,)
 
 
-class Map(Step):
+class MapStep(Step):
     """Well: apply the function to the value."""
 
     __slots__ = ("function",)
@@ -103,7 +103,7 @@ class Map(Step):
         self.function = checked_function(function)
 
 
-class OrElse(Step):
+class OrElseStep(Step):
     """Failed, and the failure is chosen: perform the effect instead."""
 
     __slots__ = ("effect", "chosen")
@@ -116,7 +116,7 @@ class OrElse(Step):
         return (self.effect,)
 
 
-class Joint(Step):
+class JoiningStep(Step):
     """Go on with the program that the function makes.
 
     Attributes:
@@ -157,13 +157,13 @@ class Joint(Step):
         return rung if end is None else min(rung, end)
 
 
-class Bind(Joint):
+class BindStep(JoiningStep):
     """Well: go on with the program that the function makes of the value."""
 
     __slots__ = ()
 
 
-class OrBind(Joint):
+class OrBindStep(JoiningStep):
     """Failed, and the failure is chosen: go on with the program that the function makes of it."""
 
     __slots__ = ("chosen",)
@@ -173,7 +173,7 @@ class OrBind(Joint):
         self.chosen = chosen
 
 
-class Backoff(Step):
+class BackoffStep(Step):
     """Failed, and the failure is chosen: wait. Goes one rung down in any case."""
 
     __slots__ = ("chosen",)
@@ -186,7 +186,7 @@ class Backoff(Step):
         return _one_down(rung, "backoff")
 
 
-class Wait(Step):
+class WaitStep(Step):
     """Well: wait. Goes one rung down in any case."""
 
     __slots__ = ()
@@ -196,7 +196,7 @@ class Wait(Step):
         return _one_down(rung, "wait")
 
 
-class Skip(Step):
+class SkipStep(Step):
     """Go one rung down without a wait."""
 
     __slots__ = ()
@@ -205,7 +205,7 @@ class Skip(Step):
         return _one_down(rung, "skip")
 
 
-class At(Step):
+class AtStep(Step):
     """It stands on this rung: for a run that does not know where it would have come to."""
 
     __slots__ = ("rung", "start")
@@ -222,7 +222,7 @@ class At(Step):
         return self.rung
 
 
-class Retry(Step):
+class RetryStep(Step):
     """Well: perform the effect; while its failure is chosen, wait and perform it again."""
 
     __slots__ = ("chosen", "effect")
@@ -243,13 +243,13 @@ class Retry(Step):
         return self.effect
 
 
-class Resume(Retry):
+class ResumeStep(RetryStep):
     """Do as `Retry`, but go on at the command that failed."""
 
     __slots__ = ()
 
 
-class RetryWith(Retry):
+class RetryWithStep(RetryStep):
     """Do as `Retry`, with the effect that the function makes of each rung."""
 
     __slots__ = ("function",)
@@ -265,7 +265,7 @@ class RetryWith(Retry):
         return checked_effect(self.function(rung))
 
 
-class End(Step):
+class EndStep(Step):
     """Go down to the last rung without a wait."""
 
     __slots__ = ()

@@ -10,7 +10,7 @@ from .._limits.deadlines import time_limit
 from .._limits.observers import parts_told
 from .._meaning.chains import Chain, chain
 from .._meaning.semantics import unroll
-from .._meaning.steps import Do
+from .._meaning.steps import DoStep
 from .._words.commands import Misuse, Stream
 from .._words.vocabulary import CLOCK, Together
 from .aborting import ABORT, Abort
@@ -31,7 +31,7 @@ class Aborted(BaseException):
 
 def branches(together: Together) -> list[Stream]:
     """Make the streams of the effects, each limited to the time that is left for the command."""
-    attempts = [chain(Chain, None, Do(effect)) for effect in together.effects]
+    attempts = [chain(Chain, None, DoStep(effect)) for effect in together.effects]
     within = time_limit()
     if within is None:
         return [unroll(attempt) for attempt in attempts]

@@ -64,13 +64,13 @@ class Misuse(TypeError):
     unanswered: type | None = None  # the kind that has no handler, until all such kinds are named
 
 
-class Issued:
+class AnyCommand:
     """The base of all commands, whatever they answer: its handler can be joined to any other."""
 
     __slots__ = ()
 
 
-class Command(Issued, Value, Generic[R]):
+class Command(AnyCommand, Value, Generic[R]):
     """One effect as data; `R` is the type of its answer.
 
     A subclass is a frozen dataclass or a class with `__slots__`; it is compared and printed by its

@@ -59,7 +59,7 @@ class Story(Value):
         self.reason = reason
 
 
-class Told(str):
+class StoryNote(str):
     """A note that tells the story of a run; pickled, it is a plain string.
 
     So a failure can be sent to a process that does not have this library.
@@ -72,10 +72,10 @@ class Told(str):
         return str, (str(self),)
 
 
-def told(story: Story, switched: str = "") -> Told:
+def story_note(story: Story, switched: str = "") -> StoryNote:
     """Write the note of a story, and which switch of a test has a part in it."""
     said = f"{story.tries}, waits: {story.wait_count}, {story.wait_seconds:g} s in all{switched}"
-    made = Told(f"{TRIES} {said}")
+    made = StoryNote(f"{TRIES} {said}")
     made.story = story
     return made
 
@@ -98,7 +98,7 @@ def story(failure: BaseException) -> Story | None:
     """
     notes: Any = getattr(failure, "__notes__", ())
     with suppress(Exception):  # notes can be anything
-        return next((note.story for note in reversed(notes) if note.__class__ is Told), None)
+        return next((note.story for note in reversed(notes) if note.__class__ is StoryNote), None)
     return None
 
 

@@ -53,10 +53,10 @@ LIBRARIES: dict[str, str] = {
     "requests": "requests",
     "s3transfer": "botocore",
     "smtplib": "smtplib",
-    "socket": "sockets",
+    "socket": "socket",
     "sqlalchemy": "sqlalchemy",
     "sqlite3": "sqlite3",
-    "ssl": "sockets",
+    "ssl": "socket",
     "urllib": "urllib",
     "urllib3": "urllib3",
 }

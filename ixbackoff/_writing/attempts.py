@@ -21,14 +21,14 @@ from .._limits.breakers import CircuitBreaker, checked_breaker
 from .._limits.deadlines import checked_seconds
 from .._meaning.chains import Chain, Step, chain, counted
 from .._meaning.machine import Perform
-from .._meaning.steps import Do as DoStep
 from .._meaning.steps import (
+    DoStep,
     Guarded,
     Limited,
-    Map,
-    OrElse,
-    Start,
-    Then,
+    MapStep,
+    OrElseStep,
+    StartStep,
+    ThenStep,
     checked_function,
 )
 from .._words.commands import Misuse, is_coroutine_function
@@ -89,7 +89,7 @@ class Attempt(Chain, Generic[E_co, A_co]):
         >>> at(N0).do(do(call(len, "four")).then(lambda n: call(pow, n, 2))).run(live())
         16
         """
-        return extended(self, Then(function))
+        return extended(self, ThenStep(function))
 
     def map(self, function: Callable[[A_co], B]) -> Attempt[E_co, B]:
         """Make the answer into `function(answer)`, unless it failed.
@@ -99,7 +99,7 @@ class Attempt(Chain, Generic[E_co, A_co]):
         >>> at(N0).do(do(call(len, "four")).map(lambda n: n + 1)).run(live())
         5
         """
-        return extended(self, Map(function))
+        return extended(self, MapStep(function))
 
     def or_else(
         self, effect: CommandOrAttempt[F, B], on: On = is_transient
@@ -111,7 +111,7 @@ class Attempt(Chain, Generic[E_co, A_co]):
         >>> at(N0).do(do(call(int, "four")).or_else(call(int, "4"), on=ValueError)).run(live())
         4
         """
-        return extended(self, OrElse(effect, predicate(on)), recovers=True)
+        return extended(self, OrElseStep(effect, predicate(on)), recovers=True)
 
     def expect(self, predicate: Callable[[A_co], bool]) -> Attempt[E_co, A_co]:
         """Fail with `NotReady` if `predicate(answer)` is false.
@@ -125,7 +125,7 @@ class Attempt(Chain, Generic[E_co, A_co]):
         >>> at(N3).retry(status).run(world.interpreter), world.waits
         ('done', [1.0, 2.0])
         """
-        return extended(self, Map(expected(checked_predicate(checked_function(predicate)))))
+        return extended(self, MapStep(expected(checked_predicate(checked_function(predicate)))))
 
     def limit(self, seconds: float | timedelta) -> Attempt[E_co | Now, A_co]:
         """Fail with `DeadlineExceeded` after so many seconds, each time that it is tried.
@@ -201,7 +201,7 @@ def attempt(function: Callable[P, Do[E, A]]) -> Callable[P, Attempt[E, A]]:
 
     @wraps(function)
     def made(*args: P.args, **kwargs: P.kwargs) -> Attempt[E, A]:
-        return extended(None, Start(function, args, kwargs))
+        return extended(None, StartStep(function, args, kwargs))
 
     return made
 

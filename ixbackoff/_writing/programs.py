@@ -74,7 +74,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         >>> at(N1).do(Log("one")).do(Log("two"))
         <Program from N1 to N1, 2 steps>
         """
-        return extended(self, steps.Do(effect))
+        return extended(self, steps.DoStep(effect))
 
     def then(
         self, function: Callable[[A_co], CommandOrAttempt[F, B]]
@@ -86,7 +86,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         >>> at(N0).do(call(len, "four")).then(lambda length: call(pow, length, 2)).run(live())
         16
         """
-        return extended(self, steps.Then(function))
+        return extended(self, steps.ThenStep(function))
 
     def map(self, function: Callable[[A_co], B]) -> Program[I, O, B, E_co]:
         """Well: the value becomes `function` of it. Failed: passed over.
@@ -96,7 +96,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         >>> at(N0).do(call(len, "four")).map(lambda length: length + 1).run(live())
         5
         """
-        return extended(self, steps.Map(function))
+        return extended(self, steps.MapStep(function))
 
     def or_else(
         self, effect: CommandOrAttempt[F, B], on: On = is_transient
@@ -108,7 +108,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         >>> at(N0).do(call(int, "four")).or_else(call(int, "4"), on=ValueError).run(live())
         4
         """
-        return extended(self, steps.OrElse(effect, predicate(on)))
+        return extended(self, steps.OrElseStep(effect, predicate(on)))
 
     def bind(self, function: Callable[[A_co], Program[O, J, B, F]]) -> Program[I, J, B, E_co | F]:
         """Well: go on with the program that `function` makes of the value. Failed: passed over.
@@ -124,7 +124,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         >>> at(N2).do(call(len, "four")).skip().bind(squared).run(live())
         16
         """
-        return extended(self, steps.Bind(function))
+        return extended(self, steps.BindStep(function))
 
     def or_bind(
         self,
@@ -139,7 +139,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         >>> at(N0).do(call(int, "four")).or_bind(tell, on=ValueError).run(live())
         "invalid literal for int() with base 10: 'four'"
         """
-        return extended(self, steps.OrBind(function, predicate(on)))
+        return extended(self, steps.OrBindStep(function, predicate(on)))
 
     def __rshift__(self, following: Program[O, J, B, F]) -> Program[I, J, B, E_co | F]:
         """Well: go on with `following`. Failed: passed over.
@@ -148,7 +148,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         >>> at(N2).do(Log("first")).wait() >> at(N1).retry(Log("then"))
         <Program from N2 to N0, 3 steps>
         """
-        return extended(self, steps.Bind(*steps.known_program(following, ">>", ".do(...)")))
+        return extended(self, steps.BindStep(*steps.known_program(following, ">>", ".do(...)")))
 
     def __or__(self, following: Program[O, J, B, F]) -> Program[I, J, A_co | B, E_co | F]:
         """Failed with what is worth another try: go on with `following`. Otherwise passed over.
@@ -158,7 +158,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         <Program from N2 to N0, 3 steps>
         """
         function, known = steps.known_program(following, "|", ".or_else(...)")
-        return extended(self, steps.OrBind(function, predicate(is_transient), known))
+        return extended(self, steps.OrBindStep(function, predicate(is_transient), known))
 
     @overload
     def backoff(
@@ -190,7 +190,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         >>> [(rung.wait_seconds, rung.when) for rung in plan(once_more).rungs]
         [(1.0, 'failed'), (None, '')]
         """
-        return extended(self, steps.Backoff(predicate(on)))
+        return extended(self, steps.BackoffStep(predicate(on)))
 
     @overload
     def wait(self: Program[I, Succ[N], A, E]) -> Program[I, N, A, E | Delay]: ...
@@ -215,7 +215,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         >>> [rung.when for rung in plan(at(N1).do(Log("begin")).wait().do(Log("look"))).rungs]
         ['well', '']
         """
-        return extended(self, steps.Wait())
+        return extended(self, steps.WaitStep())
 
     @overload
     def skip(self: Program[I, Succ[N], A, E]) -> Program[I, N, A, E]: ...
@@ -240,7 +240,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         >>> [rung.wait_seconds for rung in plan(at(N2).skip().retry(Log("try"))).rungs]
         [None, 2.0, None]
         """
-        return extended(self, steps.Skip())
+        return extended(self, steps.SkipStep())
 
     def retry(
         self, effect: CommandOrAttempt[F, B], on: On = is_transient
@@ -257,7 +257,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         >>> world.waits
         [1.0, 2.0]
         """
-        return extended(self, steps.Retry(effect, predicate(on)))
+        return extended(self, steps.RetryStep(effect, predicate(on)))
 
     def resume(
         self, effect: CommandOrAttempt[F, B], on: On = is_transient
@@ -275,7 +275,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         >>> at(N2).resume(do(get).then(lambda _: put)).run(world.interpreter)
         >>> world.expect(get, put, waited(1), put)
         """
-        return extended(self, steps.Resume(effect, predicate(on)))
+        return extended(self, steps.ResumeStep(effect, predicate(on)))
 
     def retry_with(
         self, function: Callable[[int], CommandOrAttempt[F, B]], on: On = is_transient
@@ -290,7 +290,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         >>> [command.arguments for command in world.commands if isinstance(command, Call)]
         [(2,), (1,), (0,)]
         """
-        return extended(self, steps.RetryWith(function, predicate(on)))
+        return extended(self, steps.RetryWithStep(function, predicate(on)))
 
     def at(self, rung: Rung[O]) -> Program[I, O, A_co, E_co]:
         """Say on which rung the program stands, as its type does; nothing else happens.
@@ -309,7 +309,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         Raises:
             Misuse: it stands on another rung.
         """
-        return extended(self, steps.At(position(rung)))
+        return extended(self, steps.AtStep(position(rung)))
 
     def end(self) -> Program[I, Z, A_co, E_co]:
         """Go down to the last rung without waiting: what the program holds is its outcome.
@@ -318,7 +318,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         >>> at(N3).do(Log("once is enough")).end()
         <Program from N3 to N0, 2 steps>
         """
-        return extended(self, steps.End())
+        return extended(self, steps.EndStep())
 
     def named(self, name: str) -> Program[I, O, A_co, E_co]:
         """Give the program a name, which the log and observers are told; it does the same.

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from typing import Any, Generic, Protocol, TypeVar, overload
 
 from .._meaning.chains import Chain
-from .._meaning.steps import Do as DoStep
-from .._meaning.steps import checked_effect
+from .._meaning.steps import DoStep, checked_effect
 from .._words.commands import Command, Misuse
 from .._words.failures import On, predicate
 from .._words.values import Value

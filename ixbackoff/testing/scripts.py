@@ -22,7 +22,7 @@ class Unscripted(BaseException):
     """
 
 
-class Computed:
+class ComputedAnswer:
     """An answer that is computed from the command; `computed` makes it."""
 
     __slots__ = ("function",)
@@ -45,12 +45,12 @@ def computed(function: Callable[[C], A]) -> A:
     >>> at(N0).do(call(pow, 2, 5)).run(world.interpreter)
     2
     """
-    stand_in: Any = Computed(function)
+    stand_in: Any = ComputedAnswer(function)
     answer: A = stand_in
     return answer
 
 
-class Taking:
+class DelayedAnswer:
     """An answer that takes virtual time; `takes` makes it."""
 
     __slots__ = ("answer", "seconds")
@@ -88,7 +88,7 @@ def takes(seconds: float, answer: A) -> A:
     """
     if not (seconds >= 0 and isfinite(seconds)):
         raise ValueError(f"takes({seconds!r}, ...): give seconds, 0 or more.")
-    stand_in: Any = Taking(seconds, answer)
+    stand_in: Any = DelayedAnswer(seconds, answer)
     later: A = stand_in
     return later
 
@@ -154,7 +154,7 @@ def given_by(answer: Any, command: Command[Any]) -> Any:
         finally:
             del answer  # an exception must not be kept alive by a frame in its own traceback
     kind: type = answer.__class__
-    return answer.function(command) if kind is Computed else answer
+    return answer.function(command) if kind is ComputedAnswer else answer
 
 
 def _is_exception(answer: object) -> bool:

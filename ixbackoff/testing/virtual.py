@@ -11,20 +11,20 @@ from .._limits.deadlines import time_limit
 from .._running.loops import answered, answered_async
 from .._running.traces import Performed
 from .._words.commands import (
+    AnyCommand,
     AsyncInterpreter,
     Awaited,
     Command,
     Handler,
     Handlers,
     Interpreter,
-    Issued,
     Misuse,
     interpreter_of,
     join,
 )
 from .._words.vocabulary import CLOCK, Delay, Log, Now, Pick, Throw, Together
 from .concurrency import interleaved
-from .scripts import Taking, Unscripted, given_by
+from .scripts import DelayedAnswer, Unscripted, given_by
 
 __tracebackhide__ = True
 
@@ -176,12 +176,12 @@ class World(Generic[E]):
             | Now.handled_by(lambda _: self.now)
             | Pick.handled_by(lambda _: 0)
         )
-        return {Issued: _missed} | known._handlers
+        return {AnyCommand: _missed} | known._handlers
 
     def _wait(self, command: Delay) -> None:
         self.now += command.seconds
 
-    def _taken(self, answer: Taking, command: Command[Any]) -> Any:
+    def _taken(self, answer: DelayedAnswer, command: Command[Any]) -> Any:
         """Give an answer after its seconds, or a `TimeoutError` at the time limit."""
         limit = time_limit()
         if limit is not None and answer.seconds >= limit:
@@ -243,7 +243,7 @@ class Virtual(World[E]):
         at = self.now
         try:
             answer = handler(command)
-            if answer.__class__ is Taking:
+            if answer.__class__ is DelayedAnswer:
                 answer = self._taken(answer, command)
         except Unscripted as missing:
             raise self._unscripted(missing) from None
@@ -288,7 +288,7 @@ class VirtualAsync(World[E]):
         at = self.now
         try:
             answer: Any = await handler(command)
-            if answer.__class__ is Taking:
+            if answer.__class__ is DelayedAnswer:
                 answer = self._taken(answer, command)
         except Unscripted as missing:
             raise self._unscripted(missing) from None

@@ -2,8 +2,8 @@
 
 from .breaking import may_break
 from .history import Broken, Drawn, End, Explored, History
-from .layers import Persistent
 from .models import Model
+from .persistence import Persistent
 from .searching import Progress
 from .strategies import histories
 from .surprises import ONCE, Faults, Surprise, asks, dies, fails, late, lost, slow

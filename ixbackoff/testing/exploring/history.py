@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
+from ..virtual import stable
 from .surprises import Surprise
 
 __tracebackhide__ = True
@@ -11,7 +12,7 @@ __tracebackhide__ = True
 A_co = TypeVar("A_co", covariant=True)
 
 
-class Event(NamedTuple):
+class Occurrence(NamedTuple):
     """A surprise beside the commands: another program goes on, the world changes, and so on.
 
     Attributes:
@@ -30,7 +31,7 @@ class Event(NamedTuple):
         return self.text
 
 
-Option: TypeAlias = Surprise | Event
+Option: TypeAlias = Surprise | Occurrence
 
 
 class History(tuple[tuple[int, Option], ...]):
@@ -103,3 +104,13 @@ class Broken(AssertionError):
 
     def __reduce__(self) -> Any:
         return (Broken, (self.args[0], self.reason, self.history, self.number))
+
+
+def short(value: Any, most: int = 64) -> str:
+    """Write a value in at most so many characters, without its middle if it is longer.
+
+    >>> short("x" * 20, 12)
+    "'xxxx..xxxx'"
+    """
+    text = " ".join(stable(repr(value)).split())
+    return text if len(text) <= most else f"{text[: most // 2 - 1]}..{text[-(most // 2) + 1 :]}"

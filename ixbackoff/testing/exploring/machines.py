@@ -11,10 +11,9 @@ from ..._words.commands import Handler, Misuse, inherited
 from ..._words.vocabulary import CLOCK, Delay, Log, Now, Pick, Throw, Together
 from ...durable.journal import CURRENT, CurrentCommand
 from .breaking import Breaks, Broke
-from .history import Event, Option
-from .plans import Plan
-from .processes import Process
-from .shortening import short
+from .history import Occurrence, Option, short
+from .restarts import Process
+from .scope import Scope
 from .states import ATOMS, frozen, may_change, state_of
 from .strands import Strand, time_of
 from .surprises import Surprise, copied
@@ -32,7 +31,7 @@ class Machine:
     """One history: a fresh world, and the processes in it.
 
     Args:
-        plan: what is searched.
+        scope: what is searched.
         trace: it is told of every command that is performed, if somebody wants to know.
 
     Attributes:
@@ -47,18 +46,18 @@ class Machine:
         answers: the answers that may change, with their commands, and some that do not.
     """
 
-    def __init__(self, plan: Plan, trace: list[Performed] | None = None) -> None:
-        self.plan = plan
+    def __init__(self, scope: Scope, trace: list[Performed] | None = None) -> None:
+        self.scope = scope
         self.trace = trace
-        self.world = plan.setting.world()
-        self.interpreter = plan.setting.interpreter(self.world)
+        self.world = scope.setting.world()
+        self.interpreter = scope.setting.interpreter(self.world)
         self.handlers = self.interpreter._handlers
         self.now = 0.0
         self.breaks = Breaks()
         self.context = self.breaks.context()
-        self.processes = [self.process(number) for number in range(len(plan.programs))]
+        self.processes = [self.process(number) for number in range(len(scope.programs))]
         self.current: Strand = self.processes[0].root
-        self.changes = plan.changes
+        self.changes = scope.changes
         self.on_the_way: tuple[Any, ...] = ()
         self.passed = 0
         self.performed = 0
@@ -70,8 +69,8 @@ class Machine:
 
     def process(self, number: int) -> Process:
         """Make a process that begins now."""
-        program, how = self.plan.programs[number]
-        given = (self.interpreter, self.context, self.plan.durable, self.now)
+        program, how = self.scope.programs[number]
+        given = (self.interpreter, self.context, self.scope.durable, self.now)
         return Process(number, program, how, *given)
 
     def begin_again(self) -> None:
@@ -91,9 +90,9 @@ class Machine:
 
     def key(self) -> int:
         """Return the hash of the whole state: what comes next depends on nothing else."""
-        plan, timed = self.plan, self.plan.timed
+        scope, timed = self.scope, self.scope.timed
         world = state_of(
-            plan.setting.state(self.world),
+            scope.setting.state(self.world),
             "The world cannot be compared, so give state=, a function from it to plain data",
         )
         known = tuple([process.state(timed) for process in self.processes])
@@ -144,11 +143,11 @@ class Machine:
         command = strand.command
         kind: type = command.__class__
         if strand.line.times:
-            self.plan.timed = True
+            self.scope.timed = True
         if kind not in STANDARD:
             return True
         if command is CLOCK:
-            self.plan.timed = True
+            self.scope.timed = True
             strand.now = strand.owner.journal.time = max(self.now, strand.now)
             strand.advance(strand.line.clock(), None)
             return False
@@ -170,7 +169,7 @@ class Machine:
         if kind is Delay:
             strand.now += command.seconds
         if kind is Now:
-            self.plan.timed = True
+            self.scope.timed = True
             return strand.now, None
         if kind is Throw:
             return None, copied(command.error)
@@ -197,7 +196,7 @@ class Machine:
 
     def options(self) -> tuple[Option, ...]:
         """Return the things that can happen here instead of what usually does."""
-        plan, command = self.plan, self.current.command
+        scope, command = self.scope, self.current.command
         kind: type = command.__class__
         unhandled = kind is Pick and Pick not in self.handlers
         turns = [
@@ -210,20 +209,22 @@ class Machine:
         beside = self.beside()
         others = (self.owner.name, beside)
         key = (kind, command.count if unhandled else 0, self.changes, late, others, *turns)
-        known = plan.interned.get(key)
+        known = scope.interned.get(key)
         if known is None:
             made: list[Option] = []
             if unhandled:
-                made += [Event("pick", one, f"picks {one}") for one in range(1, command.count)]
+                made += [Occurrence("pick", one, f"picks {one}") for one in range(1, command.count)]
             elif command is not None:
-                made += plan.faults_of(kind)
-            if command is not None or plan.again:
+                made += scope.faults_of(kind)
+            if command is not None or scope.again:
                 made += self.changes
-            made += [Event("landing", n, f"only now is done: {one}") for n, one in enumerate(late)]
+            made += [
+                Occurrence("landing", n, f"only now is done: {one}") for n, one in enumerate(late)
+            ]
             made += [turn_to(*turn) for turn in turns]
             if command is not None and not unhandled:
-                made += plan.deaths_with_others(kind, self.owner.name, beside)
-            known = plan.interned[key] = tuple(made)
+                made += scope.deaths_with_others(kind, self.owner.name, beside)
+            known = scope.interned[key] = tuple(made)
         return known
 
     def beside(self) -> tuple[tuple[int, ...], ...]:
@@ -233,7 +234,7 @@ class Machine:
 
     def happen(self, option: Any) -> None:
         """Do one step: the usual one, or an `Option`."""
-        if option.__class__ is Event and option.kind != "pick":
+        if option.__class__ is Occurrence and option.kind != "pick":
             match option.kind:
                 case "turn":
                     self.turn_to(option)
@@ -244,22 +245,22 @@ class Machine:
         elif self.current.command.__class__ is Pick and Pick not in self.handlers:
             strand = self.current
             at = strand.now = max(self.now, strand.now)
-            self.tell(strand, at, option.place if option.__class__ is Event else 0, None)
+            self.tell(strand, at, option.place if option.__class__ is Occurrence else 0, None)
         else:
             self.perform(option)
 
-    def turn_to(self, event: Event) -> None:
+    def turn_to(self, event: Occurrence) -> None:
         """Let another program or branch go on."""
         leaves = self.processes[event.place].root.leaves()
         self.current = next(leaf for leaf in leaves if leaf.path == event.path)
 
-    def change(self, event: Event) -> None:
+    def change(self, event: Occurrence) -> None:
         """Let the world change by itself."""
         self.changes = tuple(one for one in self.changes if one != event)
-        change = self.plan.changing[event.place]
+        change = self.scope.changing[event.place]
         self.watched(change, self.world)
 
-    def land(self, event: Event) -> None:
+    def land(self, event: Occurrence) -> None:
         """Let a command be done that was on its way."""
         command = self.on_the_way[event.place]
         self.on_the_way = self.on_the_way[: event.place] + self.on_the_way[event.place + 1 :]
@@ -314,7 +315,7 @@ class Machine:
         if surprise is not None:
             failure = self.surprised(strand, command, surprise, failure)
             if surprise.start:
-                self.plan.setting.forgets(self.world)
+                self.scope.setting.forgets(self.world)
                 owner.die(surprise.start, self.now)
                 self.current = owner.root
                 return
@@ -399,7 +400,7 @@ def earliest(root: Strand) -> Strand | None:
     return min(root.leaves(), key=time_of, default=None)
 
 
-def turn_to(number: int, path: tuple[int, ...], name: str) -> Event:
+def turn_to(number: int, path: tuple[int, ...], name: str) -> Occurrence:
     """Make the event that another program goes on, or another branch."""
     branch = ".".join(map(str, path))
-    return Event("turn", number, f"{name}{branch} goes on", path)
+    return Occurrence("turn", number, f"{name}{branch} goes on", path)

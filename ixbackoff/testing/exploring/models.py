@@ -16,11 +16,11 @@ from ..._writing.programs import Program
 from ...schedules.kinds import Schedule, check_schedule
 from ..virtual import Known
 from .history import Drawn, End, Explored
-from .plans import Plan, Setting
 from .printing import broken
+from .scope import Scope, Setting
 from .searching import Progress, Search
 from .surprises import ONCE, Faults, checked_faults
-from .walking import Dicing, Guided, Reading
+from .walking import DrawnWalk, GuidedWalk, TextWalk
 
 __tracebackhide__ = True
 
@@ -139,7 +139,7 @@ class Model(Generic[W, E]):
         """
         check_number("surprises", surprises, 0)
         check_number("most", most, 1)
-        plan = planned(
+        scope = planned(
             self._setting,
             [checked_program(one, schedule, within) for one in programs],
             at_end=at_end or nothing,
@@ -149,22 +149,22 @@ class Model(Generic[W, E]):
             merge=merge,
         )
         if only is None:
-            return Search(plan, surprises, most, progress).run()
-        return run_only(plan, only)
+            return Search(scope, surprises, most, progress).run()
+        return run_only(scope, only)
 
 
-def run_only(plan: Plan, only: object) -> Explored:
+def run_only(scope: Scope, only: object) -> Explored:
     """Run one history.
 
     Raises:
         Broken: something does not hold in it.
         Misuse: it is not a history of these programs.
     """
-    walk: Guided
+    walk: GuidedWalk
     if isinstance(only, Drawn):
-        walk = Dicing(plan, only)
+        walk = DrawnWalk(scope, only)
     elif isinstance(only, str):
-        walk = Reading(plan, only)
+        walk = TextWalk(scope, only)
     else:
         raise Misuse(f"only={only!r}: give a history as it was printed, or a drawn one.")
     wrong: AssertionError | None = None
@@ -173,7 +173,7 @@ def run_only(plan: Plan, only: object) -> Explored:
     except AssertionError as error:
         wrong = error
     if wrong is not None:
-        raise broken(plan, walk.history, wrong, 1)
+        raise broken(scope, walk.history, wrong, 1)
     return Explored(1, 0, 0 if walk.machine is None else walk.machine.performed)
 
 
@@ -224,14 +224,14 @@ def checked_program(
     return program, how
 
 
-def planned(setting: Setting, programs: Sequence[tuple[Ladder, Defaults]], **how: Any) -> Plan:
-    """Make a plan, once it is sure that each history has a world of its own.
+def planned(setting: Setting, programs: Sequence[tuple[Ladder, Defaults]], **how: Any) -> Scope:
+    """Make a scope, once it is sure that each history has a world of its own.
 
     Raises:
         Misuse: there is no program, or the model does not make worlds and interpreters.
     """
-    plan = Plan(setting, programs, **how)
-    if not plan.programs:
+    scope = Scope(setting, programs, **how)
+    if not scope.programs:
         raise Misuse("There is nothing to explore: give a program, such as at(N3).retry(...).")
     world, other = setting.world(), setting.world()
     if world is other and world.__class__ not in (tuple, frozenset, str, int):
@@ -242,7 +242,7 @@ def planned(setting: Setting, programs: Sequence[tuple[Ladder, Defaults]], **how
             f"interpreter(world) returned {made!r}: return an Interpreter, whose handlers are not "
             "awaited, such as Kind.handled_by(world.method)."
         )
-    return plan
+    return scope
 
 
 def check_number(name: str, number: object, least: int) -> None:

@@ -10,11 +10,10 @@ from typing import Any, NamedTuple
 from ..._running.traces import Performed
 from ..._words.values import fields_of
 from ..._words.vocabulary import Delay
-from .history import Broken, Event, History, Option
-from .layers import Persistent
+from .history import Broken, History, Occurrence, Option, short
 from .machines import Machine
-from .plans import Plan
-from .shortening import short
+from .persistence import Persistent
+from .scope import Scope
 from .walking import Walk
 
 __tracebackhide__ = True
@@ -46,11 +45,11 @@ class TableLine(NamedTuple):
     changed: tuple[str, ...] = ()
 
 
-class Story(Walk):
+class StoryWalk(Walk):
     """Walks a history once more, and tells what happens."""
 
-    def __init__(self, plan: Plan, history: History) -> None:
-        super().__init__(plan, history, trace=[])
+    def __init__(self, scope: Scope, history: History) -> None:
+        super().__init__(scope, history, trace=[])
         self.performed: list[Performed] = self.trace if self.trace is not None else []
         self.shown = 0
         self.rows: list[TableLine] = []
@@ -58,7 +57,7 @@ class Story(Walk):
     def act(self, machine: Machine, step: int | None, option: Option | None) -> None:
         self.tell_waits()
         before, strand, begun = pictured(machine.world), machine.current, len(self.performed)
-        apart = isinstance(option, Event) and option.kind != "pick"
+        apart = isinstance(option, Occurrence) and option.kind != "pick"
         what = str(option) if apart else short(strand.command)
         number = "again" if step is None else str(step)
         who = "" if apart else self.who(machine)
@@ -76,7 +75,7 @@ class Story(Walk):
     def who(self, machine: Machine) -> str:
         """Return the name of the program or branch whose turn it is, if there are several."""
         path = ".".join(map(str, machine.current.path))
-        return f"{machine.owner.name}{path}" if path or len(self.plan.programs) > 1 else ""
+        return f"{machine.owner.name}{path}" if path or len(self.scope.programs) > 1 else ""
 
     def tell_waits(self) -> None:
         """Tell the waits that have begun since the last step."""
@@ -106,16 +105,16 @@ class Story(Walk):
 
 def outcome(option: Option | None, said: str, performed: Performed) -> str:
     """Write what came of a command."""
-    if option is not None and (isinstance(option, Event) or option.failure is not None):
+    if option is not None and (isinstance(option, Occurrence) or option.failure is not None):
         return said
     if performed.failure is not None:
         return f"{said} -> {short(performed.failure)}".strip()
     return said if performed.answer is None else f"{said} -> {short(performed.answer)}".strip()
 
 
-def broken(plan: Plan, history: History, wrong: AssertionError, number: int) -> Broken:
+def broken(scope: Scope, history: History, wrong: AssertionError, number: int) -> Broken:
     """Make the error of a history in which something does not hold."""
-    story = Story(plan, history)
+    story = StoryWalk(scope, history)
     try:
         story.run()
         reason = f"{reason_of(wrong)} (and not again: a world or a program depends on chance)"

@@ -17,7 +17,7 @@ __tracebackhide__ = True
 A = TypeVar("A")
 
 
-class Answer(NamedTuple):
+class RecordedAnswer(NamedTuple):
     """The outcome of a command.
 
     Attributes:
@@ -33,7 +33,7 @@ class Answer(NamedTuple):
     times: Sequence[float]
 
 
-class Kept(Journal):
+class MemoryJournal(Journal):
     """The journal of one run; its entries are written as JSON once a process has to read them.
 
     Args:
@@ -50,7 +50,7 @@ class Kept(Journal):
         self.run = run
         self.resumed = False
         self.began = self.time = began
-        self.answers: dict[str, Answer] = {}
+        self.answers: dict[str, RecordedAnswer] = {}
         self.keys: dict[str, int] = {}
         self.entries: dict[str, Entry] = {}
 
@@ -88,13 +88,13 @@ class Kept(Journal):
 
     def record(self, line: Line, command: Command[Any], answer: Any, failure: Any) -> None:
         """Keep what came of the present command of a line."""
-        kept = Answer(command, answer, failure, tuple(line.times))
+        kept = RecordedAnswer(command, answer, failure, tuple(line.times))
         self.answers[line.place] = kept
         if command.__class__ is Delay:
             self.answers[after(line.place)] = kept
 
 
-def entry_of(place: str, kept: Answer) -> Entry:
+def entry_of(place: str, kept: RecordedAnswer) -> Entry:
     """Write the entry of a command.
 
     Raises:

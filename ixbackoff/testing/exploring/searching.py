@@ -7,11 +7,10 @@ from time import monotonic
 from typing import Any, NamedTuple
 
 from ..._words.commands import Misuse
-from .history import Broken, Explored, History, Option
+from .history import Broken, Explored, History, Option, short
 from .machines import Machine
-from .plans import Plan
 from .printing import broken, reason_of
-from .shortening import short
+from .scope import Scope
 from .states import frozen
 from .walking import Walk
 
@@ -47,7 +46,7 @@ class Progress(NamedTuple):
         )
 
 
-class Place(NamedTuple):
+class BranchPoint(NamedTuple):
     """A state in which other things can happen than usual.
 
     Attributes:
@@ -61,29 +60,29 @@ class Place(NamedTuple):
     check: int
 
 
-Layer = list[tuple[History, list[Place]]]
+Layer = list[tuple[History, list[BranchPoint]]]
 
 
 class Timed(Exception):
     """A program has asked for the time, so time is a part of each state."""
 
 
-class Step(Walk):
+class SearchWalk(Walk):
     """Walks a history behind its last surprise, and notes where there can be another one."""
 
     def __init__(self, search: Search, history: History, check: int, deeper: bool) -> None:
-        super().__init__(search.plan, history)
+        super().__init__(search.scope, history)
         self.search = search
         self.check = check
         self.deeper = deeper
-        self.places: list[Place] = []
+        self.places: list[BranchPoint] = []
 
     def arrive(self, machine: Machine, step: int) -> bool:
-        merge = self.plan.merge
+        merge = self.scope.merge
         key = machine.key() if merge else 0
         if step == self.last:
             if self.checked(machine, key) != self.check:
-                raise diverged(self.plan, self.history, machine)
+                raise diverged(self.scope, self.history, machine)
             machine.watches = True
             return True
         if merge:
@@ -93,7 +92,7 @@ class Step(Walk):
         else:
             self.search.unmerged += 1
         if self.deeper and (options := machine.options()):
-            self.places.append(Place(step, options, self.checked(machine, key)))
+            self.places.append(BranchPoint(step, options, self.checked(machine, key)))
         return True
 
     def act(self, machine: Machine, step: int | None, option: Option | None) -> None:
@@ -105,12 +104,12 @@ class Step(Walk):
         if machine.passed and place is not None and place.step == step:
             kind: type = command.__class__
             parts = range(1, machine.passed + 1)
-            options = tuple([one for part in parts for one in self.plan.in_part(kind, part)])
-            self.places.append(Place(step, options, place.check))
+            options = tuple([one for part in parts for one in self.scope.in_part(kind, part)])
+            self.places.append(BranchPoint(step, options, place.check))
 
     def over(self, machine: Machine) -> bool:
         super().over(machine)
-        if not (self.plan.again and self.plan.merge):
+        if not (self.scope.again and self.scope.merge):
             return True
         key = machine.key()
         known = key in self.search.ends
@@ -123,10 +122,10 @@ class Step(Walk):
 
 
 class Search:
-    """A search through all histories of a plan.
+    """A search through all histories of a scope.
 
     Args:
-        plan: what is searched.
+        scope: what is searched.
         surprises: how many surprises a history has at most.
         most: after how many different failures to stop.
         progress: it is told of the progress of a long search.
@@ -138,9 +137,9 @@ class Search:
     """
 
     def __init__(
-        self, plan: Plan, surprises: int, most: int, progress: Callable[[Progress], object]
+        self, scope: Scope, surprises: int, most: int, progress: Callable[[Progress], object]
     ) -> None:
-        self.plan = plan
+        self.scope = scope
         self.surprises = surprises
         self.most = most
         self.progress = progress
@@ -193,22 +192,22 @@ class Search:
                     self.tell(depth)
             layer = longer
 
-    def one(self, history: History, check: int, deeper: bool) -> list[Place]:
+    def one(self, history: History, check: int, deeper: bool) -> list[BranchPoint]:
         """Look at one history; return where it can have another surprise."""
         self.histories += 1
-        timed = self.plan.timed
-        walk = Step(self, history, check, deeper)
+        timed = self.scope.timed
+        walk = SearchWalk(self, history, check, deeper)
         try:
             walk.run()
         except AssertionError as wrong:
             if reason_of(wrong) not in self.found:
-                made = broken(self.plan, history, wrong, self.histories)
+                made = broken(self.scope, history, wrong, self.histories)
                 self.found[made.reason] = made
         finally:
             if walk.machine is not None:
                 self.commands += walk.machine.performed
                 walk.machine.end()
-        if self.plan.timed and not timed and self.plan.merge:
+        if self.scope.timed and not timed and self.scope.merge:
             raise Timed
         return walk.places
 
@@ -228,12 +227,12 @@ def histories(layer: Layer) -> Iterator[tuple[History, int]]:
                 yield History((*history, (step, option))), check
 
 
-def diverged(plan: Plan, history: History, machine: Machine) -> Misuse:
+def diverged(scope: Scope, history: History, machine: Machine) -> Misuse:
     """Make the error of a history that does not go on as it did before."""
     step, command = history[-1][0], machine.current.command
     before = History(history[:-1])
     for _ in range(TRIES):
-        other = command_at(plan, before, step)
+        other = command_at(scope, before, step)
         if frozen(other) != frozen(command):
             return Misuse(
                 f"After the same history a program issued {short(command)} where it had issued "
@@ -245,18 +244,18 @@ def diverged(plan: Plan, history: History, machine: Machine) -> Misuse:
     )
 
 
-def command_at(plan: Plan, history: History, step: int) -> Any:
+def command_at(scope: Scope, history: History, step: int) -> Any:
     """Return the command at a step of a history."""
-    walk = Until(plan, history, step)
+    walk = WalkUntil(scope, history, step)
     walk.run()
     return walk.command
 
 
-class Until(Walk):
+class WalkUntil(Walk):
     """Walks a history up to a step."""
 
-    def __init__(self, plan: Plan, history: History, until: int) -> None:
-        super().__init__(plan, history)
+    def __init__(self, scope: Scope, history: History, until: int) -> None:
+        super().__init__(scope, history)
         self.until = until
         self.command: Any = None
 

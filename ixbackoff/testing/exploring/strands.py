@@ -12,7 +12,7 @@ from ..._words.commands import Misuse, Stream
 from ..._words.vocabulary import Together
 from ...durable.journal import Line
 from ...durable.performing import Performer
-from .recording import Kept
+from .recording import MemoryJournal
 from .states import frozen
 
 __tracebackhide__ = True
@@ -27,7 +27,7 @@ class Owner(Protocol):
         recording: true if the journal may be read.
     """
 
-    journal: Kept
+    journal: MemoryJournal
     performer: Performer | None
     recording: bool
 

@@ -6,7 +6,7 @@ from ..._running.traces import Performed
 from ..._words.commands import Misuse
 from .history import Drawn, End, History, Option
 from .machines import Machine
-from .plans import Plan
+from .scope import Scope
 
 __tracebackhide__ = True
 
@@ -15,13 +15,15 @@ class Walk:
     """Runs one history.
 
     Args:
-        plan: what is searched.
+        scope: what is searched.
         history: its surprises; as many as are known before.
         trace: it is told of every command that is performed, if somebody wants to know.
     """
 
-    def __init__(self, plan: Plan, history: History, trace: list[Performed] | None = None) -> None:
-        self.plan = plan
+    def __init__(
+        self, scope: Scope, history: History, trace: list[Performed] | None = None
+    ) -> None:
+        self.scope = scope
         self.history = history
         self.planned = dict(history)
         self.last = history[-1][0] if history else -1
@@ -36,7 +38,7 @@ class Walk:
             Misuse: the model or a program cannot be explored.
         """
         try:
-            machine = self.machine = Machine(self.plan, self.trace)
+            machine = self.machine = Machine(self.scope, self.trace)
             machine.watches = not self.history
             if self.steps(machine) and self.over(machine):
                 self.finish(machine)
@@ -46,13 +48,13 @@ class Walk:
 
     def steps(self, machine: Machine) -> bool:
         """Go from step to step; false if it goes on as a history that is known."""
-        plan, always = self.plan, self.plan.setting.always
+        scope, always = self.scope, self.scope.setting.always
         if not self.history:
             check(always(machine.world), "always", always)
         step = 0
         while True:
             going = machine.turn()
-            if not going and not machine.on_the_way and not (plan.again and machine.changes):
+            if not going and not machine.on_the_way and not (scope.again and machine.changes):
                 return True
             if step >= self.last and not self.arrive(machine, step):
                 return False
@@ -80,7 +82,7 @@ class Walk:
         """Check how the programs ended; false if a clean run from here is known."""
         for process in machine.processes:
             failure, place = process.root.failure, process.root.place
-            if failure is not None and not self.plan.allows(failure):
+            if failure is not None and not self.scope.allows(failure):
                 raise AssertionError(
                     f"{process.name} raised {failure!r}{place}, which nobody injected"
                 )
@@ -88,8 +90,8 @@ class Walk:
 
     def finish(self, machine: Machine) -> None:
         """Run the first program once more without surprises, if that is wanted; check the end."""
-        plan, always, at_end = self.plan, self.plan.setting.always, self.plan.at_end
-        if plan.again:
+        scope, always, at_end = self.scope, self.scope.setting.always, self.scope.at_end
+        if scope.again:
             machine.begin_again()
             while machine.turn():
                 self.act(machine, None, None)
@@ -105,11 +107,11 @@ def check(holds: object, name: str, checked: object) -> None:
         raise AssertionError(f"{name}={getattr(checked, '__name__', '...')} is false")
 
 
-class Guided(Walk):
+class GuidedWalk(Walk):
     """A walk whose history is found on the way."""
 
-    def __init__(self, plan: Plan) -> None:
-        super().__init__(plan, History())
+    def __init__(self, scope: Scope) -> None:
+        super().__init__(scope, History())
 
     def chosen(self, machine: Machine, step: int) -> Option | None:
         option = self.guided(machine, step)
@@ -122,11 +124,11 @@ class Guided(Walk):
         raise NotImplementedError
 
 
-class Dicing(Guided):
+class DrawnWalk(GuidedWalk):
     """Walks a history that hypothesis has drawn."""
 
-    def __init__(self, plan: Plan, drawn: Drawn) -> None:
-        super().__init__(plan)
+    def __init__(self, scope: Scope, drawn: Drawn) -> None:
+        super().__init__(scope)
         self.drawn: dict[int, int] = {}
         place = 0
         for apart, which in drawn:
@@ -138,11 +140,11 @@ class Dicing(Guided):
         return options[self.drawn[step] % len(options)] if options else None
 
 
-class Reading(Guided):
+class TextWalk(GuidedWalk):
     """Walks a history that is written as text."""
 
-    def __init__(self, plan: Plan, text: str) -> None:
-        super().__init__(plan)
+    def __init__(self, scope: Scope, text: str) -> None:
+        super().__init__(scope)
         self.text = "" if text == str(History()) else text
 
     def guided(self, machine: Machine, step: int) -> Option | None:
@@ -153,7 +155,7 @@ class Reading(Guided):
         if words.startswith("is done in part ("):
             part = words.removeprefix("is done in part (").partition(")")[0]
             kind: type = machine.current.command.__class__
-            options += machine.plan.in_part(kind, int(part) if part.isdecimal() else 1)
+            options += machine.scope.in_part(kind, int(part) if part.isdecimal() else 1)
         for option in sorted(options, key=lambda one: -len(str(one))):
             if words == str(option) or words.startswith(f"{option}; "):
                 self.text = words[len(str(option)) :].removeprefix("; ")

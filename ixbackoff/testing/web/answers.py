@@ -7,7 +7,7 @@ from collections.abc import Mapping, MutableMapping
 from typing import NamedTuple
 
 from .documents import Document
-from .requests import Request
+from .received import ReceivedRequest
 
 ONE_RANGE = re.compile("bytes=(?=.*[0-9])([0-9]*)-([0-9]*)")
 METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE")
@@ -25,7 +25,9 @@ class Answer(NamedTuple):
     body: bytes = b""
 
 
-def carried_out(request: Request, resources: MutableMapping[str, bytes | Document]) -> Answer:
+def carried_out(
+    request: ReceivedRequest, resources: MutableMapping[str, bytes | Document]
+) -> Answer:
     """Carry out a request, as a small web server does.
 
     `GET`, `HEAD` and `POST` are answered with the resource, `PUT` puts the body in its place, and
@@ -35,9 +37,9 @@ def carried_out(request: Request, resources: MutableMapping[str, bytes | Documen
     another validator than the resource has.
 
     >>> resources: dict[str, bytes | Document] = {}
-    >>> carried_out(Request("PUT", "/a", body=b"acorn"), resources).status
+    >>> carried_out(ReceivedRequest("PUT", "/a", body=b"acorn"), resources).status
     201
-    >>> carried_out(Request("GET", "/a"), resources).body
+    >>> carried_out(ReceivedRequest("GET", "/a"), resources).body
     b'acorn'
     """
     kept = resources.get(request.path)
@@ -59,10 +61,10 @@ def carried_out(request: Request, resources: MutableMapping[str, bytes | Documen
     return ranged(request, well) if request.method == "GET" else well
 
 
-def ranged(request: Request, well: Answer) -> Answer:
+def ranged(request: ReceivedRequest, well: Answer) -> Answer:
     """Return the part of an answer that a request asks for; the whole of it if it asks for none.
 
-    >>> ranged(Request("GET", "/a", {"range": "bytes=2-3"}), Answer(200, body=b"acorn"))
+    >>> ranged(ReceivedRequest("GET", "/a", {"range": "bytes=2-3"}), Answer(200, body=b"acorn"))
     Answer(status=206, headers={'Content-Range': 'bytes 2-3/5'}, body=b'or')
     """
     asked = ONE_RANGE.fullmatch(request.headers.get("range", ""))
@@ -90,7 +92,7 @@ def may_be_ranged(condition: str | None, headers: Mapping[str, str]) -> bool:
     return condition == headers.get("Last-Modified")
 
 
-def is_known(request: Request, etag: str | None) -> bool:
+def is_known(request: ReceivedRequest, etag: str | None) -> bool:
     """Return `True` if `If-None-Match` names this ETag, which is compared weakly."""
     listed = request.headers.get("if-none-match", "").split(",")
     known = [each.strip().removeprefix("W/") for each in listed]

@@ -9,7 +9,7 @@ from email.utils import format_datetime
 from typing import Protocol
 
 from .answers import Answer
-from .connections import Connection
+from .wire import Connection
 
 
 class Fault(Protocol):

@@ -15,10 +15,10 @@ from types import TracebackType
 from typing import Self
 
 from .answers import Answer, carried_out
-from .connections import Connection
 from .documents import Document
 from .faults import Fault
-from .requests import Request, TooLarge, received
+from .received import BodyTooLarge, ReceivedRequest, received
+from .wire import Connection
 
 LOOPBACK = "127.0.0.1"
 CONNECTIONS = 64
@@ -78,7 +78,7 @@ class Origin:
         faults: Mapping[str, Iterable[Fault | None]] | None = None,
     ) -> None:
         self.resources: dict[str, bytes | Document] = dict(resources or {})
-        self.requests: list[Request] = []
+        self.requests: list[ReceivedRequest] = []
         self.stopped = Event()
         self._scripts: dict[str, Iterator[Fault | None]] = {}
         self._lock = Lock()
@@ -200,7 +200,7 @@ class Origin:
         while not (down.wait(0.05) or self.stopped.is_set()):
             pass
 
-    def carry_out(self, request: Request) -> Answer:
+    def carry_out(self, request: ReceivedRequest) -> Answer:
         """Carry out a request, and return the answer to it, as if no script were there."""
         with self._lock:
             return carried_out(request, self.resources)
@@ -283,8 +283,8 @@ class Origin:
             request = received(client)
         except ValueError:
             return False
-        except TooLarge:
-            Connection(client, Request("", ""), self).send_answer(Answer(413))
+        except BodyTooLarge:
+            Connection(client, ReceivedRequest("", ""), self).send_answer(Answer(413))
             return False
         with self._lock:
             request = replace(request, at=time.monotonic() - self._begin)
@@ -297,7 +297,7 @@ class Origin:
             fault.answer(connection)
         return fault is None and request.keeps
 
-    def _next_fault(self, request: Request) -> Fault | None:
+    def _next_fault(self, request: ReceivedRequest) -> Fault | None:
         for asked in (f"{request.method} {request.path}", request.path):
             for fault in self._scripts.get(asked, ()):
                 return fault

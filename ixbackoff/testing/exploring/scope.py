@@ -11,7 +11,7 @@ from ..._meaning.chains import Ladder
 from ..._meaning.defaults import Defaults
 from ..._words.commands import Interpreter
 from ..._words.failures import Predicate
-from .history import Event, Option
+from .history import Occurrence, Option
 from .states import frozen
 from .surprises import Faults, Surprise
 
@@ -40,7 +40,7 @@ class Setting:
 
 
 @dataclass
-class Plan:
+class Scope:
     """The things that one search goes through, as `Model.explore` takes them.
 
     Attributes:
@@ -55,7 +55,7 @@ class Plan:
     again: bool
     merge: bool
     timed: bool = False
-    changes: tuple[Event, ...] = ()
+    changes: tuple[Occurrence, ...] = ()
     durable: bool = False
     interned: dict[object, tuple[Option, ...]] = field(
         default_factory=dict[object, tuple[Option, ...]]
@@ -63,7 +63,7 @@ class Plan:
 
     def __post_init__(self) -> None:
         self.changes = tuple(
-            Event("change", number, f"meanwhile {name}")
+            Occurrence("change", number, f"meanwhile {name}")
             for number, name in enumerate(self.setting.changes)
         )
         self.changing = list(self.setting.changes.values())

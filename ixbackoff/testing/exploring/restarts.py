@@ -12,7 +12,7 @@ from ..._meaning.semantics import unrolled
 from ..._words.commands import Interpreter
 from ...durable.journal import Line
 from ...durable.performing import Performer
-from .recording import Kept
+from .recording import MemoryJournal
 from .strands import Strand
 from .surprises import Start
 
@@ -70,7 +70,7 @@ class Process:
         self.runs = 0
         self.died = False
         self.performer: Performer | None = None
-        self.journal = Kept(self.name, now)
+        self.journal = MemoryJournal(self.name, now)
         self.root = self.started(now)
 
     def started(self, now: float) -> Strand:
@@ -98,7 +98,7 @@ class Process:
         else:
             self.runs += 1
             self.performer = None
-            self.journal = Kept(f"{self.name}{self.runs}", now)
+            self.journal = MemoryJournal(f"{self.name}{self.runs}", now)
         self.root = self.started(now)
 
     def state(self, timed: bool) -> tuple[object, ...]:

@@ -17,10 +17,10 @@ CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
 @dataclass(frozen=True)
-class Request:
+class ReceivedRequest:
     """A request, as a client sent it.
 
-    >>> request = Request("POST", "/orders?urgent=1", {"content-type": "text/plain"}, b"two acorns")
+    >>> request = ReceivedRequest("POST", "/orders?urgent=1", {}, b"two acorns")
     >>> request.path, request.body
     ('/orders', b'two acorns')
 
@@ -53,16 +53,16 @@ class Request:
         return self.version != "HTTP/1.0" and "close" not in asked
 
 
-class TooLarge(Exception):
+class BodyTooLarge(Exception):
     """A body is larger than `BODY_SIZE`."""
 
 
-def received(client: socket.socket) -> Request:
+def received(client: socket.socket) -> ReceivedRequest:
     """Read a request from a connection.
 
     Raises:
         ValueError: the client did not send a whole request of HTTP/1.
-        TooLarge: the body is larger than `BODY_SIZE`.
+        BodyTooLarge: the body is larger than `BODY_SIZE`.
         OSError: the connection broke off.
     """
     with client.makefile("rb") as stream:
@@ -77,7 +77,7 @@ def received(client: socket.socket) -> Request:
             headers[name] = f"{headers[name]}, {value}" if name in headers else value
         if headers.get("expect", "").lower() == "100-continue":
             client.sendall(CONTINUE)
-        return Request(method, target, headers, body_of(stream, headers), version=version)
+        return ReceivedRequest(method, target, headers, body_of(stream, headers), version=version)
 
 
 def head_of(stream: BufferedReader) -> list[str]:
@@ -115,7 +115,7 @@ def exactly(stream: BufferedReader, size: int, read: int = 0) -> bytes:
     if size < 0:
         raise ValueError("A length is negative.")
     if read + size > BODY_SIZE:
-        raise TooLarge
+        raise BodyTooLarge
     part = stream.read(size)
     if len(part) < size:
         raise ValueError("The body broke off.")

@@ -11,7 +11,7 @@ from threading import Event
 from typing import Protocol
 
 from .answers import Answer
-from .requests import Request
+from .received import ReceivedRequest
 
 RESET = struct.pack("ii", 1, 0)  # SO_LINGER on, for 0 seconds: closing sends a reset
 BODILESS = (204, 304)
@@ -23,7 +23,7 @@ class Host(Protocol):
 
     stopped: Event
 
-    def carry_out(self, request: Request) -> Answer: ...
+    def carry_out(self, request: ReceivedRequest) -> Answer: ...
 
     def go_down(self, seconds: float) -> None: ...
 
@@ -51,10 +51,10 @@ class Connection:
         request: the request that is to be answered.
     """
 
-    request: Request
+    request: ReceivedRequest
 
     def __init__(
-        self, client: socket.socket, request: Request, host: Host, kept: bool = False
+        self, client: socket.socket, request: ReceivedRequest, host: Host, kept: bool = False
     ) -> None:
         self.request = request
         self._kept = kept
