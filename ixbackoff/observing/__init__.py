@@ -5,7 +5,7 @@ from .._limits.nesting import tries_so_far
 from .._limits.observers import Observer, observe, observed
 from .._words.reasons import Reason, Story, story
 from .counters import prometheus_observer
-from .events import structlog_observer
+from .structured import structlog_observer
 from .spans import opentelemetry_observer
 
 __all__ = [
