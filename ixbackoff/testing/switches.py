@@ -1,4 +1,4 @@
-"""Switches for a whole test suite: waits that take no time, ladders that try once."""
+"""Switches for a whole test suite: waits that take no time, ladders with a single try."""
 
 from __future__ import annotations
 
@@ -45,12 +45,13 @@ class NoWaits:
 def no_waits() -> NoWaits:
     """Make waits take no time in this block, in the whole process, and record them.
 
-    They are the waits of `live()` and of `@backoff`, sync and awaited, in all threads and event
-    loops. In an event loop other tasks still run at a wait, and cancellation is seen. The clock
-    is not moved: `within` is about the real time, and a program at `FOREVER` asks again and again.
-    A wait that has begun before the block goes on.
+    This holds for the waits of `live()` and of `@backoff`, sync and awaited, in all threads and
+    event loops. In an event loop other tasks still run at a wait, and cancellation is delivered.
+    The clock is real: `within` counts real seconds, and a program at `FOREVER` retries without
+    end. A wait that began before the block continues.
 
-    Blocks can overlap: waits take no time until the last of them ends, and each records them all.
+    Blocks can overlap: waits take no time until the last of them ends, and each block records the
+    waits in it.
 
     >>> from ixbackoff import N3, NotReady, backoff
     >>> from ixbackoff.testing import no_waits
@@ -90,10 +91,10 @@ class SingleTry:
 def single_try() -> SingleTry:
     """Make every ladder try once in this block, in the whole process.
 
-    A retry ends with its first failure: of a program, of `@backoff`, and of `for one_try in ...`.
-    What the program does after a failed retry, such as `.or_else`, it still does. At a `.backoff()`
-    a program that has failed ends. A `.wait()` is not a retry, so it is waited. What was being
-    tried again before the block goes on.
+    A retry of a program, of `@backoff` or of `for one_try in ...` ends with its first failure. The
+    steps after it, such as `.or_else`, are taken as usual. A program that has failed ends at its
+    `.backoff()`. A `.wait()` is no retry, so it waits. A retry that began before the block
+    continues.
 
     >>> from ixbackoff import N3, NotReady, backoff
     >>> from ixbackoff.testing import single_try
@@ -114,7 +115,7 @@ class NoRealWaits:
     """A block in which a wait that takes time is an error: for tests that must not wait.
 
     Attributes:
-        refused: the errors, in order; whoever ran the program may have caught them.
+        refused: the errors, in order; the program's caller may have caught them.
     """
 
     __slots__ = ("refused",)
@@ -127,7 +128,7 @@ class NoRealWaits:
         """Refuse the wait; no step recovers from that.
 
         Raises:
-            Misuse: in any case.
+            Misuse: always.
         """
         refused = Misuse(
             f"This test would really wait {seconds:g} s: run it in virtual time, with the fixture "

@@ -1,4 +1,4 @@
-"""Worlds that answer for decorated functions during one test: the fixture `virtual`."""
+"""Virtual worlds that answer for decorated functions in a test: the fixture `virtual`."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ E = TypeVar("E")
 
 @final
 class Worlds:
-    """Makes the worlds of one test; each answers for decorated functions from then on.
+    """A maker of the worlds of one test; the newest world answers for decorated functions.
 
-    It answers in the thread or task that called it, and in tasks that these start, until the end
-    of the block.
+    It answers in the thread or task that made it, and in tasks that these start, until the end of
+    the block.
 
     >>> from ixbackoff import N3, Call, NotReady, backoff
     >>> from ixbackoff.testing import answers
@@ -58,11 +58,11 @@ class Worlds:
         return world
 
     def check(self) -> None:
-        """Check that every scripted answer was asked for, and nothing that has no script.
+        """Check that every scripted answer was used, and that every command had one.
 
         Raises:
-            AssertionError: an answer was not asked for. The message lists what was performed.
-            Unscripted: the program caught it.
+            AssertionError: an answer was not used. The message lists the performed commands.
+            Unscripted: a command had no answer, and the program caught the error.
         """
         for world in self.made:
             world.__exit__(None, None, None)
