@@ -153,5 +153,5 @@ def test_a_program_that_stands_elsewhere_than_it_says_is_refused() -> None:
     with pytest.raises(TypeError, match=r"which is N2: write \.at\(N2\)"):
         untyped.at(N1)
     bound: Any = at(N2).bind(lambda _: at(N2).wait())
-    with pytest.raises(TypeError, match=r"it stands at N1: write \.at\(N1\)"):
+    with pytest.raises(TypeError, match=r"which is N1: write \.at\(N1\)"):
         bound.at(N0).run(Virtual(Ask.handled_by(always(1))).interpreter)
