@@ -1,4 +1,4 @@
-"""Exploring: every failure, death and interleaving of programs in a modelled world."""
+"""A search through every failure, death and interleaving of programs in a modelled world."""
 
 from .breaking import may_break
 from .history import Broken, Drawn, End, Explored, History

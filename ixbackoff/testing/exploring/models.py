@@ -1,4 +1,4 @@
-"""Models: small worlds, and the exploring of programs in them."""
+"""Models, which are small worlds in which programs are explored."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ W = TypeVar("W")
 
 
 def nothing(*_: object) -> None:
-    """Check nothing, and do nothing."""
+    """Do nothing."""
 
 
 def on_terminal(progress: Progress) -> None:
-    """Write the progress of a search to the terminal, if there is one."""
+    """Print the progress of a search, if standard error is a terminal."""
     terminal = sys.__stderr__
     if terminal is not None and terminal.isatty():
         print(f"exploring: {progress}", file=terminal, flush=True)
 
 
 class Model(Generic[W, E]):
-    """A small world to explore programs in: plain state, and who answers commands by it.
+    """A small world in which programs are explored: plain state, with handlers that change it.
 
     >>> from dataclasses import dataclass, field
     >>> from ixbackoff import N1, Command, Interpreter, at
@@ -68,12 +68,12 @@ class Model(Generic[W, E]):
     again: explore(..., only='0 is done, but answers ServerError')
 
     Args:
-        world: makes a fresh world; mostly the class itself.
-        interpreter: makes the interpreter that answers in a world; mostly a method of it.
-        always: what holds at every moment; it raises an `AssertionError`, or returns false.
-        changes: what happens to a world by itself, each once, at any moment.
-        forgets: what a process that dies loses: files, locks, what was not synced.
-        state: what of a world can be compared, where it is not plain data.
+        world: makes a fresh world; usually the class itself.
+        interpreter: makes the interpreter that answers in a world; usually a method of it.
+        always: the check of each moment; it fails by an `AssertionError`, or by returning false.
+        changes: functions that change a world from outside, each once, at any moment.
+        forgets: takes from a world what a process loses when it dies, such as locks.
+        state: returns the parts of a world that can be compared, if it is not plain data.
 
     Raises:
         Misuse: an argument is not a function, or two changes have one name.
@@ -112,28 +112,28 @@ class Model(Generic[W, E]):
         merge: bool = True,
         progress: Callable[[Progress], object] = on_terminal,
     ) -> Explored:
-        """Run programs beside each other, in all histories with so many surprises.
+        """Run programs in all histories with at most so many surprises.
 
-        Those with fewer surprises come first, so the first failure that is found has the fewest.
+        Histories with fewer surprises are run first, so the first failure has the fewest.
 
         Args:
-            programs: one, or several that run at the same time, each in a process of its own.
-            at_end: what holds when all programs are over.
-            surprises: how many surprises a history has at most.
-            faults: what can happen to each command, or to each kind of command.
-            may_raise: what programs may fail with; injected failures always may.
+            programs: one program, or several concurrent ones, each in its own process.
+            at_end: the check of the end, when all programs are over.
+            surprises: the number of surprises in a history, at most.
+            faults: the surprises of each command, or of each kind of command.
+            may_raise: the failures that programs may raise; injected ones are always allowed.
             again: true to run the first program once more at the end, without surprises; `at_end`
-                is then told how that one ended.
-            schedule: the seconds of the waits, as for `run`.
-            within: the seconds that each program has in all.
+                is then called with the end of that run.
+            schedule: the schedule of the waits, as for `run`.
+            within: the seconds of each program, as for `run`.
             only: the one history to run, as it was printed or drawn.
-            most: after how many different failures to stop.
-            merge: false to look at equal states again; for checks of `state` only.
-            progress: it is told of the progress of a long search about once a second; by default a
-                terminal is.
+            most: the number of different failures after which to stop.
+            merge: false to visit equal states again; only to check `state`.
+            progress: called about once a second with the progress of a long search; prints to a
+                terminal by default.
 
         Raises:
-            Broken: something does not hold; its message is the smallest history.
+            Broken: a check fails; the message is the smallest history.
             ExceptionGroup: the failures, if `most` is above 1.
             Misuse: a program or the model cannot be explored.
         """
@@ -157,8 +157,8 @@ def run_only(scope: Scope, only: object) -> Explored:
     """Run one history.
 
     Raises:
-        Broken: something does not hold in it.
-        Misuse: it is not a history of these programs.
+        Broken: a check fails in it.
+        Misuse: `only` is not a history of these programs.
     """
     walk: GuidedWalk
     if isinstance(only, Drawn):
@@ -181,7 +181,7 @@ def by_name(changes: Sequence[Callable[[Any], object]]) -> dict[str, Callable[[A
     """Return changes by the names of their functions, in words.
 
     Raises:
-        Misuse: one is not a function, or two have the same name.
+        Misuse: a change is not a function, or two have the same name.
     """
     named: dict[str, Callable[[Any], object]] = {}
     for change in changes:
@@ -199,7 +199,7 @@ def by_name(changes: Sequence[Callable[[Any], object]]) -> dict[str, Callable[[A
 def checked_program(
     given: object, schedule: Schedule | None, within: float | None
 ) -> tuple[Ladder, Defaults]:
-    """Return a program and how it is run.
+    """Return a program and the defaults of its run.
 
     Raises:
         Misuse: it cannot be explored.
@@ -225,7 +225,7 @@ def checked_program(
 
 
 def planned(setting: Setting, programs: Sequence[tuple[Ladder, Defaults]], **how: Any) -> Scope:
-    """Make a scope, once it is sure that each history has a world of its own.
+    """Make a scope, and check that each history has its own world.
 
     Raises:
         Misuse: there is no program, or the model does not make worlds and interpreters.
@@ -246,10 +246,10 @@ def planned(setting: Setting, programs: Sequence[tuple[Ladder, Defaults]], **how
 
 
 def check_number(name: str, number: object, least: int) -> None:
-    """Check that a number is a whole one, and not too small.
+    """Check that a number is a whole number, and not too small.
 
     Raises:
-        Misuse: it is not.
+        Misuse: it is something else.
     """
     if isinstance(number, bool) or not isinstance(number, int) or number < least:
         raise Misuse(f"{name}={number!r}: give a whole number, {least} or more.")

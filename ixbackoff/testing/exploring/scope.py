@@ -1,4 +1,4 @@
-"""Plans: the world, the programs and the surprises that one search goes through."""
+"""The scope of a search: its world, its programs and its surprises."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Setting:
         interpreter: makes the interpreter that answers in a world.
         always: checks what holds at every moment.
         changes: what happens to a world by itself, by its name.
-        forgets: what a process that dies loses of a world.
-        state: what of a world can be compared.
+        forgets: takes from a world what a process loses when it dies.
+        state: returns the parts of a world that can be compared.
     """
 
     world: Callable[[], Any]
@@ -41,10 +41,10 @@ class Setting:
 
 @dataclass
 class Scope:
-    """The things that one search goes through, as `Model.explore` takes them.
+    """The arguments of `Model.explore`, and what follows from them.
 
     Attributes:
-        timed: true once a program has asked for the time, which is then a part of each state.
+        timed: true if a program has asked for the time, which is then a part of each state.
     """
 
     setting: Setting
@@ -92,7 +92,7 @@ class Scope:
     def deaths_with_others(
         self, kind: type, name: str, paths: tuple[tuple[int, ...], ...]
     ) -> list[Option]:
-        """Return the deaths in which commands of other branches are done, too."""
+        """Return the deaths after which commands of other branches are done as well."""
         return [
             one.with_others(name, beside)
             for one in self.faults_of(kind)
@@ -102,7 +102,7 @@ class Scope:
         ]
 
     def in_part(self, kind: type, part: int) -> list[Option]:
-        """Return the surprises that can happen when a part of the work of a command is done."""
+        """Return the surprises that can happen when a command is done in part."""
         return [
             one.in_part(part)
             for one in self.faults_of(kind)
@@ -110,7 +110,7 @@ class Scope:
         ]
 
     def allows(self, failure: BaseException) -> bool:
-        """Return whether a program may fail so."""
+        """Return whether a program may raise a failure."""
         if not isinstance(failure, Exception):
             return False
         injected = (failure.__class__, frozen(failure.args)) in self.injected

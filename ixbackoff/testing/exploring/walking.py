@@ -1,4 +1,4 @@
-"""Walks: each runs one history from its beginning to its end, and checks what has to hold."""
+"""Walks, each of which runs one history from beginning to end, with all checks."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ __tracebackhide__ = True
 
 
 class Walk:
-    """Runs one history.
+    """A run of one history.
 
     Args:
-        scope: what is searched.
-        history: its surprises; as many as are known before.
-        trace: it is told of every command that is performed, if somebody wants to know.
+        scope: the scope of the search.
+        history: the surprises, as far as they are known before.
+        trace: a list for the performed commands, if they are wanted.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class Walk:
         """Run it.
 
         Raises:
-            AssertionError: something does not hold.
+            AssertionError: a check fails.
             Misuse: the model or a program cannot be explored.
         """
         try:
@@ -47,7 +47,7 @@ class Walk:
             raise
 
     def steps(self, machine: Machine) -> bool:
-        """Go from step to step; false if it goes on as a history that is known."""
+        """Take all steps; return false if the rest is known from another history."""
         scope, always = self.scope, self.scope.setting.always
         if not self.history:
             check(always(machine.world), "always", always)
@@ -62,24 +62,24 @@ class Walk:
             if not going and option is None:
                 return True
             self.act(machine, step, option)
-            if step >= self.last:  # before, it was checked in a shorter history
+            if step >= self.last:  # a shorter history has checked the steps before
                 check(always(machine.world), "always", always)
             step += 1
 
     def arrive(self, machine: Machine, step: int) -> bool:  # noqa: ARG002
-        """Look at the state before a step, from the last surprise on; false to go no further."""
+        """Visit the state before a step, from the last surprise on; false to go no further."""
         return True
 
     def chosen(self, machine: Machine, step: int) -> Option | None:  # noqa: ARG002
-        """Return the surprise at a step, if there is one."""
+        """Return the surprise at a step, or `None`."""
         return self.planned.get(step)
 
     def act(self, machine: Machine, step: int | None, option: Option | None) -> None:  # noqa: ARG002
-        """Do one step; that of a further clean run has no number."""
+        """Take one step; those of the additional run at the end have no number."""
         machine.happen(option)
 
     def over(self, machine: Machine) -> bool:
-        """Check how the programs ended; false if a clean run from here is known."""
+        """Check how the programs ended; false if the additional run from here is known."""
         for process in machine.processes:
             failure, place = process.root.failure, process.root.place
             if failure is not None and not self.scope.allows(failure):
@@ -89,7 +89,7 @@ class Walk:
         return True
 
     def finish(self, machine: Machine) -> None:
-        """Run the first program once more without surprises, if that is wanted; check the end."""
+        """Run the first program again without surprises, if `again`; check the end."""
         scope, always, at_end = self.scope, self.scope.setting.always, self.scope.at_end
         if scope.again:
             machine.begin_again()
@@ -102,13 +102,13 @@ class Walk:
 
 
 def check(holds: object, name: str, checked: object) -> None:
-    """Take a check that returns false for one that raises an `AssertionError`."""
+    """Raise an `AssertionError` for a check that returned false."""
     if holds is False:
         raise AssertionError(f"{name}={getattr(checked, '__name__', '...')} is false")
 
 
 class GuidedWalk(Walk):
-    """A walk whose history is found on the way."""
+    """A walk that finds its history on the way."""
 
     def __init__(self, scope: Scope) -> None:
         super().__init__(scope, History())
@@ -120,12 +120,12 @@ class GuidedWalk(Walk):
         return option
 
     def guided(self, machine: Machine, step: int) -> Option | None:
-        """Return the surprise at a step, if there is one."""
+        """Return the surprise at a step, or `None`."""
         raise NotImplementedError
 
 
 class DrawnWalk(GuidedWalk):
-    """Walks a history that hypothesis has drawn."""
+    """A walk along a history that hypothesis has drawn."""
 
     def __init__(self, scope: Scope, drawn: Drawn) -> None:
         super().__init__(scope)
@@ -141,7 +141,7 @@ class DrawnWalk(GuidedWalk):
 
 
 class TextWalk(GuidedWalk):
-    """Walks a history that is written as text."""
+    """A walk along a history in text."""
 
     def __init__(self, scope: Scope, text: str) -> None:
         super().__init__(scope)
