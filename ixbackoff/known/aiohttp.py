@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .._words.verdicts import Verdict
-from .classes import permanent
+from .judging import permanent
 from .reaching import UNKNOWN_HOST
 from .resending import (
     Asked,

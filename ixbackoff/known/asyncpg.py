@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._words.verdicts import Verdict
-from .classes import bases, permanent
+from .judging import bases, permanent
 from .sqlstates import is_lost, is_transient
 from .tracebacks import through
 

@@ -22,7 +22,7 @@ from typing import Any
 
 from .._words.verdicts import Verdict
 from . import aws
-from .classes import as_cause, permanent
+from .judging import as_cause, permanent
 from .resending import Asked, after, answered, asked_with, judge_by, never, reason_to_stop
 from .tracebacks import variables
 from .urllib3 import wrapped

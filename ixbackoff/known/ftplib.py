@@ -9,7 +9,7 @@ from __future__ import annotations
 import ftplib
 
 from .._words.verdicts import Verdict
-from .classes import permanent
+from .judging import permanent
 
 
 def judge(failure: Exception) -> Verdict:

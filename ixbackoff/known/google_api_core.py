@@ -15,7 +15,7 @@ from typing import Any
 
 from .._words.verdicts import Verdict
 from . import grpc
-from .classes import as_cause, permanent
+from .judging import as_cause, permanent
 from .resending import answered, asked_with, judge_by
 
 DURATION = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,9})?)s", re.ASCII)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._words.verdicts import Verdict
-from .classes import permanent
+from .judging import permanent
 from .resending import before, judge_by
 
 

@@ -23,7 +23,7 @@ from importlib import import_module
 from typing import Any
 
 from .._words.verdicts import Verdict
-from .classes import permanent
+from .judging import permanent
 from .reaching import unreachable_by_text
 
 PASSING = frozenset({"UNAVAILABLE", "RESOURCE_EXHAUSTED", "ABORTED"})

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from .._words.verdicts import Verdict
 from . import aws
-from .classes import permanent
+from .judging import permanent
 from .reaching import unreachable_by_text
 from .resending import NOT_CARRIED_OUT, PERHAPS_CARRIED_OUT
 

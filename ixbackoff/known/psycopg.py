@@ -18,7 +18,7 @@ import re
 from typing import Any
 
 from .._words.verdicts import Verdict
-from .classes import permanent
+from .judging import permanent
 from .sqlstates import is_lost, is_transient
 from .tracebacks import through
 

@@ -27,7 +27,7 @@ import socket
 from typing import Any
 
 from .._words.verdicts import Verdict
-from .classes import bases, permanent
+from .judging import bases, permanent
 from .reaching import misaddressed
 from .tracebacks import through
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .._words.verdicts import Verdict
-from .classes import permanent
+from .judging import permanent
 from .resending import Asked, after, asked_with, before, by_response, judge_by
 from .tracebacks import variables
 from .urllib3 import wrapped

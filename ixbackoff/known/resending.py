@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from .._words.headers import retry_after
 from .._words.verdicts import Judge, Verdict
-from .classes import name_of, permanent
+from .judging import name_of, permanent
 from .reaching import unreachable
 from .socket import CUT_OFF
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from .._words import verdicts
 from .._words.verdicts import Verdict
-from .classes import permanent
+from .judging import permanent
 from .tracebacks import variables
 
 NOT_CONNECTED = "please run connect() first"

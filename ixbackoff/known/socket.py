@@ -12,7 +12,7 @@ import socket
 import ssl
 
 from .._words.verdicts import Verdict
-from .classes import permanent
+from .judging import permanent
 
 CUT_OFF = ssl.SSLEOFError | ssl.SSLZeroReturnError
 

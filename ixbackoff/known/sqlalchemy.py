@@ -23,7 +23,7 @@ from sqlalchemy.exc import (
 
 from .._words import verdicts
 from .._words.verdicts import Verdict
-from .classes import name_of, permanent
+from .judging import name_of, permanent
 from .tracebacks import through
 
 COMMITS = ("_commit_impl", "_commit_twophase_impl")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._words.verdicts import Verdict
-from .classes import permanent
+from .judging import permanent
 
 SQLITE_BUSY = 5
 SQLITE_LOCKED = 6

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .._words.verdicts import Verdict
-from .classes import permanent
+from .judging import permanent
 from .resending import (
     Asked,
     after,

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .._words.verdicts import Verdict
-from .classes import name_of, permanent
+from .judging import name_of, permanent
 from .resending import (
     Asked,
     Judging,

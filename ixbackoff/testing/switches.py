@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from types import TracebackType
-from typing import Self, final
+from typing import Any, Self, final
 
 from .._meaning.descents import ONE_TRY
 from .._running.sleeping import SWITCHES
@@ -12,8 +11,22 @@ from .._words.commands import Misuse
 __tracebackhide__ = True
 
 
+class SuiteSwitch:
+    """A block in which an object is on a list of switches, for the whole process."""
+
+    __slots__ = ()
+    switches: list[Any] = SWITCHES
+
+    def __enter__(self) -> Self:
+        self.switches.append(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.switches.remove(self)
+
+
 @final
-class NoWaits:
+class NoWaits(SuiteSwitch):
     """A block in which waits take no time; `no_waits` makes it.
 
     Attributes:
@@ -28,18 +41,6 @@ class NoWaits:
 
     def take(self, seconds: float) -> None:
         self.waited.append(seconds)
-
-    def __enter__(self) -> Self:
-        SWITCHES.append(self)
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        SWITCHES.remove(self)
 
 
 def no_waits() -> NoWaits:
@@ -70,22 +71,11 @@ def no_waits() -> NoWaits:
 
 
 @final
-class SingleTry:
+class SingleTry(SuiteSwitch):
     """A block in which every ladder tries once; `single_try` makes it."""
 
     __slots__ = ()
-
-    def __enter__(self) -> Self:
-        ONE_TRY.append(self)
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        ONE_TRY.remove(self)
+    switches = ONE_TRY
 
 
 def single_try() -> SingleTry:
@@ -111,7 +101,7 @@ def single_try() -> SingleTry:
 
 
 @final
-class NoRealWaits:
+class NoRealWaits(SuiteSwitch):
     """A block in which a wait that takes time is an error: for tests that must not wait.
 
     Attributes:
@@ -137,15 +127,3 @@ class NoRealWaits:
         )
         self.refused.append(refused)
         raise refused
-
-    def __enter__(self) -> Self:
-        SWITCHES.append(self)
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        SWITCHES.remove(self)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Any, Generic, Never, Self, TypeAlias, TypeVar
 
 from .._limits.deadlines import time_limit
@@ -156,12 +155,7 @@ class World(Generic[E]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         if error is None:
             if self._missed is not None:  # the program caught it
                 raise self._missed

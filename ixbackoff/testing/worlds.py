@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import Any, Self, TypeVar, final, overload
 
 from .._functions.answering import OTHERS, Others, in_place_of_the_real_ones
@@ -71,12 +70,7 @@ class Worlds:
         self._before = OTHERS.get()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for others in self._others:  # an event loop may keep the context of a test
             others.leave()
         OTHERS.set(self._before)

@@ -1,6 +1,6 @@
 """A web server for tests, on a loopback socket, that fails as real servers do, by a script.
 
-Import it by its own name: `ixbackoff.testing` does not load it.
+`ixbackoff.testing` does not import this package.
 """
 
 from .answers import Answer

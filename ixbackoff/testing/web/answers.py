@@ -1,4 +1,4 @@
-"""Answers: how an origin carries out a request when nothing fails."""
+"""Answers of an origin without a fault."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def carried_out(
 ) -> Answer:
     """Carry out a request, as a small web server does.
 
-    `GET`, `HEAD` and `POST` are answered with the resource, `PUT` puts the body in its place, and
+    `GET`, `HEAD` and `POST` are answered with the resource, `PUT` replaces it by the body, and
     `DELETE` removes it. A `GET` or `HEAD` whose `If-None-Match` names the resource's ETag is
-    answered with 304, what is missing with 404, and another method with 405. A `GET` of one range
-    of bytes is answered with 206, or with 416 if there are none, unless its `If-Range` names
-    another validator than the resource has.
+    answered with 304, a missing resource with 404, and another method with 405. A `GET` of one
+    range of bytes is answered with 206, or with 416 if the range is empty, unless its `If-Range`
+    names another validator than the resource has.
 
     >>> resources: dict[str, bytes | Document] = {}
     >>> carried_out(ReceivedRequest("PUT", "/a", body=b"acorn"), resources).status
@@ -62,7 +62,7 @@ def carried_out(
 
 
 def ranged(request: ReceivedRequest, well: Answer) -> Answer:
-    """Return the part of an answer that a request asks for; the whole of it if it asks for none.
+    """Return the range of an answer that a request asks for; the whole answer if it asks for none.
 
     >>> ranged(ReceivedRequest("GET", "/a", {"range": "bytes=2-3"}), Answer(200, body=b"acorn"))
     Answer(status=206, headers={'Content-Range': 'bytes 2-3/5'}, body=b'or')
@@ -84,7 +84,7 @@ def ranged(request: ReceivedRequest, well: Answer) -> Answer:
 
 
 def may_be_ranged(condition: str | None, headers: Mapping[str, str]) -> bool:
-    """Return whether `If-Range` allows for a part; ETags are compared strongly."""
+    """Return whether `If-Range` allows for a range; ETags are compared strongly."""
     if condition is None:
         return True
     if condition.startswith('"'):
@@ -93,7 +93,7 @@ def may_be_ranged(condition: str | None, headers: Mapping[str, str]) -> bool:
 
 
 def is_known(request: ReceivedRequest, etag: str | None) -> bool:
-    """Return `True` if `If-None-Match` names this ETag, which is compared weakly."""
+    """Return whether `If-None-Match` names this ETag, which is compared weakly."""
     listed = request.headers.get("if-none-match", "").split(",")
     known = [each.strip().removeprefix("W/") for each in listed]
     return etag is not None and ("*" in known or etag.removeprefix("W/") in known)

@@ -1,4 +1,4 @@
-"""The class of a failure: its name as a user writes it, its bases, and verdicts that name it."""
+"""What judges have in common: the name and the bases of a failure's class, and verdicts with them."""
 
 from __future__ import annotations
 
