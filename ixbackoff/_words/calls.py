@@ -19,7 +19,7 @@ LOGIN = r"(?<=://)[^\s'\"]*@"
 
 
 def shown(value: object, name: str = "") -> str:
-    """Return the text of an argument, without a secret, which its name or a URL tells.
+    """Return the text of an argument; a secret, by its name or as a login in a URL, is '...'.
 
     >>> shown("https://me:hush@localhost/a"), shown("hush", "password")
     ("'https://...@localhost/a'", '...')

@@ -185,8 +185,8 @@ class Command(AnyCommand, Value, Generic[R]):
         if not isinstance(interpreter, Interpreter | AsyncInterpreter):
             raise Misuse(f"{cls.__name__}.handled_as_in({interpreter!r}): give an interpreter.")
         handlers: Handlers = interpreter._handlers
-        kept = {kind: handler for kind, handler in handlers.items() if issubclass(kind, cls)}
-        return interpreter_of(type(interpreter), {cls: inherited(handlers, cls)} | kept)
+        own = {kind: handler for kind, handler in handlers.items() if issubclass(kind, cls)}
+        return interpreter_of(type(interpreter), {cls: inherited(handlers, cls)} | own)
 
     @classmethod
     def _check_handled(cls) -> None:

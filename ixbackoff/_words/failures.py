@@ -55,7 +55,7 @@ class Throttled(Transient):
     'throttled: the service asks to be left alone for 2.5 s'
 
     Args:
-        retry_after: seconds that the service asked to be left alone, if it said so.
+        retry_after: the seconds that the service asked to be left alone, or `None`.
 
     Raises:
         ValueError: `retry_after` is negative or not finite.
@@ -76,7 +76,7 @@ class ServerError(Transient):
 
     Args:
         status: the status of the answer.
-        retry_after: seconds that the service asked to be left alone, if it said so.
+        retry_after: the seconds that the service asked to be left alone, or `None`.
 
     Raises:
         ValueError: `retry_after` is negative or not finite.
@@ -97,7 +97,7 @@ class CircuitOpen(Transient):
     'circuit open: the service is not asked for 30 s'
 
     Args:
-        retry_after: seconds for which it is left alone, if they are known.
+        retry_after: the seconds until the breaker lets a try through, or `None` if unknown.
 
     Raises:
         ValueError: `retry_after` is negative or not finite.

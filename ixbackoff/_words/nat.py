@@ -1,4 +1,4 @@
-"""Rungs: natural numbers as types, which say how many waits are left.
+"""Rungs, which are natural numbers as types: the number of waits that are left.
 
 `Z` is the last rung, where no wait is left; `Succ[N]` is one rung above `N`. `N0` to `N20` name
 them, in annotations and as arguments. `Forever` is a ladder without end. All of them are phantom

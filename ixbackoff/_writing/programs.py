@@ -55,7 +55,8 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
     """Steps on a ladder, from the rung `I` down to the rung `O`, as a value that can be run.
 
     A running program is either well (it holds a value, an `A_co`) or failed (it holds the last
-    exception); each step says what it does in either. Its commands are those of the row `E_co`.
+    exception). "Well:" or "Failed:" begins what a step does in that state. The commands of the
+    program are those of the row `E_co`.
 
     >>> from ixbackoff import N2, Download, at
     >>> at(N2).retry(Download("http://localhost/a", "a"))

@@ -49,7 +49,7 @@ def in_frames(failure: Exception) -> Iterator[Asked]:
 
 
 def in_answer(answer: Any) -> Iterator[Asked]:
-    """Yield the request of an answer, or of a failure that has what an answer has."""
+    """Yield the request of an answer, or of a failure with the same attributes."""
     for earlier in getattr(answer, "history", None) or ():
         yield from in_answer(earlier)
     request = getattr(answer, "request_info", None)

@@ -35,7 +35,7 @@ MILLISECONDS = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 def judge(failure: Exception) -> Verdict:
     """Judge a failure of gRPC, by its status and its trailing metadata."""
-    code: Any = getattr(said(failure, "code"), "name", None)
+    code: Any = getattr(result_of(failure, "code"), "name", None)
     if code is None:
         return permanent(failure, " without a status")
     if code == "DEADLINE_EXCEEDED":
@@ -52,7 +52,7 @@ def judge_passing(call: Any, shown: str) -> Verdict:
         call: the failure of gRPC.
         shown: how it is named in a note.
     """
-    text = str(said(call, "details"))
+    text = str(result_of(call, "details"))
     cause = "the message is too large" if TOO_LARGE in text else unreachable_by_text(text)
     if cause:
         return Verdict(False, why=f"{shown}: {cause}")
@@ -65,14 +65,14 @@ def judge_passing(call: Any, shown: str) -> Verdict:
     return Verdict(True, int(pushback) / 1000)
 
 
-def said(call: Any, name: str) -> Any:
-    """Return the result of a method of a call, `None` if it has no such method."""
+def result_of(call: Any, name: str) -> Any:
+    """Call a method of a call; return `None` if it has no such method."""
     method: Any = getattr(call, name, None)
     return method() if callable(method) else None
 
 
 def metadata_of(call: Any) -> dict[str, Any]:
-    pairs: Any = said(call, "trailing_metadata")
+    pairs: Any = result_of(call, "trailing_metadata")
     return dict(pairs or ())
 
 

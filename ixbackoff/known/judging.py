@@ -1,4 +1,4 @@
-"""What judges have in common: the name and the bases of a failure's class, and verdicts with them."""
+"""The name and the bases of a failure's class, and the verdicts that judges make with them."""
 
 from __future__ import annotations
 

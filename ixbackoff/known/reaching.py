@@ -1,6 +1,6 @@
 """Reasons why a service cannot be reached, now or later.
 
-Some libraries keep the exception of the operating system or of TLS; others tell it by text only.
+Some libraries chain the exception of the operating system or of TLS; others have its text only.
 """
 
 from __future__ import annotations
@@ -39,8 +39,10 @@ def unreachable(failure: BaseException | None) -> str:
 
 def misaddressed(failure: BaseException) -> str:
     """Return as `unreachable` does, by a failure, its cause and its context."""
-    reasons = map(unreachable, (failure, failure.__cause__, failure.__context__))
-    return next(filter(None, reasons), "")
+    for cause in (failure, failure.__cause__, failure.__context__):
+        if reason := unreachable(cause):
+            return reason
+    return ""
 
 
 def unreachable_by_text(text: str) -> str:

@@ -5,7 +5,7 @@
 - A failure after that may pass if the request may be carried out twice: its method is idempotent
   (RFC 9110, 9.2.2), or it has the header `Idempotency-Key`. urllib3's `Retry` goes by the method,
   too, but not by the header.
-- The statuses 408, 425, 429 and 503 say that the request was not carried out (RFC 9110, 15.5.9 and
+- The statuses 408, 425, 429 and 503 mean that the request was not carried out (RFC 9110, 15.5.9 and
   15.6.4; RFC 8470; RFC 6585), so they may pass after every method. 500, 502 and 504 leave
   it open, so they are judged as an answer that was lost. No other status may pass.
 - The requests before a redirect count, too: a `POST` that was answered with 303 has been carried
@@ -94,11 +94,11 @@ def answered(
     failure: Exception, status: Any, headers: Mapping[str, str] | None, asked: Sequence[Asked]
 ) -> Verdict:
     """Judge an answer by its status and its headers."""
-    told = f"{name_of(failure)} {status}"
+    label = f"{name_of(failure)} {status}"
     if status in NOT_CARRIED_OUT:
-        verdict = redirected(told, asked)
+        verdict = redirected(label, asked)
     elif status in PERHAPS_CARRIED_OUT:
-        verdict = unanswered(told, asked)
+        verdict = unanswered(label, asked)
     else:
         verdict = permanent(failure, f" {status}")
     if verdict is not None and not verdict.transient:
@@ -115,7 +115,7 @@ def by_response(failure: Any, asked: Sequence[Asked]) -> Verdict:
 
 
 def refused_by_proxy(failure: Exception, asked: Sequence[Asked], said: str) -> Verdict:
-    """Judge what a proxy said that did not connect, by the status in it.
+    """Judge the answer of a proxy that did not connect, by the status in its text.
 
     A proxy that cannot reach the host (502, 504) has not sent the request.
     """
@@ -128,18 +128,18 @@ def refused_by_proxy(failure: Exception, asked: Sequence[Asked], said: str) -> V
     return permanent(failure, f" {status}")
 
 
-def unanswered(told: str, asked: Sequence[Asked]) -> Verdict:
+def unanswered(label: str, asked: Sequence[Asked]) -> Verdict:
     once = [one for one in asked if not one.repeatable]
     if asked and not once:
         return Verdict(True)
     what = f"a {once[0].method}" if once else "a request of an unknown method"
-    return Verdict(False, why=f"{told} after {what}, which may have been carried out")
+    return Verdict(False, why=f"{label} after {what}, which may have been carried out")
 
 
-def redirected(told: str, asked: Sequence[Asked]) -> Verdict | None:
+def redirected(label: str, asked: Sequence[Asked]) -> Verdict | None:
     """Judge by the requests before a redirect; those of the same method were not carried out."""
     earlier = [one for one in asked if one.method != asked[-1].method]
-    verdict = unanswered(told, earlier) if earlier else Verdict(True)
+    verdict = unanswered(label, earlier) if earlier else Verdict(True)
     return None if verdict.transient else verdict
 
 

@@ -1,9 +1,9 @@
 """Failures of `socket` and `ssl`, as the standard library raises them.
 
 A name that cannot be looked up at the moment (`EAI_AGAIN`) may pass; a name that does not exist
-does not. A connection that ends under TLS (`SSLEOFError`, `SSLZeroReturnError`) is what a
-`ConnectionResetError` is without TLS, and may pass as that does. Every other error of TLS is about
-keys, certificates or versions, and stays.
+does not. A connection that is cut under TLS (`SSLEOFError`, `SSLZeroReturnError`) may pass, as a
+`ConnectionResetError` does without TLS. Every other error of TLS is about keys, certificates or
+versions, and stays.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def judge(failure: Any) -> Verdict:
 
 
 def as_the_driver(failure: Exception, below: BaseException | None) -> Verdict:
-    """Judge a failure as the one of the driver that it stands for."""
+    """Judge a failure by that of the driver below it."""
     if not isinstance(below, Exception):
         return permanent(failure)
     found = verdicts.judge(below)

@@ -1,4 +1,4 @@
-"""Failures of `sqlite3`: only a database or a table that somebody else has locked may pass.
+"""Failures of `sqlite3`: only a locked database or table may pass.
 
 SQLite reports it by the result codes `SQLITE_BUSY` and `SQLITE_LOCKED` and their extended ones,
 such as `SQLITE_BUSY_SNAPSHOT`. The transaction has not been carried out: a COMMIT that finds the

@@ -1,7 +1,7 @@
-"""The traceback of a failure, which tells what the failure itself does not: the request, say.
+"""Tracebacks, in which judges find what a failure itself does not have, such as its request.
 
-A traceback that has been cleared, or a function that has another name in another version of a
-library, tells nothing. The failure is then judged as one of which nothing is known.
+If a traceback was cleared, or a function has another name in another version of a library, nothing
+is found, and the failure is judged by its class alone.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from .timings import Chance, WaitFunction, any_chance, begun, never_shorter
 
 
 def aws_polling(max_wait_interval: float) -> Schedule:
-    """Waits of 2^k * 100 ms, at most `max_wait_interval` seconds, and no jitter.
+    """Make waits of 2^k * 100 ms, at most `max_wait_interval` seconds, without jitter.
 
     From the polling loop of the AWS General Reference ("Error retries and exponential backoff in
     AWS"), where each operation has its own longest wait and its own number of polls.
@@ -27,7 +27,7 @@ def aws_polling(max_wait_interval: float) -> Schedule:
 
 
 def thain(timeout: float, maximum: float, factor: float = 2.0) -> Schedule:
-    """Waits of MIN(R * T * F^N, M), with R evenly distributed between 1 and 2.
+    """Make waits of MIN(R * T * F^N, M), with R evenly distributed between 1 and 2.
 
     From "Exponential Backoff in Distributed Systems" (Douglas Thain, 2009). At the cap the spread
     is lost: every client waits exactly M.

@@ -148,7 +148,7 @@ def given_by(answer: Any, command: Command[Any]) -> Any:
                 raise answer.with_traceback(None)
             raise answer
         finally:
-            del answer  # an exception must not be kept alive by a frame in its own traceback
+            del answer  # break the cycle of exception, traceback and this frame
     kind: type = answer.__class__
     return answer.function(command) if kind is ComputedAnswer else answer
 

@@ -162,7 +162,7 @@ class World(Generic[E]):
             self.check_all_asked()
 
     def _standard(self) -> Handlers:
-        """Return the handlers of what needs no script, and one that refuses every other kind."""
+        """Return the handlers of the kinds without a script; one refuses all unknown kinds."""
         known = (
             Delay.handled_by(self._wait)
             | Log.handled_by(lambda _: None)

@@ -64,7 +64,7 @@ class Machine:
         self.answered = 0
         self.watches = False
         self.answers: list[tuple[Any, Any]] = []
-        for process in self.processes:  # all at once: a process that has not begun differs in state
+        for process in self.processes:  # now: a process that has not begun differs in its state
             self.begin(process.root)
 
     def process(self, number: int) -> Process:

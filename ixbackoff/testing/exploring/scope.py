@@ -25,7 +25,7 @@ class Setting:
     Attributes:
         world: makes a fresh world.
         interpreter: makes the interpreter that answers in a world.
-        always: checks what holds at every moment.
+        always: the check of each moment.
         changes: what happens to a world by itself, by its name.
         forgets: takes from a world what a process loses when it dies.
         state: returns the parts of a world that can be compared.

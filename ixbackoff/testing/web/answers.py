@@ -42,18 +42,18 @@ def carried_out(
     >>> carried_out(ReceivedRequest("GET", "/a"), resources).body
     b'acorn'
     """
-    kept = resources.get(request.path)
+    stored = resources.get(request.path)
     if request.method not in METHODS:
         return Answer(405, {"Allow": ", ".join(METHODS)})
     if request.method == "PUT":
-        stored = resources[request.path] = Document(request.body)
-        return Answer(201 if kept is None else 204, stored.all_headers)
-    if kept is None:
+        new = resources[request.path] = Document(request.body)
+        return Answer(201 if stored is None else 204, new.all_headers)
+    if stored is None:
         return Answer(404)
     if request.method == "DELETE":
         del resources[request.path]
         return Answer(204)
-    resource = Document(kept) if isinstance(kept, bytes) else kept
+    resource = Document(stored) if isinstance(stored, bytes) else stored
     headers = resource.all_headers
     if request.method != "POST" and is_known(request, headers.get("ETag")):
         return Answer(304, headers)

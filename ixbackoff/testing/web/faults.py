@@ -143,8 +143,8 @@ class Reset(Fault):
 class Lost(Fault):
     """A lost answer: the request is carried out, and the connection reset before the answer.
 
-    The client cannot tell it from `Reset()`, but its request has been done: with it a test shows
-    what a second try does then.
+    The client cannot distinguish it from `Reset()`, but its request has been done: with it a test
+    shows the effect of a second try.
 
     >>> from urllib.request import urlopen
     >>> from ixbackoff.testing.web import Origin
