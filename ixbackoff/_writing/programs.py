@@ -324,8 +324,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
     def named(self, name: str) -> Program[I, O, A_co, E_co]:
         """Give the program a name, for logs and observers.
 
-        By default it has the name of its first function or command. Programs that are made of it by
-        further steps keep the name.
+        By default it has the name of its first function or command. Further steps keep the name.
 
         >>> from ixbackoff import N3, Download, at
         >>> at(N3).retry(Download("http://localhost/a", "a")).named("copy page")
