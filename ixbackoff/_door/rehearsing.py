@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from .._commandline import FAILED
-from .._words.commands import Command, Issued, Misuse
+from .._words.commands import AnyCommand, Command, Misuse
 from .._words.failures import NotReady
 from ..live.answers import failure_of_status
 from ..testing import Virtual
@@ -107,7 +107,7 @@ def rehearsed(found: Found, script: list[Any], options: dict[str, Any]) -> int:
     anything: type[Command[Any]] = Command
     world = Virtual(anything.handled_by(answered))
     known_to = world._standard()
-    del known_to[Issued]
+    del known_to[AnyCommand]
     failed = True
     try:
         value = found.program.run(world.interpreter, **options)

@@ -1,4 +1,4 @@
-"""Packages that are not needed by the core, and are imported where they are used."""
+"""Optional packages, which are imported where they are used."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from contextlib import contextmanager
 
 @contextmanager
 def needed(by: str, extra: str, packages: Collection[str]) -> Generator[None]:
-    """Say what to install if an import in this block fails.
+    """Name the extra to install if an import in this block fails.
 
     Args:
-        by: the name of the command or function that needs the package.
-        extra: the extra that it belongs to.
+        by: the command or function that needs the package.
+        extra: the extra that the package belongs to.
         packages: the packages of that extra.
 
     Raises:

@@ -7,8 +7,8 @@ import ssl
 
 from .._words.failures import ClientError, ServerError, Throttled
 from ..known import aws
-from ..known.lasting import UNTRUSTED
 from ..known.obstore import Complaint, complaint_of
+from ..known.reaching import UNTRUSTED
 from .refusals import StoreError
 
 
@@ -58,7 +58,7 @@ def failure_of_transport(complaint: Complaint, where: str) -> Exception:
     kind, number = complaint.transport, complaint.number
     if kind == "Timeout":
         return TimeoutError(f"{where}: the store did not answer in time")
-    if complaint.lasting == UNTRUSTED:
+    if complaint.unreachable == UNTRUSTED:
         return ssl.SSLCertVerificationError(f"{where}: the store's certificate is not trusted")
     why = "cannot connect" if kind == "Connect" else "the answer broke off, or it is not HTTP"
     if number:

@@ -1,4 +1,4 @@
-"""Plans: the world, the programs and the surprises that one search goes through."""
+"""The scope of a search: its world, its programs and its surprises."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..._meaning.chains import Ladder
 from ..._meaning.defaults import Defaults
 from ..._words.commands import Interpreter
 from ..._words.failures import Predicate
-from .history import Event, Option
+from .history import Occurrence, Option
 from .states import frozen
 from .surprises import Faults, Surprise
 
@@ -25,10 +25,10 @@ class Setting:
     Attributes:
         world: makes a fresh world.
         interpreter: makes the interpreter that answers in a world.
-        always: checks what holds at every moment.
+        always: the check of each moment.
         changes: what happens to a world by itself, by its name.
-        forgets: what a process that dies loses of a world.
-        state: what of a world can be compared.
+        forgets: takes from a world what a process loses when it dies.
+        state: returns the parts of a world that can be compared.
     """
 
     world: Callable[[], Any]
@@ -40,11 +40,11 @@ class Setting:
 
 
 @dataclass
-class Plan:
-    """The things that one search goes through, as `Model.explore` takes them.
+class Scope:
+    """The arguments of `Model.explore`, and what follows from them.
 
     Attributes:
-        timed: true once a program has asked for the time, which is then a part of each state.
+        timed: true if a program has asked for the time, which is then a part of each state.
     """
 
     setting: Setting
@@ -55,7 +55,7 @@ class Plan:
     again: bool
     merge: bool
     timed: bool = False
-    changes: tuple[Event, ...] = ()
+    changes: tuple[Occurrence, ...] = ()
     durable: bool = False
     interned: dict[object, tuple[Option, ...]] = field(
         default_factory=dict[object, tuple[Option, ...]]
@@ -63,7 +63,7 @@ class Plan:
 
     def __post_init__(self) -> None:
         self.changes = tuple(
-            Event("change", number, f"meanwhile {name}")
+            Occurrence("change", number, f"meanwhile {name}")
             for number, name in enumerate(self.setting.changes)
         )
         self.changing = list(self.setting.changes.values())
@@ -92,7 +92,7 @@ class Plan:
     def deaths_with_others(
         self, kind: type, name: str, paths: tuple[tuple[int, ...], ...]
     ) -> list[Option]:
-        """Return the deaths in which commands of other branches are done, too."""
+        """Return the deaths after which commands of other branches are done as well."""
         return [
             one.with_others(name, beside)
             for one in self.faults_of(kind)
@@ -102,7 +102,7 @@ class Plan:
         ]
 
     def in_part(self, kind: type, part: int) -> list[Option]:
-        """Return the surprises that can happen when a part of the work of a command is done."""
+        """Return the surprises that can happen when a command is done in part."""
         return [
             one.in_part(part)
             for one in self.faults_of(kind)
@@ -110,7 +110,7 @@ class Plan:
         ]
 
     def allows(self, failure: BaseException) -> bool:
-        """Return whether a program may fail so."""
+        """Return whether a program may raise a failure."""
         if not isinstance(failure, Exception):
             return False
         injected = (failure.__class__, frozen(failure.args)) in self.injected

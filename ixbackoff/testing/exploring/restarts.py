@@ -1,4 +1,4 @@
-"""Processes: each runs one program, may die, and may be started again."""
+"""Processes, each of which runs one program, may die, and may be started again."""
 
 from __future__ import annotations
 
@@ -12,20 +12,19 @@ from ..._meaning.semantics import unrolled
 from ..._words.commands import Interpreter
 from ...durable.journal import Line
 from ...durable.performing import Performer
-from .recording import Kept
+from .recording import MemoryJournal
 from .strands import Strand
 from .surprises import Start
 
 __tracebackhide__ = True
 
 SEED = 7
-"""Waits that are drawn are the same in each history."""
+"""The seed of random waits, which are the same in each history."""
 
 NAMES = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def name_of(number: int) -> str:
-    """Return the name of a program by its number: A, B, and so on."""
     return NAMES[number] if number < len(NAMES) else f"P{number}"
 
 
@@ -35,19 +34,19 @@ class Process:
     Args:
         number: its number among the processes.
         program: its program.
-        how: how the program is run.
-        interpreter: it answers in this world.
+        how: the defaults of the run.
+        interpreter: the interpreter of this world.
         context: the context in which it begins.
         recording: true if it may be started durably.
         now: the seconds of virtual time when it begins.
 
     Attributes:
         name: its name.
-        runs: how often it was started anew.
+        runs: the number of times that it was started anew.
         died: true if it has died for good.
         root: the strand of its program.
-        journal: what its commands have been answered.
-        performer: it replays the journal, if the process goes on durably.
+        journal: the answers that its commands have had.
+        performer: the performer that replays the journal, if the process resumed durably.
     """
 
     def __init__(
@@ -70,11 +69,11 @@ class Process:
         self.runs = 0
         self.died = False
         self.performer: Performer | None = None
-        self.journal = Kept(self.name, now)
+        self.journal = MemoryJournal(self.name, now)
         self.root = self.started(now)
 
     def started(self, now: float) -> Strand:
-        """Make the strand of the program, from its beginning or from where its journal ends."""
+        """Make the strand of the program, from its beginning or from the end of its journal."""
         schedule = self.how.schedule
         chance = None if schedule.deterministic else Random(SEED)  # noqa: S311
         run = ProgramRun(self.program, schedule, chance)
@@ -98,10 +97,10 @@ class Process:
         else:
             self.runs += 1
             self.performer = None
-            self.journal = Kept(f"{self.name}{self.runs}", now)
+            self.journal = MemoryJournal(f"{self.name}{self.runs}", now)
         self.root = self.started(now)
 
     def state(self, timed: bool) -> tuple[object, ...]:
-        """Return what it knows, and so all that it can depend on."""
+        """Return everything that its next commands depend on."""
         runs = self.runs if self.recording else 0
         return (self.root.state(timed), self.died, runs)

@@ -1,4 +1,4 @@
-"""Requests, as an origin reads them from a socket."""
+"""Requests that an origin has received."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from dataclasses import dataclass, field
 from io import BufferedReader
 
 HEAD_SIZE = 64 * 1024
-"""Bytes of a request's first line and headers, at most."""
+"""The most bytes of a request's first line and headers."""
 
 BODY_SIZE = 16 * 1024 * 1024
-"""Bytes of a request's body, at most."""
+"""The most bytes of a request's body."""
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
 @dataclass(frozen=True)
-class Request:
+class ReceivedRequest:
     """A request, as a client sent it.
 
-    >>> request = Request("POST", "/orders?urgent=1", {"content-type": "text/plain"}, b"two acorns")
+    >>> request = ReceivedRequest("POST", "/orders?urgent=1", {}, b"two acorns")
     >>> request.path, request.body
     ('/orders', b'two acorns')
 
@@ -29,9 +29,9 @@ class Request:
         target: the path, with the query.
         headers: the headers, by their names in lower case.
         body: the body; empty if there was none.
-        at: seconds from the beginning of the origin's block to the end of the request. Two
-            requests are compared without it.
-        version: the version of HTTP. Two requests are compared without it, too.
+        at: the seconds from the beginning of the origin's block to the end of the request; ignored
+            in comparisons.
+        version: the version of HTTP; ignored in comparisons.
     """
 
     method: str
@@ -48,25 +48,25 @@ class Request:
 
     @property
     def keeps(self) -> bool:
-        """True if the client may send another request over the same connection."""
-        asked = self.headers.get("connection", "").lower()
-        return self.version != "HTTP/1.0" and "close" not in asked
+        """True if the connection may stay open for another request."""
+        wanted = self.headers.get("connection", "").lower()
+        return self.version != "HTTP/1.0" and "close" not in wanted
 
 
-class TooLarge(Exception):
-    """A body is larger than `BODY_SIZE`."""
+class BodyTooLarge(Exception):
+    """The body of a request is larger than `BODY_SIZE`."""
 
 
-def received(client: socket.socket) -> Request:
+def received(client: socket.socket) -> ReceivedRequest:
     """Read a request from a connection.
 
     Raises:
         ValueError: the client did not send a whole request of HTTP/1.
-        TooLarge: the body is larger than `BODY_SIZE`.
+        BodyTooLarge: the body is larger than `BODY_SIZE`.
         OSError: the connection broke off.
     """
     with client.makefile("rb") as stream:
-        if not stream.peek(1)[:1].isalpha():  # a TLS client, which would wait for an answer
+        if not stream.peek(1)[:1].isalpha():  # such as a TLS client, which would wait for an answer
             raise ValueError("The client speaks another protocol.")
         first, *lines = head_of(stream)
         method, target, version = first.split(" ")
@@ -77,7 +77,7 @@ def received(client: socket.socket) -> Request:
             headers[name] = f"{headers[name]}, {value}" if name in headers else value
         if headers.get("expect", "").lower() == "100-continue":
             client.sendall(CONTINUE)
-        return Request(method, target, headers, body_of(stream, headers), version=version)
+        return ReceivedRequest(method, target, headers, body_of(stream, headers), version=version)
 
 
 def head_of(stream: BufferedReader) -> list[str]:
@@ -94,14 +94,13 @@ def head_of(stream: BufferedReader) -> list[str]:
 
 
 def body_of(stream: BufferedReader, headers: Mapping[str, str]) -> bytes:
-    """Read a body of a given length, or in chunks."""
+    """Read a body, by its length or in chunks."""
     if headers.get("transfer-encoding", "").lower() == "chunked":
         return chunked_body(stream)
     return exactly(stream, int(headers.get("content-length", "0")))
 
 
 def chunked_body(stream: BufferedReader) -> bytes:
-    """Read a body that is sent in chunks."""
     chunks = bytearray()
     while size := int(stream.readline(HEAD_SIZE).partition(b";")[0], 16):
         chunks += exactly(stream, size, read=len(chunks))
@@ -111,11 +110,11 @@ def chunked_body(stream: BufferedReader) -> bytes:
 
 
 def exactly(stream: BufferedReader, size: int, read: int = 0) -> bytes:
-    """Read so many bytes of a body, of which some have been read already."""
+    """Read `size` more bytes of a body of which `read` bytes have been read."""
     if size < 0:
         raise ValueError("A length is negative.")
     if read + size > BODY_SIZE:
-        raise TooLarge
+        raise BodyTooLarge
     part = stream.read(size)
     if len(part) < size:
         raise ValueError("The body broke off.")

@@ -1,4 +1,4 @@
-"""A world of two layers: what was written, and what survives a power cut."""
+"""The parts of a world that survive a power cut only once they are synced."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 class Persistent(Generic[T]):
-    """A part of a world that is written first, and synced later; a power cut takes the rest.
+    """A part of a world in two layers, written and synced; a power cut leaves the synced one.
 
     Change `written` in handlers, call `sync` where the pipeline syncs, and `lose` in `forgets`:
 
@@ -21,11 +21,11 @@ class Persistent(Generic[T]):
     {'page': 'old'}
 
     Attributes:
-        written: what everybody reads.
-        synced: what is there after a power cut.
+        written: the value that everybody reads.
+        synced: the value after a power cut.
 
     Args:
-        value: what it holds at the beginning, in both layers.
+        value: the first value of both layers.
     """
 
     def __init__(self, value: T) -> None:
@@ -33,11 +33,11 @@ class Persistent(Generic[T]):
         self.synced = deepcopy(value)
 
     def sync(self) -> None:
-        """Make all that was written survive."""
+        """Make the written value survive a power cut."""
         self.synced = deepcopy(self.written)
 
     def lose(self) -> None:
-        """Cut the power: what was not synced is gone."""
+        """Cut the power: changes since the last `sync` are lost."""
         self.written = deepcopy(self.synced)
 
     def __repr__(self) -> str:
