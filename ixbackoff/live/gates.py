@@ -1,4 +1,4 @@
-"""A bound on how many exchanges there are with one host at the same time."""
+"""A bound on the number of concurrent exchanges with one host."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import anyio
 import httpx2
 
 from .._running.aborting import check_not_aborted
-from .times import Deadline
+from .limits import Deadline
 
-LOOK = 0.05  # seconds between two looks whether the effect that waits was aborted
+POLL = 0.05  # seconds between two checks whether the waiting effect was aborted
 
 
 class Gate:
-    """Lets at most so many threads in for each host.
+    """A gate that lets in a number of threads for each host.
 
     Args:
-        most: how many.
+        most: that number.
     """
 
     def __init__(self, most: int) -> None:
@@ -27,17 +27,17 @@ class Gate:
         self._changed = Condition()
 
     def enter(self, host: str, deadline: Deadline) -> None:
-        """Wait for a place.
+        """Wait until there is room.
 
         Raises:
-            PoolTimeout: there was none before the deadline.
+            PoolTimeout: the deadline passed before.
             ConnectionAbortedError: the effect was aborted.
         """
         with self._changed:
             while self._inside[host] >= self._most:
                 if not deadline.left:
-                    raise httpx2.PoolTimeout("no place")
-                self._changed.wait(deadline.of(LOOK))
+                    raise httpx2.PoolTimeout("no room")
+                self._changed.wait(deadline.shorten(POLL))
                 check_not_aborted()
             self._inside[host] += 1
 
@@ -50,10 +50,10 @@ class Gate:
 
 
 class AsyncGate:
-    """Lets at most so many tasks of one event loop in for each host.
+    """A gate that lets in a number of tasks of one event loop for each host.
 
     Args:
-        most: how many.
+        most: that number.
     """
 
     def __init__(self, most: int) -> None:
@@ -62,7 +62,7 @@ class AsyncGate:
         self._left: dict[str, anyio.Event] = {}
 
     async def enter(self, host: str) -> None:
-        """Wait for a place."""
+        """Wait until there is room."""
         while self._inside[host] >= self._most:
             await self._left.setdefault(host, anyio.Event()).wait()
         self._inside[host] += 1

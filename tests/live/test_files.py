@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from ixbackoff import N3, Download, Exponential, NotReady, at, is_transient
-from ixbackoff.live import files, live, locks
+from ixbackoff.live import files, filesystem, live
 from ixbackoff.live.files import OPEN, PartFile
 from ixbackoff.testing.web import Origin, Slow, Truncated
 
@@ -207,7 +207,7 @@ def test_a_file_that_was_renamed_while_waiting_for_its_lock_is_not_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target = tmp_path / "a"
-    lock = locks.lock
+    lock = filesystem.lock
 
     def renamed_before(descriptor: int) -> None:
         if not target.exists():

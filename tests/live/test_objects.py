@@ -35,7 +35,7 @@ from ixbackoff import (
     is_transient,
 )
 from ixbackoff.live import StoreError, folders, live, s3_store, store_of, uploads
-from ixbackoff.live.times import Deadline
+from ixbackoff.live.limits import Deadline
 from ixbackoff.testing.web import Connection, Dropped, Fault, Hang, Malformed, Origin, Reset, Status
 
 from ..support.origins import QUICK, SECRETS, SYNC, Way, each_async_way, each_way
@@ -362,7 +362,7 @@ except OSError as error:
 
 SLOW_CLOCK = """
 import time
-from ixbackoff.live.times import Deadline
+from ixbackoff.live.limits import Deadline
 
 Deadline.check = lambda deadline: time.sleep(0.02)
 """
@@ -422,7 +422,7 @@ def test_what_another_is_writing_is_not_swept(source: Path, tmp_path: Path) -> N
 def test_a_cancelled_upload_leaves_nothing(
     way: Way, large: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ixbackoff.live.times.Deadline.check", lambda _: time.sleep(0.02))
+    monkeypatch.setattr("ixbackoff.live.limits.Deadline.check", lambda _: time.sleep(0.02))
     folder = tmp_path / "store"
     way.cancelled(
         Upload(str(large), (folder / "key").as_uri()),

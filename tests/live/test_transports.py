@@ -11,9 +11,9 @@ import httpx2
 import pytest
 
 from ixbackoff.live import Connections, Limits, response_headers
+from ixbackoff.live.limits import Deadline
 from ixbackoff.live.pools import AsyncPool, Pool
 from ixbackoff.live.sockets import used
-from ixbackoff.live.times import Deadline
 from ixbackoff.live.transports import AsyncTransport
 from ixbackoff.testing.web import Origin
 

@@ -118,7 +118,7 @@ def test_an_index_of_another_kind(squirrel: Squirrel, tmp_path: Path) -> None:
         connection.execute("CREATE TABLE copies (year INTEGER, count INTEGER)")
     with Origin({"/nuts": ACORN}) as origin:
         ran = squirrel.run(origin.url + "/nuts", "--index", f"sqlite:///{file}")
-    assert (ran.status, ran.attempts) == (1, [1])
+    assert (ran.status, ran.tries) == (1, [1])
     assert "its table copies has other columns" in ran.out
     assert not squirrel.folder.exists()
 
@@ -196,7 +196,7 @@ sys.exit(main())
         words = [sys.executable, "-c", program, *urls, "--folder", str(squirrel.folder)]
         done = subprocess.run(words, capture_output=True, text=True, check=False)  # noqa: S603
         ran = Ran(done.returncode, done.stdout, done.stderr)
-        assert (ran.status, ran.attempts, ran.err) == (1, [1, 1], "")
+        assert (ran.status, ran.tries, ran.err) == (1, [1, 1], "")
         assert "File too large" in ran.results[0]
         assert ran.results[1] == "copied"
         assert files_below(squirrel.folder) == tidy(urls[1])

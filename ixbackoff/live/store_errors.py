@@ -1,4 +1,4 @@
-"""Failures of object stores, as the failures that live commands raise."""
+"""Errors of the store library, as failures of live commands."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from .._words.failures import ClientError, ServerError, Throttled
 from ..known import aws
 from ..known.lasting import UNTRUSTED
 from ..known.obstore import Complaint, complaint_of
-from .refusals import StoreError
+from .errors import StoreError
 
 
-def failure_of(error: Exception, where: str) -> Exception:
+def failure_of_store(error: Exception, where: str) -> Exception:
     """Return the failure that an error of the store library stands for.
 
     Args:
@@ -25,15 +25,15 @@ def failure_of(error: Exception, where: str) -> Exception:
             f"{where}: no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
         )
     if complaint.status:
-        return failure_of_status(complaint.status, complaint.code, where)
+        return failure_of_answer(complaint.status, complaint.code, where)
     if complaint.transport:
         return failure_of_transport(complaint, where)
     if complaint.number:
         return OSError(complaint.number, os.strerror(complaint.number), where)
-    return StoreError(f"{where}: the store refused the request: {error.__class__.__name__}")
+    return StoreError(f"{where}: the store rejected the request: {error.__class__.__name__}")
 
 
-def failure_of_status(status: int, code: str, where: str) -> Exception:
+def failure_of_answer(status: int, code: str, where: str) -> Exception:
     answered = f"{where}: the store answered {status}" + (f" ({code})" if code else "")
     failure: Exception
     if status == 429 or code in aws.THROTTLING:
@@ -41,7 +41,7 @@ def failure_of_status(status: int, code: str, where: str) -> Exception:
     elif status >= 500 or status in (408, 425) or code in aws.PASSING:
         failure = ServerError(status)
     elif code == "NoSuchUpload":
-        return ConnectionAbortedError(f"{answered}: somebody has ended the upload meanwhile")
+        return ConnectionAbortedError(f"{answered}: another client aborted the upload")
     elif status in (401, 403):
         return PermissionError(f"{answered}: the credentials do not allow this")
     elif status == 404:
