@@ -266,6 +266,8 @@ def test_an_upload_that_another_has_aborted_may_be_tried_again(
     head = b"HTTP/1.1 404 No\r\nContent-Length: %d\r\n\r\n" % len(body)
     with Origin({}, {"POST /bucket/key": [Malformed(head + body)]}) as origin:
         aws.setenv("AWS_ENDPOINT_URL", origin.url)
-        with pytest.raises(ConnectionAbortedError, match="another client aborted the upload") as caught:
+        with pytest.raises(
+            ConnectionAbortedError, match="another client aborted the upload"
+        ) as caught:
             at(N0).do(Upload(str(large), "s3://bucket/key")).run(live(limits=QUICK))
     assert is_transient(caught.value)
