@@ -137,11 +137,11 @@ def connections_of(limits: Limits | None, connections: Connections | None) -> Co
     Raises:
         Misuse: `connections` have other limits than `limits`, or are of another class.
     """
-    given: object = connections
-    if given is None:
+    shared: object = connections
+    if shared is None:
         return Connections(DEFAULT_LIMITS if limits is None else limits)
-    if not isinstance(given, Connections):
-        raise Misuse(f"connections={given!r}: give Connections(), or leave it out.")
-    if limits not in (None, given.limits):
+    if not isinstance(shared, Connections):
+        raise Misuse(f"connections={shared!r}: give Connections(), or leave it out.")
+    if limits not in (None, shared.limits):
         raise Misuse("These Connections have other limits: give Connections(limits) alone.")
-    return given
+    return shared

@@ -56,7 +56,7 @@ class Exchange:
         try:
             self.url = httpx2.URL(url)
         except (httpx2.InvalidURL, ValueError):
-            # Not shown: in what is no URL, any part could be the password.
+            # The text is not shown: any part of a malformed URL may be the password.
             raise ValueError(f"{method}: the URL cannot be read; give {ADDRESS}.") from None
         self.check(self.url)
 

@@ -1,7 +1,8 @@
-"""Private names of the HTTP library, as read in httpcore2 2.16.2: only this module uses them."""
+"""Private names and untyped parts of the HTTP library, as read in httpcore2 2.16.2."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import httpcore2
@@ -20,3 +21,9 @@ def has_trailing_data(
         inner = inner._connection
     parser = getattr(inner, "_h11_state", None)
     return parser is not None and connection.is_idle() and bool(parser.trailing_data[0])
+
+
+def extensions_of(response: httpcore2.Response) -> Mapping[str, Any]:
+    """Return the extensions of a response, whose type the library leaves partly unknown."""
+    extensions: Mapping[str, Any] = vars(response)["extensions"]
+    return extensions

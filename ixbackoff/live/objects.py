@@ -13,8 +13,8 @@ from .._running.aborting import check_not_aborted
 from .._words.extras import LIVE, needed
 from .._words.vocabulary import without_secrets
 from .limits import Deadline, Limits
-from .store_errors import failure_of_store
-from .stores import STAGED, file_of, store_of
+from .store_errors import store_failures
+from .stores import STAGED, check_process, file_of, store_of
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
@@ -27,14 +27,14 @@ def objects_below(
 
     Args:
         url: as for `Upload`.
-        stores: stores by the beginnings of the URLs that they are used for.
+        stores: stores by the beginnings of their URLs.
         limits: the time-outs, in seconds.
 
     Returns:
         The size in bytes of each object, by the part of its key after the slash.
     """
     deadline = Deadline(limits)
-    shown = deadline.what = without_secrets(url)
+    deadline.what = without_secrets(url)
     folder = file_of(url, stores)
     if folder is not None:
         return files_in(folder)
@@ -47,7 +47,7 @@ def objects_below(
         for meta in await from_store(listing.list(f"{key}/").collect_async()):
             found[meta["path"].removeprefix(f"{key}/")] = meta["size"]
 
-    request(partial(collect, store), shown, deadline)
+    request(partial(collect, store), deadline)
     return found
 
 
@@ -58,11 +58,11 @@ def remove_object(url: str, stores: MutableMapping[str, ObjectStore], limits: Li
 
     Args:
         url: as for `Upload`.
-        stores: stores by the beginnings of the URLs that they are used for.
+        stores: stores by the beginnings of their URLs.
         limits: the time-outs, in seconds.
     """
     deadline = Deadline(limits)
-    shown = deadline.what = without_secrets(url)
+    deadline.what = without_secrets(url)
     path = file_of(url, stores)
     if path is not None:
         remove_file(path)
@@ -81,7 +81,7 @@ def remove_object(url: str, stores: MutableMapping[str, ObjectStore], limits: Li
         with suppress(FileNotFoundError):
             await from_store(obstore.delete_async(store, key))
 
-    request(delete, shown, deadline)
+    request(delete, deadline)
 
 
 def remove_file(path: str) -> None:
@@ -113,24 +113,14 @@ def files_in(folder: str) -> dict[str, int]:
     return found
 
 
-def request(work: Callable[[], Awaitable[Any]], shown: str, deadline: Deadline) -> None:
+def request(work: Callable[[], Awaitable[Any]], deadline: Deadline) -> None:
     """Send requests to a store, until the deadline at most.
 
     Raises:
         Exception: as for `Upload`, in the same cases.
     """
     with needed("Upload", "live", LIVE):
-        from obstore.exceptions import BaseError
-
         from .threads import awaited
-        from .uploads import check_process
     check_process()
-    try:
+    with store_failures(deadline):
         awaited(work, deadline, check_not_aborted, 0.0)
-    except BaseError as error:
-        failure = failure_of_store(error, shown)
-        if isinstance(failure, TimeoutError) and not deadline.left:
-            failure = deadline.exceeded()
-        raise failure from None
-    except (FileNotFoundError, ValueError) as error:
-        raise failure_of_store(error, shown) from None

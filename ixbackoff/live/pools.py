@@ -14,7 +14,7 @@ import anyio
 import httpcore2
 from h2.exceptions import ProtocolError
 
-from .internals import has_trailing_data
+from .internals import extensions_of, has_trailing_data
 
 C = TypeVar("C", httpcore2.ConnectionInterface, httpcore2.AsyncConnectionInterface)
 
@@ -127,7 +127,7 @@ def with_stream(
         response.status,
         headers=response.headers,
         content=stream,
-        extensions=response.extensions,
+        extensions={**extensions_of(response)},
     )
 
 

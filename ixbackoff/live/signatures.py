@@ -49,9 +49,9 @@ class Signer(NamedTuple):
 
     def signed(self, method: str, path: str, parameters: Mapping[str, str]) -> str:
         """Return a URL with its signature."""
-        given = sorted({**self.query, **parameters}.items())
+        pairs = sorted({**self.query, **parameters}.items())
         query = "&".join(
-            f"{quote(name, safe=SAFE)}={quote(value, safe=SAFE)}" for name, value in given
+            f"{quote(name, safe=SAFE)}={quote(value, safe=SAFE)}" for name, value in pairs
         )
         host = urlsplit(self.place).netloc
         request = f"{method}\n{path}\n{query}\nhost:{host}\n\nhost\nUNSIGNED-PAYLOAD"
@@ -95,7 +95,7 @@ async def secret_of(store: S3Store) -> str:
     """Return the secret key of a store, or an empty string if it was not given."""
     provider = store.credential_provider
     if provider is not None:
-        given = provider()
-        credentials = await given if inspect.isawaitable(given) else given
+        answer = provider()
+        credentials = await answer if inspect.isawaitable(answer) else answer
         return credentials["secret_access_key"]
     return str(store.config.get("secret_access_key") or os.environ.get("AWS_SECRET_ACCESS_KEY", ""))

@@ -4,12 +4,34 @@ from __future__ import annotations
 
 import os
 import ssl
+from collections.abc import Generator
+from contextlib import contextmanager
 
+from .._words.extras import LIVE, needed
 from .._words.failures import ClientError, ServerError, Throttled
 from ..known import aws
 from ..known.lasting import UNTRUSTED
 from ..known.obstore import Complaint, complaint_of
 from .errors import StoreError
+from .limits import Deadline
+
+
+@contextmanager
+def store_failures(deadline: Deadline) -> Generator[None]:
+    """Raise errors of the store library as failures, `TimeoutError` after the deadline."""
+    with needed("Upload", "live", LIVE):
+        from obstore.exceptions import BaseError
+    try:
+        yield
+    except BaseError as error:
+        failure = failure_of_store(error, deadline.what)
+        if isinstance(failure, TimeoutError) and not deadline.left:
+            failure = deadline.exceeded()
+        raise failure from None
+    except (FileNotFoundError, ValueError) as error:
+        if getattr(error, "errno", None) is not None:  # of the file, not of the library
+            raise
+        raise failure_of_store(error, deadline.what) from None
 
 
 def failure_of_store(error: Exception, where: str) -> Exception:

@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
+from .._words.commands import Misuse
 from .._words.extras import LIVE, needed
 from .._words.vocabulary import without_secrets
 from .addresses import check_port
@@ -167,3 +168,30 @@ def checked_key(key: str, shown: str) -> str:
     if not {"", ".", ".."}.isdisjoint(key.split("/")):
         raise ValueError(f"{shown}: remove the empty parts, and '.' and '..', from the key.")
     return key
+
+
+def folder_of(store: ObjectStore) -> str | None:
+    """Return the folder of a store in a folder; `None` for another store."""
+    with needed("Upload", "live", LIVE):
+        from obstore.store import LocalStore
+    return os.path.abspath(store.prefix or os.sep) if isinstance(store, LocalStore) else None
+
+
+PROCESSES: list[int] = []
+"""The process that first used the store library, if any; forked children inherit this list."""
+
+
+def check_process() -> None:
+    """Check that the store library works in this process.
+
+    Raises:
+        Misuse: this process was forked after the library was used: it would hang.
+    """
+    process = os.getpid()
+    if not PROCESSES:
+        PROCESSES.append(process)
+    if process not in PROCESSES:
+        raise Misuse(
+            "This process was forked from one that has used object stores, and cannot use them: "
+            'start it with the method "spawn" or "forkserver", or upload to a folder (file://).'
+        )

@@ -17,6 +17,7 @@ import httpx2
 
 from .addresses import Refused
 from .gates import AsyncGate, Gate
+from .internals import extensions_of
 from .limits import Limits
 from .pools import AsyncPool, Pool
 from .sockets import USE, AsyncBackend, TimedBackend, Use
@@ -245,7 +246,7 @@ def lower(request: httpx2.Request, trace: Opened | None = None) -> httpcore2.Req
 
 def response(answer: httpcore2.Response, body: Body | AsyncBody) -> httpx2.Response:
     """Return a response of httpx2, without the server's reason phrase: httpx2 would log it."""
-    version = answer.extensions.get("http_version", b"HTTP/1.1")
+    version = extensions_of(answer).get("http_version", b"HTTP/1.1")
     return httpx2.Response(
         answer.status, headers=answer.headers, stream=body, extensions={"http_version": version}
     )

@@ -11,14 +11,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, BinaryIO, TypedDict
 
 from .._running.aborting import check_not_aborted
-from .._words.commands import Misuse
 from .._words.extras import LIVE, needed
 from .._words.vocabulary import Upload, without_secrets
 from . import folders
 from .filesystem import naming
 from .limits import Deadline, Limits
-from .store_errors import failure_of_store
-from .stores import check_free, file_of, store_of
+from .store_errors import store_failures
+from .stores import check_free, check_process, file_of, folder_of, store_of
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
@@ -103,7 +102,6 @@ def put(
     check_process()
     with needed("Upload", "live", LIVE):
         import obstore
-        from obstore.exceptions import BaseError
         from obstore.store import MemoryStore, S3Store
 
         from .threads import awaited, from_store
@@ -123,20 +121,11 @@ def put(
         else:
             await from_store(obstore.put_async(store, key, content, **options))
 
-    try:
+    with store_failures(deadline):
         if isinstance(store, MemoryStore):
             obstore.put(store, key, content, **options)
         else:  # only an awaited request can be cancelled while the server sends nothing
             awaited(send, deadline, check, GRACE)
-    except BaseError as error:
-        failure = failure_of_store(error, deadline.what)
-        if isinstance(failure, TimeoutError) and not deadline.left:
-            failure = deadline.exceeded()
-        raise failure from None
-    except (FileNotFoundError, ValueError) as error:
-        if getattr(error, "errno", None) is not None:
-            raise
-        raise failure_of_store(error, deadline.what) from None
 
 
 async def upload_async(
@@ -161,30 +150,3 @@ def shortened(limits: Limits, deadline: Deadline) -> Limits:
         connect_timeout=deadline.shorten(limits.connect_timeout),
         part_timeout=deadline.shorten(limits.part_timeout),
     )
-
-
-def folder_of(store: ObjectStore) -> str | None:
-    """Return the folder of a store in a folder; `None` for another store."""
-    with needed("Upload", "live", LIVE):
-        from obstore.store import LocalStore
-    return os.path.abspath(store.prefix or os.sep) if isinstance(store, LocalStore) else None
-
-
-PROCESSES: list[int] = []
-"""The process that first used the store library, if any; forked children inherit this list."""
-
-
-def check_process() -> None:
-    """Check that the store library works in this process.
-
-    Raises:
-        Misuse: this process was forked after the library was used: it would hang.
-    """
-    process = os.getpid()
-    if not PROCESSES:
-        PROCESSES.append(process)
-    if process not in PROCESSES:
-        raise Misuse(
-            "This process was forked from one that has used object stores, and cannot use them: "
-            'start it with the method "spawn" or "forkserver", or upload to a folder (file://).'
-        )

@@ -137,7 +137,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         return run(words)
     except KeyboardInterrupt:
-        advice = "the index has what was kept before."
+        advice = "the index has the resources that were kept before."
         if words.durable:
             advice = "give the same command again to resume."
         print(f"Interrupted; {advice}", file=sys.stderr)

@@ -174,10 +174,10 @@ class Index:
             command.copy,
         )
         claim, which = {"place": place, "key": copy.key}, {"name": resource.name, "place": place}
-        stands = [bool(doomed) for (doomed,) in execute(DOOMED + self.database.locked, claim)]
+        doomings = [bool(doomed) for (doomed,) in execute(DOOMED + self.database.locked, claim)]
         rows = execute(COPY + self.database.locked, which)
         kept = rows[0][0] if rows else None
-        if kept == copy.key or kept != expected or stands != [False]:
+        if kept == copy.key or kept != expected or doomings != [False]:
             return bool(kept == copy.key)
         row = {**which, "resource": str(resource), **copy._asdict()}
         if not (execute(UPDATE, {**row, "kept": kept}) if rows else execute(INSERT, row)):

@@ -170,7 +170,7 @@ class Runs:
         return answer
 
     def abort(self) -> None:
-        """Abort the current commands, whose answers nobody records once the engine is closed."""
+        """Abort the current commands; a closed engine does not record their answers."""
         for abort in [*self._aborts]:
             with suppress(OSError):
                 abort.request()

@@ -111,7 +111,7 @@ def test_interrupted_in_a_wait_it_shows_what_is_kept(tmp_path: Path) -> None:
             finally:
                 process.kill()
         assert process.returncode == 130
-        assert err == "Interrupted; the index has what was kept before.\n"
+        assert err == "Interrupted; the index has the resources that were kept before.\n"
         assert Resource(words[0]).name in out
         assert "/later" not in out
         assert files_below(folder) == tidy(words[0])
