@@ -1,4 +1,4 @@
-"""The squirrel's benchmark writes into a temporary folder alone, and removes it."""
+"""The demonstration and the benchmark write into a temporary folder alone, and remove it."""
 
 from __future__ import annotations
 
@@ -39,4 +39,16 @@ def test_a_benchmark_that_is_interrupted_leaves_no_file(number: int, tmp_path: P
         process.send_signal(number)
         process.communicate(timeout=60)
     assert process.returncode != 0
+    assert [*working.iterdir(), *temporary.iterdir()] == []
+
+
+@pytest.mark.slow
+def test_the_demonstration_leaves_no_file(tmp_path: Path) -> None:
+    working, temporary = tmp_path / "working", tmp_path / "temporary"
+    working.mkdir()
+    temporary.mkdir()
+    env = {**os.environ, "TMPDIR": str(temporary), "PYTHONPATH": str(ROOT)}
+    words = [sys.executable, "-m", "ixbackoff.squirrel", "--demo"]
+    done = subprocess.run(words, cwd=working, env=env, capture_output=True, timeout=60)  # noqa: S603
+    assert done.returncode == 0
     assert [*working.iterdir(), *temporary.iterdir()] == []
