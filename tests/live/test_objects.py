@@ -319,7 +319,7 @@ def test_what_names_no_object_is_refused(way: Way, source: Path) -> None:
         "//sesame:opensaysme@localhost/key",
     ):
         with pytest.raises(
-            ValueError, match=r"does not name a store|but not a key|from the key|are for parts"
+            ValueError, match=r"does not name a store|but not a key|from the key|are for unfinished files"
         ) as caught:
             way.perform(Upload(str(source), url))
         assert not [secret for secret in SECRETS if secret in str(caught.value)]

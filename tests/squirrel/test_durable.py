@@ -350,7 +350,7 @@ def test_two_at_a_time_on_one_file(squirrel: Squirrel) -> None:
         ran = squirrel.run("--durable", origin.url + "/nuts")
         process.kill()
     assert (ran.status, ran.out) == (2, "")
-    assert f"Another program performs the runs in {squirrel.folder}/runs.sqlite" in ran.err
+    assert f"Another process performs the runs in {squirrel.folder}/runs.sqlite" in ran.err
 
 
 @pytest.mark.parametrize("name", ["100%", "a?b", "a#b", "two words"])
