@@ -18,7 +18,7 @@ from ixbackoff.squirrel.fetching import FOLDER, FetchedFiles
 from ixbackoff.squirrel.index import Index
 from ixbackoff.testing.web import Document, Origin
 
-from ..support.squirrels import Squirrel, files_below, tidy
+from ..support.squirrels.running import Squirrel, files_below, tidy
 
 OLD = bytes(range(256)) * 1000
 NEW = bytes(reversed(range(256))) * 1100
