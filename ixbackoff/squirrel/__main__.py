@@ -6,8 +6,7 @@ import sys
 from argparse import Namespace
 from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType
-from typing import cast
+from typing import Any
 
 from .._commandline import INTERRUPTED, WRONG, Parser, number, whole
 
@@ -178,6 +177,6 @@ def run(words: Namespace) -> int:
 if __name__ == "__main__":
     # httpcore2 imports trio wherever trio is installed. That takes 0.1 s, a third of the start, and
     # the squirrel does not use it.
-    loaded = cast("dict[str, ModuleType | None]", sys.modules)
+    loaded: dict[str, Any] = sys.modules
     loaded.setdefault("trio", None)
     sys.exit(main())
