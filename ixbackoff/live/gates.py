@@ -8,10 +8,8 @@ from threading import Condition
 import anyio
 import httpx2
 
-from .._running.aborting import check_not_aborted
+from .._running.aborting import ABORT, check_not_aborted
 from .limits import Deadline
-
-POLL = 0.05  # seconds between two checks whether the waiting effect was aborted
 
 
 class Gate:
@@ -34,12 +32,19 @@ class Gate:
             ConnectionAbortedError: the effect was aborted.
         """
         with self._changed:
+            abort = ABORT.get()
+            if abort is not None and self._inside[host] >= self._most:
+                abort.on_request(self._wake)
             while self._inside[host] >= self._most:
+                check_not_aborted()
                 if not deadline.left:
                     raise httpx2.PoolTimeout("no room")
-                self._changed.wait(deadline.shorten(POLL))
-                check_not_aborted()
+                self._changed.wait(deadline.left)
             self._inside[host] += 1
+
+    def _wake(self) -> None:
+        with self._changed:
+            self._changed.notify_all()
 
     def leave(self, host: str) -> None:
         with self._changed:
