@@ -11,7 +11,7 @@ from typing import Any
 from .._commandline import FAILED
 from .._words.commands import AnyCommand, Command, Misuse
 from .._words.failures import NotReady
-from ..live.answers import failure_of_status
+from ..live.errors import failure_of_status
 from ..testing import Virtual
 from ..testing.scripts import given_by, takes
 from .finding import Found

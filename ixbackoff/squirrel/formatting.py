@@ -1,4 +1,4 @@
-"""Texts as they may be shown."""
+"""Text as the squirrel prints it: in one line, without control characters, of bounded width."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ UNTRIED = (f"{NOTE} not tried again: a wait of ", REFUSED)
 
 
 def plain(text: str) -> str:
-    r"""Replace what a terminal would obey: control characters, and those that change directions.
+    r"""Replace control characters, and those that change the direction of the text.
 
     >>> plain("a\x1b[2J\u202eb")
     'a?[2J?b'
@@ -20,7 +20,7 @@ def plain(text: str) -> str:
 
 
 def described(failure: BaseException | None) -> str:
-    """Describe a failure in one line: by its sentence, or by its class if it has none.
+    """Describe a failure in one line: by its message, with its class if that is no sentence.
 
     >>> described(ConnectionError("no route to host")), described(KeyError(1))
     ('no route to host', 'KeyError: 1')
@@ -31,23 +31,23 @@ def described(failure: BaseException | None) -> str:
     return plain(f"{kind}: {text}" if text else kind)
 
 
-def ended(failure: Exception) -> str:
-    """Describe the failure that a program ended with, and why it was not tried again.
+def described_with_reason(failure: Exception) -> str:
+    """Describe the failure of a program, and why it was not retried if a note says so.
 
     >>> failure = TimeoutError("no answer")
     >>> failure.add_note("ixbackoff: not tried again: a wait of 9 s would end after the deadline")
-    >>> ended(failure)
+    >>> described_with_reason(failure)
     'no answer; not tried again: a wait of 9 s would end after the deadline'
     """
-    told = described(failure)
+    text = described(failure)
     for note in getattr(failure, "__notes__", ()):
         if note.startswith(UNTRIED):
-            return f"{told}; {plain(note.removeprefix(NOTE).strip())}"
-    return told
+            return f"{text}; {plain(note.removeprefix(NOTE).strip())}"
+    return text
 
 
 def fitted(text: str, cells: int) -> str:
-    """Leave out the middle of a text that takes more cells of a terminal than there are.
+    """Leave out the middle of a text that is wider than a number of terminal cells.
 
     >>> fitted("http://localhost/a/long/way/nuts", 20)
     'http:/…long/way/nuts'
@@ -68,7 +68,7 @@ def fitted(text: str, cells: int) -> str:
 
 
 def amount(size: float) -> str:
-    """Return a number of bytes as it is shown.
+    """Format a number of bytes.
 
     >>> amount(5), amount(1234567), amount(3e9)
     ('5 B', '1.23 MB', '3 GB')

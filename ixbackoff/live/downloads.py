@@ -1,6 +1,6 @@
-"""A download as it arrives: what is asked for, what an answer means, and where the bytes go.
+"""Downloads without network I/O: request headers, the meaning of a response, and the file.
 
-Without any I/O but to the file: sync and async downloads share it.
+Sync and async downloads share it.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ import httpx2
 
 from .._words.verdicts import is_transient
 from .._words.vocabulary import Download
+from .errors import TooLarge
 from .exchanges import Exchange, Progress
-from .files import Origin, PartFile
-from .refusals import TooLarge
+from .files import PartFile, PartOrigin
 
 GAIN = 256 * 1024
-"""Bytes that a connection has to bring if another one is to follow it within the same try."""
+"""Bytes that a broken connection must have delivered for the same try to open another one."""
 
 CONTENT_RANGE = re.compile(r"bytes ([0-9]{1,20})-([0-9]{1,20})/([0-9]{1,20}|\*)")
 LENGTH = re.compile("[0-9]{1,20}")
 DISTANCE = 60.0
-"""Seconds by which a resource is older than an answer with it, if its date is to tell its bytes
-from those of a later one (RFC 9110, section 8.8.2.2)."""
+"""Seconds that a `Last-Modified` date must lie before `Date` to be a strong validator (RFC 9110,
+section 8.8.2.2)."""
 
 
 class Fetched(NamedTuple):
-    """A download that is complete.
+    """A complete download.
 
     Attributes:
         etag: the ETag that came with the bytes, if any.
-        size: how many bytes there are.
+        size: the number of bytes.
     """
 
     etag: str | None
@@ -42,19 +42,19 @@ class Fetched(NamedTuple):
 
 
 class Arrival:
-    """One download.
+    """A download in progress.
 
     Args:
         command: the command.
         exchange: the request.
-        part: the file that the bytes go to; it may have some already.
-        progress: told how far it is.
+        part: the file for the bytes; it may hold some of an earlier try.
+        progress: called at the start and after each piece.
 
     Attributes:
         etag: the ETag that came with the bytes, if any.
-        size: the bytes of the whole, if that is known.
-        whole: true once all is there.
-        source: what stands for the URL beside the part: a hash, since the URL may hold secrets.
+        size: the bytes of the whole resource; `None` if unknown.
+        whole: true once the part is complete.
+        source: a hash of the URL, which may hold secrets, for the note beside the part.
     """
 
     def __init__(
@@ -73,10 +73,9 @@ class Arrival:
         self._anew = False
 
     def headers(self) -> dict[str, str]:
-        """Return the headers of the next request: for what is missing, if something is there.
+        """Return the headers of the next request: a range, if the part can be resumed.
 
-        The last byte is asked for again, since a part that is complete would leave nothing to ask
-        for.
+        The range begins with the last byte of the part: a complete part would leave an empty range.
         """
         origin = self.part.origin
         self.exchange.in_parts = origin is not None and origin.source == self.source
@@ -84,32 +83,33 @@ class Arrival:
             return {}
         return {"Range": f"bytes={self.part.size - 1}-", "If-Range": origin.validator}
 
-    def begins(self, answer: httpx2.Response) -> bool:
-        """Begin to take an answer; return false if the whole has to be asked for instead.
+    def begins(self, response: httpx2.Response) -> bool:
+        """Begin with a response; return `False` if it is useless, and the next request is for all.
 
         Raises:
             TooLarge: the server announces more than `Limits.max_size`.
         """
-        headers = answer.headers
-        if answer.status_code == 206 and self.goes_on_with(headers):
+        headers = response.headers
+        if response.status_code == 206 and self._continues_with(headers):
             self._check = self.part.last_byte()
             self.part.cut(self.part.size - 1)
-        elif answer.status_code in (206, 416):
+        elif response.status_code in (206, 416):
             self.part.begin(None)
             return False
         else:
             self.size = length_of(headers)
             self.etag, self._check = headers.get("ETag"), b""
-            self.check_size(self.size or 0)
+            self._check_size(self.size or 0)
             validator = validator_of(headers)
-            known = None if validator is None else Origin(self.source, validator, self.size)
-            self.part.begin(known)
+            self.part.begin(
+                None if validator is None else PartOrigin(self.source, validator, self.size)
+            )
         self._before = self.part.size
-        self.tell()
+        self._notify()
         return True
 
-    def goes_on_with(self, headers: Mapping[str, str]) -> bool:
-        """Return whether a part that came is the one that was asked for."""
+    def _continues_with(self, headers: Mapping[str, str]) -> bool:
+        """Return whether a partial response is the range that was requested."""
         origin = self.part.origin
         place = CONTENT_RANGE.fullmatch(headers.get("Content-Range", ""))
         if origin is None or place is None or is_encoded(headers):
@@ -134,7 +134,7 @@ class Arrival:
         """Write a piece of the body.
 
         Raises:
-            ConnectionError: it is not what was asked for.
+            ConnectionError: the range does not begin with the last byte of the part.
             TooLarge: the body is larger than `Limits.max_size`.
             TimeoutError: the deadline has passed.
         """
@@ -142,30 +142,30 @@ class Arrival:
             if not chunk.startswith(self._check):
                 self._anew = True
                 raise ConnectionError(
-                    f"{self.exchange.asked}: another part came than was asked for"
+                    f"{self.exchange.label}: the server sent another range than requested"
                 )
             self._check = b""
-        self.check_size(self.part.size + len(chunk))
+        self._check_size(self.part.size + len(chunk))
         self.exchange.deadline.check()
         self.part.write(chunk)
-        self.tell()
+        self._notify()
 
     def check_whole(self) -> None:
         """End the download.
 
         Raises:
-            ConnectionError: something is missing.
+            ConnectionError: the body is shorter or longer than announced.
         """
         if self.size not in (None, self.part.size):
             raise ConnectionError(
-                f"{self.exchange.asked}: only {self.part.size} of {self.size} bytes came"
+                f"{self.exchange.label}: only {self.part.size} of {self.size} bytes arrived"
             )
         self.whole = True
 
-    def goes_on(self, failure: Exception) -> bool:
-        """Return whether to ask for the rest at once, after a failure.
+    def continues_after(self, failure: Exception) -> bool:
+        """Return whether to request the rest within the same try.
 
-        The part does not stay after a failure that another try would not help.
+        After a failure that is not transient the part does not stay.
         """
         if self._anew:
             self._anew = False
@@ -182,15 +182,15 @@ class Arrival:
             and self.exchange.deadline.left > 0
         )
 
-    def check_size(self, size: int) -> None:
+    def _check_size(self, size: int) -> None:
         most = self.exchange.limits.max_size
         if most is not None and size > most:
             self.part.origin = None
             raise TooLarge(
-                f"{self.exchange.asked}: it has {size} bytes or more, and the limit is {most}"
+                f"{self.exchange.label}: it has {size} bytes or more, and the limit is {most}"
             )
 
-    def tell(self) -> None:
+    def _notify(self) -> None:
         if self.progress is not None:
             self.progress(self.command, self.part.size, self.size)
 
@@ -200,7 +200,7 @@ class Arrival:
 
 
 def length_of(headers: Mapping[str, str]) -> int | None:
-    """Return how many bytes the body of an answer has, if the server says so.
+    """Return the bytes of the body of a response; `None` if the server does not announce them.
 
     >>> length_of({"Content-Length": "5"}), length_of({"Content-Length": "+5"}), length_of({})
     (5, None, None)
@@ -210,7 +210,7 @@ def length_of(headers: Mapping[str, str]) -> int | None:
 
 
 def validator_of(headers: Mapping[str, str]) -> str | None:
-    """Return an ETag or a date that changes whenever the bytes do, if there is one.
+    """Return an ETag or a date that changes whenever the bytes do; `None` without one.
 
     >>> validator_of({"ETag": '"v1"'}), validator_of({"ETag": 'W/"v1"'})
     ('"v1"', None)
@@ -219,7 +219,7 @@ def validator_of(headers: Mapping[str, str]) -> str | None:
         return None
     etag, modified = headers.get("ETag"), headers.get("Last-Modified", "")
     if not ((etag or modified).isascii() and (etag or modified).isprintable()):
-        return None  # no header of a request can say it
+        return None  # a request header cannot carry it
     if etag is not None:
         return etag if len(etag) > 1 and etag[0] == etag[-1] == '"' else None
     try:
