@@ -57,11 +57,11 @@ def main(words: list[str]) -> int:
 def explained(printed: bytes, form: str) -> tuple[bytes, bool]:
     """Explain what a checker printed; also return whether there are errors."""
     from .formats import FORMATS  # a project without errors is not kept waiting for these
-    from .reading.blocks import blocks
+    from .reading.checker_output import errors_in
     from .reading.findings import findings, sources
 
     lines = [line.decode(errors="surrogateescape") for line in printed.splitlines(keepends=True)]
-    pieces = list(findings(blocks(lines), sources(Path())))
+    pieces = list(findings(errors_in(lines), sources(Path())))
     text = "".join(FORMATS[form](pieces)).encode(errors="surrogateescape")
     return text, any(not isinstance(piece, str) for piece in pieces)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import inf
 
-from .durations import counted, spoken
+from .amounts import counted, spoken
 from .tables import Planned
 
 

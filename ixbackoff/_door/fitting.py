@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from .._commandline import number
 from .._meaning.planning import Plan
-from .durations import spoken
+from .amounts import spoken
 
 
-class Limit(NamedTuple):
+class ServiceLimit(NamedTuple):
     """Seconds that a program may take.
 
     Attributes:
@@ -31,21 +31,21 @@ class Limit(NamedTuple):
 SERVICES = {
     one.name: one
     for one in (
-        Limit("lambda", 900, "an AWS Lambda function, at most"),
-        Limit("api-gateway", 29, "an Amazon API Gateway integration, by default"),
-        Limit("sqs", 30, "a received Amazon SQS message stays hidden, by default"),
-        Limit("cloud-run", 300, "a Google Cloud Run request, by default"),
-        Limit("pubsub", 10, "a Google Pub/Sub message before it is sent again, by default"),
-        Limit("azure-functions", 300, "an Azure function on the Consumption plan, by default"),
-        Limit("azure-http", 230, "an Azure function's answer to HTTP, at most"),
-        Limit("heroku", 30, "a Heroku request, at most"),
-        Limit("gunicorn", 30, "a silent gunicorn worker, by default"),
+        ServiceLimit("lambda", 900, "an AWS Lambda function, at most"),
+        ServiceLimit("api-gateway", 29, "an Amazon API Gateway integration, by default"),
+        ServiceLimit("sqs", 30, "a received Amazon SQS message stays hidden, by default"),
+        ServiceLimit("cloud-run", 300, "a Google Cloud Run request, by default"),
+        ServiceLimit("pubsub", 10, "a Google Pub/Sub message before it is sent again, by default"),
+        ServiceLimit("azure-functions", 300, "an Azure function on the Consumption plan, by default"),
+        ServiceLimit("azure-http", 230, "an Azure function's answer to HTTP, at most"),
+        ServiceLimit("heroku", 30, "a Heroku request, at most"),
+        ServiceLimit("gunicorn", 30, "a silent gunicorn worker, by default"),
     )
 }
 """Limits of services; their sources are in `docs/commands.md`."""
 
 
-def limit(text: str) -> Limit:
+def limit(text: str) -> ServiceLimit:
     """Read seconds, or the name of a service.
 
     >>> print(limit("lambda"), limit("30"))
@@ -57,14 +57,14 @@ def limit(text: str) -> Limit:
     if text in SERVICES:
         return SERVICES[text]
     try:
-        return Limit("", number(0, 1e9)(text), "")
+        return ServiceLimit("", number(0, 1e9)(text), "")
     except ArgumentTypeError:
         raise ArgumentTypeError(
             f"{text}: give seconds, 0 to 1e+09, or one of {', '.join(SERVICES)}"
         ) from None
 
 
-class Verdict(NamedTuple):
+class Fit(NamedTuple):
     """The answer to whether a program is always done within a limit.
 
     Attributes:
@@ -73,7 +73,7 @@ class Verdict(NamedTuple):
         says: why, behind the name of the program; what to do follows a semicolon.
     """
 
-    limit: Limit
+    limit: ServiceLimit
     fits: bool
     says: str
 
@@ -83,7 +83,7 @@ class Verdict(NamedTuple):
         return self.says.partition(":")[0]
 
 
-def judged(known: Plan, limit: Limit) -> Verdict:
+def judged(known: Plan, limit: ServiceLimit) -> Fit:
     """Judge by its plan whether a program is always done within a limit.
 
     >>> from ixbackoff import N3, Download, at, do, plan
@@ -95,7 +95,7 @@ def judged(known: Plan, limit: Limit) -> Verdict:
     """
     no, instead = f"does not fit {limit}", f"give it within={limit.seconds:g}, or a lower rung"
     if known.longest == inf:
-        return Verdict(limit, False, f"{no}: it goes on until it is well; {instead}")
+        return Fit(limit, False, f"{no}: it goes on until it is well; {instead}")
     least = known.longest
     if least is None:  # as far as the tries are known
         least = max(rung.begins + (rung.takes or 0.0) for rung in known.rungs)
@@ -103,12 +103,12 @@ def judged(known: Plan, limit: Limit) -> Verdict:
     if left < 0:
         what = "" if known.longest is not None else " without its tries"
         says = f"{no}: {spoken(least)}{what} is {spoken(-left)} too long; {instead}"
-        return Verdict(limit, False, says)
+        return Fit(limit, False, says)
     if known.longest is not None:
-        return Verdict(limit, True, f"fits {limit}, with {spoken(left)} to spare")
+        return Fit(limit, True, f"fits {limit}, with {spoken(left)} to spare")
     if left == 0:
-        return Verdict(limit, False, f"{no}: no time is left for a try; {instead}")
+        return Fit(limit, False, f"{no}: no time is left for a try; {instead}")
     if known.tries is None:
-        return Verdict(limit, True, f"fits {limit}, if its tries take no more than {spoken(left)}")
+        return Fit(limit, True, f"fits {limit}, if its tries take no more than {spoken(left)}")
     share = spoken(left / known.tries)
-    return Verdict(limit, True, f"fits {limit}, if no try takes longer than {share}")
+    return Fit(limit, True, f"fits {limit}, if no try takes longer than {share}")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from .pages import page
-from .reading.blocks import Error
+from .reading.checker_output import Error
 from .reading.explanation import drawing
 from .reading.findings import Finding
 

@@ -11,7 +11,7 @@ from .._meaning.planning import plan
 from . import finding
 from .diagrams import as_mermaid
 from .fitting import SERVICES, judged, limit
-from .pictures import as_svg
+from .svg import as_svg
 from .tables import Planned, as_json, as_text
 
 FORMATS: dict[str, Callable[[Planned], str]] = {

@@ -15,7 +15,7 @@ from ..live.answers import failure_of_status
 from ..testing import Virtual
 from ..testing.scripts import given_by, takes
 from .finding import Found
-from .logs import told
+from .run_log import told
 
 FAILURES: dict[str, Callable[[], Exception]] = {
     "timeout": partial(TimeoutError, "rehearsed"),

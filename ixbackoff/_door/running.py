@@ -13,8 +13,8 @@ from .._meaning.planning import plan
 from .._words.calls import CallAsync
 from .._words.commands import AsyncInterpreter, Interpreter, Misuse, interpreter_of, join
 from ..live import live, live_async
-from . import commands, finding
-from .logs import logged, told
+from . import finding, shell
+from .run_log import logged, told
 from .rehearsing import outcomes, rehearsed
 
 
@@ -54,8 +54,8 @@ def parsed(words: list[str]) -> Namespace:
 
 def main(words: list[str]) -> int:
     """Run what the words name: a program, or a command of the shell."""
-    if "--" in words or (words and commands.is_rung(words[0])):
-        return commands.main(words)
+    if "--" in words or (words and shell.is_rung(words[0])):
+        return shell.main(words)
     args = parsed(words)
     found: finding.Found = args.program
     options = {"schedule": args.schedule, "within": args.within}

@@ -7,8 +7,8 @@ from math import inf, isfinite
 from typing import NamedTuple
 
 from .._meaning.planning import Plan
-from .durations import counted, spoken
-from .fitting import Verdict
+from .amounts import counted, spoken
+from .fitting import Fit
 
 WIDEST = 24
 """Letters of the longest bar."""
@@ -19,7 +19,7 @@ class Planned(NamedTuple):
 
     name: str
     plan: Plan
-    verdicts: list[Verdict]
+    verdicts: list[Fit]
 
     @property
     def headline(self) -> str:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ixbackoff.__main__ import main
 from ixbackoff._door import checkers
-from ixbackoff._door.reading.blocks import Error, blocks
+from ixbackoff._door.reading.checker_output import Error, errors_in
 
 WRONG = """from ixbackoff import N1, N2, Download, at
 
@@ -223,7 +223,7 @@ LINES = st.sampled_from(
 @given(st.lists(LINES, max_size=12))
 def test_every_line_stays_in_its_place(lines: list[str]) -> None:
     """Law: errors and other lines, one after the other, are the output of the checker."""
-    pieces = list(blocks(lines))
+    pieces = list(errors_in(lines))
     kept = [
         one for piece in pieces for one in (piece.lines if isinstance(piece, Error) else [piece])
     ]

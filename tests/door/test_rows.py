@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ixbackoff._door.reading.blocks import Error
+from ixbackoff._door.reading.checker_output import Error
 from ixbackoff._door.reading.explanation import Explanation
 from ixbackoff._door.reading.findings import found
 from ixbackoff._door.reading.sources import Source

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from ixbackoff.__main__ import main
-from ixbackoff._door.commands import LASTING, PASSING, statuses
-from ixbackoff._door.logs import LOGGER
+from ixbackoff._door.shell import LASTING, PASSING, statuses
+from ixbackoff._door.run_log import LOGGER
 
 from ..support import jobs
 
@@ -163,7 +163,7 @@ def test_no_wait_is_begun_that_would_end_too_late(capfd: pytest.CaptureFixture[s
 def test_a_command_that_ignores_the_end_of_its_time_is_killed(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("ixbackoff._door.processes.GRACE", 0.2)
+    monkeypatch.setattr("ixbackoff._door.children.GRACE", 0.2)
     stubborn = "trap '' TERM; while :; do sleep 0.05; done"
     assert ran(capfd, "N4", "--within", "0.3", "--", "sh", "-c", stubborn)[0] == 124
 

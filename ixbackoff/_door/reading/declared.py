@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from .explanation import Drawn, Explanation
+from .explanation import Sketch, Explanation
 from .printed import UNKNOWN, depth, is_program, members, shown, standing, with_names
 from .shapes import Seen
 
@@ -32,7 +32,7 @@ def another_program(seen: Seen) -> Explanation | None:
     stands, ends = standing(seen.it), depth(wanted[1]) if len(wanted) > 1 else None
     ladder = None
     if stands is not None and ends is not None and stands.end != ends:
-        ladder = Drawn(*stands, ends, "the type says here")
+        ladder = Sketch(*stands, ends, "the type says here")
     return Explanation(
         "row-too-narrow" if row and not rungs else "another-program",
         f"This program {', and '.join(one.said for one in differs)}.",

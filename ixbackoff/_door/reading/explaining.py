@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from . import classes, declared, effects, functions, interpreters, joints, ladders, options, rungs
+from . import callables, classes, declared, effects, handlers, joints, ladders, options, rungs
 from .explanation import Explanation
 from .shapes import Seen, seen
 
@@ -14,7 +14,7 @@ EXPLAIN: tuple[Callable[[Seen], Explanation | None], ...] = (
     ladders.uncertain,
     joints.joined,
     joints.joined_by_a_method,
-    interpreters.joined,
+    handlers.joined,
     options.schedule,
     joints.joined_without_a_program,
     effects.decorated,
@@ -29,17 +29,17 @@ EXPLAIN: tuple[Callable[[Seen], Explanation | None], ...] = (
     declared.another_program,
     declared.another_rung,
     declared.not_a_type,
-    interpreters.interpreter,
-    interpreters.handler,
-    interpreters.shared_handler,
-    interpreters.without_interpreter,
-    interpreters.answered,
+    handlers.interpreter,
+    handlers.handler,
+    handlers.shared_handler,
+    handlers.without_interpreter,
+    handlers.answered,
     options.seconds,
     options.option,
     options.overloaded_option,
     options.no_such_option,
-    functions.arguments,
-    functions.applied,
+    callables.arguments,
+    callables.applied,
     classes.made_by_hand,
     classes.derived,
     classes.changed,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Drawn(NamedTuple):
+class Sketch(NamedTuple):
     """Rungs to draw.
 
     Attributes:
@@ -34,7 +34,7 @@ class Explanation(NamedTuple):
     code: str
     sentence: str
     fix: str
-    ladder: Drawn | None = None
+    ladder: Sketch | None = None
 
 
 def counted(number: int, what: str) -> str:
@@ -46,10 +46,10 @@ def counted(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
-def drawing(ladder: Drawn) -> list[str]:
+def drawing(ladder: Sketch) -> list[str]:
     """Draw rungs, the highest first; of a long ladder only those that matter.
 
-    >>> print(*drawing(Drawn(2, 1, other=2)), sep="\\n")
+    >>> print(*drawing(Sketch(2, 1, other=2)), sep="\\n")
     N2   *    <- and this would go on here
     N1    *   <- it stands here
     N0
@@ -71,7 +71,7 @@ def drawing(ladder: Drawn) -> list[str]:
     return lines
 
 
-def note(ladder: Drawn, rung: int) -> str:
+def note(ladder: Sketch, rung: int) -> str:
     """Say what happens on a rung."""
     said: list[str] = []
     if rung == ladder.end:

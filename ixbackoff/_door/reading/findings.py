@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from .blocks import Error
+from .checker_output import Error
 from .effects import not_called
 from .explaining import explanations
 from .explanation import Explanation
-from .interpreters import joined_for
+from .handlers import joined_for
 from .ladders import no_wait_left, open_program
 from .printed import answer, is_program
 from .rows import makes_a_program, run_with_joined_handlers, type_with_its_row

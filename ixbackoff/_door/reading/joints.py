@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..._words.nat import DEEPEST
-from .explanation import Drawn, Explanation, counted
+from .explanation import Sketch, Explanation, counted
 from .printed import (
     FOREVER,
     UNKNOWN,
@@ -50,7 +50,7 @@ def joined_by_a_method(seen: Seen) -> Explanation | None:
         "goes-up" if starts > stands else "jumps-down",
         f"The first ends at N{stands}, and the second starts at N{starts}.",
         f"Write at(N{stands}) for at(N{starts}) in the second.",
-        Drawn(stands, stands, starts),
+        Sketch(stands, stands, starts),
     )
 
 
@@ -73,7 +73,7 @@ def apart(first: Standing, starts: int, where: str) -> Explanation | None:
     if end == starts:
         return None
     said = f"The first ends at N{end}, the second starts at N{starts}"
-    ladder = Drawn(start, end, starts)
+    ladder = Sketch(start, end, starts)
     if starts < end:
         return Explanation(
             "jumps-down",
@@ -156,5 +156,5 @@ def bound(seen: Seen) -> Explanation | None:
         "goes-up" if starts > stands else "jumps-down",
         f"The program stands at N{stands} here, and that of the function starts at N{starts}.",
         f"Write at(N{stands}) for at(N{starts}) in the function.",
-        Drawn(stands, stands, starts),
+        Sketch(stands, stands, starts),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..._words.nat import DEEPEST
-from .explanation import Drawn, Explanation, counted
+from .explanation import Sketch, Explanation, counted
 from .printed import FOREVER, Standing, is_program, shown, standing, with_names
 from .shapes import Seen
 
@@ -80,7 +80,7 @@ def no_wait_left(
         "no-wait-left",
         f"No wait is left: {step} goes one rung down, and the program{began} is at N0.",
         fix,
-        None if stands is None else Drawn(stands.start, 0),
+        None if stands is None else Sketch(stands.start, 0),
     )
 
 
@@ -92,7 +92,7 @@ def open_program(stands: Standing | None) -> Explanation:
         "open-program",
         f"Only a program that has come down to N0 runs, and this one ends {ends}: {left}.",
         "End it with .end(), or go down with .retry(...).",
-        None if stands is None else Drawn(*stands),
+        None if stands is None else Sketch(*stands),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ..._words.nat import DEEPEST
-from .explanation import Drawn, Explanation
+from .explanation import Sketch, Explanation
 from .printed import depth, described, is_function, shown
 from .shapes import Seen
 
@@ -22,7 +22,7 @@ def not_a_rung(seen: Seen) -> Explanation | None:
             "goes-up" if it > wanted else "jumps-down",
             f"The program stands at N{wanted} here, and not at N{it}.",
             f"Write N{wanted} for N{it}, as in at(N{wanted}).",
-            Drawn(wanted, wanted, it),
+            Sketch(wanted, wanted, it),
         )
     name = method_of(seen)
     if name not in ("at", "backoff"):

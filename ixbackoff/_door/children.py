@@ -21,7 +21,7 @@ FROM_TERMINAL = 0x80  # SI_KERNEL: Linux's mark of a signal that the whole foreg
 GRACE = 5.0  # seconds between SIGTERM and SIGKILL
 
 
-class Ended(NamedTuple):
+class ChildEnd(NamedTuple):
     """How a child ended.
 
     Attributes:
@@ -45,7 +45,7 @@ class NotStarted(Exception):
         self.status = status
 
 
-def performed(words: tuple[str, ...], limit: float | None) -> Ended:
+def performed(words: tuple[str, ...], limit: float | None) -> ChildEnd:
     """Run a command to its end; standard input, output and error are ours.
 
     Signals that would end us are passed on to it. If its terminal stops it, we stop, too. When its
@@ -118,7 +118,7 @@ class Watch:
         self.told: int | None = None
         self.late = False
 
-    def ended(self, end: float | None) -> Ended:
+    def ended(self, end: float | None) -> ChildEnd:
         """Wait for the end of the child; at the time `end` it is ended."""
         if end is not None:
             alarm(end - monotonic())
@@ -135,7 +135,7 @@ class Watch:
                     os.kill(self.child, number)
         signalled = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
         code = os.WEXITSTATUS(status) if signalled is None else ENDED_BY_SIGNAL + signalled
-        return Ended(code, signalled, self.told, self.late)
+        return ChildEnd(code, signalled, self.told, self.late)
 
     def looked(self) -> int | None:
         """Look at the child: how it ended, if it did; if it was stopped, stop as well."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .explanation import Explanation
-from .functions import taken
+from .callables import taken
 from .printed import UNKNOWN, answer, described, is_function, members, parts, shown, with_names
 from .shapes import Seen
 

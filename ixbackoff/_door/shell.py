@@ -17,8 +17,8 @@ from .._writing.programs import at
 from ..live import live
 from ..schedules.kinds import powers_of_two
 from . import finding
-from .logs import logged
-from .processes import Ended, NotStarted, end_by, performed
+from .run_log import logged
+from .children import ChildEnd, NotStarted, end_by, performed
 
 LATE = 124
 """The status when the time is over, as that of timeout(1)."""
@@ -38,10 +38,10 @@ class Shell(Command[None]):
         self.words = words
 
 
-class Failed(Transient):
+class ShellFailure(Transient):
     """The command failed: its status is not 0."""
 
-    def __init__(self, ended: Ended) -> None:
+    def __init__(self, ended: ChildEnd) -> None:
         super().__init__(ended)
         self.ended = ended
 
@@ -143,7 +143,7 @@ def main(words: list[str]) -> int:
         return WRONG
 
     def chosen(failure: Exception) -> bool:
-        ended = failure.ended if isinstance(failure, Failed) else None
+        ended = failure.ended if isinstance(failure, ShellFailure) else None
         return ended is not None and ended.told is None and ended.status in args.on
 
     program = at(args.rung).retry(Shell(command), on=chosen).named(os.path.basename(command[0]))
@@ -154,7 +154,7 @@ def main(words: list[str]) -> int:
             )
     except KeyboardInterrupt:  # in a wait
         return end_by(signal.SIGINT)
-    except Failed as failure:
+    except ShellFailure as failure:
         ended = failure.ended
         if ended.told is None and ended.status not in args.on:
             print(f"{program._name}: {failure} is not tried again; see --on.", file=sys.stderr)
@@ -172,17 +172,17 @@ def execute(command: Shell) -> None:
 
     Raises:
         NotStarted: it cannot be run.
-        Failed: its status is not 0.
+        ShellFailure: its status is not 0.
         TimeoutError: its time was over.
     """
     ended = performed(command.words, time_limit())
     if ended.late:
         raise TimeoutError
     if ended.status:
-        raise Failed(ended)
+        raise ShellFailure(ended)
 
 
-def status_of(failure: Failed) -> int:
+def status_of(failure: ShellFailure) -> int:
     """The exit status of the last try; a signal that was passed on and ended it ends us as well."""
     ended = failure.ended
     if ended.told is not None and ended.ended_by is not None:

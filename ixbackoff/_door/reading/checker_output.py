@@ -45,7 +45,7 @@ class Error(NamedTuple):
     lines: tuple[str, ...]
 
 
-def blocks(lines: Sequence[str]) -> Iterator[Error | str]:
+def errors_in(lines: Sequence[str]) -> Iterator[Error | str]:
     """Find the errors in the output of any of five checkers, and yield other lines as they are."""
     plain = [COLOURS.sub("", line).rstrip("\r\n") for line in lines]
     here = 0

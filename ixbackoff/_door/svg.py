@@ -9,8 +9,8 @@ from math import inf, isclose
 from typing import NamedTuple
 
 from .._meaning.planning import PlannedRung
-from .durations import spoken
-from .fitting import Verdict
+from .amounts import spoken
+from .fitting import Fit
 from .tables import Planned
 
 WIDTH, LEFT, RIGHT, TOP, ROW, BELOW = 600.0, 54.0, 26.0, 92.0, 34.0, 64.0
@@ -203,7 +203,7 @@ def dots(axis: Axis, y: float, rung: PlannedRung) -> Iterator[str]:
         yield f'<text class="quiet" {where}>{rung.tries} tries</text>'
 
 
-def drawn_limit(axis: Axis, bottom: float, number: int, verdict: Verdict) -> Iterator[str]:
+def drawn_limit(axis: Axis, bottom: float, number: int, verdict: Fit) -> Iterator[str]:
     """A limit as a vertical line, and a sentence that says whether the program fits."""
     y = TOP + 18 * number
     words = escape(str(verdict.limit))
