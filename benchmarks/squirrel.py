@@ -183,7 +183,7 @@ def taken(words: list[str], folder: Path, **env: str) -> Taken:
 def squirrel(folder: Path, *more: str) -> list[str]:
     """Return the words of a squirrel that keeps what `urls` names in a new folder."""
     name = f"kept-{time.monotonic_ns()}"
-    module = [sys.executable, "-m", "ixbackoff.squirrel"]
+    module = [sys.executable, "-m", "ixbackoff", "squirrel"]
     return [*module, "--input", str(folder / "urls"), "--folder", name, *more]
 
 

@@ -1,4 +1,4 @@
-"""The pages of the mistakes, one for each code, out of the file that the site shows as well."""
+"""The pages of the mistakes, by code; the site shows the same file."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ class Page(NamedTuple):
     """The page of a mistake.
 
     Attributes:
+        code: the code of the mistake.
         title: the mistake in one sentence.
         text: the page in Markdown, without its heading.
     """
@@ -23,7 +24,7 @@ class Page(NamedTuple):
 
 @cache
 def pages() -> dict[str, Page]:
-    """Read all pages, by their codes."""
+    """Read all pages, by code."""
     text = Path(__file__).with_name("mistakes.md").read_text(encoding="utf-8")
     found: dict[str, Page] = {}
     for part in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
@@ -31,8 +32,3 @@ def pages() -> dict[str, Page]:
         title, _, _ = body.strip().partition("\n\n")
         found[code] = Page(code, " ".join(title.split()), body.strip())
     return found
-
-
-def page(code: str) -> Page:
-    """Return the page of a code."""
-    return pages()[code]

@@ -1,4 +1,4 @@
-"""`python -m ixbackoff run N4 -- COMMAND`: a command of the shell, on a ladder."""
+"""`ixbackoff run N4 -- COMMAND`: a shell command on a ladder."""
 
 from __future__ import annotations
 
@@ -8,29 +8,27 @@ import sys
 from argparse import ArgumentTypeError, Namespace
 from typing import Any
 
-from .._commandline import WRONG, Parser, number
+from .._commandline import WRONG, Parser
 from .._limits.deadlines import time_limit
 from .._words import nat
 from .._words.commands import Command
 from .._words.failures import DeadlineExceeded, Transient
 from .._writing.programs import at
 from ..live import live
-from ..schedules.kinds import powers_of_two
-from . import finding
-from .run_log import logged
 from .children import ChildEnd, NotStarted, end_by, performed
+from .run_log import logged
 
 LATE = 124
-"""The status when the time is over, as that of timeout(1)."""
+"""The status at a deadline: that of timeout(1)."""
 HIGHEST = 255
 LASTING = frozenset({2, 64, 65, 66, 67, 70, 72, 73, 77, 78, 126, 127})
-"""Statuses that another try would not change: wrong usage and, of `sysexits.h`, what lasts."""
+"""Statuses of failures that last: wrong usage, and those of `sysexits.h`."""
 PASSING = frozenset(range(1, 128)) - LASTING
-"""Statuses that are tried again unless `--on` says otherwise."""
+"""Statuses that are retried by default."""
 
 
 class Shell(Command[None]):
-    """Run a command of the shell, with our standard input, output and error."""
+    """Run a shell command, with our standard input, output and error."""
 
     __slots__ = ("words",)
 
@@ -38,28 +36,28 @@ class Shell(Command[None]):
         self.words = words
 
 
-class ShellFailure(Transient):
-    """The command failed: its status is not 0."""
+class CommandFailed(Transient):
+    """A shell command that ended with a status other than 0."""
 
-    def __init__(self, ended: ChildEnd) -> None:
-        super().__init__(ended)
-        self.ended = ended
+    def __init__(self, end: ChildEnd) -> None:
+        super().__init__(end)
+        self.end = end
 
     def __str__(self) -> str:
-        if self.ended.ended_by is None:
-            return f"exit status {self.ended.status}"
-        return f"ended by {signal.Signals(self.ended.ended_by).name}"
+        if self.end.ended_by is None:
+            return f"exit status {self.end.status}"
+        return f"ended by {signal.Signals(self.end.ended_by).name}"
 
 
 def rung(text: str) -> Any:
-    """Read a rung.
+    """Parse the name of a rung.
 
     >>> from ixbackoff import N3
     >>> rung("N3") is N3
     True
 
     Raises:
-        ArgumentTypeError: it is not one.
+        ArgumentTypeError: `text` is not the name of a rung.
     """
     if not is_rung(text):
         raise ArgumentTypeError(f"{text} is not a rung: give one of N0 to N20, or FOREVER")
@@ -67,18 +65,18 @@ def rung(text: str) -> Any:
 
 
 def is_rung(text: str) -> bool:
-    """Return true for the name of a rung."""
+    """Return whether a text is the name of a rung."""
     return text == "FOREVER" or text in {f"N{number}" for number in range(nat.DEEPEST + 1)}
 
 
 def statuses(text: str) -> frozenset[int]:
-    """Read exit statuses: numbers, ranges, names of signals, or `any`.
+    """Parse exit statuses: numbers, ranges, names of signals, or `any`.
 
     >>> sorted(statuses("75,1-3,SIGKILL"))
     [1, 2, 3, 75, 137]
 
     Raises:
-        ArgumentTypeError: they are not exit statuses of failures.
+        ArgumentTypeError: a part is not the exit status of a failure.
     """
     found: set[int] = set()
     for part in text.split(","):
@@ -98,55 +96,33 @@ def statuses(text: str) -> frozenset[int]:
     return frozenset(found)
 
 
-def parsed(words: list[str]) -> Namespace:
-    """Parse the command line before `--`."""
-    parser = Parser(
-        prog="python -m ixbackoff run",
-        usage="python -m ixbackoff run RUNG [options] -- COMMAND ...",
-        description="Run a command of the shell, and again while it fails, with longer and longer "
-        "waits. The exit status is that of its last try.",
-    )
-    parser.add_argument("rung", type=rung, help="how many waits there can be: N4 for five tries")
-    parser.add_argument(
+def add_options(parser: Parser) -> None:
+    """Add the options of a shell command."""
+    commands = parser.add_argument_group("options for a shell command")
+    commands.add_argument(
         "--on",
         type=statuses,
-        default=PASSING,
         metavar="STATUSES",
-        help="the exit statuses that are tried again, such as 75 or 1-10,75,SIGKILL, or any "
+        help="the exit statuses that are retried, such as 75 or 1-10,75,SIGKILL, or any "
         f"(default: 1-125 without {', '.join(map(str, sorted(LASTING - {126, 127})))})",
     )
-    parser.add_argument(
-        "--within",
-        type=number(0.001, 1e9),
-        metavar="SECONDS",
-        help=f"the seconds that it has in all; what is running then is ended, with status {LATE}",
-    )
-    parser.add_argument(
-        "--schedule",
-        type=finding.schedule,
-        default=powers_of_two,
-        metavar="MODULE:SCHEDULE",
-        help="the seconds of the waits (default: 1, 2, 4, ...)",
-    )
-    return parser.parse_args(words)
 
 
-def main(words: list[str]) -> int:
-    """Run a command on a ladder; its last exit status."""
-    dashes = words.index("--") if "--" in words else len(words)
-    args, command = parsed(words[:dashes]), tuple(words[dashes + 1 :])
+def run(args: Namespace, command: tuple[str, ...]) -> int:
+    """Run a command on a ladder; return the exit status of its last try."""
     if not command:
-        print(f"give the command: run {words[0]} -- COMMAND ...", file=sys.stderr)
+        print("give the command: ixbackoff run RUNG -- COMMAND ...", file=sys.stderr)
         return WRONG
     if not hasattr(os, "posix_spawnp"):
-        print("run RUNG -- COMMAND needs a POSIX system.", file=sys.stderr)
+        print("ixbackoff run RUNG -- COMMAND needs a POSIX system.", file=sys.stderr)
         return WRONG
+    retried: frozenset[int] = args.on or PASSING
 
-    def chosen(failure: Exception) -> bool:
-        ended = failure.ended if isinstance(failure, ShellFailure) else None
-        return ended is not None and ended.told is None and ended.status in args.on
+    def on(failure: Exception) -> bool:
+        end = failure.end if isinstance(failure, CommandFailed) else None
+        return end is not None and end.passed_on is None and end.status in retried
 
-    program = at(args.rung).retry(Shell(command), on=chosen).named(os.path.basename(command[0]))
+    program = at(args.what).retry(Shell(command), on=on).named(os.path.basename(command[0]))
     try:
         with logged():
             program.run(
@@ -154,11 +130,11 @@ def main(words: list[str]) -> int:
             )
     except KeyboardInterrupt:  # in a wait
         return end_by(signal.SIGINT)
-    except ShellFailure as failure:
-        ended = failure.ended
-        if ended.told is None and ended.status not in args.on:
-            print(f"{program._name}: {failure} is not tried again; see --on.", file=sys.stderr)
-        return status_of(failure)
+    except CommandFailed as failure:
+        end = failure.end
+        if end.passed_on is None and end.status not in retried:
+            print(f"{program._name}: {failure} is not retried; see --on.", file=sys.stderr)
+        return status_of(end)
     except NotStarted as failure:
         print(failure, file=sys.stderr)
         return failure.status
@@ -171,20 +147,19 @@ def execute(command: Shell) -> None:
     """Run a command to its end.
 
     Raises:
-        NotStarted: it cannot be run.
-        ShellFailure: its status is not 0.
-        TimeoutError: its time was over.
+        NotStarted: the command cannot be run.
+        CommandFailed: its status is not 0.
+        TimeoutError: its time limit is over.
     """
-    ended = performed(command.words, time_limit())
-    if ended.late:
+    end = performed(command.words, time_limit())
+    if end.late:
         raise TimeoutError
-    if ended.status:
-        raise ShellFailure(ended)
+    if end.status:
+        raise CommandFailed(end)
 
 
-def status_of(failure: ShellFailure) -> int:
-    """The exit status of the last try; a signal that was passed on and ended it ends us as well."""
-    ended = failure.ended
-    if ended.told is not None and ended.ended_by is not None:
-        return end_by(ended.ended_by)
-    return ended.status
+def status_of(end: ChildEnd) -> int:
+    """Return the exit status of the last try; end by the same signal if it was passed on."""
+    if end.passed_on is not None and end.ended_by is not None:
+        return end_by(end.ended_by)
+    return end.status

@@ -1,4 +1,4 @@
-"""`python -m ixbackoff check`: output of checkers as it is read, and what is printed of it."""
+"""`ixbackoff check`: output of checkers as it is read, and what is printed of it."""
 
 from __future__ import annotations
 

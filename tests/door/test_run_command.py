@@ -1,4 +1,4 @@
-"""`python -m ixbackoff run N4 -- COMMAND`: statuses, signals, stops, and the time that it has."""
+"""`ixbackoff run N4 -- COMMAND`: statuses, signals, stops, and the time that it has."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from ixbackoff.__main__ import main
-from ixbackoff._door.shell import LASTING, PASSING, statuses
 from ixbackoff._door.run_log import LOGGER
+from ixbackoff._door.shell import LASTING, PASSING, statuses
 
 from ..support import jobs
 
@@ -58,8 +58,8 @@ def test_it_is_tried_again_until_it_is_well(capfd: pytest.CaptureFixture[str]) -
     status, out, err = ran(capfd, "N4", *QUICK, "--", "sh", "-c", TRIES, "sh", "75")
     assert (status, out) == (0, "try\ntry\ntry\n")
     assert err == [
-        "sh: try 1 of 5 failed (Failed: exit status 75); waiting 0.01 s",
-        "sh: try 2 of 5 failed (Failed: exit status 75); waiting 0.01 s",
+        "sh: try 1 of 5 failed (CommandFailed: exit status 75); waiting 0.01 s",
+        "sh: try 2 of 5 failed (CommandFailed: exit status 75); waiting 0.01 s",
     ]
 
 
@@ -67,8 +67,8 @@ def test_the_last_status_is_its_own(capfd: pytest.CaptureFixture[str]) -> None:
     status, _, err = ran(capfd, "N1", *QUICK, "--", "sh", "-c", "exit 9")
     assert status == 9
     assert err == [
-        "sh: try 1 of 2 failed (Failed: exit status 9); waiting 0.01 s",
-        "sh: gave up after 2 tries and 0.01 s of waits (Failed: exit status 9)",
+        "sh: try 1 of 2 failed (CommandFailed: exit status 9); waiting 0.01 s",
+        "sh: gave up after 2 tries and 0.01 s of waits (CommandFailed: exit status 9)",
     ]
 
 
@@ -81,7 +81,7 @@ def test_what_may_pass_is_tried_again(status: int, capfd: pytest.CaptureFixture[
 def test_what_lasts_is_not_tried_again(status: int, capfd: pytest.CaptureFixture[str]) -> None:
     ended, out, err = ran(capfd, "N2", *QUICK, "--", "sh", "-c", TRIES, "sh", f"{status}")
     assert (ended, out) == (status, "try\n")
-    assert err == [f"sh: exit status {status} is not tried again; see --on."]
+    assert err == [f"sh: exit status {status} is not retried; see --on."]
 
 
 def test_on_chooses_which_statuses_are_tried_again(capfd: pytest.CaptureFixture[str]) -> None:
@@ -104,11 +104,11 @@ def test_a_command_that_a_signal_ended(capfd: pytest.CaptureFixture[str]) -> Non
     assert ran(capfd, "N1", *QUICK, *killed) == (
         137,
         "",
-        ["sh: ended by SIGKILL is not tried again; see --on."],
+        ["sh: ended by SIGKILL is not retried; see --on."],
     )
     status, _, err = ran(capfd, "N1", *QUICK, "--on", "SIGKILL", *killed)
     assert status == 137
-    assert err[0] == "sh: try 1 of 2 failed (Failed: ended by SIGKILL); waiting 0.01 s"
+    assert err[0] == "sh: try 1 of 2 failed (CommandFailed: ended by SIGKILL); waiting 0.01 s"
 
 
 def test_a_command_that_is_not_found(capfd: pytest.CaptureFixture[str]) -> None:

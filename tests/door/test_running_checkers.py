@@ -1,4 +1,4 @@
-"""`python -m ixbackoff check` with real checkers: what is not about programs is as without it."""
+"""`ixbackoff check` with real checkers: what is not about programs is as without it."""
 
 from __future__ import annotations
 

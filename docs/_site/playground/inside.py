@@ -101,7 +101,7 @@ def told(error: BaseException) -> str:
 
 
 def printed(*words: str) -> str:
-    """Run a command of `python -m ixbackoff`, and return what it prints.
+    """Run a command of `ixbackoff`, and return what it prints.
 
     Raises:
         Wrong: it refuses its words.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from .explanation import Sketch, Explanation
+from .explanation import Explanation, Sketch
 from .printed import UNKNOWN, depth, is_program, members, shown, standing, with_names
 from .shapes import Seen
 

@@ -25,7 +25,7 @@ class Explanation(NamedTuple):
     """The words in place of a message.
 
     Attributes:
-        code: the name of the mistake; `python -m ixbackoff explain CODE` says more.
+        code: the name of the mistake; `ixbackoff explain CODE` says more.
         sentence: what is wrong.
         fix: what to write.
         ladder: what to draw, if the rungs are known.

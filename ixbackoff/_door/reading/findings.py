@@ -19,8 +19,8 @@ from .shapes import Seen, seen
 from .sources import Place, Source
 
 UNMISTAKABLE = re.compile(
-    r"CommandOrAttempt\[|\bSucc\[|Program\[N\d|no_wait_is_left_at|it_is_open_end_it"
-    r"|only_retry_resume_vary|only_Z_Succ_and_Forever"
+    r"CommandOrAttempt\[|\bSucc\[|Program\[N\d|no_wait_is_left_at|it_is_open_finish_it"
+    r"|only_retry_resume|only_Z_Succ_and_Forever"
 )
 """What no message says about a file that has nothing to do with ixbackoff."""
 

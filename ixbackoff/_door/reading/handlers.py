@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .explanation import Explanation
 from .callables import taken
+from .explanation import Explanation
 from .printed import UNKNOWN, answer, described, is_function, members, parts, shown, with_names
 from .shapes import Seen
 

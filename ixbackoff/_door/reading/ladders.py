@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..._words.nat import DEEPEST
-from .explanation import Sketch, Explanation, counted
+from .explanation import Explanation, Sketch, counted
 from .printed import FOREVER, Standing, is_program, shown, standing, with_names
 from .shapes import Seen
 

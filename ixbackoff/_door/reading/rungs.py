@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ..._words.nat import DEEPEST
-from .explanation import Sketch, Explanation
+from .explanation import Explanation, Sketch
 from .printed import depth, described, is_function, shown
 from .shapes import Seen
 
