@@ -38,7 +38,7 @@ def parsed(words: list[str], of_shell: bool) -> Namespace:
     parser.add_argument(
         "what",
         type=shell.rung if of_shell else finding.program,
-        metavar="MODULE:PROGRAM | RUNG",
+        metavar="RUNG" if of_shell else "MODULE:PROGRAM",
         help=f"{finding.PROGRAM_HELP}; or a rung, such as N4 for five tries of a shell command",
     )
     finding.add_schedule(parser)

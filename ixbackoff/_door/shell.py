@@ -111,7 +111,8 @@ def add_options(parser: Parser) -> None:
 def run(args: Namespace, command: tuple[str, ...]) -> int:
     """Run a command on a ladder; return the exit status of its last try."""
     if not command:
-        print("give the command: ixbackoff run RUNG -- COMMAND ...", file=sys.stderr)
+        named = nat.name_of(nat.reflect(args.what))
+        print(f"give the command: ixbackoff run {named} -- COMMAND ...", file=sys.stderr)
         return WRONG
     if not hasattr(os, "posix_spawnp"):
         print("ixbackoff run RUNG -- COMMAND needs a POSIX system.", file=sys.stderr)

@@ -105,7 +105,8 @@ def test_a_value_that_json_does_not_know(capfd: pytest.CaptureFixture[str]) -> N
             "JOBS:with_arguments",
             2,
             [
-                "with_arguments needs the arguments url and path: name a function that needs none, or a program."
+                "with_arguments needs the arguments url and path: "
+                "name a function that needs none, or a program."
             ],
         ),
         (

@@ -125,14 +125,14 @@ def test_a_command_that_is_not_executable(capfd: pytest.CaptureFixture[str]) -> 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["N4"], "give the command: run N4 -- COMMAND ..."),
-        (["N4", "--"], "give the command: run N4 -- COMMAND ..."),
+        (["N4"], "give the command: ixbackoff run N4 -- COMMAND ..."),
+        (["N4", "--"], "give the command: ixbackoff run N4 -- COMMAND ..."),
         (
             ["N21", "--", "ls"],
-            "argument rung: N21 is not a rung: give one of N0 to N20",
+            "argument RUNG: N21 is not a rung: give one of N0 to N20",
         ),
-        (["4", "--", "ls"], "argument rung: 4 is not a rung: give one of N0 to N20, or FOREVER"),
-        (["--", "ls"], "the following arguments are required: rung"),
+        (["4", "--", "ls"], "argument RUNG: 4 is not a rung: give one of N0 to N20, or FOREVER"),
+        (["--", "ls"], "the following arguments are required: RUNG"),
         (["N4", "ls", "--", "x"], "unrecognized arguments: ls"),
         (["N4", "--on", "0", "--", "ls"], "argument --on: 0: give exit statuses, 1 to 255"),
         (["N4", "--on", "1-300", "--", "ls"], "argument --on: 1-300: give exit statuses"),
