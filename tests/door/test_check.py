@@ -37,8 +37,8 @@ type "int")  [assignment]
 Found 3 errors in 1 file (checked 1 source file)
 """
 SHOWN = """\
-program.py:4: error: No wait is left: .backoff() goes one rung down, and the program, which began \
-at N1, is at N0.  [no-wait-left]
+program.py:4: error: No wait is left: .backoff() goes one rung down, and the program, which \
+started at N1, is at N0.  [no-wait-left]
     at(N1).do(get).backoff().or_else(get).backoff()
                                           ^
       N1   *
@@ -48,8 +48,8 @@ program.py:5: error: The first ends at N1, the second starts at N2: the ladder w
 with short waits.  [goes-up]
     at(N2).do(get).wait() >> at(N2).retry(get)
                              ^
-      N2   *    <- and this would go on here
-      N1    *   <- it stands here
+      N2   *    <- and this would continue here
+      N1    *   <- it is here
       N0
     Write at(N1) for at(N2) in the second, start the first at N3, or put both into one attempt.
 program.py:7: error: Incompatible types in assignment (expression has type "str", variable has \
@@ -102,7 +102,7 @@ def test_a_concise_error_is_one_line() -> None:
     assert len(lines) == 4
     assert lines[0] == (
         "program.py:4: error: No wait is left: .backoff() goes one rung down, and the program, "
-        "which began at N1, is at N0. Start it at N2, or leave .backoff() out.  [no-wait-left]"
+        "which started at N1, is at N0. Start it at N2, or leave .backoff() out.  [no-wait-left]"
     )
 
 

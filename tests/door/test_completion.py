@@ -16,7 +16,7 @@ from ixbackoff._door import completion
 from ixbackoff._door.pages import pages
 from ixbackoff._door.subcommands import SUBCOMMANDS
 
-from ..support.checked import ROOT
+from ..support.checkers.checked import ROOT
 
 CHECKERS = {"mypy", "pyright", "ty", "zuban", "pyrefly"}
 BASH = """

@@ -13,7 +13,7 @@ import ixbackoff
 from ixbackoff.__main__ import main
 from ixbackoff._door.subcommands import SUBCOMMANDS
 
-from ..support.checked import ROOT
+from ..support.checkers.checked import ROOT
 
 PACKAGE = Path(ixbackoff.__file__).parent
 

@@ -1,4 +1,4 @@
-"""From the message of a type checker to its explanation."""
+"""The explanation of a message, by the first module of this room that knows it."""
 
 from __future__ import annotations
 
@@ -44,23 +44,25 @@ EXPLAIN: tuple[Callable[[Seen], Explanation | None], ...] = (
     classes.derived,
     classes.changed,
 )
-"""Each explains one family of mistakes, and returns `None` for every other message."""
+"""Functions that each explain one family of mistakes, and return `None` for other messages."""
 
 
 def explained(message: str) -> Explanation | None:
-    """Explain a message of mypy, pyright, ty, zuban or pyrefly; `None` if it is not known.
+    """Explain a message of mypy, pyright, ty, zuban or pyrefly; return `None` if it is unknown.
 
-    >>> said = explained('Argument 1 to "at" has incompatible type "int"; expected "Rung[Never]"')
-    >>> said.code, said.fix
+    >>> it = explained('Argument 1 to "at" has incompatible type "int"; expected "Rung[Never]"')
+    >>> it.code, it.fix
     ('not-a-rung', 'Write at(N3), which waits 3 times at most.')
     """
     return next((explanation for _, explanation in explanations(message)), None)
 
 
 def explanations(message: str, method: str = "") -> Iterator[tuple[Seen, Explanation]]:
-    """Explain a message in every way that fits, with how it was read.
+    """Yield every explanation of a message, with the message as it was parsed.
 
-    `method` is what is called, for a message that does not say it.
+    Args:
+        message: the message.
+        method: the method that is called, for a message that does not name it.
     """
     for one in seen(message):
         read = one if one.method else one._replace(method=method)
