@@ -231,10 +231,10 @@ def test_it_is_a_hook_of_pre_commit(tmp_path: Path) -> None:
     script = tmp_path / "bin" / "ixbackoff"  # as pip makes it of pyproject.toml
     script.parent.mkdir()
     script.write_text(
-        f"#!{sys.executable}\nimport ixbackoff.__main__ as m; raise SystemExit(m.main())"
+        f"#!{sys.executable}\nfrom ixbackoff.__main__ import main\nraise SystemExit(main())"
     )
     script.chmod(0o755)
-    python = {"PATH": os.pathsep.join([str(script.parent), SCRIPTS, os.environ["PATH"]])}
+    python = {"PATH": os.pathsep.join([str(script.parent), str(SCRIPTS), os.environ["PATH"]])}
     python |= {"PRE_COMMIT_HOME": str(tmp_path / "home"), "GIT_CONFIG_GLOBAL": os.devnull}
     for folder in (hooks, project):
         folder.mkdir()

@@ -95,7 +95,7 @@ def apart(first: Standing, starts: int, where: str) -> Explanation | None:
     instead = f"start the first at N{higher}, " if higher <= DEEPEST else ""
     return Explanation(
         "goes-up",
-        f"{rungs}: the waits would start short again.",
+        f"{rungs}: the ladder would start again with short waits.",
         f"Write at(N{end}) for at(N{starts}) in {where}, {instead}or put both into one attempt.",
         ladder,
     )
