@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from .._commandline import WRONG, Parser
-from .checkers import CHECKERS, NothingGiven, NotInstalled, command, output
+from .checkers import CHECKERS, NotChecked, command, output
 
 UNCHANGED = ("full", "concise")
 """The formats that print what is not explained as the checker does."""
@@ -46,7 +46,7 @@ def main(words: list[str]) -> int:
             printed, status = (sys.stdin.buffer.read() if sys.stdin else b""), 0
         else:
             printed, status = output(command(name, rest, plainly=form not in UNCHANGED))
-    except (NotInstalled, NothingGiven) as error:
+    except NotChecked as error:
         print(error, file=sys.stderr)
         return WRONG
     if form in UNCHANGED and b"error" not in printed.lower():

@@ -31,21 +31,21 @@ CHECKERS = {
 }
 
 
-class NotInstalled(Exception):
-    """A checker that is neither beside this Python nor on the PATH."""
+class NotChecked(Exception):
+    """A checker that is not installed, or that has no files to check."""
 
 
 def command(name: str, words: list[str], plainly: bool) -> list[str]:
     """Make the command that starts a checker with these words.
 
     Raises:
-        NotInstalled: the checker is neither beside this Python nor on the PATH.
+        NotChecked: the checker is neither beside this Python nor on the PATH.
     """
     script = found(name)
     if script is None:
         others = [other for other in CHECKERS if found(other)]
         instead = f", or write --checker {others[0]}" if others else ""
-        raise NotInstalled(f"{name} is not installed: pip install {name}{instead}.")
+        raise NotChecked(f"{name} is not installed: pip install {name}{instead}.")
     checker = CHECKERS[name]
     first = list(checker.commands[:1])
     if words and words[0] in checker.commands:
@@ -60,21 +60,17 @@ def found(name: str) -> str | None:
     return which(name, path=str(Path(sys.executable).parent)) or which(name)
 
 
-class NothingGiven(Exception):
-    """A checker without files, in its arguments and in its settings."""
-
-
 def output(words: list[str]) -> tuple[bytes, int]:
     """Run a command; return its output and its exit status. Its standard error is ours.
 
     Raises:
-        NothingGiven: the checker needs files to check.
+        NotChecked: the checker needs files to check.
     """
     alone = len(words) == 1
     errors = subprocess.PIPE if alone else None
     done = subprocess.run(words, stdout=subprocess.PIPE, stderr=errors, check=False)  # noqa: S603
     if alone and done.stderr.startswith(b"usage:"):
-        raise NothingGiven("Nothing to check: give files or folders, as in `ixbackoff check src`.")
+        raise NotChecked("Nothing to check: give files or folders, as in `ixbackoff check src`.")
     if alone:
         sys.stderr.buffer.write(done.stderr)
     status = done.returncode

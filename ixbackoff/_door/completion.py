@@ -9,7 +9,7 @@ from pathlib import Path
 import shtab
 
 from .._commandline import Parser, parser_of
-from .pages import pages
+from .explain import pages
 from .subcommands import SUBCOMMANDS
 
 SHELLS = ("bash", "zsh")

@@ -1,12 +1,41 @@
-"""`ixbackoff explain CODE`: the page of a mistake."""
+"""`ixbackoff explain CODE`: the page of a mistake; the site shows the same file."""
 
 from __future__ import annotations
 
+import re
 import sys
 from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
 
 from .._commandline import WRONG, Parser
-from .pages import pages
+
+
+class Page(NamedTuple):
+    """The page of a mistake.
+
+    Attributes:
+        code: the code of the mistake.
+        title: the mistake in one sentence.
+        text: the page in Markdown, without its heading.
+    """
+
+    code: str
+    title: str
+    text: str
+
+
+@cache
+def pages() -> dict[str, Page]:
+    """Read all pages, by code."""
+    text = Path(__file__).with_name("mistakes.md").read_text(encoding="utf-8")
+    found: dict[str, Page] = {}
+    for part in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
+        code, _, body = part.partition("\n")
+        title, _, _ = body.strip().partition("\n\n")
+        found[code] = Page(code, " ".join(title.split()), body.strip())
+    return found
 
 
 def main(words: list[str]) -> int:

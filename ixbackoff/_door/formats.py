@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from .pages import pages
+from .explain import pages
 from .reading.checker_output import Error
 from .reading.explanation import drawing
 from .reading.findings import Finding

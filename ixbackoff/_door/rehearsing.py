@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from .._commandline import FAILED
+from .._commandline import FAILED, number
 from .._words.commands import Command, Issued, Misuse
 from .._words.failures import NotReady
 from ..live.answers import failure_of_status
@@ -22,6 +22,7 @@ FAILURES: dict[str, Callable[[], Exception]] = {
     "refused": partial(ConnectionRefusedError, "rehearsed"),
     "reset": partial(ConnectionResetError, "rehearsed"),
 }
+SECONDS = number(0, 1e9)
 MOST = 1000
 """The most commands of a rehearsal: some programs have no end."""
 
@@ -52,33 +53,21 @@ def outcome(text: str) -> Any:
     kind, _, rest = what.partition(":")
     try:
         if lasting:
-            return takes(positive(seconds), outcome(what))
+            return takes(SECONDS(seconds), outcome(what))
         if kind == "ok":
             return answer(rest)
         if kind in FAILURES and not rest:
             return FAILURES[kind]()
         if kind == "not-ready":
-            return NotReady(retry_after=positive(rest) if rest else None)
-        headers = {"Retry-After": f"{positive(rest):g}"} if rest else {}
+            return NotReady(retry_after=SECONDS(rest) if rest else None)
+        headers = {"Retry-After": f"{SECONDS(rest):g}"} if rest else {}
         failure = failure_of_status(int(kind), headers, "rehearsed")
-    except ValueError:
+    except (ValueError, ArgumentTypeError):
         failure = None
     if failure is None:
         known = ", ".join(["ok", "ok:VALUE", "503", "429:30", "not-ready", *FAILURES])
         raise ArgumentTypeError(f"{text} is not an outcome: give {known}, or one with @SECONDS")
     return failure
-
-
-def positive(text: str) -> float:
-    """Parse seconds.
-
-    Raises:
-        ValueError: `text` is not a number, 0 or more.
-    """
-    seconds = float(text)
-    if not 0 <= seconds <= 1e9:
-        raise ValueError(text)
-    return seconds
 
 
 def answer(text: str) -> Any:

@@ -26,14 +26,8 @@ SUBCOMMANDS = {
     "plan": Subcommand("_door.plans", "show the tries and waits of a program, and if it fits"),
     "run": Subcommand("_door.running", "run a program, or a shell command on a ladder", "live"),
     "fleet": Subcommand("fleet.__main__", "simulate many clients of one service"),
-    "durable": Subcommand(
-        "durable.__main__", "list durable runs; pause, resume or cancel one", "durable"
-    ),
-    "squirrel": Subcommand(
-        "squirrel.__main__", "copy web resources to an object store", "squirrel"
-    ),
+    "durable": Subcommand("durable.__main__", "list, pause or cancel durable runs", "durable"),
+    "squirrel": Subcommand("squirrel.__main__", "copy web resources to a store", "squirrel"),
     "plot": Subcommand("plotting.__main__", "draw the waits of schedules", "plot"),
-    "completion": Subcommand(
-        "_door.completion", "print a completion script for bash or zsh", "completion"
-    ),
+    "completion": Subcommand("_door.completion", "complete in bash or zsh", "completion"),
 }

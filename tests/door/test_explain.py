@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ixbackoff.__main__ import main
-from ixbackoff._door.pages import pages
+from ixbackoff._door.explain import pages
 
 from ..support.checkers.checked import BLOCK, ROOT
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from ixbackoff._door.explain import pages
 from ixbackoff._door.formats import explanation
-from ixbackoff._door.pages import pages
 from ixbackoff._door.reading.checker_output import Error, errors_in
 from ixbackoff._door.reading.findings import Finding
 

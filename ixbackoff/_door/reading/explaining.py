@@ -47,18 +47,13 @@ EXPLAIN: tuple[Callable[[Seen], Explanation | None], ...] = (
 """Functions that each explain one family of mistakes, and return `None` for other messages."""
 
 
-def explained(message: str) -> Explanation | None:
-    """Explain a message of mypy, pyright, ty, zuban or pyrefly; return `None` if it is unknown.
-
-    >>> it = explained('Argument 1 to "at" has incompatible type "int"; expected "Rung[Never]"')
-    >>> it.code, it.fix
-    ('not-a-rung', 'Write at(N3), which waits 3 times at most.')
-    """
-    return next((explanation for _, explanation in explanations(message)), None)
-
-
 def explanations(message: str, method: str = "") -> Iterator[tuple[Seen, Explanation]]:
     """Yield every explanation of a message, with the message as it was parsed.
+
+    >>> text = 'Argument 1 to "at" has incompatible type "int"; expected "Rung[Z]"'
+    >>> [(_, it)] = explanations(text)
+    >>> it.code, it.fix
+    ('not-a-rung', 'Write at(N3), which waits 3 times at most.')
 
     Args:
         message: the message.
