@@ -431,7 +431,9 @@ def performed(effect: Any, place: Place) -> Asked:
     return Enter(fresh(iter(effect), kind))
 
 
-def entered_by(step: BindStep | OrBindStep, run: ProgramRun, given: Any, rung: int, sure: bool) -> Enter:
+def entered_by(
+    step: BindStep | OrBindStep, run: ProgramRun, given: Any, rung: int, sure: bool
+) -> Enter:
     """Enter the program that the function of a step makes."""
     program = run.entered(step, given, rung, sure)
     task = chained(program, run)

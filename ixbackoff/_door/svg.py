@@ -1,4 +1,4 @@
-"""Plans as pictures: time runs to the right, rungs go down."""
+"""Plans as SVG: time runs to the right, rungs go down."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from math import inf, isclose
 from typing import NamedTuple
 
 from .._meaning.planning import PlannedRung
-from .durations import spoken
-from .fitting import Verdict
+from .amounts import spoken
+from .fitting import Fit
 from .tables import Planned
 
 WIDTH, LEFT, RIGHT, TOP, ROW, BELOW = 600.0, 54.0, 26.0, 92.0, 34.0, 64.0
 LETTER = 8.4
-"""The width of a letter, on average."""
+"""The average width of a letter."""
 DOTS = 8
-"""Tries on one rung that are drawn as dots; of more, their number is said."""
+"""The most tries of a rung that are drawn as dots; of more, the number is written."""
 FARTHEST = 4
-"""How many times as late as its end a limit may be to have a line; a later one has an arrow."""
+"""The latest limit with a line, as a multiple of the end of the plan; a later one has an arrow."""
 TICKS = (
     *(base * 10**power for power in range(-3, 1) for base in (1, 2, 5)),
     *(10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400),
@@ -51,23 +51,23 @@ class Axis(NamedTuple):
     """The axis of time.
 
     Attributes:
-        span: the seconds that are drawn.
+        span: its length in seconds.
     """
 
     span: float
 
     def x(self, seconds: float) -> float:
-        """The place of a time."""
+        """Return the x coordinate of a time."""
         return LEFT + (WIDTH - LEFT - RIGHT) * seconds / self.span
 
     def ticks(self) -> list[float]:
-        """Times with a tick: at most eight, at whole numbers of a unit."""
+        """Return the times of at most nine ticks, at multiples of a round number."""
         every = next((tick for tick in TICKS if self.span / tick <= 8), self.span)
         return [every * number for number in range(int(self.span / every) + 1)]
 
 
 def as_svg(planned: Planned) -> str:
-    """The plan as SVG: tries are dots, waits are lines, and a limit is a vertical line.
+    """Draw a plan: tries are dots, waits are lines, and a limit is a vertical line.
 
     >>> from ixbackoff import N1, Log, at, plan
     >>> as_svg(Planned("page", plan(at(N1).retry(Log("try"))), []))[:38]
@@ -76,7 +76,7 @@ def as_svg(planned: Planned) -> str:
     known = planned.plan
     ends = [rung.begins + (rung.takes or 0.0) + (rung.wait_seconds or 0.0) for rung in known.rungs]
     last = max([*ends, 1e-3])
-    limits = [one.limit.seconds for one in planned.verdicts]
+    limits = [one.limit.seconds for one in planned.fits]
     axis = Axis(max(last, *(one for one in limits if one <= last * FARTHEST), 0.0) * 1.02)
     top = TOP + 18 * len(limits) - (0 if limits else 22)
     bottom = top + ROW * len(known.rungs)
@@ -85,7 +85,7 @@ def as_svg(planned: Planned) -> str:
         *scale(axis, top, bottom),
         *(
             line
-            for number, one in enumerate(planned.verdicts)
+            for number, one in enumerate(planned.fits)
             for line in drawn_limit(axis, bottom, number, one)
         ),
         *(
@@ -99,15 +99,15 @@ def as_svg(planned: Planned) -> str:
 
 
 def heading(planned: Planned, height: float) -> Iterator[str]:
-    """The beginning of the picture, the sentence that says what to see, and the key."""
+    """Draw the start of the document, the heading and the key."""
     size = f'viewBox="0 0 {WIDTH:g} {height:g}" width="{WIDTH:g}" height="{height:g}"'
     said = escape(planned.headline)
     yield f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-label="{said}">'
     yield f"<title>{said}</title><style>{STYLE}</style>"
     yield f'<rect class="page" width="{WIDTH:g}" height="{height:g}"/>'
     lines = [planned.headline]
-    if planned.verdicts:
-        worst = min(planned.verdicts, key=lambda one: (one.fits, one.limit.seconds))
+    if planned.fits:
+        worst = min(planned.fits, key=lambda one: (one.fits, one.limit.seconds))
         lines.insert(0, f"{planned.name} {worst.short}")
     for number, line in enumerate(lines):
         letters = min(19 - 4 * number, (WIDTH - 24) / (0.56 * len(line)))
@@ -123,7 +123,7 @@ def heading(planned: Planned, height: float) -> Iterator[str]:
 
 
 def key(planned: Planned) -> Iterator[tuple[str, str]]:
-    """The signs that the picture has, and what they mean."""
+    """Yield the signs of the picture with their meanings."""
     rungs = planned.plan.rungs
     yield '<circle class="try" cx="{middle:g}" cy="{y:g}" r="6"/>', "a try"
     if any(rung.takes for rung in rungs):
@@ -134,11 +134,11 @@ def key(planned: Planned) -> Iterator[tuple[str, str]]:
         words = {"failed": "wait if failed", "well": "wait if well"}.get(when, "perhaps a wait")
         yield line + ' x1="{x:g}" x2="{end:g}" y1="{y:g}" y2="{y:g}"/>', words
     if planned.plan.wait_count == inf:
-        yield "", "and the last wait again and again"
+        yield "", "and so on, with the last wait repeated"
 
 
 def scale(axis: Axis, top: float, bottom: float) -> Iterator[str]:
-    """The axis of time."""
+    """Draw the axis of time."""
     for seconds in axis.ticks():
         x = axis.x(seconds)
         label = spoken(seconds) if seconds else "0 s"
@@ -154,7 +154,7 @@ def scale(axis: Axis, top: float, bottom: float) -> Iterator[str]:
 
 
 def drawn_rung(axis: Axis, y: float, rung: PlannedRung, below: PlannedRung | None) -> Iterator[str]:
-    """A rung: its tries, and the wait that leads down from it."""
+    """Draw a rung: its tries, and the wait that leads down from it."""
     yield f'<line class="row" x1="{LEFT:g}" x2="{WIDTH - RIGHT:g}" y1="{y:g}" y2="{y:g}"/>'
     yield f'<text x="12" y="{y + 5:g}">N{rung.rung}</text>'
     takes = rung.takes or 0.0
@@ -175,7 +175,7 @@ def drawn_rung(axis: Axis, y: float, rung: PlannedRung, below: PlannedRung | Non
 
 
 def label(x1: float, x2: float, y: float, words: str) -> str:
-    """The seconds of a wait: above its line, or behind it where that is too short."""
+    """Write the seconds of a wait above its line, or beside a line that is too short."""
     width = LETTER * len(words)
     if x2 - x1 > width + 16:
         place = f'x="{(x1 + x2) / 2:.1f}" y="{y - 6:g}" text-anchor="middle"'
@@ -187,7 +187,7 @@ def label(x1: float, x2: float, y: float, words: str) -> str:
 
 
 def dots(axis: Axis, y: float, rung: PlannedRung) -> Iterator[str]:
-    """The tries of a rung, where they begin; hollow if only the run tells how many there are."""
+    """Draw the starts of the tries of a rung; a hollow dot if only the run tells their number."""
     start = rung.begins
     if rung.tries is None:
         yield f'<circle class="try told" cx="{axis.x(start):.1f}" cy="{y:g}" r="6"/>'
@@ -203,19 +203,19 @@ def dots(axis: Axis, y: float, rung: PlannedRung) -> Iterator[str]:
         yield f'<text class="quiet" {where}>{rung.tries} tries</text>'
 
 
-def drawn_limit(axis: Axis, bottom: float, number: int, verdict: Verdict) -> Iterator[str]:
-    """A limit as a vertical line, and a sentence that says whether the program fits."""
+def drawn_limit(axis: Axis, bottom: float, number: int, fit: Fit) -> Iterator[str]:
+    """Draw a limit as a vertical line, and write whether the program fits."""
     y = TOP + 18 * number
-    words = escape(str(verdict.limit))
-    if verdict.limit.seconds > axis.span:
+    words = escape(str(fit.limit))
+    if fit.limit.seconds > axis.span:
         where = f'x="{WIDTH - RIGHT:g}" y="{y:g}" text-anchor="end"'
         yield f'<text class="behind" {where}>{words}</text><text {where}>{words} &#8594;</text>'
     else:
-        x = axis.x(verdict.limit.seconds)
-        kind = "limit" if verdict.fits else "limit over"
+        x = axis.x(fit.limit.seconds)
+        kind = "limit" if fit.fits else "limit over"
         yield f'<line class="{kind}" x1="{x:.1f}" x2="{x:.1f}" y1="{y - 12:g}" y2="{bottom:g}"/>'
         place, side = (x - 6, "end") if x > WIDTH / 2 else (x + 6, "start")
         yield f'<text x="{place:.1f}" y="{y:g}" text-anchor="{side}">{words}</text>'
-    mark = "" if verdict.fits else ' class="no"'
-    said = escape(verdict.says.partition(";")[0])
+    mark = "" if fit.fits else ' class="no"'
+    said = escape(fit.reason.partition(";")[0])
     yield f'<text{mark} x="12" y="{bottom + BELOW + 22 * number:g}">{said}</text>'

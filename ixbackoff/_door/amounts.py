@@ -1,4 +1,4 @@
-"""Seconds, as people say them."""
+"""Seconds and counts in words."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from math import inf
 
 
 def spoken(seconds: float) -> str:
-    """Say a length of time in its two largest units.
+    """Write a duration in its two largest units.
 
     >>> spoken(0.25), spoken(90), spoken(7200), spoken(1048575), spoken(float("inf"))
     ('0.25 s', '1 min 30 s', '2 h', '12 d 3 h', 'for ever')
@@ -26,7 +26,7 @@ def spoken(seconds: float) -> str:
 
 
 def counted(number: float | None, one: str, several: str) -> str:
-    """Say how many there are.
+    """Write a count with its noun.
 
     >>> counted(1, "try", "tries"), counted(4, "try", "tries"), counted(None, "try", "tries")
     ('1 try', '4 tries', 'as many tries as its functions tell')

@@ -1,4 +1,4 @@
-"""The report of a run: its log on standard error, and its failure in one line."""
+"""What `run` reports: the log on standard error, and a failure in one line."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ LOGGER = logging.getLogger("ixbackoff")
 
 @contextmanager
 def logged(ends: bool = True) -> Generator[None]:
-    """Write the log of runs in this block to standard error, unless somebody has set up logging.
+    """Write the log of runs in this block to standard error, unless logging is configured.
 
     Args:
-        ends: whether the ends of runs are logged, or their waits only.
+        ends: whether the ends of runs are logged as well as their waits.
     """
     if LOGGER.hasHandlers():
         yield
@@ -36,12 +36,12 @@ def logged(ends: bool = True) -> Generator[None]:
         LOGGER.setLevel(level)
 
 
-def told(failure: Exception) -> str:
+def with_notes(failure: Exception) -> str:
     """Describe a failure in one line, with its notes.
 
     >>> failure = TimeoutError("no answer")
     >>> failure.add_note("ixbackoff: tries: 4, waits: 3, 7 s in all")
-    >>> told(failure)
+    >>> with_notes(failure)
     'TimeoutError: no answer (tries: 4, waits: 3, 7 s in all)'
     """
     notes = [str(note).removeprefix(NOTE).strip() for note in getattr(failure, "__notes__", ())]

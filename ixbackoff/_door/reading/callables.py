@@ -1,4 +1,4 @@
-"""Explanations of functions that are passed on: their arguments, and what they are given."""
+"""Explanations of functions that steps call, and of their arguments."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ APPLY = ("map", "expect", "then", "bind", "or_bind")
 
 
 def arguments(seen: Seen) -> Explanation | None:
-    """Arguments that `call` passes on, and that the function does not take."""
+    """Explain arguments that `call` passes on, and that the function does not take."""
     if seen.method == "__call__" and seen.owner != "Backoff":
         return None
     if seen.method not in PASS_ON or seen.sort not in ("argument", "missing", "surplus"):
         return None
     if seen.sort == "argument" and ("Callable[" in seen.wanted or "-> " in seen.wanted):
         return not_a_function(seen)
-    said = {
-        "argument": f"it wants {with_names(seen.wanted)}, and this is {described(seen.it)}",
+    problem = {
+        "argument": f"it takes {with_names(seen.wanted)}, and this is {described(seen.it)}",
         "missing": f"{seen.argument} is missing",
         "surplus": f"it does not take {seen.argument or 'as many'}",
     }[seen.sort]
     return Explanation(
         "wrong-arguments",
-        f"{seen.method}(...) passes on what stands behind the function: {said}.",
+        f"{seen.method}(...) passes its other arguments to the function: {problem}.",
         f"Write {seen.method}(function, ...) with the arguments of that function.",
     )
 
@@ -35,19 +35,19 @@ def not_a_function(seen: Seen) -> Explanation:
         plain = seen.method.removesuffix("_async")
         return Explanation(
             "wrong-arguments",
-            f"{seen.method}(...) takes a coroutine function, and this one is not.",
+            f"{seen.method}(...) takes a coroutine function, and this is a plain one.",
             f"Write {plain}(function, ...).",
         )
     return Explanation(
         "wrong-arguments",
         f"{seen.method.replace('__call__', 'backoff(N3)')}(...) takes a function first, and this "
         f"is {described(seen.it)}.",
-        "Give the function itself, not what it returns.",
+        "Give the function itself, not its result.",
     )
 
 
 def applied(seen: Seen) -> Explanation | None:
-    """A function that does not take the value that a step gives it."""
+    """Explain a function that does not take the value that a step passes to it."""
     if seen.sort != "argument" or seen.method not in APPLY or not is_function(seen.wanted):
         return None
     if not is_function(seen.it):
@@ -61,14 +61,14 @@ def applied(seen: Seen) -> Explanation | None:
         return None
     return Explanation(
         "another-value",
-        f".{seen.method}(...) gives the function {with_names(given)}, and this one does not take "
-        "that, or returns something else.",
+        f".{seen.method}(...) calls the function with {with_names(given)}, which this one does not "
+        "take, or it returns another type.",
         f"Give a function that takes {with_names(given)}.",
     )
 
 
 def taken(text: str) -> str:
-    """Read the type of the first argument of a function.
+    """Return the type of the first argument of a function.
 
     >>> taken("Callable[[str], bool]"), taken("(str, /) -> bool"), taken("int")
     ('str', 'str', '')

@@ -1,19 +1,19 @@
-"""Explanations of who answers: interpreters, and the handlers that they are made of."""
+"""Explanations of interpreters and handlers."""
 
 from __future__ import annotations
 
+from .callables import taken
 from .explanation import Explanation
-from .functions import taken
+from .methods import RUNS
 from .printed import UNKNOWN, answer, described, is_function, members, parts, shown, with_names
 from .shapes import Seen
 
 INTERPRETERS = ("Interpreter", "AsyncInterpreter")
-RUNS = ("run", "run_async")
 ANSWERED = "Command", "Call", "CallAsync"
 
 
 def interpreter(seen: Seen) -> Explanation | None:
-    """An interpreter that does not answer everything, or that is none."""
+    """Explain an interpreter that lacks handlers, or another value in its place."""
     if seen.sort not in ("argument", "value"):
         return None
     kinds = [shown(one) for one in members(seen.wanted)]
@@ -26,13 +26,13 @@ def interpreter(seen: Seen) -> Explanation | None:
     if it.name == "AsyncInterpreter" and "AsyncInterpreter" not in [one.name for one in wanted]:
         return Explanation(
             "awaited-handlers",
-            "Some of these handlers are awaited, and .run(...) awaits nothing.",
+            "Some of these handlers are coroutine functions, and .run(...) awaits nothing.",
             "Write `await program.run_async(interpreter)`.",
         )
     if it.name == "Interpreter" and "Interpreter" not in [one.name for one in wanted]:
         return Explanation(
             "awaited-handlers",
-            "These handlers are not awaited, and an AsyncInterpreter is wanted here.",
+            "These handlers are plain functions, and an AsyncInterpreter is expected here.",
             "Make it with .awaited_by(...); .run_async(...) takes either kind.",
         )
     return unanswered(it.inner[0], wanted[0].inner[0])
@@ -41,13 +41,13 @@ def interpreter(seen: Seen) -> Explanation | None:
 def not_one(given: str) -> Explanation:
     return Explanation(
         "not-an-interpreter",
-        f"An interpreter says who answers the commands, and this is {described(given)}.",
+        f"An interpreter has the handlers of the commands, and this is {described(given)}.",
         "Give live(), Virtual(...).interpreter, or SomeCommand.handled_by(function).",
     )
 
 
 def unanswered(row: str, wanted: str) -> Explanation | None:
-    """Name the commands of a program that nobody answers."""
+    """Name the commands of a program that have no handler."""
     answered = members(row)
     missing = [one for one in members(wanted) if one not in answered and "omitted" not in one]
     if not missing:
@@ -63,15 +63,15 @@ def unanswered(row: str, wanted: str) -> Explanation | None:
     handlers = [f"{shown(one).name}.handled_by(...)" for one in missing if one != "Delay"]
     fixes = [f"Join: interpreter | {' | '.join(handlers)}."] if handlers else []
     if "Delay" in missing:
-        fixes.append("live() answers waits, and in a test Virtual(...).interpreter.")
-    said = f"Nobody answers {' and '.join(missing)}."
+        fixes.append("live() has a handler of Delay, and in a test Virtual(...).interpreter.")
+    sentence = f"No handler answers {' and '.join(missing)}."
     if len(missing) > 1 and any("omitted" in one for one in answered):  # ty shows three of a row
-        said = f"Somebody has to answer {' and '.join(missing)}, and not all of them are answered."
-    return Explanation("no-handler", said, " ".join(fixes))
+        sentence = f"Not all of {' and '.join(missing)} have a handler."
+    return Explanation("no-handler", sentence, " ".join(fixes))
 
 
 def joined(seen: Seen) -> Explanation | None:
-    """Interpreters that are not enough together, or that are joined with something else."""
+    """Explain joined interpreters that lack handlers, or another value among them."""
     if seen.sort != "join" or seen.method != "|" or shown(seen.it).name not in INTERPRETERS:
         return None
     other = shown(seen.wanted)
@@ -81,22 +81,22 @@ def joined(seen: Seen) -> Explanation | None:
     return Explanation(
         "no-handler",
         f"These handlers answer {' | '.join(rows)}, and the program issues other commands, too.",
-        "Put the joined handlers into a variable and run with that: then this names the missing "
-        "ones.",
+        "Assign the joined handlers to a variable and run with it: the error then names the "
+        "missing ones.",
     )
 
 
 def joined_for(seen: Seen, wanted: list[str]) -> Explanation | None:
-    """Name the commands that joined handlers leave, if the source tells what is wanted."""
-    said = joined(seen)
-    if said is None or said.code != "no-handler":
+    """Name the commands that joined handlers lack; the source tells the commands of the program."""
+    explanation = joined(seen)
+    if explanation is None or explanation.code != "no-handler":
         return None
     rows = [shown(one).inner[0] for one in (seen.it, seen.wanted) if shown(one).inner]
     return unanswered(" | ".join(rows), " | ".join(wanted))
 
 
 def handler(seen: Seen) -> Explanation | None:
-    """A handler that does not fit its command."""
+    """Explain a handler that does not fit its command."""
     if seen.sort != "argument" or seen.method not in ("handled_by", "awaited_by"):
         return None
     takes, gives = taken(seen.wanted), answer(seen.wanted)
@@ -116,13 +116,13 @@ def handler(seen: Seen) -> Explanation | None:
     if it != gives and gives not in UNKNOWN:
         return Explanation(
             "wrong-answer",
-            f"The command promises {promised(gives)}, and this handler gives {promised(it)}.",
+            f"The command promises {promised(gives)}, and this handler returns {promised(it)}.",
             f"Return {promised(gives)}, or let the class of the command promise another type.",
         )
     if gives in UNKNOWN and it != gives:
         return Explanation(
             "wrong-answer",
-            f"The command promises that nothing comes back, and this handler gives {it}.",
+            f"The command has no answer, and this handler returns {it}.",
             "Raise an exception in the handler, and annotate it with -> Never.",
         )
     return Explanation(
@@ -133,21 +133,21 @@ def handler(seen: Seen) -> Explanation | None:
 
 
 def promised(text: str) -> str:
-    """Read what is awaited, if something is."""
+    """Return the type that a coroutine returns; any other type is returned as it is."""
     head = shown(text)
     awaited = head.name in ("Awaitable", "Coroutine", "CoroutineType") and head.inner
     return head.inner[-1] if awaited else text
 
 
 def shared_handler(seen: Seen) -> Explanation | None:
-    """An argument of `handled_as_in` or of `around`."""
+    """Explain an argument of `handled_as_in` or of `around`."""
     if seen.method == "around" and seen.sort == "argument":
         word = "await the handler and return" if seen.owner == "AsyncInterpreter" else "return"
         return Explanation(
             "not-a-handler",
-            "A wrapper takes any command and its handler, and gives the handler's answer.",
+            "A wrapper takes any command and its handler, and returns the answer of the handler.",
             "Write `def wrapper(command: Command[R], handler: Callable[[Command[R]], R]) -> R`, "
-            f"and {word} what handler(command) gives.",
+            f"and {word} handler(command).",
         )
     if seen.method == "handled_as_in" and seen.sort in ("argument", "overload"):
         return Explanation(
@@ -160,7 +160,7 @@ def shared_handler(seen: Seen) -> Explanation | None:
 
 
 def without_interpreter(seen: Seen) -> Explanation | None:
-    """A run without an interpreter; pyrefly says of all arguments what they are."""
+    """Explain a run without an interpreter; pyrefly lists the types of all arguments."""
     if seen.sort == "option" and seen.method in RUNS and seen.it:
         first = parts(seen.it, ",")[0]
         return None if shown(first).name in INTERPRETERS or "=" in first else not_one(first)
@@ -169,17 +169,17 @@ def without_interpreter(seen: Seen) -> Explanation | None:
         return None
     return Explanation(
         "not-an-interpreter",
-        "A program does not run by itself: an interpreter says who answers its commands.",
+        "A program does not run by itself: an interpreter answers its commands.",
         f"Write .{seen.method or 'run'}(live()), or give handlers of your own.",
     )
 
 
 def answered(seen: Seen) -> Explanation | None:
-    """A command where one with another answer is declared."""
+    """Explain a command where one with another answer is declared."""
     if seen.sort == "answer":
         return Explanation(
             "wrong-answer",
-            "A command gets the answer that its class promises, so its __iter__ stays as it is.",
+            "The class of a command promises its answer, so __iter__ cannot be overridden.",
             "Leave __iter__ out, and change the class: Command[int] answers with an int.",
         )
     if seen.sort != "value" or shown(seen.wanted).name not in ANSWERED:

@@ -1,4 +1,4 @@
-"""The errors in the output of a type checker; everything else stays as it came."""
+"""The errors in the output of a type checker."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ RULE = re.compile(r"(?P<message>.*?) \((?P<code>report\w+)\)$", re.DOTALL)
 COLOURS = re.compile(r"\x1b\[[0-9;]*m|\x1b\]8;[^\x1b]*\x1b\\|\x1b\(B")
 SUMMARY = re.compile(r"(?:Found \d+ |Success: )")
 LONGEST = 60
-"""The most lines that one message of mypy is wrapped to."""
+"""The most lines of one wrapped message of mypy."""
 
 
 class Error(NamedTuple):
     """An error as a checker reports it.
 
     Attributes:
-        column: from 1; 0 if the checker does not say it.
-        code: the checker's own name for the error.
-        lines: the lines of the output that say it.
+        column: the column, from 1; 0 if the checker does not report it.
+        code: the checker's name of the error.
+        lines: its lines in the output.
     """
 
     file: str
@@ -45,8 +45,8 @@ class Error(NamedTuple):
     lines: tuple[str, ...]
 
 
-def blocks(lines: Sequence[str]) -> Iterator[Error | str]:
-    """Find the errors in the output of any of five checkers, and yield other lines as they are."""
+def errors_in(lines: Sequence[str]) -> Iterator[Error | str]:
+    """Yield the errors in the output of any of the five checkers, and other lines unchanged."""
     plain = [COLOURS.sub("", line).rstrip("\r\n") for line in lines]
     here = 0
     while here < len(lines):
@@ -69,7 +69,7 @@ def error(match: re.Match[str], message: str, code: str) -> Error:
 
 
 def of_mypy(plain: Sequence[str], here: int) -> tuple[Error | None, int]:
-    """Read an error of mypy or zuban with its notes, or one of ty's concise ones."""
+    """Parse an error of mypy or zuban with its notes, or a concise one of ty."""
     concise = TY_CONCISE.fullmatch(plain[here])
     if concise is not None:
         if concise["severity"] != "error":
@@ -96,9 +96,9 @@ def of_mypy(plain: Sequence[str], here: int) -> tuple[Error | None, int]:
 
 
 def head_of(plain: Sequence[str], here: int) -> tuple[re.Match[str] | None, int]:
-    """Match the begin of what mypy reports, and return the line below it.
+    """Match the first line of a report of mypy; return the number of the next line, too.
 
-    In pretty output a long path leaves no room for the rest in its line.
+    In pretty output a long path has a line of its own.
     """
     head = MYPY.fullmatch(plain[here])
     if head is None and PATH.fullmatch(plain[here]) and here + 1 < len(plain):
@@ -107,12 +107,12 @@ def head_of(plain: Sequence[str], here: int) -> tuple[re.Match[str] | None, int]
 
 
 def is_rest_of_a_note(plain: Sequence[str], here: int) -> bool:
-    """Return whether a line that begins like nothing goes on with a note, in pretty output."""
+    """Return whether a line without a place continues a note, in pretty output."""
     return not SUMMARY.match(plain[here])
 
 
 def unwrapped(plain: Sequence[str], begun: int, message: str) -> tuple[str, int, bool]:
-    """Put a message together that mypy has wrapped, and pass over the source below it."""
+    """Join a message that mypy has wrapped; return the line after the source below it, too."""
     end, text = begun, message
     while not CODE.fullmatch(text) and end < min(begun + LONGEST, len(plain)):
         if head_of(plain, end)[0] or SUMMARY.match(plain[end]) or not plain[end].strip():
@@ -127,7 +127,7 @@ def unwrapped(plain: Sequence[str], begun: int, message: str) -> tuple[str, int,
 
 
 def of_pyright(plain: Sequence[str], here: int) -> tuple[Error | None, int]:
-    """Read an error of pyright with the lines that say why."""
+    """Parse an error of pyright with its indented lines."""
     head = PYRIGHT.fullmatch(plain[here])
     if head is None or head["severity"] != "error":
         return None, here + 1
@@ -140,7 +140,7 @@ def of_pyright(plain: Sequence[str], here: int) -> tuple[Error | None, int]:
 
 
 def of_ty(plain: Sequence[str], here: int) -> tuple[Error | None, int]:
-    """Read an error of ty with its source, up to the empty line behind it."""
+    """Parse an error of ty with its source, up to the empty line behind it."""
     head = TY.fullmatch(plain[here])
     arrow = ARROW.fullmatch(plain[here + 1]) if here + 1 < len(plain) else None
     if head is None or arrow is None or head["severity"] != "error":
@@ -157,7 +157,7 @@ def of_ty(plain: Sequence[str], here: int) -> tuple[Error | None, int]:
 
 
 def between(operator: str, lines: Sequence[str]) -> str:
-    """Say in a line what ty draws: the right operand stands first, then the left one."""
+    """Write in a line what ty draws; it draws the right operand first."""
     types = [one[1] for line in lines if (one := re.search(r"(?:Has|have) type `(.+)`", line))]
     if not types:
         return f"Unsupported `{operator}` operation"
@@ -168,7 +168,7 @@ def between(operator: str, lines: Sequence[str]) -> str:
 
 
 def of_pyrefly(plain: Sequence[str], here: int) -> tuple[Error | None, int]:
-    """Read an error of pyrefly, in a line or with its source."""
+    """Parse an error of pyrefly, in one line or with its source."""
     head = PYREFLY.fullmatch(plain[here])
     if head is None or head["severity"] != "ERROR":
         return None, here + 1
