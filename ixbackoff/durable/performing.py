@@ -38,18 +38,18 @@ from .._words.reasons import add_note
 from .._words.vocabulary import CLOCK, Delay, Now, Together
 from .clocks import since_boot
 from .codec import JSON, decode, encode, encode_failure, shown
-from .digests import told
+from .digests import digest_of
 from .journal import (
     CURRENT,
     Cancelled,
     CurrentCommand,
     Entry,
     Journal,
-    Left,
     Line,
-    Lost,
     Make,
     MakeAsync,
+    RunLost,
+    RunReleased,
     after,
 )
 
@@ -65,7 +65,7 @@ async def run_durably(
     """Run a program from where its journal ends: return its value, or raise its last failure.
 
     Raises:
-        Left: this process no longer has the run.
+        RunReleased: this process no longer has the run.
         Cancelled: the run was cancelled, and has cleaned up.
     """
     one = Run(program, how.schedule, Random(seed))  # noqa: S311
@@ -77,7 +77,7 @@ async def run_durably(
     told = watched(performer.replayed(stream, line), one)
     try:
         answer = await alone(told, line, performer, one)
-    except Left:
+    except RunReleased:
         raise
     except BaseException as failure:
         if account is not None:
@@ -138,7 +138,7 @@ class Performer:
 
         Raises:
             Diverged: it issues another command than it did.
-            Left: this process no longer has the run.
+            RunReleased: this process no longer has the run.
         """
         answer: Any = None
         failure: BaseException | None = None
@@ -154,7 +154,7 @@ class Performer:
                 if command.__class__ is Delay and self.refuses(command, entry, line):
                     failure = not_affordable(command)
                     continue
-                line.told = told(command)
+                line.digest = digest_of(command)
                 try:
                     if entry is None:
                         answer = yield command
@@ -167,7 +167,7 @@ class Performer:
                         elif self.journal.known(after(line.place)) is None:
                             yield command  # the wait is not over
                 except BaseException as error:
-                    if error is self.over or isinstance(error, Left):
+                    if error is self.over or isinstance(error, RunReleased):
                         self.over = error
                         stream.close()  # nobody answers any more
                         raise
@@ -241,14 +241,14 @@ class Performer:
             return await self.journal.in_thread(partial(batch.perform, command))
         except asyncio.CancelledError:
             batch.leave()
-            return Reached.by(stream, None, Lost())
+            return Reached.by(stream, None, RunLost())
         finally:
             del command
 
     def performed_here(self, command: Any, line: Line) -> Any:
         """As `performed`, in this thread."""
         if self.over is not None or self.journal.closing:
-            raise Lost
+            raise RunLost
         try:
             make = self.outcome(command, line, line.first_again())
             return opened(self.keep_here(line, make), line)
@@ -261,7 +261,7 @@ class Performer:
     async def performed(self, command: Any, line: Line) -> Any:
         """Perform a command that the journal does not know; return its answer as it was kept."""
         if self.over is not None or self.journal.closing:
-            raise Lost
+            raise RunLost
         try:
             if not line.aborting:
                 return await self.recorded(command, line)
@@ -277,7 +277,7 @@ class Performer:
     async def abort(self, line: Line) -> Any:
         """Tell a line that an effect beside it has failed, and keep that it was told."""
         if self.over is not None or self.journal.closing or not line.path:
-            raise Lost
+            raise RunLost
         line.aborting, line.aborted = False, True
         await self.keep_in_thread(line, lambda: line.entry(x=True))
         raise asyncio.CancelledError
@@ -299,13 +299,13 @@ class Performer:
         """Make an entry on the event loop, and keep it unless the run is cancelled."""
         if self.cancelled:
             return await make()
-        return await self.journal.keep_async(line.place, line.told.kind, make)
+        return await self.journal.keep_async(line.place, line.digest.kind, make)
 
     def keep_here(self, line: Line, make: Make) -> Entry:
         """Make an entry in this thread, and keep it unless the run is cancelled."""
         if self.cancelled:
             return make()
-        return self.journal.keep(line.place, line.told.kind, make)
+        return self.journal.keep(line.place, line.digest.kind, make)
 
     async def keep_in_thread(self, line: Line, make: Make) -> Entry:
         """Make an entry in a thread, and keep it unless the run is cancelled.
@@ -374,7 +374,7 @@ class Performer:
                 return line.entry(a=encode(answer))
             except Exception as error:
                 if self.journal.closing:  # so it may have been aborted
-                    raise Lost from None
+                    raise RunLost from None
                 return failed(line, error)
             except BaseException as stop:
                 return failed(line, not_stopped(command, stop))
@@ -507,7 +507,7 @@ class Batch:
                     failure = error
                 with self.lock:
                     if self.left:
-                        raise Lost
+                        raise RunLost
                     reached = Reached.by(self.stream, value, failure)
                 if (
                     reached.command is None

@@ -22,8 +22,8 @@ from ..durable import Engine, Workflow, durable
 from ..durable.clocks import left
 from ..durable.codec import decode
 from ..durable.journal import Entry, after
-from ..durable.looking import entries_of, look
 from ..durable.store import CANCELLED
+from ..durable.summaries import entries_of, summary_of
 from .commands import Brought, Resource
 from .copying import outcome
 from .display import Display, Line
@@ -199,7 +199,7 @@ class Runs:
     def _greet(self, run: str, resource: Resource) -> None:
         """Say that a run was begun before, if it goes on; forget one that was cancelled."""
         store = self.engine.store
-        found = look(store, run)
+        found = summary_of(store, run)
         if found is not None and found.state == CANCELLED:
             store.forget(run)
         if found is None or not store.may_go_on(run):
@@ -214,7 +214,7 @@ class Runs:
         self.display.say(f"{resource}: going on where it was{state}")
 
     def _entries(self, run: str) -> dict[str, Entry]:
-        return entries_of(self.engine.store, self.engine.store.stretches(run))
+        return entries_of(self.engine.store, self.engine.store.segments(run))
 
     def _open_wait(self, run: str) -> Entry | None:
         """Return the wait that a run is in, if it was begun before."""

@@ -33,7 +33,7 @@ def limited() -> Any:
 def test_a_program_that_diverges_performs_nothing(tmp_path: Path) -> None:
     said = Said(second=lambda: time.sleep(60))
 
-    def recipe(what: str) -> Any:
+    def workflow(what: str) -> Any:
         @attempt
         def body() -> Any:
             try:
@@ -51,7 +51,7 @@ def test_a_program_that_diverges_performs_nothing(tmp_path: Path) -> None:
 
     slow = threading.Event()
     said.table["wait for it"] = lambda: slow.wait(10)
-    old, new = recipe("old"), recipe("new")
+    old, new = workflow("old"), workflow("new")
     with working(tmp_path, said.interpreter, old) as engine:
         engine.start_with_id("one", old)
         until(lambda: "wait for it" in said.what)

@@ -135,7 +135,7 @@ def test_a_cancelled_run_has_no_result_later_either(tmp_path: Path) -> None:
                 again.result()
 
 
-def test_the_runs_of_a_recipe_that_is_not_there_wait_for_it(tmp_path: Path) -> None:
+def test_the_runs_of_a_workflow_that_is_not_there_wait_for_it(tmp_path: Path) -> None:
     @durable(name="say 2")
     def renamed(what: str) -> Any:
         return at(N1).retry(Say(what))
@@ -148,7 +148,7 @@ def test_the_runs_of_a_recipe_that_is_not_there_wait_for_it(tmp_path: Path) -> N
         engine.start_with_id("queued", say, "a")
     said.table = {}
     with working(tmp_path, said.interpreter, renamed) as engine:
-        with pytest.raises(Misuse, match="Run begun is one of the recipe say, not of say 2"):
+        with pytest.raises(Misuse, match="Run begun is a run of the workflow say, not of say 2"):
             engine.start_with_id("begun", renamed, "slow")
         assert engine.start(renamed, "b").result() == "B"
         time.sleep(0.5)

@@ -66,14 +66,14 @@ def test_a_ladder_without_end_goes_on_until_it_is_well(tmp_path: Path) -> None:
         until(lambda: len(said.what) > 3)
     with working(tmp_path, said.interpreter, endless, hold=0.0) as engine:
         assert engine.start_with_id("one", endless).result() == "done"
-        assert len(engine.store.stretches("one")) > 1
+        assert len(engine.store.segments("one")) > 1
     assert len(said.what) in (9, 10)  # one may have been asked when the first engine was closed
 
 
 def test_a_crash_gives_back_no_tokens_of_a_budget(tmp_path: Path) -> None:
     budget = RetryBudget(2)
 
-    def recipe(budget: RetryBudget) -> Any:
+    def workflow(budget: RetryBudget) -> Any:
         @durable(name="budget", schedule=Constant(0.3), budget=budget)
         def made() -> Any:
             return at(N10).retry(Say("busy"))
@@ -81,11 +81,11 @@ def test_a_crash_gives_back_no_tokens_of_a_budget(tmp_path: Path) -> None:
         return made
 
     said = Said(busy=fails(NotReady()))
-    first = recipe(budget)
+    first = workflow(budget)
     with working(tmp_path, said.interpreter, first) as engine:
         engine.start_with_id("one", first)
         until(lambda: len(said.what) == 2)
-    fresh = recipe(RetryBudget(2))
+    fresh = workflow(RetryBudget(2))
     with (
         working(tmp_path, said.interpreter, fresh) as engine,
         pytest.raises(NotReady) as raised,
@@ -132,10 +132,10 @@ def test_long_waits_are_parked_and_held_by_nobody(tmp_path: Path) -> None:
     ):
         begun = time.monotonic()
         runs = engine.start_many(nap, {f"nap-{number}": number for number in range(3)})
-        until(lambda: [one.status for one in engine.store.stretches("nap-2")][1:] == ["DELAYED"])
+        until(lambda: [one.status for one in engine.store.segments("nap-2")][1:] == ["DELAYED"])
         assert [run.result()[0] for run in runs] == [0, 1, 2]
         assert time.monotonic() - begun < 1.5 * 3
-        assert len(engine.store.stretches("nap-0")) == 2
+        assert len(engine.store.segments("nap-0")) == 2
     assert Counter(reasons)["parked"] == Counter(reasons)["well"] == 3
 
 

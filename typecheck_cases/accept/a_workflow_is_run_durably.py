@@ -1,4 +1,4 @@
-"""A recipe keeps the parameters and the value of its program; an engine answers its commands."""
+"""A workflow keeps the parameters and the value of its program; an engine answers its commands."""
 
 from dataclasses import dataclass
 from typing import assert_type
