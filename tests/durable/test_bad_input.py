@@ -95,7 +95,7 @@ def made(program: Any) -> Workflow[Any, Any, Any]:
 )
 def test_a_program_that_cannot_be_run_durably(program: Any, said: str, tmp_path: Path) -> None:
     workflow = made(program)
-    with working(tmp_path, live(), workflow) as engine:
+    with working(tmp_path, live(), workflow, worker=False) as engine:
         with pytest.raises(Misuse, match=said):
             engine.start(workflow)
         assert engine.store.last("") is None
@@ -105,7 +105,7 @@ def test_a_missing_handler(tmp_path: Path) -> None:
     workflow = made(at(N1).retry(Log("a")))
     nothing = Now.handled_by(lambda command: 0.0)
     with (
-        working(tmp_path, nothing, workflow) as engine,
+        working(tmp_path, nothing, workflow, worker=False) as engine,
         pytest.raises(Misuse, match="No handler for Delay"),
     ):
         engine.start(workflow)
@@ -114,7 +114,7 @@ def test_a_missing_handler(tmp_path: Path) -> None:
 @pytest.mark.parametrize("run", ["", " ", "a#1", "a\nb", "x" * 201, 3])
 def test_an_id(run: Any, tmp_path: Path) -> None:
     with (
-        working(tmp_path, live(), hello) as engine,
+        working(tmp_path, live(), hello, worker=False) as engine,
         pytest.raises(Misuse, match="give a string of 1 to 200 printable characters without"),
     ):
         engine.start_with_id(run, hello, "world")
@@ -122,7 +122,7 @@ def test_an_id(run: Any, tmp_path: Path) -> None:
 
 def test_a_run(tmp_path: Path) -> None:
     other = made(at(N1).retry(Log("a")))
-    with working(tmp_path, live(), hello, other) as engine:
+    with working(tmp_path, live(), hello, other, worker=False) as engine:
         with pytest.raises(Misuse, match="is not a workflow of this engine: give it to Engine"):
             engine.start(made(3))
         with pytest.raises(Misuse, match="is not a workflow of this engine"):
@@ -142,6 +142,7 @@ def test_two_engines_that_work(tmp_path: Path) -> None:
             assert client.start(hello, "world").result() == "World"
 
 
+@pytest.mark.slow
 def test_a_workflow_that_was_changed_is_told_of(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

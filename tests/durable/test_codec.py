@@ -271,6 +271,22 @@ def http_error() -> Exception:
         return error
 
 
+def test_causes_of_causes_come_back_down_to_the_fifth() -> None:
+    failure = deepest = Exception("0")
+    for number in range(1, 9):
+        deepest.__cause__ = deepest = Exception(str(number))
+    back, depth = round_trip(failure), 0
+    while back.__cause__ is not None:
+        back, depth = back.__cause__, depth + 1
+    assert (depth, str(back)) == (5, "5")
+
+
+def test_a_failure_may_be_its_own_cause() -> None:
+    failure = Exception("round")
+    failure.__cause__ = failure
+    assert str(round_trip(failure).__cause__) == "round"
+
+
 def test_equal_commands_have_one_digest() -> None:
     assert digest_of(Ask("a")) == digest_of(Ask("a"))
     assert digest_of(Ask("a"))[:2] != digest_of(Ask("b"))[:2]

@@ -30,6 +30,7 @@ def limited() -> Any:
     return at(N10).retry(Say("busy"))
 
 
+@pytest.mark.slow
 def test_a_program_that_diverges_performs_nothing(tmp_path: Path) -> None:
     said = Said(second=lambda: time.sleep(60))
 
@@ -104,6 +105,7 @@ def test_a_run_is_cancelled_in_a_wait(tmp_path: Path) -> None:
             run.result()
 
 
+@pytest.mark.slow
 def test_a_paused_run_cleans_up_nothing_and_goes_on(tmp_path: Path) -> None:
     @attempt
     def body() -> Any:

@@ -138,13 +138,14 @@ def statuses(engine: Engine[Any], run: str) -> list[str]:
     return [one.status for one in engine.store.segments(run)]
 
 
+@pytest.mark.slow
 def test_who_comes_late_takes_no_run_from_the_worker_that_has_it(tmp_path: Path) -> None:
     """As it does when the answer of the database was lost, or when it was frozen meanwhile."""
     owners: list[str] = []
     go_on = threading.Event()
 
     def first() -> None:
-        go_on.wait(10)
+        go_on.wait(1)
 
     performed = Worker.performed
 

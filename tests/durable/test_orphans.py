@@ -54,6 +54,7 @@ def test_the_answer_of_taking_a_run_is_lost(
     assert "run one was taken and not begun: it goes on" in caplog.messages
 
 
+@pytest.mark.slow
 def test_a_run_that_a_task_performs_is_not_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

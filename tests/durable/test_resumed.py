@@ -57,7 +57,7 @@ class Slow:
         return "slow"
 
 
-@pytest.mark.parametrize("times", [1, 3])
+@pytest.mark.parametrize("times", [1, pytest.param(3, marks=pytest.mark.slow)])
 def test_a_run_that_is_paused_and_resumed_at_once_goes_on_once_its_command_has_ended(
     tmp_path: Path, times: int
 ) -> None:

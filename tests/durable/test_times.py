@@ -37,6 +37,7 @@ def limited() -> Any:
     return at(N10).retry(Say("busy"))
 
 
+@pytest.mark.slow
 def test_a_deadline_counts_the_time_in_which_nothing_runs(tmp_path: Path) -> None:
     said = Said(busy=fails(NotReady("busy")))
     with working(tmp_path, said.interpreter, limited) as engine:
@@ -59,6 +60,7 @@ def endless() -> Any:
     return at(FOREVER).retry(Say("busy"))
 
 
+@pytest.mark.slow
 def test_a_ladder_without_end_goes_on_until_it_is_well(tmp_path: Path) -> None:
     said = Said(busy=fails(*[NotReady()] * 8, "done"))
     with working(tmp_path, said.interpreter, endless) as engine:
@@ -95,6 +97,7 @@ def test_a_crash_gives_back_no_tokens_of_a_budget(tmp_path: Path) -> None:
     assert len(said.what) in (3, 4)  # the second one may have been asked as its engine was closed
 
 
+@pytest.mark.slow
 def test_the_jitter_is_drawn_once(tmp_path: Path) -> None:
     @durable(name="jittered", schedule=Exponential(0.05).jittered())
     def jittered() -> Any:
@@ -114,6 +117,7 @@ def test_the_jitter_is_drawn_once(tmp_path: Path) -> None:
     assert waits == [schedule(number) for number in range(3)]
 
 
+@pytest.mark.slow
 def test_long_waits_are_parked_and_held_by_nobody(tmp_path: Path) -> None:
     @durable(name="nap", schedule=Constant(0.5))
     def nap(number: int) -> Any:
@@ -143,6 +147,7 @@ def has_steps(engine: AnyEngine, run: str, number: int) -> bool:
     return len(engine.store.steps(run)) >= number
 
 
+@pytest.mark.slow
 def test_a_wait_is_not_shortened_when_somebody_sets_the_clock(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -165,6 +170,7 @@ def test_a_wait_is_not_shortened_when_somebody_sets_the_clock(
         assert 1.0 <= woke - began["a"] < 4.0
 
 
+@pytest.mark.slow
 def test_after_a_start_of_the_machine_the_wall_clock_counts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
