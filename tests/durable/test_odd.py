@@ -108,8 +108,9 @@ def test_a_run_of_many_steps_goes_on_in_their_midst(tmp_path: Path) -> None:
 
 def test_any_text_is_an_argument_and_an_answer(tmp_path: Path) -> None:
     with working(tmp_path, Said().interpreter, say) as engine:
-        for text in ("\udcff", "\0", "\U0001f40d ☃", "{'$': 1}", "x" * 5_000_000):
-            run = engine.start_with_id(f"läuft 🐍 {len(text)}", say, text)
+        texts = ("\udcff", "\0", "\U0001f40d ☃", "{'$': 1}", "x" * 5_000_000)
+        for number, text in enumerate(texts):
+            run = engine.start_with_id(f"läuft 🐍 {number}", say, text)
             assert run.result() == text.upper()
 
 
