@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
-from threading import Lock
 from typing import Any, NamedTuple
 
 AGE = 60.0  # seconds after which the database is queried again
@@ -69,24 +69,17 @@ class DatabaseClock:
 
     def __init__(self, ask: Callable[[], float]) -> None:
         self._ask = ask
-        self._lock = Lock()
-        self._offset, self._read = self._compared()
+        self._offset = self._compared()
+        self._read = time.monotonic()
 
-    def _compared(self) -> tuple[float, float]:
+    def _compared(self) -> float:
         before = time.monotonic()
         there = self._ask()
-        after = time.monotonic()
-        return there - (before + after) / 2, after
-
-    def _compare_again(self) -> None:
-        try:
-            self._offset, self._read = self._compared()
-        except Exception:
-            self._read = time.monotonic()
+        return there - (before + time.monotonic()) / 2
 
     def __call__(self) -> float:
         if time.monotonic() - self._read > AGE:
-            with self._lock:
-                if time.monotonic() - self._read > AGE:
-                    self._compare_again()
+            self._read = time.monotonic()  # first, so that other threads do not query it, too
+            with suppress(Exception):
+                self._offset = self._compared()
         return time.monotonic() + self._offset

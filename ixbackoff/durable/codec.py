@@ -9,7 +9,9 @@ from dataclasses import fields, is_dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
+from functools import partial
 from importlib import import_module
+from operator import attrgetter
 from pathlib import PurePath
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 from uuid import UUID
@@ -50,20 +52,12 @@ class Kind(NamedTuple):
     back: Callable[[Any], Any]
 
 
-def base64_of(value: bytes | bytearray) -> str:
+def base64_of(value: bytes) -> str:
     return base64.b64encode(value).decode()
 
 
 def sorted_by_text(value: set[Any] | frozenset[Any]) -> list[Any]:
     return sorted(value, key=repr)
-
-
-def bytearray_of(text: str) -> bytearray:
-    return bytearray(base64.b64decode(text))
-
-
-def timedelta_of(parts: list[int]) -> timedelta:
-    return timedelta(*parts)
 
 
 def parts_of_moment(value: datetime | time) -> list[Any]:
@@ -73,32 +67,26 @@ def parts_of_moment(value: datetime | time) -> list[Any]:
     return [plain.isoformat(), value.fold, zone]
 
 
-def datetime_of(parts: list[Any]) -> datetime:
+def timedelta_of(parts: list[int]) -> timedelta:
+    return timedelta(*parts)
+
+
+def moment_of(kind: type[datetime | time], parts: list[Any]) -> datetime | time:
     text, fold, zone = parts
-    made = datetime.fromisoformat(text).replace(fold=fold)
+    made = kind.fromisoformat(text).replace(fold=fold)
     return made if zone is None else made.replace(tzinfo=ZoneInfo(zone))
-
-
-def time_of(parts: list[Any]) -> time:
-    text, fold, zone = parts
-    made = time.fromisoformat(text).replace(fold=fold)
-    return made if zone is None else made.replace(tzinfo=ZoneInfo(zone))
-
-
-def parts_of_timedelta(value: timedelta) -> list[int]:
-    return [value.days, value.seconds, value.microseconds]
 
 
 KINDS: dict[str, Kind] = {
     "bytes": Kind(bytes, base64_of, base64.b64decode),
-    "bytearray": Kind(bytearray, base64_of, bytearray_of),
+    "bytearray": Kind(bytearray, bytes, bytearray),
     "tuple": Kind(tuple, list, tuple),
     "set": Kind(set, sorted_by_text, set),
     "frozenset": Kind(frozenset, sorted_by_text, frozenset),
-    "datetime": Kind(datetime, parts_of_moment, datetime_of),
+    "datetime": Kind(datetime, parts_of_moment, partial(moment_of, datetime)),
     "date": Kind(date, date.isoformat, date.fromisoformat),
-    "time": Kind(time, parts_of_moment, time_of),
-    "timedelta": Kind(timedelta, parts_of_timedelta, timedelta_of),
+    "time": Kind(time, parts_of_moment, partial(moment_of, time)),
+    "timedelta": Kind(timedelta, attrgetter("days", "seconds", "microseconds"), timedelta_of),
     "Decimal": Kind(Decimal, str, Decimal),
     "UUID": Kind(UUID, str, UUID),
     "complex": Kind(complex, repr, complex),

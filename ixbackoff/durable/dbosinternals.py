@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import Any
 
 import sqlalchemy
 from dbos import DBOS, DBOSClient
@@ -16,20 +15,12 @@ QUEUE_THREADS = "queue-worker-"
 """The beginning of the names of the threads that take runs from queues."""
 
 
-def system_database(dbos: DBOS | DBOSClient) -> Any:
-    return dbos._sys_db
-
-
 def connections(client: DBOSClient) -> sqlalchemy.Engine:
-    """Return the connections of a client."""
-    engine: sqlalchemy.Engine = system_database(client).engine
-    return engine
+    return client._sys_db.engine
 
 
 def workflow_table(client: DBOSClient) -> sqlalchemy.Table:
-    """Return the table of DBOS workflows."""
-    table: sqlalchemy.Table = system_database(client).tables.workflow_status
-    return table
+    return client._sys_db.tables.workflow_status
 
 
 def table_versions(client: DBOSClient, sqlite: bool) -> tuple[int, int]:
@@ -46,8 +37,7 @@ def current_owner(workflow: str) -> str:
 
 def owner_in_database(client: DBOSClient, workflow: str) -> str | None:
     """Return the ownership token of a DBOS workflow; `None` if no task owns it."""
-    owner: str | None = system_database(client).get_workflow_owner(workflow)
-    return owner
+    return client._sys_db.get_workflow_owner(workflow)
 
 
 def check_owner(
@@ -58,12 +48,12 @@ def check_owner(
     Raises:
         DBOSWorkflowConflictIDError: another task owns it, or none.
     """
-    system_database(client)._check_owner_txn(connection, workflow, owner)
+    client._sys_db._check_owner_txn(connection, workflow, owner)
 
 
 def stop_reconnecting(dbos: DBOS | DBOSClient) -> None:
     """Have calls of the database fail at once: threads that retry them would never end."""
-    system_database(dbos)._retry_connection_errors = False
+    dbos._sys_db._retry_connection_errors = False
 
 
 def stop_queues(dbos: DBOS, seconds: float) -> None:

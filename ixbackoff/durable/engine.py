@@ -114,7 +114,8 @@ class Engine(Generic[E]):
         hold: float = 60.0,
         worker: bool = True,
     ) -> None:
-        self._interpreter = checked_interpreter(interpreter)
+        check_interpreter(interpreter)
+        self._interpreter: AnyInterpreter = interpreter
         self._workflows = by_name(workflows)
         check_numbers(hold, concurrency)
         self._ended = Condition()
@@ -212,7 +213,7 @@ class Engine(Generic[E]):
             "seed": random.getrandbits(SEED_BITS),
             "plan": fingerprint(program, how),
         }
-        return NewRun(checked_id(run), workflow.name, given)
+        return NewRun(workflow.name, given, checked_id(run))
 
     def _check_process(self) -> None:
         if self._process != os.getpid():
@@ -249,19 +250,16 @@ class Engine(Generic[E]):
             self._ended.wait(POLL)
 
 
-def checked_interpreter(interpreter: object) -> AnyInterpreter:
-    """Return `interpreter` itself.
+def check_interpreter(interpreter: object) -> None:
+    """Check the first argument of an engine.
 
     Raises:
-        Misuse: `interpreter` is something else.
+        Misuse: it is not an interpreter.
     """
-    given: Any = interpreter
     if not isinstance(interpreter, Interpreter | AsyncInterpreter):
         raise Misuse(
             f"Engine({interpreter!r}, ...): give an interpreter, and the workflows after it."
         )
-    checked: AnyInterpreter = given
-    return checked
 
 
 def by_name(workflows: tuple[object, ...]) -> dict[str, AnyWorkflow]:

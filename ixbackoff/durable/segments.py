@@ -246,31 +246,27 @@ class Once:
 
     def __init__(self, journal: SegmentJournal) -> None:
         self._journal = journal
+        self._making = False
         self._entry: Entry | None = None
-        self._error: Exception | None = None
 
-    def is_of_database(self, error: Exception) -> bool:
-        """Return whether recording has failed with `error`; otherwise, making has."""
-        return error is not self._error
+    def is_of_database(self, _: Exception) -> bool:
+        """Return whether recording has failed, rather than making."""
+        return not self._making
 
     def make(self, make: Make) -> Entry:
         if self._entry is None:
             while not self._journal.sure():
                 self._journal.held.over.wait(MOMENT)
-            try:
-                self._entry = make()
-            except Exception as error:
-                self._error = error
-                raise
+            self._making = True
+            self._entry = make()
+            self._making = False
         return self._entry
 
     async def make_async(self, make: MakeAsync) -> Entry:
         if self._entry is None:
             while not self._journal.sure():
                 await awaitable()(MOMENT)
-            try:
-                self._entry = await make()
-            except Exception as error:
-                self._error = error
-                raise
+            self._making = True
+            self._entry = await make()
+            self._making = False
         return self._entry

@@ -66,14 +66,14 @@ class NewRun(NamedTuple):
     """A run at its start.
 
     Attributes:
-        run: the id of the run.
         workflow: the name of the workflow.
         given: the arguments, the seed and the fingerprint of the program, as JSON.
+        run: the id of the run.
     """
 
-    run: str
     workflow: str
     given: dict[str, JSON]
+    run: str
 
 
 class RunFailed(Exception):
@@ -114,15 +114,13 @@ class Store:
         event.listen(self.engine(), "connect", add_unixepoch)
         try:
             self._make_tables()
-        except SQLAlchemyError as error:
+        except BaseException as error:
             self.close()
+            if not isinstance(error, SQLAlchemyError):
+                raise
             shown = sqlalchemy.make_url(database).render_as_string(hide_password=True)
-            raise ConnectionError(
-                f"The database {shown} cannot be opened: {in_words(error)}"
-            ) from None
-        except BaseException:
-            self.close()
-            raise
+            said = in_words(error)
+            raise ConnectionError(f"The database {shown} cannot be opened: {said}") from None
 
     def _make_tables(self) -> None:
         """Make the tables, or migrate those of an older DBOS.
@@ -143,7 +141,6 @@ class Store:
             )
 
     def close(self) -> None:
-        """Close the connections."""
         stop_reconnecting(self._client)
         self._client.destroy()
 
@@ -158,7 +155,7 @@ class Store:
 
     def enqueue(self, start: NewRun) -> None:
         """Enqueue a new run, unless there is one with its id."""
-        self._client.enqueue(options_of(start, 0), *arguments_of(start, 0))
+        self._client.enqueue(options_of(start, 0), *start, 0)
 
     def park(self, start: NewRun, segment: int, seconds: float, owner: str) -> None:
         """Enqueue the next segment of a run, for a time to come.
@@ -175,26 +172,16 @@ class Store:
         """
         with self.engine().begin() as connection:
             check_owner(self._client, connection, segment_id(start.run, segment), owner)
-            self._enqueue_in(connection, start, segment + 1, seconds)
+            options = options_of(start, segment + 1, seconds)
+            self._client.enqueue_in_transaction(connection, options, *start, segment + 1)
 
     def enqueue_all(self, starts: Iterable[NewRun]) -> None:
         """Enqueue new runs, in one transaction."""
         with self.engine().begin() as connection:
             for start in starts:
-                self._enqueue_in(connection, start, 0)
-
-    def _enqueue_in(
-        self,
-        connection: sqlalchemy.Connection,
-        start: NewRun,
-        segment: int,
-        seconds: float | None = None,
-    ) -> None:
-        options, given = options_of(start, segment, seconds), arguments_of(start, segment)
-        self._client.enqueue_in_transaction(connection, options, *given)
+                self._client.enqueue_in_transaction(connection, options_of(start, 0), *start, 0)
 
     def engine(self) -> sqlalchemy.Engine:
-        """Return the connections to the database."""
         return connections(self._client)
 
     def segments(self, run: str) -> list[WorkflowStatus]:
@@ -401,11 +388,6 @@ class Store:
 def owner_of(run: str, segment: int) -> str:
     """Return the ownership token of the task that performs a segment, in that task."""
     return current_owner(segment_id(run, segment))
-
-
-def arguments_of(start: NewRun, segment: int) -> tuple[str, dict[str, JSON], str, int]:
-    """Return the arguments of the DBOS workflow that performs a segment."""
-    return start.workflow, start.given, start.run, segment
 
 
 def options_of(start: NewRun, segment: int, seconds: float | None = None) -> EnqueueOptions:

@@ -7,10 +7,11 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Generator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from contextvars import Context
 from logging import getLogger
-from threading import Condition, Event, Lock, Thread
+from threading import Condition, Event, Lock
 from typing import Any, TypeAlias
 
 from dbos import DBOS, WorkflowSerializationFormat
@@ -168,7 +169,7 @@ class Worker:
 
         async def body(workflow: str, given: dict[str, Any], run: str, segment: int) -> Any:
             async with self.run_locks.of(run):
-                return await self.performed(NewRun(run, workflow, given), segment, held)
+                return await self.performed(NewRun(workflow, given, run), segment, held)
 
         DBOS.workflow(
             name=DBOS_NAME,
@@ -331,16 +332,5 @@ class Worker:
 
 def outside_of_event_loops(function: Callable[[], None]) -> None:
     """Call a function in a new thread: DBOS would take a running event loop for its own."""
-    errors: list[BaseException] = []
-
-    def work() -> None:
-        try:
-            function()
-        except BaseException as error:
-            errors.append(error)
-
-    thread = Thread(target=work)
-    thread.start()
-    thread.join()
-    for error in errors:
-        raise error
+    with ThreadPoolExecutor(1) as threads:
+        threads.submit(function).result()

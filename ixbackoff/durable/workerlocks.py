@@ -13,6 +13,7 @@ import random
 import socket
 import zlib
 from collections.abc import Callable
+from functools import partial
 from io import TextIOWrapper
 from logging import getLogger
 from pathlib import Path
@@ -147,9 +148,15 @@ class ServerLock:
         return elapsed() - self._sure < SURE
 
     def watch(self, lost: Callable[[], None], performs: Callable[[str], bool]) -> None:
-        Thread(target=self._watch_itself, args=(lost,), daemon=True).start()
-        Thread(target=self._watch_others, daemon=True).start()
-        Thread(target=self._watch_resumed, args=(performs,), daemon=True).start()
+        def a_round() -> float:
+            return ROUND * random.uniform(1 - SPREAD, 1 + SPREAD)  # noqa: S311
+
+        for work in (
+            partial(self._watch_itself, lost),
+            partial(self._repeat, self._check_others, a_round),
+            partial(self._repeat, partial(self._continue_resumed, performs), lambda: BEAT),
+        ):
+            Thread(target=work, daemon=True).start()
 
     def _watch_itself(self, lost: Callable[[], None]) -> None:
         while not self._stopped.wait(BEAT):
@@ -162,19 +169,12 @@ class ServerLock:
                 return
             self._sure = before
 
-    def _watch_others(self) -> None:
-        while not self._stopped.wait(ROUND * random.uniform(1 - SPREAD, 1 + SPREAD)):  # noqa: S311
+    def _repeat(self, work: Callable[[], None], pause: Callable[[], float]) -> None:
+        while not self._stopped.wait(pause()):
             try:
-                self._check_others()
+                work()
             except Exception as error:
                 LOGGER.warning("worker %s cannot check the other workers: %r", self.id, error)
-
-    def _watch_resumed(self, performs: Callable[[str], bool]) -> None:
-        while not self._stopped.wait(BEAT):
-            try:
-                self._continue_resumed(performs)
-            except Exception as error:
-                LOGGER.warning("worker %s cannot check resumed runs: %r", self.id, error)
 
     def _continue_resumed(self, performs: Callable[[str], bool]) -> None:
         """Continue the runs that were resumed: those of this worker, and those of dead ones.

@@ -223,7 +223,7 @@ class Journaled(SegmentJournal):
         taken = performance.taken
         home: Any = SimpleNamespace(hold=HOLD)
         held: Any = None  # the model has locks of its own
-        super().__init__(home, NewRun("run", "workflow", {}), taken.segment, held)
+        super().__init__(home, NewRun("workflow", {}, "run"), taken.segment, held)
         self.performance = performance
         self.broken = performance.ways.broken
         self.resumed = taken.resumed
