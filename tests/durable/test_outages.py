@@ -1,4 +1,4 @@
-"""Troubles of the database: a run waits, performs nothing that it could not record, and goes on."""
+"""Outages of the database: a run waits, performs nothing that it could not record, and goes on."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from ixbackoff.durable.journal import RunLost
 from ixbackoff.durable.outages import insist, insist_async, wait_after
 from ixbackoff.observing import Ended, Event, observed
 
-from ..support.disks import Disk, small_disk
-from ..support.engines import Said, Say, fails, until, url_in, working
-from ..support.postgresql import Server
+from ..support.durable.engines import Said, Say, fails, until, url_in, working
+from ..support.kills.disks import Disk, small_disk
+from ..support.servers.postgresql import Server
 
 LARGE = os.urandom(200_000).hex()
 

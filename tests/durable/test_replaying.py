@@ -11,8 +11,8 @@ from ixbackoff._meaning.defaults import Defaults
 from ixbackoff.durable.journal import Line
 from ixbackoff.live import live
 
-from ..support.journals import Memory, durably
-from ..support.observing import Ask
+from ..support.durable.journals import Memory, durably
+from ..support.ways.programs import Ask
 
 
 def at_time(time: float, began: float = 0.0, kept: Any = ()) -> Memory:

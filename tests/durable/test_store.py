@@ -9,7 +9,7 @@ from typing import Any
 from ixbackoff import N1, at
 from ixbackoff.durable import durable
 
-from ..support.engines import Said, Say, until, working
+from ..support.durable.engines import Said, Say, until, working
 
 
 @durable(name="say")

@@ -27,7 +27,7 @@ from ixbackoff.fleet.__main__ import main as fleet
 from ixbackoff.fleet.events import Events
 from ixbackoff.fleet.experiments.layers.model import Way, layered, nested, ways
 
-from ..support.observing import Ask
+from ..support.ways.programs import Ask
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "layers.md"
 RUNGS: list[Any] = [N0, N1, N2, N3]

@@ -13,9 +13,9 @@ from ixbackoff.fleet import Request, Service, Serving, simulate
 from ixbackoff.fleet.events import Events
 from ixbackoff.testing import Virtual, takes
 
-from ..support.fleets import LONG, fleet, fresh, in_a_row
-from ..support.observing import Ask
-from ..support.programs import transient
+from ..support.fleets.scripted import LONG, fleet, fresh, in_a_row
+from ..support.generators.programs import transient
+from ..support.ways.programs import Ask
 
 
 class ByName(Service):
