@@ -1,4 +1,4 @@
-"""A recipe keeps the parameters and the value of its program; an engine answers its commands."""
+"""A workflow keeps the parameters and the value of its program; an engine answers its commands."""
 
 from dataclasses import dataclass
 from typing import assert_type
@@ -31,10 +31,10 @@ def begin(standard: Interpreter[Delay | Log | Call[int]]) -> None:
     tags = standard | GetETag.handled_by(lambda command: command.url)
     engine = durable.Engine(tags, tag, quiet, add, database="sqlite:///runs.sqlite")
     run = engine.start(tag, "http://localhost", times=2)
-    assert_type(run, durable.Run[str])
+    assert_type(run, durable.WorkflowHandle[str])
     assert_type(run.result(), str)
     assert_type(engine.start_with_id("one", quiet).result(), None)
-    assert_type(engine.start_many(add, {"a": 1, "b": 2}), list[durable.Run[int]])
+    assert_type(engine.start_many(add, {"a": 1, "b": 2}), list[durable.WorkflowHandle[int]])
     assert_type(tag("http://localhost").run(tags), str)
 
 
@@ -44,5 +44,5 @@ async def begin_async(standard: AsyncInterpreter[Delay | Log]) -> None:
 
 
 def key() -> str | None:
-    asked = durable.asked()
-    return None if asked is None else asked.key
+    current = durable.current_command()
+    return None if current is None else current.idempotency_key

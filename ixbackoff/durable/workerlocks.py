@@ -1,8 +1,9 @@
-"""Workers: processes that perform runs, and how each shows that it is alive.
+"""Locks of workers: by a lock each worker shows that it is alive; the others watch it.
 
-A worker holds a lock that ends with its process, or with its connection. Who finds the lock of
-another one free, and free again a round later, gives its runs to those who live. By then it begins
-nothing more, even if it lives, since it begins a command only while it is sure of its lock.
+The lock of a worker ends with its process, or with its connection. A worker that finds the lock of
+another one free, and free again a round later, puts the other's runs back in their queues. By then
+the other one begins nothing more even if it is alive: it begins a command only while it is sure of
+its lock, and it is sure for less than a round.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import random
 import socket
 import zlib
 from collections.abc import Callable
+from functools import partial
 from io import TextIOWrapper
 from logging import getLogger
 from pathlib import Path
@@ -28,22 +30,22 @@ from .store import Store, run_of
 LOGGER = getLogger("ixbackoff")
 
 LOCKS = 0x1BAC  # the class of the advisory locks of workers
-BEAT = 0.4  # seconds between two looks at one's own lock
-SURE = 1.2  # seconds in which it is taken to be there still; less than any round
-ROUND = 2.0  # seconds between two looks at the other workers
-SPREAD = 0.2  # the part by which a round may be shorter or longer, so that workers part
+BEAT = 0.4  # seconds between two checks of a worker's own lock
+SURE = 1.2  # seconds for which a check holds; less than any round
+ROUND = 2.0  # seconds between two checks of the other workers
+SPREAD = 0.2  # the part by which a round may be shorter or longer, so that workers drift apart
 KEEPALIVE = ("tcp_keepalives_idle=5", "tcp_keepalives_interval=2", "tcp_keepalives_count=3")
 DRIVER = "postgresql+psycopg"
 
 HELD: set[TextIOWrapper] = set()
-"""The locks of files that this process holds."""
+"""The lock files that this process holds."""
 
 
-class Worker(Protocol):
-    """One process that performs runs.
+class WorkerLock(Protocol):
+    """The lock of one worker.
 
     Attributes:
-        id: its name; the runs that it performs are kept under it.
+        id: the id of the worker; the database has it at each run that the worker performs.
     """
 
     id: str
@@ -53,30 +55,35 @@ class Worker(Protocol):
         raise NotImplementedError
 
     def has_lock(self) -> bool:
-        """Return whether nobody can have its runs yet, as far as it knows."""
+        """Return whether the worker is sure that no other one has taken over its runs."""
         raise NotImplementedError
 
     def watch(self, lost: Callable[[], None], performs: Callable[[str], bool]) -> None:
-        """Take over the runs of dead workers from now on; call `lost` once the lock is lost.
+        """Watch this lock and those of other workers from now on.
 
-        Let runs go on that were resumed and that it had, once it does not perform them any more.
+        Runs of dead workers are taken over. A run of this worker that was paused and resumed is
+        continued once no task performs it any more.
+
+        Args:
+            lost: called once this lock is lost.
+            performs: returns whether a task performs a run.
         """
         raise NotImplementedError
 
     def close(self) -> None:
-        """Let go of the lock."""
+        """Release the lock."""
         raise NotImplementedError
 
 
-class OnFile:
-    """The only worker of a file of SQLite.
+class FileLock:
+    """The lock of a file of SQLite, which has one worker.
 
     Args:
         path: the file.
         now: the clock of this machine.
 
     Raises:
-        Misuse: another process is its worker.
+        Misuse: another process holds the lock.
     """
 
     id = "local"
@@ -100,18 +107,18 @@ class OnFile:
         return True
 
     def watch(self, lost: Callable[[], None], performs: Callable[[str], bool]) -> None:
-        """Do nothing: there is no other worker."""
+        """Ignore both: there is no other worker."""
 
     def close(self) -> None:
         self._lock.close()
         HELD.discard(self._lock)
 
 
-class OnServer:
-    """One of the workers of a PostgreSQL server, with an advisory lock of a session of its own.
+class ServerLock:
+    """An advisory lock of a PostgreSQL server, in a session of its own.
 
     Args:
-        store: where runs are kept.
+        store: the database of the runs.
     """
 
     def __init__(self, store: Store) -> None:
@@ -123,7 +130,7 @@ class OnServer:
         self._engine = sqlalchemy.create_engine(url, pool_size=2, pool_pre_ping=True)
         self._clock = DatabaseClock(self._time)
         self._session = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
-        for setting in KEEPALIVE:  # so that a server notices a machine that is gone
+        for setting in KEEPALIVE:  # so that the server notices a machine that is gone
             self._session.execute(sqlalchemy.text(f"set {setting}"))
         self._sure = elapsed()
         lock = sqlalchemy.text("select pg_advisory_lock(:kind, :key)")
@@ -141,11 +148,17 @@ class OnServer:
         return elapsed() - self._sure < SURE
 
     def watch(self, lost: Callable[[], None], performs: Callable[[str], bool]) -> None:
-        Thread(target=self._look_at_itself, args=(lost,), daemon=True).start()
-        Thread(target=self._look_at_others, daemon=True).start()
-        Thread(target=self._look_at_resumed, args=(performs,), daemon=True).start()
+        def a_round() -> float:
+            return ROUND * random.uniform(1 - SPREAD, 1 + SPREAD)  # noqa: S311
 
-    def _look_at_itself(self, lost: Callable[[], None]) -> None:
+        for work in (
+            partial(self._watch_itself, lost),
+            partial(self._repeat, self._check_others, a_round),
+            partial(self._repeat, partial(self._continue_resumed, performs), lambda: BEAT),
+        ):
+            Thread(target=work, daemon=True).start()
+
+    def _watch_itself(self, lost: Callable[[], None]) -> None:
         while not self._stopped.wait(BEAT):
             before = elapsed()
             try:
@@ -156,51 +169,45 @@ class OnServer:
                 return
             self._sure = before
 
-    def _look_at_others(self) -> None:
-        while not self._stopped.wait(ROUND * random.uniform(1 - SPREAD, 1 + SPREAD)):  # noqa: S311
+    def _repeat(self, work: Callable[[], None], pause: Callable[[], float]) -> None:
+        while not self._stopped.wait(pause()):
             try:
-                self._look()
+                work()
             except Exception as error:
-                LOGGER.warning("worker %s cannot look at the others: %r", self.id, error)
+                LOGGER.warning("worker %s cannot check the other workers: %r", self.id, error)
 
-    def _look_at_resumed(self, performs: Callable[[str], bool]) -> None:
-        while not self._stopped.wait(BEAT):
-            try:
-                self._let_go_on(performs)
-            except Exception as error:
-                LOGGER.warning("worker %s cannot look at resumed runs: %r", self.id, error)
+    def _continue_resumed(self, performs: Callable[[str], bool]) -> None:
+        """Continue the runs that were resumed: those of this worker, and those of dead ones.
 
-    def _let_go_on(self, performs: Callable[[str], bool]) -> None:
-        """Let runs go on that were resumed: those that it had, and those of dead workers.
-
-        Nobody else lets a run go on that a living worker had, since its lock is needed for that.
+        The lock of the worker that had a run is needed to continue it, so while that worker is
+        alive, no other one does.
         """
         for worker, runs in self._store.resumed().items():
             if worker == self.id:
                 for one in runs:
                     if not performs(run_of(one.workflow_id)):
-                        self._store.go_on(one)
+                        self._store.enqueue_resumed(one)
             else:
                 with self._engine.begin() as connection:
                     if locked(connection, worker):
                         for one in self._store.resumed().get(worker, ()):
-                            self._store.go_on(one)
+                            self._store.enqueue_resumed(one)
 
-    def _look(self) -> None:
+    def _check_others(self) -> None:
         others = self._store.working() - {self.id}
         self._free = {worker for worker in others if self._is_free(worker)}
 
     def _is_free(self, worker: str) -> bool:
-        """Return whether the lock of a worker is free; if it was a round ago, take its runs."""
+        """Return whether a worker's lock is free; if it was free a round ago too, take over."""
         if worker in self._free:
             return self._take_over(worker)
         with self._engine.begin() as connection:
             return locked(connection, worker)
 
     def _take_over(self, worker: str) -> bool:
-        """Give the runs of a worker to those who live, unless it lives itself; return whether.
+        """Put the runs of a worker back in their queues, if it is dead; return whether it is.
 
-        Its lock is held meanwhile, so no two do that.
+        The transaction holds the dead worker's lock, so two workers never do that concurrently.
         """
         with self._engine.begin() as connection:
             free = locked(connection, worker)
@@ -219,20 +226,20 @@ class OnServer:
 
 
 def locked(connection: sqlalchemy.Connection, worker: str) -> bool:
-    """Get the lock of a worker until the transaction ends; return false if it has it."""
+    """Try to hold the lock of a worker until the transaction ends; return whether it was free."""
     lock = sqlalchemy.text("select pg_try_advisory_xact_lock(:kind, :key)")
     return bool(connection.execute(lock, {"kind": LOCKS, "key": key_of(worker)}).scalar())
 
 
-def let_go() -> None:
-    """Close the locks in a forked process, so that they end with the one that took them."""
+def release_in_fork() -> None:
+    """Close the lock files of the parent in a forked process, so that they end with the parent."""
     for lock in HELD:
         lock.close()
     HELD.clear()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=let_go)
+    os.register_at_fork(after_in_child=release_in_fork)
 
 
 def key_of(worker: str) -> int:

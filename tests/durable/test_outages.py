@@ -1,11 +1,13 @@
-"""Troubles of the database: a run waits, performs nothing that it could not record, and goes on."""
+"""Outages of the database: a run waits, performs nothing that it could not record, and goes on."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import shutil
 import sqlite3
+import threading
 import time
 from collections.abc import Generator
 from contextlib import closing
@@ -17,13 +19,16 @@ import sqlalchemy
 from dbos import DBOS, _migration, _sys_db_sqlite
 from dbos._sys_db import SystemDatabase
 from sqlalchemy import BigInteger, cast, func
+from sqlalchemy.exc import OperationalError
 
-from ixbackoff import N1, Constant, Misuse, at, attempt
-from ixbackoff.durable import Engine, durable
+from ixbackoff import N1, Constant, Listed, Misuse, at, attempt
+from ixbackoff.durable import Engine, durable, outages
 from ixbackoff.durable import __main__ as commandline
+from ixbackoff.durable.journal import RunLost
+from ixbackoff.durable.outages import insist, insist_async, wait_after
 from ixbackoff.observing import Ended, Event, observed
 
-from ..support.durable.engines import Said, Say, until, url_in, working
+from ..support.durable.engines import Said, Say, fails, until, url_in, working
 from ..support.kills.disks import Disk, small_disk
 from ..support.servers.postgresql import Server
 
@@ -41,6 +46,53 @@ def both() -> Any:
     return at(N1).retry(two())
 
 
+DOWN = OperationalError("select", {}, Exception("the server is away"))
+
+
+def test_the_database_is_tried_again_until_it_answers(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(outages, "WAITS", Listed([0, 0.01]))
+    answer = fails(DOWN, DOWN, "there")
+
+    async def awaited() -> Any:
+        return answer()
+
+    assert insist("one", answer, threading.Event()) == "there"
+    answer = fails(DOWN, DOWN, "here")
+    assert asyncio.run(insist_async("two", awaited)) == "here"
+    assert caplog.messages == [
+        f"run {run} waits: the database fails, trying again in {seconds} s: the server is away"
+        for run in ("one", "two")
+        for seconds in ("0", "0.01")
+    ]
+
+
+def test_the_database_is_tried_again_after_longer_and_longer_waits() -> None:
+    assert [wait_after("one", DOWN, k) for k in range(6)] == [1, 2, 5, 10, 10, 10]
+
+
+def test_a_failure_of_something_else_is_raised_at_once() -> None:
+    async def awaited() -> Any:
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        insist("one", fails(KeyError("mine"), "never"), threading.Event())
+    with pytest.raises(KeyError, match="mine"):
+        asyncio.run(insist_async("one", awaited))
+
+
+def test_a_worker_that_stops_waits_for_no_database() -> None:
+    stop = threading.Event()
+
+    def stopped() -> None:
+        stop.set()
+        raise DOWN
+
+    with pytest.raises(RunLost):
+        insist("one", stopped, stop)
+
+
 @pytest.fixture
 def disk(tmp_path: Path) -> Generator[Disk]:
     with small_disk(tmp_path / "disk", "3m") as made:
@@ -50,6 +102,7 @@ def disk(tmp_path: Path) -> Generator[Disk]:
 FULL = r"run one waits: the database fails, trying again in 1 s: database or disk is full"
 
 
+@pytest.mark.slow
 def test_on_a_full_disk_nothing_is_performed_that_follows_what_cannot_be_recorded(
     disk: Disk, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -69,6 +122,7 @@ def test_on_a_full_disk_nothing_is_performed_that_follows_what_cannot_be_recorde
     assert {record.name for record in caplog.records} == {"ixbackoff"}
 
 
+@pytest.mark.slow
 def test_a_run_whose_end_finds_a_full_disk_ends_when_there_is_room(
     disk: Disk, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -1,4 +1,4 @@
-"""Recipes: functions that make programs, under names by which a run is found again."""
+"""Workflows: functions that make programs, under names that the database stores."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ DIGITS = 16
 
 
 class Workflow(Generic[P, A_co, E_co]):
-    """A function that makes a program, under a name that stays. Made by `durable`.
+    """A function that makes a program, under a name that the database stores. Made by `durable`.
 
     Attributes:
-        name: the name.
+        name: the name; the runs of a workflow that is renamed wait for one with the old name.
     """
 
     def __init__(
@@ -46,33 +46,34 @@ class Workflow(Generic[P, A_co, E_co]):
         self.name = name
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Program[Any, Z, A_co, E_co]:
-        """Make the program itself; `recipe(...).run(live())` runs it without a journal."""
+        """Make the program; `workflow(...).run(live())` runs it without an engine."""
         return self._function(*args, **kwargs)
 
     def __repr__(self) -> str:
         return f"<Workflow {self.name}>"
 
-    def begun(self, *args: Any, **kwargs: Any) -> tuple[Ladder, Defaults]:
-        """Make the program, and how it is run.
+    def build(self, *args: Any, **kwargs: Any) -> tuple[Ladder, Defaults]:
+        """Make the program, and the settings with which it runs.
 
         Raises:
-            Misuse: it is not a program, or it has a breaker or a `stop`.
+            Misuse: the function returned something else, or a program with a breaker or a `stop`.
         """
         program: object = self._function(*args, **kwargs)
         if not isinstance(program, Ladder):
             raise Misuse(
-                f"The recipe {self.name} returned {program!r}, which is not a program: return one "
-                "that starts with at(...)."
+                f"The workflow {self.name} returned {program!r}, which is not a program: return "
+                "one that starts with at(...)."
             )
         how = program._defaults.replace(*self._how)
         if how.breaker is not None or any(isinstance(part, Guarded) for part in parts(program)):
             raise Misuse(
-                f"The recipe {self.name} has a circuit breaker, whose state is not in the journal: "
-                "guard the client that its handlers use instead."
+                f"The workflow {self.name} has a circuit breaker, whose state is not in the "
+                "journal: guard the client that its handlers use instead."
             )
         if how.stop is not None:
             raise Misuse(
-                f"The recipe {self.name} has a stop=, which no other process sees: cancel the run."
+                f"The workflow {self.name} has a stop=, which no other process sees: cancel the "
+                "run instead."
             )
         return program, how
 
@@ -84,7 +85,7 @@ def durable(
     within: float | timedelta | None = None,
     budget: RetryBudget | None = None,
 ) -> Callable[[Callable[P, Program[Any, Z, A, E]]], Workflow[P, A, E]]:
-    """Make a recipe of a function that makes a program: an `Engine` runs it durably.
+    """Make a workflow of a function that returns a program, for an `Engine` to run durably.
 
     >>> from ixbackoff import N3, Z, Call, Delay, Program, at, call
     >>> from ixbackoff.durable import durable
@@ -98,13 +99,13 @@ def durable(
     'World'
 
     Args:
-        name: the name by which a run is found again; by default that of the module and function.
-        schedule: the seconds of its waits; by default those of the program.
-        within: the seconds that a run has in all, time in which no process runs included.
-        budget: its further tries are taken from it, in each process from another one.
+        name: the name that the database stores; by default those of the module and the function.
+        schedule: the seconds of the waits; by default the schedule of the program.
+        within: the deadline of a run, in seconds. Time in which no process performs it counts.
+        budget: a budget that pays for the retries; each process has its own.
 
     Raises:
-        Misuse: the name is missing or empty, or an argument is of another type.
+        Misuse: the name is missing or empty, or an argument has the wrong type.
         ValueError: `within` is not a finite number or a timedelta.
     """
     if schedule is not None:
@@ -132,9 +133,12 @@ def durable(
 
 
 def fingerprint(program: Ladder, how: Defaults) -> str:
-    """Return what tells one program from another, as far as that is known before it runs."""
-    told = [name_of(program.start), repr(how.schedule)]
+    """Return a digest of a program: of its start, its schedule and the kinds of its steps.
+
+    What a function makes when the program runs is not in it.
+    """
+    words = [name_of(program.start), repr(how.schedule)]
     for part in parts(program):
         steps = part.steps() if isinstance(part, Ladder) else ()
-        told += [step.__class__.__name__ for step in steps] or [name_of_part(part)]
-    return hashlib.sha256("|".join(told).encode()).hexdigest()[:DIGITS]
+        words += [step.__class__.__name__ for step in steps] or [name_of_part(part)]
+    return hashlib.sha256("|".join(words).encode()).hexdigest()[:DIGITS]
