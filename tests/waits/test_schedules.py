@@ -398,7 +398,7 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "a seed from outside": (lambda: two.seeded(None), ValueError, r"seeded\(None\): give a whole"),
     "fewer than no waits": (lambda: two.preview(-1), ValueError, r"preview\(-1\): give a number"),
     "texts for seconds": (lambda: Broken("x").preview(1), ValueError, "gave 'x' for wait 0"),
-    "computed texts": (lambda: cast("Any", Computed)(str).preview(1), ValueError, r"Computed\(.*'0' for wait 0"),
+    "computed texts": (lambda: untyped.Computed(str).preview(1), ValueError, r"Computed\(.*'0'"),
     "a number": (lambda: two | 5, TypeError, "unsupported operand"),
     "a function": (lambda: two & squares, TypeError, "unsupported operand"),
     "a program": (lambda: two + at(N3), TypeError, "unsupported operand"),
