@@ -1,4 +1,4 @@
-"""A server that speaks MongoDB's protocol, OP_MSG, and answers as it is told."""
+"""A server that speaks MongoDB's protocol, OP_MSG, and answers by a table."""
 
 from __future__ import annotations
 

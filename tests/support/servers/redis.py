@@ -39,7 +39,7 @@ def redis_server(*settings: str) -> Generator[int]:
 
 
 def await_listener(port: int) -> None:
-    """Wait until somebody listens."""
+    """Wait until a server listens at the port."""
     end = time.monotonic() + 10
     while True:
         try:
