@@ -190,7 +190,7 @@ class Check:
             self.found(place, "was answered long before, and asked again")
 
     def order(self) -> None:
-        """No command begins again after a later one has begun: its answer was in the journal then."""
+        """No command begins again after a later one: its answer was in the journal then."""
         latest = [(Step.of(place), begun[0].time) for place, begun in self.begun.items()]
         for place, begun in self.begun.items():
             mine = Step.of(place)

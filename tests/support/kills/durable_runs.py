@@ -185,7 +185,7 @@ class KillingRuns(Killing):
         return self.checked()
 
     def until_found(self, what: str, kills: int, at_a_time: int) -> Report:
-        """Repeat `until` until a broken promise has `what` in its sentence, or there are too many kills."""
+        """Repeat `until` up to a broken promise with `what` in its sentence, or to `MOST` kills."""
         while True:
             report = self.until(self.kills + kills, at_a_time)
             if any(what in broken for broken in report.broken) or self.kills >= MOST:
@@ -276,7 +276,7 @@ class KillingRuns(Killing):
         return self.checked()
 
     def started(self, client: Engine[Any], number: int, at_a_time: int) -> list[Run[Any]]:
-        """Start runs in one transaction, sometimes after a process that died in the same transaction."""
+        """Start runs in one transaction, sometimes after a process that died while it did so."""
         runs = [f"{self.kind}-{number + each}" for each in range(at_a_time)]
         if self.chance.random() < DIES_WHILE_IT_BEGINS:
             dies = Dies("start in bulk", self.chance.randint(1, at_a_time), True)

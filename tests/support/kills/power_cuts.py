@@ -24,7 +24,7 @@ from .squirrels import JOBS, KillingSquirrels, etag_of
 
 SIZE = "256m"
 WAYS = {"as usual": "", "metadata before data": "data=writeback,nodelalloc"}
-"""Options of ext4. With the second ones a file that was not synced has its size without its bytes."""
+"""Options of ext4. With the second ones a file without a sync has its size, but not its bytes."""
 
 
 @dataclass

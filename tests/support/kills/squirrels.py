@@ -106,7 +106,7 @@ class KillingSquirrels(Killing):
         return (mark * (size // len(mark) + 1))[:size]
 
     def faults(self) -> Iterator[Fault | None]:
-        """Yield the answers of the origin; it never fails more often in a row than a ladder waits."""
+        """Yield the origin's answers; it never fails more often in a row than a ladder waits."""
         bad = 0
         while True:
             slow = Slow(seconds=0.03, piece=self.sizes.most // 16)
