@@ -1,9 +1,9 @@
-"""What no test notices: `python -m tests.support.mutants MINUTES ROOMS...`.
+"""Mutations that no test notices: `python -m tests.support.mutants MINUTES ROOMS...`.
 
-In a copy of what git tracks, mutmut changes one expression of the rooms after another, and runs the
-quick tests that come to it. What these do not notice is printed. A room is a folder of the package,
-or a module of it, as `schedules` or `_limits/deadlines`. Functions with few tests come first, so
-that a run that ends early has seen the likeliest survivors.
+mutmut changes one expression of the rooms after another in a copy of the repository, and runs the
+quick tests of its function. A mutation that passes all of them is printed. A room is a folder or a
+module of the package: `schedules`, `_limits/deadlines`. Functions with quick tests come first, so
+that a run that is cut off has judged as many mutations as it could.
 
 mutmut changes no function with a decorator, and nothing outside of functions.
 """
@@ -28,7 +28,6 @@ KEEP_ALIVE = "collector or outlives or let_go or alive or keeps or imports_rando
 """Tests about what is left in memory: the frames that mutmut puts around functions keep more."""
 
 MUTMUT = [sys.executable, "-m", "mutmut"]
-STARTING = 10.0  # minutes in which the tests run twice without a mutation
 
 
 def copied(folder: Path) -> set[str]:
@@ -73,10 +72,10 @@ def settings(rooms: list[str], top: set[str]) -> str:
 
 
 def mutate(folder: Path, minutes: float) -> None:
-    """Run mutmut, and interrupt it after so many minutes of mutations."""
+    """Run mutmut, and interrupt it after `minutes`; first it runs the tests twice unchanged."""
     with subprocess.Popen([*MUTMUT, "run"], cwd=folder) as process:  # noqa: S603
         try:
-            process.wait(60 * (STARTING + minutes))
+            process.wait(60 * minutes)
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGINT)
             process.wait()
@@ -89,7 +88,7 @@ def asked(folder: Path, *words: str) -> str:
 
 
 def report(folder: Path) -> str:
-    """List what came of the mutations, and the changed lines of those that no test noticed."""
+    """Count the mutations by their outcome, and show those that no test noticed."""
     found = re.findall(r"^ +(\S+): (.+)$", asked(folder, "results", "--all", "true"), re.MULTILINE)
     lines: list[str] = []
     for name, state in found:
