@@ -164,16 +164,24 @@ SLEEPERS = {"_running/sleeping.py", "fleet/real/client.py", "fleet/real/server.p
 """The modules that may sleep: the one that is switched in tests, and those of real storms."""
 
 
+def sleeps(node: ast.AST) -> bool:
+    """Return true for the name of a sleep, its import, and a wait for an event that never comes."""
+    match node:
+        case ast.Attribute(attr="sleep" | "sleep_forever"):
+            return True
+        case ast.Attribute(attr="wait", value=ast.Call(func=called)):
+            return ast.unparse(called).rpartition(".")[2] == "Event"
+        case ast.ImportFrom(module="time" | "asyncio" | "trio" | "anyio"):
+            return any(alias.name.startswith("sleep") for alias in node.names)
+        case _:
+            return False
+
+
 def test_one_module_sleeps() -> None:
     sleeping = {
         str(path.relative_to(PACKAGE))
         for path in PACKAGE.rglob("*.py")
         for node in ast.walk(parsed(path))
-        if (isinstance(node, ast.Attribute) and node.attr in ("sleep", "sleep_forever"))
-        or (
-            isinstance(node, ast.ImportFrom)
-            and node.module in ("time", "asyncio", "trio", "anyio")
-            and any(alias.name.startswith("sleep") for alias in node.names)
-        )
+        if sleeps(node)
     }
     assert sleeping == SLEEPERS
