@@ -40,14 +40,7 @@ class AttemptRetrying(Retrying):
 
 
 class AttemptClient(TaskPerformer):
-    """A client that retries an attempt.
-
-    Attributes:
-        after: the waits of this run, from its first failure on.
-        wait_count: the number of its waits.
-        shortest: the seconds of its last wait: the next one is not shorter.
-        log: the waits of this run for the trace; `None` without a trace.
-    """
+    """A client that retries an attempt; its attributes are those of `Trying`."""
 
     __slots__ = ("_shared", "after", "log", "shortest", "wait_count")
 

@@ -42,16 +42,7 @@ class CommandRetrying(Retrying):
 
 
 class CommandClient:
-    """A client that retries a command.
-
-    Attributes:
-        number: the number of the client.
-        begun: the start of the current try, or of the one before the current wait.
-        after: the waits of this run, from its first failure on.
-        wait_count: the number of its waits.
-        shortest: the seconds of its last wait: the next one is not shorter.
-        log: the waits of this run for the trace; `None` without a trace.
-    """
+    """A client that retries a command; its attributes are those of `Trying`."""
 
     __slots__ = (
         "_asking",

@@ -1,9 +1,8 @@
-"""`Picture`: a grid of panels with lines, drawn as PNG and SVG; and the flag for pictures."""
+"""`Picture`: a grid of panels with lines, drawn as PNG and SVG."""
 
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -141,16 +140,6 @@ def draw_panel(plot: Any, panel: Panel) -> None:
         plain(plot.xaxis)
     if panel.limits != (None, None):
         plot.set_ylim(*panel.limits)
-
-
-def add_picture(parser: ArgumentParser) -> None:
-    """Add the flag of the folder for pictures."""
-    parser.add_argument(
-        "--picture",
-        type=Path,
-        metavar="FOLDER",
-        help="also draw a picture into this folder; needs matplotlib",
-    )
 
 
 def pictured(drawn: Callable[[Path], Iterable[Path]], folder: Path | None) -> int:

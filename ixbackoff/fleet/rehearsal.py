@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentTypeError, Namespace
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import partial
 from math import inf, nan
 from shutil import get_terminal_size
 from time import monotonic
-from typing import Any
+from typing import Any, TypeVar
 
 from .._commandline import FAILED, WRONG, Parser, imported, in_one_line, number, whole
 from .._limits.breakers import CircuitBreaker
@@ -20,15 +20,18 @@ from .._words.calls import Call, CallAsync
 from .._words.commands import AsyncInterpreter, Command, Interpreter, Misuse
 from .._words.reasons import NOTE
 from ..schedules.kinds import Timing
-from .drawing import Panel, Picture, add_picture, by_second, draw, pictured
+from .drawing import Panel, Picture, by_second, draw, pictured
+from .flags import Flag, add_flags, add_picture, add_seeds
 from .outcomes import Outcome, Second
-from .reports import RECOVERS, Numbers, add_seeds, report, sampled, spread
+from .reports import RECOVERS, Numbers, report, sampled, spread
 from .services.channel import Channel
 from .services.queue import BoundedQueue
 from .services.replies import Answering
 from .services.server import SlowingServer
 from .services.service import Served, Service
 from .simulation import Outage, simulate
+
+T = TypeVar("T")
 
 BUDGETS: dict[str, Callable[[], RetryBudget]] = {
     "botocore": RetryBudget.botocore,
@@ -106,6 +109,44 @@ def service(words: Namespace) -> Service:
     return BoundedQueue(words.queue, words.time, words.workers)
 
 
+FLAGS = (
+    Flag("clients", None, whole(1, 1_000_000), "the number of clients (default: 1000)"),
+    Flag("arrivals", None, number(1e-6, 1e6), "instead, clients per second, each for one run"),
+    Flag("think", 10.0, number(1e-6, 1e6), "the mean time between a client's runs", "SECONDS"),
+    Flag("seconds", 75.0, number(1, 1e6), "the length of the simulation", "SECONDS"),
+    Flag(
+        "outage",
+        "15:20",
+        outage,
+        "when the service stops and for how long, in seconds",
+        "START:LENGTH",
+    ),
+    Flag(
+        "answers",
+        None,
+        interpreter,
+        "an interpreter that makes the answers, at the times of the service; not needed for "
+        "commands whose answer is None",
+        "MODULE:NAME",
+    ),
+    Flag("backlog", 4096, whole(0, 65_535), "post: the length of the accept queue"),
+    Flag("queue", 100, whole(0, 10**9), "queue: its length"),
+    Flag("workers", 20, whole(1, 10**6), "queue: the number of workers"),
+    Flag(
+        "time",
+        0.1,
+        number(1e-6, 1e6),
+        "queue: work for a request; channel: a transmission",
+        "SECONDS",
+    ),
+    Flag("slotted", False, bool, "channel: transmissions begin with slots"),
+    Flag("schedule", None, timing, "the waits (default: the program's own)", "MODULE:NAME"),
+    Flag("within", None, number(1e-6, 1e9), "the time limit of each run", "SECONDS"),
+    Flag("breaker", None, breaker, "the circuit breaker of each client", "FAILURES:WITHIN:REST"),
+    Flag("shared", False, bool, "share one budget and one breaker between all clients"),
+)
+
+
 def parsed(arguments: list[str] | None) -> Namespace:
     """Read the command line."""
     parser = Parser(
@@ -121,62 +162,7 @@ def parsed(arguments: list[str] | None) -> Namespace:
         help="a program, a function decorated with backoff, or a function from the number of a "
         "client to a program; the service answers its commands, except Log, Now, Pick and Throw",
     )
-    parser.add_argument(
-        "--answers",
-        type=interpreter,
-        metavar="MODULE:NAME",
-        help="an interpreter that makes the answers, at the times of the service; not needed for "
-        "commands whose answer is None",
-    )
-    add_clients(parser)
-    add_service(parser)
-    add_waits(parser)
-    add_seeds(parser)
-    add_picture(parser)
-    return parser.parse_args(arguments)
-
-
-def add_clients(parser: ArgumentParser) -> None:
-    """Add the flags of the clients, the seconds and the outage."""
-    many = parser.add_mutually_exclusive_group()
-    many.add_argument(
-        "--clients",
-        type=whole(1, 1_000_000),
-        default=1000,
-        metavar="NUMBER",
-        help="the number of clients (default: 1000)",
-    )
-    many.add_argument(
-        "--arrivals",
-        type=number(1e-6, 1e6),
-        metavar="RATE",
-        help="instead of --clients: clients that arrive per second, each for one run",
-    )
-    parser.add_argument(
-        "--think",
-        type=number(1e-6, 1e6),
-        default=10.0,
-        metavar="SECONDS",
-        help="the mean time between two runs of a client (default: %(default)g)",
-    )
-    parser.add_argument(
-        "--seconds",
-        type=number(1, 1e6),
-        default=75.0,
-        metavar="SECONDS",
-        help="the length of the simulation (default: %(default)g)",
-    )
-    parser.add_argument(
-        "--outage",
-        type=outage,
-        default=Outage(15.0, 20.0),
-        metavar="START:LENGTH",
-        help="when the service stops and for how long (default: 15:20)",
-    )
-
-
-def add_service(parser: ArgumentParser) -> None:
-    """Add the flags that describe the service."""
+    add_flags(parser, FLAGS)
     parser.add_argument(
         "--service",
         choices=("post", "queue", "channel"),
@@ -185,46 +171,13 @@ def add_service(parser: ArgumentParser) -> None:
         "which rejects requests when it is full; channel: overlapping transmissions are lost "
         "(default: queue)",
     )
-    for name, read, default, what in (
-        ("--backlog", whole(0, 65_535), 4096, "post: the length of the accept queue"),
-        ("--queue", whole(0, 10**9), 100, "queue: its length"),
-        ("--workers", whole(1, 10**6), 20, "queue: the number of workers"),
-    ):
-        parser.add_argument(
-            name, type=read, default=default, metavar="NUMBER", help=f"{what} ({default})"
-        )
-    parser.add_argument(
-        "--time",
-        type=number(1e-6, 1e6),
-        default=0.1,
-        metavar="SECONDS",
-        help="queue: work for a request; channel: a transmission (0.1)",
-    )
-    parser.add_argument(
-        "--slotted", action="store_true", help="channel: transmissions begin with slots"
-    )
-
-
-def add_waits(parser: ArgumentParser) -> None:
-    """Add the flags of the waits, and of what limits the tries."""
-    parser.add_argument(
-        "--schedule", type=timing, metavar="MODULE:NAME", help="the waits (the program's own)"
-    )
-    parser.add_argument(
-        "--within", type=number(1e-6, 1e9), metavar="SECONDS", help="the deadline of each run"
-    )
     parser.add_argument("--budget", choices=BUDGETS, help="the retry budget of each client")
-    parser.add_argument(
-        "--breaker",
-        type=breaker,
-        metavar="FAILURES:WITHIN:REST",
-        help="the circuit breaker of each client",
-    )
-    parser.add_argument(
-        "--shared",
-        action="store_true",
-        help="share one budget and one breaker between all clients, as in one process",
-    )
+    add_seeds(parser)
+    add_picture(parser)
+    words = parser.parse_args(arguments)
+    if words.clients is not None and words.arrivals is not None:
+        parser.error("argument --arrivals: not allowed with argument --clients")
+    return words
 
 
 calls: type[Call[Any]] = Call
@@ -235,13 +188,24 @@ NOTHING: Interpreter[Any] = calls.handled_by(lambda _: None) | calls_async.handl
 """The answers to the calls of a decorated function, whose results are ignored."""
 
 
+def each(make: Callable[[], T], shared: bool) -> Callable[[int], T]:
+    """Return a function that makes an object for each client, or one for all if `shared`."""
+    made: dict[int, T] = {}
+
+    def of(client: int) -> T:
+        key = 0 if shared else client
+        if key not in made:
+            made[key] = make()
+        return made[key]
+
+    return of
+
+
 def rehearsed(words: Namespace, watch: Callable[[int, Second], None] | None = None) -> Outcome:
     """Run the simulation that the command line describes, and return its outcome."""
     given = program_of(words.program)
     handlers = words.answers or (NOTHING if given is not words.program else None)
     services: Served[Any] = Answering(service(words), handlers).serves(Command)
-    budgets: dict[int, RetryBudget] = {}
-    breakers: dict[int, CircuitBreaker] = {}
 
     def made(client: int) -> Any:
         try:
@@ -253,28 +217,16 @@ def rehearsed(words: Namespace, watch: Callable[[int, Second], None] | None = No
 
     source: Any = given if isinstance(given, Ladder) else made
 
-    def budget(client: int) -> RetryBudget:
-        key = 0 if words.shared else client
-        if key not in budgets:
-            budgets[key] = BUDGETS[words.budget]()
-        return budgets[key]
-
-    def guard(client: int) -> CircuitBreaker:
-        key = 0 if words.shared else client
-        if key not in breakers:
-            breakers[key] = words.breaker()
-        return breakers[key]
-
     return simulate(
         source,
         services,
-        clients=words.clients if words.arrivals is None else None,
+        clients=words.clients or (1000 if words.arrivals is None else None),
         arrivals=words.arrivals,
         seconds=words.seconds,
         schedule=words.schedule,
         within=words.within,
-        budget=budget if words.budget else None,
-        breaker=guard if words.breaker else None,
+        budget=each(BUDGETS[words.budget], words.shared) if words.budget else None,
+        breaker=each(words.breaker, words.shared) if words.breaker else None,
         think=words.think if words.arrivals is None else None,
         outages=[words.outage],
         seed=words.seed,

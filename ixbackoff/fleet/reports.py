@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Callable, Mapping
 from math import inf
 from typing import NamedTuple, TypeVar
 
-from .._commandline import whole
 from .outcomes import Outcome
 from .samples import Sample
 from .seeds import each_seed
@@ -109,30 +108,6 @@ def report(outcome: Outcome, stopped: Outage) -> Report:
         gave_up=gave_up / max(ended, 1),
         runs=ended,
         events=outcome.events,
-    )
-
-
-def add_seeds(parser: ArgumentParser, default: int = 1, what: str = "the number of seeds") -> None:
-    """Add the flags for the seeds and the number of processes."""
-    parser.add_argument(
-        "--seed",
-        type=whole(0, 2**32),
-        default=0,
-        metavar="NUMBER",
-        help="the seed of the random numbers (default: 0)",
-    )
-    parser.add_argument(
-        "--seeds",
-        type=whole(1, 100_000),
-        default=default,
-        metavar="NUMBER",
-        help=f"{what}, from --seed on (default: {default})",
-    )
-    parser.add_argument(
-        "--jobs",
-        type=whole(1, 1000),
-        metavar="NUMBER",
-        help="the number of processes for many seeds (default: that of the processors)",
     )
 
 

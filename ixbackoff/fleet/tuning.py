@@ -15,7 +15,8 @@ from .._writing.programs import at
 from ..schedules.kinds import Schedule
 from ..schedules.published import thain
 from .event_queue import Events
-from .reports import add_seeds, sampled
+from .flags import add_seeds
+from .reports import sampled
 from .seeds import SEEDS
 from .services.service import Request, Service, Serving
 from .simulation import simulate
@@ -104,10 +105,7 @@ class _OutOfOrder(Serving):
         self.events = events
 
     def ask(self, request: Request) -> None:
-        self.events.after(self.seconds, self.failed, request)
-
-    def failed(self, request: Request) -> None:
-        request.fail(ServerError(503))
+        self.events.after(self.seconds, request.fail, ServerError(503))
 
 
 def failing_rate(tuning: Tuned, clients: int, seed: int = 0) -> float:

@@ -160,7 +160,7 @@ def test_a_worker_that_is_killed_is_told() -> None:
 
 @pytest.mark.parametrize("seeds", [0, -1, [], [1, 1], [1.5], "12", None, 2.5])
 def test_seeds_that_are_none_are_refused(seeds: Any) -> None:
-    with pytest.raises(ValueError, match=r"seeds=.*: give how many, 1 or more"):
+    with pytest.raises(ValueError, match=r"seeds=.*: give a number of seeds, 1 or more"):
         each_seed(abs, seeds)
 
 

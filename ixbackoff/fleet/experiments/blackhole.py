@@ -33,8 +33,9 @@ from ixbackoff.schedules.published import fault_tolerant_shell
 
 from ..._commandline import whole
 from ..drawing import Panel, Picture, by_second
+from ..flags import Flag
 from ..reports import Numbers
-from .experiment import Cells, Experiment, Flag
+from .experiment import Cells, Experiment
 
 READERS = 3
 SERVERS = 3
@@ -108,11 +109,10 @@ def black_hole(
     >>> ethernet.reads > aloha.reads >= fixed.reads
     True
 
+    The other arguments are the flags of the command.
+
     Args:
-        seconds: the length of each simulation.
-        readers: the number of readers.
         servers: servers with other times, or other black holes.
-        seed: the seed of the random numbers.
 
     Raises:
         ValueError: `readers` or `seconds` is not above 0.
@@ -138,7 +138,6 @@ def read(kind: str, seconds: float, readers: int, servers: SingleThreaded, seed:
 
 
 def row(one: FilesRead) -> Cells:
-    """Return a row of the table."""
     return {"reader": one.kind, "files": one.reads, "given up": one.late}
 
 
@@ -158,7 +157,6 @@ def picture(results: Sequence[FilesRead]) -> Picture:
 
 
 def numbers(results: Sequence[FilesRead]) -> Numbers:
-    """Return the numbers that depend on the seed."""
     return {
         f"{one.kind:8}  {name}": number
         for one in results

@@ -30,8 +30,9 @@ from ixbackoff.schedules.published import fault_tolerant_shell
 from ..._commandline import number, whole
 from ...plotting.styles import line_style
 from ..drawing import Panel, Picture, Series
+from ..flags import Flag
 from ..reports import Numbers
-from .experiment import Cells, Experiment, Flag
+from .experiment import Cells, Experiment
 
 PRODUCERS = (5, 10, 20, 30, 40, 50)
 SECONDS = 100
@@ -110,11 +111,10 @@ def buffered(
     >>> [one.collisions for one in buffered([5], seconds=20)]
     [0, 0, 0]
 
+    The other arguments are the flags of the command.
+
     Args:
-        producers: the numbers of producers.
-        seconds: the length of each simulation.
         disk: a disk with other numbers.
-        seed: the seed of the random numbers.
 
     Raises:
         ValueError: a number of producers, or `seconds`, is not above 0.
@@ -147,7 +147,6 @@ def modelled(*, speed: float, **how: Any) -> list[Buffered]:
 
 
 def rows(results: Sequence[Buffered]) -> list[Cells]:
-    """Return a row for each number of producers, with columns for each kind."""
     return [
         {
             "producers": many,
@@ -179,7 +178,6 @@ def picture(results: Sequence[Buffered]) -> Picture:
 
 
 def numbers(results: Sequence[Buffered]) -> Numbers:
-    """Return the numbers that depend on the seed."""
     return {
         f"{one.producers:9}  {one.kind:8}  {name}": number
         for one in results

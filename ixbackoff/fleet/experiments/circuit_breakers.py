@@ -27,8 +27,9 @@ from ixbackoff.schedules import Schedule
 
 from ..._commandline import whole
 from ..drawing import Panel, Picture, by_second
+from ..flags import Flag
 from ..reports import Numbers
-from .experiment import Cells, Experiment, Flag
+from .experiment import Cells, Experiment
 
 LIMIT = 2.0  # seconds that a client waits for an answer
 SCHEDULE: Schedule = Exponential(1.0, cap=10.0).jittered()
@@ -141,12 +142,7 @@ def protected(
     >>> [one.down <= one.way.most(20) for one in some if one.way.breakers]
     [True, True, True]
 
-    Args:
-        clients: the number of clients; the service grows with it.
-        processes: the number of processes with a breaker each, in the last protection.
-        outage: the whole seconds of the outage, more than 10.
-        watch: the whole seconds after it.
-        seed: the seed of the random numbers.
+    The arguments are the flags of the command.
 
     Raises:
         ValueError: `clients` or a number of seconds is not above 0.
@@ -192,7 +188,6 @@ def one_way(way: Protection, clients: int, outage: int, watch: int, seed: int) -
 
 
 def row(one: Protected) -> Cells:
-    """Return a row of the table."""
     start, end = map(int, one.stopped.span)
     most = one.way.most(end - start - OPENING)
     return {
@@ -230,7 +225,6 @@ def picture(results: Sequence[Protected]) -> Picture:
 
 
 def numbers(results: Sequence[Protected]) -> Numbers:
-    """Return the numbers that depend on the seed."""
     return {
         f"{one.way.name:24}  {name}": number
         for one in results

@@ -22,7 +22,8 @@ from ixbackoff.schedules.shortening import DecorrelatedJitter, EqualJitter, Full
 from ..._commandline import whole
 from ...plotting.styles import line_style
 from ..drawing import Panel, Picture, Series
-from .experiment import Cells, Experiment, Flag
+from ..flags import Flag
+from .experiment import Cells, Experiment
 
 CLIENTS = (20, 40, 60, 80, 100)
 SEEDS = 100
@@ -77,13 +78,11 @@ def contention(
     >>> [variant.name for variant in contention([2], seeds=1)]
     ['none', 'exponential', 'decorrelated', 'equal', 'full']
 
+    The other arguments are the flags of the command; `seeds` counts from `seed` on.
+
     Args:
-        clients: the numbers of clients.
         timings: the variants by their names.
-        seeds: the number of seeds.
         row: a row with other latencies.
-        seed: the first seed.
-        jobs: the number of processes, as in `each_seed`.
 
     Raises:
         ValueError: a number of clients, or of seeds, is not above 0.
@@ -132,7 +131,6 @@ def updated(timing: Timing, clients: int, row: Row, seed: int) -> Updated:
 
 
 def rows(results: Sequence[Contention]) -> list[Cells]:
-    """Return a row for each variant, with columns for each number of clients."""
     table: dict[str, dict[str, object]] = {}
     for one in results:
         row = table.setdefault(one.name, {"waits": one.name})

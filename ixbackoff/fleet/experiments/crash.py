@@ -35,8 +35,9 @@ from ixbackoff.schedules.shortening import Shortening
 
 from ..._commandline import number, whole
 from ..drawing import Panel, Picture, by_second
+from ..flags import Flag
 from ..reports import Numbers
-from .experiment import Cells, Experiment, Flag
+from .experiment import Cells, Experiment
 
 CLIENTS = 1000
 THINK = 10.0
@@ -253,14 +254,10 @@ def crash(
     >>> [(one.way, one.recovers) for one in crash(5, backlogs=[128], clients=50, watch=20)]
     [('fixed', True), ('exponential', True), ('as shipped', True)]
 
+    The other arguments are the flags of the command.
+
     Args:
-        outage: the seconds of the outage; it ends with a whole second.
-        backlogs: the lengths of accept queues.
-        clients: the number of clients.
-        steady: the whole seconds before the outage.
-        watch: the whole seconds after it.
         server: a server with other numbers; its accept queue is replaced by those of `backlogs`.
-        seed: the seed of the random numbers.
 
     Raises:
         ValueError: `clients` or a number of seconds is not above 0.
@@ -318,7 +315,6 @@ def modelled(*, lingering: float, int64: bool, **how: Any) -> list[Crash]:
 
 
 def row(one: Crash) -> Cells:
-    """Return a row of the table."""
     return {
         "queue": one.backlog,
         "backoff": one.way,
@@ -356,7 +352,6 @@ def picture(results: Sequence[Crash]) -> Picture:
 
 
 def numbers(results: Sequence[Crash]) -> Numbers:
-    """Return the numbers that depend on the seed."""
     return {
         f"{one.backlog:5}  {one.way:11}  {name}": number
         for one in results

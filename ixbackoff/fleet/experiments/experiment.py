@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from ..._commandline import Parser
-from ..drawing import Picture, add_picture, draw, pictured
-from ..reports import Numbers, add_seeds, sampled, spread
+from ..drawing import Picture, draw, pictured
+from ..flags import Flag, add_flags, add_picture, add_seeds
+from ..reports import Numbers, sampled, spread
 
 R = TypeVar("R")
 
@@ -22,26 +23,6 @@ Columns with the same text before ` | ` in their headings are a group, which has
 """
 NO_NUMBER = ("-", "never")
 """What stands in a column of numbers where there is none."""
-
-
-class Flag(NamedTuple):
-    """A flag of an experiment's command, which is an argument of its model.
-
-    Attributes:
-        name: the name of the flag, without its dashes.
-        default: the default; a tuple for a flag that can be given more than once.
-        read: makes the value of the text; `bool` for a flag without a value.
-        help: the description.
-        unit: the name of the value in the help.
-        argument: the argument of the model, if it has another name.
-    """
-
-    name: str
-    default: object
-    read: Callable[[str], object]
-    help: str
-    unit: str = "NUMBER"
-    argument: str = ""
 
 
 class Experiment(NamedTuple, Generic[R]):
@@ -120,17 +101,7 @@ def parsed(name: str, experiment: Experiment[Any], arguments: list[str] | None) 
         description=experiment.description,
         epilog="Exit status: 0, or 2 if the command is wrong.",
     )
-    for flag in experiment.flags:
-        how: dict[str, Any] = {"help": f"{flag.help} (default: %(default)s)"}
-        if flag.read is bool:
-            how = {"help": flag.help, "action": "store_true"}
-        elif isinstance(flag.default, tuple):
-            defaults = ", ".join(map(str, flag.default))
-            how = {"help": f"{flag.help}; can be repeated (default: {defaults})"}
-            how |= {"action": "append", "type": flag.read, "metavar": flag.unit}
-        else:
-            how |= {"default": flag.default, "type": flag.read, "metavar": flag.unit}
-        parser.add_argument(f"--{flag.name}", **how)
+    add_flags(parser, experiment.flags)
     add_seeds(parser, experiment.seeds)
     add_picture(parser)
     return parser.parse_args(arguments)

@@ -15,8 +15,9 @@ from ixbackoff.schedules import Schedule
 
 from ..._commandline import number, whole
 from ..drawing import Panel, Picture, by_second
+from ..flags import Flag
 from ..reports import Numbers
-from .experiment import Cells, Experiment, Flag
+from .experiment import Cells, Experiment
 
 TRIES = 3
 LIMIT = 1.0  # seconds that a layer waits for the next one
@@ -161,13 +162,7 @@ def layered(
     >>> [round(one.rate / one.runs) for one in some]  # requests at the bottom for one at the top
     [3, 9, 2, 1, 4]
 
-    Args:
-        layers: the most layers.
-        queues: the seconds that a request waits at the bottom if its queue is full.
-        clients: the number of clients; the bottom has a worker for each fifty of them.
-        outage: the whole seconds of the outage.
-        watch: the whole seconds after it.
-        seed: the seed of the random numbers.
+    The arguments are the flags of the command.
 
     Raises:
         ValueError: `clients` or a number of seconds is not above 0.
@@ -220,7 +215,6 @@ def nested(
 
 
 def row(one: Layered) -> Cells:
-    """Return a row of the table."""
     asked, runs = one.way.asked(one.clients), one.way.runs(one.clients)
     return {
         "queue": f"{one.queue:3.1f} s",
@@ -261,7 +255,6 @@ def picture(results: Sequence[Layered]) -> Picture:
 
 
 def numbers(results: Sequence[Layered]) -> Numbers:
-    """Return the numbers that depend on the seed."""
     return {
         f"{one.queue:.1f} s  {one.way.name:17}  {name}": number
         for one in results

@@ -17,8 +17,9 @@ from ixbackoff.schedules import Schedule
 
 from ..._commandline import number, whole
 from ..drawing import Panel, Picture, Series
+from ..flags import Flag
 from ..reports import Numbers
-from .experiment import Cells, Experiment, Flag
+from .experiment import Cells, Experiment
 
 OUTAGES = (0.5, 1.1, 5.0, 10.0, 30.0, 31.5, 60.0, 120.0, 300.0, 600.0)
 LONGEST = 86_400  # seconds of an outage
@@ -193,13 +194,7 @@ def recovery(
     >>> compared.plain.last, compared.spread.last <= 92, compared.capped.last <= 90
     (31.0, True, True)
 
-    Args:
-        outages: their lengths, seconds.
-        timeout: T, seconds.
-        factor: F.
-        maximum: M, seconds.
-        clients: the number of clients where there is an R.
-        seed: the seed of the random numbers.
+    The arguments are the flags of the command.
 
     Raises:
         ValueError: as `recovered`.
@@ -218,7 +213,6 @@ def recovery(
 
 
 def row(compared: Comparison) -> Cells:
-    """Return a row of the table; the ratios are those of the last client."""
     plain, spread, capped = compared
     outage = plain.outage
     return {
@@ -291,7 +285,6 @@ def picture(results: Sequence[Comparison]) -> Picture:
 
 
 def numbers(results: Sequence[Comparison]) -> Numbers:
-    """Return the numbers that depend on the seed: those of the formulas with R."""
     return {
         f"{one.outage:6g}  {formula:15}  {name}": None if isnan(number) else number
         for compared in results

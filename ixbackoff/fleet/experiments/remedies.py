@@ -16,8 +16,9 @@ from ixbackoff.fleet import Outage, Outcome, SlowingServer, each_seed, simulate
 
 from ..._commandline import whole
 from ..drawing import Panel, Picture, by_second
+from ..flags import Flag
 from .crash import BACKLOGS, CLIENTS, LINGERING, THINK, TIMEOUT, Get, backoffs, recovers
-from .experiment import Cells, Experiment, Flag
+from .experiment import Cells, Experiment
 
 T = TypeVar("T")
 
@@ -116,14 +117,7 @@ def remedied(
     >>> [one.back for one in some]
     [1, 1, 1, 1, 1, 1, 1]
 
-    Args:
-        outage: the whole seconds of the outage.
-        backlogs: the lengths of accept queues.
-        clients: the number of clients.
-        watch: the whole seconds after it.
-        seeds: the number of seeds.
-        seed: the first seed.
-        jobs: the number of processes, as in `each_seed`.
+    The arguments are the flags of the command; `seeds` counts from `seed` on.
 
     Raises:
         ValueError: `clients` or a number of seconds is not above 0.
@@ -214,7 +208,6 @@ def summed_up(
 
 
 def row(one: Remedied) -> Cells:
-    """Return a row of the table."""
     return {
         "queue": one.backlog,
         "waits": one.remedy.waits,

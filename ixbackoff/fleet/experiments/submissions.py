@@ -31,8 +31,9 @@ from ixbackoff.schedules.published import fault_tolerant_shell
 from ..._commandline import whole
 from ...plotting.styles import line_style
 from ..drawing import Panel, Picture, Series, by_second
+from ..flags import Flag
 from ..reports import Numbers
-from .experiment import Cells, Experiment, Flag
+from .experiment import Cells, Experiment
 
 SUBMITTERS = (25, 100, 200, 300, 375, 400, 425, 450, 500)
 SECONDS = 300
@@ -105,11 +106,10 @@ def submissions(
     >>> [(one.kind, one.jobs) for one in submissions([2], seconds=10)]
     [('fixed', 11), ('aloha', 11), ('ethernet', 11)]
 
+    The other arguments are the flags of the command.
+
     Args:
-        submitters: the numbers of submitters.
-        seconds: the length of each simulation.
         scheduler: a scheduler with other numbers.
-        seed: the seed of the random numbers.
 
     Raises:
         ValueError: a number of submitters, or `seconds`, is not above 0.
@@ -134,7 +134,6 @@ def submitted(many: int, kind: str, scheduler: Scheduler, seconds: float, seed: 
 
 
 def rows(results: Sequence[Submissions]) -> list[Cells]:
-    """Return a row for each number of submitters, with the jobs of each kind."""
     table: dict[int, dict[str, object]] = {}
     for one in results:
         table.setdefault(one.submitters, {"submitters": one.submitters})[one.kind] = one.jobs
@@ -163,7 +162,6 @@ def picture(results: Sequence[Submissions]) -> Picture:
 
 
 def numbers(results: Sequence[Submissions]) -> Numbers:
-    """Return the numbers that depend on the seed."""
     return {f"{one.submitters:10}  {one.kind:8}  jobs": one.jobs for one in results}
 
 

@@ -59,24 +59,14 @@ class _Row(Serving):
         self.events.after(self.one_way(), self.arrived, request)
 
     def arrived(self, request: Request) -> None:
-        command = request.command
+        command, way_back = request.command, self.one_way()
         if isinstance(command, Read):
-            self.events.after(self.one_way(), self.read, (request, self.version))
+            self.events.after(way_back, request.answer, self.version)
         elif isinstance(command, Write) and command.version == self.version:
             self.version += 1
-            self.events.after(self.one_way(), self.written, request)
+            self.events.after(way_back, request.answer)
         else:
-            self.events.after(self.one_way(), self.moved, request)
-
-    def read(self, answer: tuple[Request, int]) -> None:
-        request, version = answer
-        request.answer(version)
-
-    def written(self, request: Request) -> None:
-        request.answer()
-
-    def moved(self, request: Request) -> None:
-        request.fail(Moved())
+            self.events.after(way_back, request.fail, Moved())
 
     def one_way(self) -> float:
         return abs(self.events.random.normalvariate(self.model.latency, self.model.deviation))

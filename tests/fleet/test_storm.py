@@ -16,21 +16,21 @@ from pathlib import Path
 
 import pytest
 
-from ixbackoff.fleet.real import client, server, storm
-from ixbackoff.fleet.real.client import Clients
-from ixbackoff.fleet.real.descriptors import connections
+from benchmarks.storm import client, scenario, server
+from benchmarks.storm.client import Clients
+from benchmarks.storm.descriptors import connections
 
 SHORT = ["--port=0", "--steady=1", "--outage=1", "--watch=2", "--clients=60", "--think=0.5"]
 TIME = r"^\w{3} \d\d \d\d:\d\d:\d\d\.\d{3}"
 pytestmark = pytest.mark.slow
-MAINS = {"server": server.main, "client": client.main, "storm": storm.main}
+MAINS = {"server": server.main, "client": client.main, "run": scenario.main}
 
 
 @contextmanager
 def started(command: str, *words: str) -> Generator[subprocess.Popen[str]]:
     """A process of its own, that is ended in any case."""
     process = subprocess.Popen(  # noqa: S603
-        [sys.executable, "-m", "ixbackoff.fleet", command, *words],
+        [sys.executable, "-m", "benchmarks.storm", command, *words],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -151,7 +151,7 @@ async def counted(at: int, words: object, seconds: float) -> client.Counts:
 
 def test_short_storms_come_to_their_verdicts_and_leave_nobody() -> None:
     slow = ["--limit=0", "--factor=2", "--timeout=0.3", "--clients=200"]
-    with started("storm", *SHORT, "--verbose") as mild, started("storm", *SHORT, *slow) as hard:
+    with started("run", *SHORT, "--verbose") as mild, started("run", *SHORT, *slow) as hard:
         numbers = [int(line(one, r"server: process (\d+)")[1]) for one in (mild, hard)]
         said = [one.communicate(timeout=20) for one in (mild, hard)]
         assert (mild.returncode, hard.returncode) == (0, 0)
@@ -169,7 +169,7 @@ def test_short_storms_come_to_their_verdicts_and_leave_nobody() -> None:
 def test_a_port_in_use_is_one_line() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         flag = f"--port={taken.getsockname()[1]}"
-        for command in "server", "storm":
+        for command in "server", "run":
             with started(command, flag) as process:
                 out, err = process.communicate(timeout=10)
             assert (out, process.returncode) == ("", 2)
@@ -178,7 +178,7 @@ def test_a_port_in_use_is_one_line() -> None:
 
 
 def test_a_server_that_dies_is_one_line() -> None:
-    with started("storm", *SHORT) as process:
+    with started("run", *SHORT) as process:
         number = int(line(process, r"server: process (\d+)")[1])
         os.kill(number, signal.SIGKILL)
         _, err = process.communicate(timeout=10)
@@ -197,7 +197,7 @@ def test_no_permission_to_signal_is_one_line(
         kill(number, what)
 
     monkeypatch.setattr(os, "kill", refused)
-    assert storm.main(SHORT) == 1
+    assert scenario.main(SHORT) == 1
     told = capsys.readouterr()
     number = re.search(r"server: process (\d+)", told.out)
     assert number is not None
@@ -208,7 +208,7 @@ def test_no_permission_to_signal_is_one_line(
 
 @pytest.mark.parametrize("what", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_the_server_ends_with_the_storm_even_while_it_is_stopped(what: signal.Signals) -> None:
-    with started("storm", *SHORT, "--outage=60") as process:
+    with started("run", *SHORT, "--outage=60") as process:
         number = int(line(process, r"server: process (\d+)")[1])
         line(process, "SIGSTOP")
         process.send_signal(what)
@@ -240,8 +240,8 @@ def test_a_wrong_command_is_one_line(
         ("client", "--clients=0"),
         ("client", "--backoff=none"),
         ("client", "--think=0"),
-        ("storm", "--outage=0"),
-        ("storm", "--host=127.0.0.1"),
+        ("run", "--outage=0"),
+        ("run", "--host=127.0.0.1"),
     ],
 )
 def test_numbers_out_of_bounds_are_one_line(
@@ -269,7 +269,7 @@ def test_help(program: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ending:
         MAINS[program](["--help"])
     assert ending.value.code == 0
-    assert f"python -m ixbackoff.fleet {program}" in capsys.readouterr().out
+    assert f"python -m benchmarks.storm {program}" in capsys.readouterr().out
 
 
 def test_this_process_may_have_connections() -> None:
