@@ -138,7 +138,7 @@ def test_the_page_says_what_is_printed(capsys: pytest.CaptureFixture[str]) -> No
     [printed] = re.findall(
         r"^```text printed by the first\n(.*?)^```$", PAGE.read_text(), re.M | re.S
     )
-    lines = [line[:28].rstrip() for line in printed.splitlines()]  # of 20 clients, the quickest
+    lines = [line[:26].rstrip() for line in printed.splitlines()]  # of 20 clients, the quickest
     assert fleet(["contention", "--clients", "20"]) == 0
     assert capsys.readouterr().out.splitlines() == lines
 

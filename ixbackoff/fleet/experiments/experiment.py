@@ -111,7 +111,7 @@ def aligned(rows: Sequence[Cells]) -> str:
     """Return rows as a table, with numbers at the right of their columns and text at the left.
 
     >>> print(aligned([{"waits": "full", "in ms | least": 7, "in ms | most": 9.5}]))
-           in ms
+              in ms
     waits  least  most
     full       7   9.5
     """
