@@ -15,7 +15,7 @@ from ..plotting.styles import headline, legend, line_style, plain
 LINEAR_BELOW = 10  # of a symlog axis
 
 
-class Series(NamedTuple):
+class Graph(NamedTuple):
     """A line of a panel.
 
     Attributes:
@@ -44,7 +44,7 @@ class Panel(NamedTuple):
     """
 
     label: str
-    lines: Mapping[str, Series]
+    lines: Mapping[str, Graph]
     x: str = "time, s"
     title: str = ""
     scale: str = "linear"
@@ -71,9 +71,9 @@ class Picture(NamedTuple):
     shared: bool = False
 
 
-def by_second(values: Sequence[float], number: int) -> Series:
+def by_second(values: Sequence[float], number: int) -> Graph:
     """Return a line of the values at the end of each second; `number`: its number in the panel."""
-    return Series(range(1, len(values) + 1), values, line_style(number, len(values)))
+    return Graph(range(1, len(values) + 1), values, line_style(number, len(values)))
 
 
 def draw(picture: Picture, name: str, folder: Path) -> list[Path]:

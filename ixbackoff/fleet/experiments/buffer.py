@@ -29,7 +29,7 @@ from ixbackoff.schedules.published import fault_tolerant_shell
 
 from ..._commandline import number, whole
 from ...plotting.styles import line_style
-from ..drawing import Panel, Picture, Series
+from ..drawing import Graph, Panel, Picture
 from ..flags import Flag
 from ..reports import Numbers
 from .experiment import Cells, Experiment
@@ -161,13 +161,13 @@ def rows(results: Sequence[Buffered]) -> list[Cells]:
 
 def picture(results: Sequence[Buffered]) -> Picture:
     """Return the consumption and the collisions over the number of producers."""
-    consumed: dict[str, Series] = {}
-    collisions: dict[str, Series] = {}
+    consumed: dict[str, Graph] = {}
+    collisions: dict[str, Graph] = {}
     for place, kind in enumerate(KINDS):
         some = [one for one in results if one.kind == kind]
         many, style = [one.producers for one in some], line_style(place)
-        consumed[kind] = Series(many, [one.rate for one in some], style)
-        collisions[kind] = Series(many, [one.collisions for one in some], style)
+        consumed[kind] = Graph(many, [one.rate for one in some], style)
+        collisions[kind] = Graph(many, [one.collisions for one in some], style)
     panels = [
         Panel("consumed, MB/s", consumed, x="producers", limits=(0, None)),
         Panel("collisions, in all", collisions, x="producers", scale="symlog"),

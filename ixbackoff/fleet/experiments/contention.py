@@ -21,7 +21,7 @@ from ixbackoff.schedules.shortening import DecorrelatedJitter, EqualJitter, Full
 
 from ..._commandline import whole
 from ...plotting.styles import line_style
-from ..drawing import Panel, Picture, Series
+from ..drawing import Graph, Panel, Picture
 from ..flags import Flag
 from .experiment import Cells, Experiment
 
@@ -141,13 +141,13 @@ def rows(results: Sequence[Contention]) -> list[Cells]:
 
 def picture(results: Sequence[Contention]) -> Picture:
     """Return calls and times over the number of clients."""
-    calls: dict[str, Series] = {}
-    times: dict[str, Series] = {}
+    calls: dict[str, Graph] = {}
+    times: dict[str, Graph] = {}
     for number, name in enumerate(dict.fromkeys(one.name for one in results)):
         some = [one for one in results if one.name == name]
         many, style = [one.clients for one in some], line_style(number)
-        calls[name] = Series(many, [one.calls for one in some], style)
-        times[name] = Series(many, [one.seconds for one in some], style)
+        calls[name] = Graph(many, [one.calls for one in some], style)
+        times[name] = Graph(many, [one.seconds for one in some], style)
     panels = [
         Panel("calls, in all", calls, x="clients"),
         Panel("time until all are done, s", times, x="clients", scale="log"),

@@ -16,7 +16,7 @@ from ixbackoff.fleet import BoundedQueue, Outage, simulate
 from ixbackoff.schedules import Schedule
 
 from ..._commandline import number, whole
-from ..drawing import Panel, Picture, Series
+from ..drawing import Graph, Panel, Picture
 from ..flags import Flag
 from ..reports import Numbers
 from .experiment import Cells, Experiment
@@ -256,23 +256,23 @@ def picture(results: Sequence[Comparison]) -> Picture:
     lengths = [one.plain.outage for one in results]
     least, most = log10(min(lengths)) - 0.1, log10(max(lengths)) + 0.1
     along = [10 ** (least + (most - least) * point / POINTS) for point in range(POINTS + 1)]
-    lines: dict[str, Series] = {}
+    lines: dict[str, Graph] = {}
     for column, (name, style) in enumerate(STYLES.items()):
         some = [compared[column] for compared in results]
         formula = some[0].formula
         points = {**style, "linestyle": ""}
         bounds = [formula.bound(length) / length for length in along]
-        lines[f"{name}: bound"] = Series(along, bounds, {**style, "marker": ""})
+        lines[f"{name}: bound"] = Graph(along, bounds, {**style, "marker": ""})
         lasts = [one.last / one.outage for one in some]
-        lines[f"{name}: last client"] = Series(lengths, lasts, points)
+        lines[f"{name}: last client"] = Graph(lengths, lasts, points)
         if formula.spread == 1:
             noticed = [formula.noticed(length) / length for length in along]
             how = {"color": style["color"], "alpha": 0.6}
-            lines[f"{name}: closed"] = Series(along, noticed, how)
+            lines[f"{name}: closed"] = Graph(along, noticed, how)
         else:
             medians = [one.median / one.outage for one in some]
             hollow = {**points, "markerfacecolor": "none"}
-            lines[f"{name}: median"] = Series(lengths, medians, hollow)
+            lines[f"{name}: median"] = Graph(lengths, medians, hollow)
     panel = Panel(
         "noticed after so many times its length",
         lines,

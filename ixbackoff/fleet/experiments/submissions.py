@@ -30,7 +30,7 @@ from ixbackoff.schedules.published import fault_tolerant_shell
 
 from ..._commandline import whole
 from ...plotting.styles import line_style
-from ..drawing import Panel, Picture, Series, by_second
+from ..drawing import Graph, Panel, Picture, by_second
 from ..flags import Flag
 from ..reports import Numbers
 from .experiment import Cells, Experiment
@@ -144,12 +144,12 @@ def picture(results: Sequence[Submissions]) -> Picture:
     """Return the jobs over the number of submitters, and the descriptors in use over time."""
     every = [one.submitters for one in results]
     watched = min((many for many in every if many >= WATCHED), default=max(every))
-    jobs: dict[str, Series] = {}
-    descriptors: dict[str, Series] = {}
+    jobs: dict[str, Graph] = {}
+    descriptors: dict[str, Graph] = {}
     for number, kind in enumerate(KINDS):
         some = [one for one in results if one.kind == kind]
         many = [one.submitters for one in some]
-        jobs[kind] = Series(many, [one.jobs for one in some], line_style(number))
+        jobs[kind] = Graph(many, [one.jobs for one in some], line_style(number))
         [shown] = [one for one in some if one.submitters == watched]
         descriptors[kind] = by_second([second.load for second in shown.outcome.seconds], number)
     panels = [
