@@ -38,12 +38,12 @@ sound: .venv/dev  ## check and run 10,000 random programs
 	$(BIN)/python -m tests.types.soundness 10000
 
 kill: .venv/dev  ## kill durable runs and squirrels a thousand times, cut the power, answer oddly, and check
-	$(BIN)/python -m tests.support.killing
-	$(BIN)/python -m tests.support.away
-	$(BIN)/python -m tests.support.killed_squirrels
-	$(BIN)/python -m tests.support.killed_jobs
-	$(BIN)/python -m tests.support.power_cuts
-	$(BIN)/python -m tests.support.attacks
+	$(BIN)/python -m tests.support.kills.durable_runs
+	$(BIN)/python -m tests.support.kills.away
+	$(BIN)/python -m tests.support.kills.durable_squirrels
+	$(BIN)/python -m tests.support.kills.squirrels
+	$(BIN)/python -m tests.support.kills.power_cuts
+	$(BIN)/python -m tests.support.hostile.attacks
 
 prove:  ## check the proof of the promises, with Agda
 	@if ! command -v agda >/dev/null || ! test -d $(AGDA_STDLIB); then \

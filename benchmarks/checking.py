@@ -14,8 +14,8 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import ixbackoff
-from tests.support.checked import ROOT, as_users_see_it
-from tests.support.typecheckers import CHECKERS, MYPY, SCRIPTS, Checker, environment
+from tests.support.checkers.checked import ROOT, as_users_see_it
+from tests.support.checkers.typecheckers import CHECKERS, MYPY, SCRIPTS, Checker, environment
 
 from .measuring import Target
 

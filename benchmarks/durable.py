@@ -33,7 +33,7 @@ from ixbackoff import (
     attempt,
 )
 from ixbackoff.durable import Engine, durable
-from tests.support.postgresql import running
+from tests.support.servers.postgresql import running
 
 from .measuring import Target
 

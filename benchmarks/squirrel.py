@@ -24,6 +24,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
+from tests.support.servers.s3 import s3_server
+
 from .measuring import Target
 
 SMALL, LARGE = 4 * 1024, 512 * 2**20
@@ -126,19 +128,6 @@ def serve(size: int, delay: float, told: Connection) -> None:
         await server.serve_forever()
 
     asyncio.run(forever())
-
-
-def serve_s3(told: Connection) -> None:
-    """Serve S3 in this process until it is ended."""
-    import logging
-
-    from moto.server import ThreadedMotoServer
-
-    logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    server = ThreadedMotoServer("127.0.0.1", 0)
-    server.start()
-    told.send(server.get_host_and_port()[1])
-    time.sleep(3600)
 
 
 @contextmanager
@@ -260,7 +249,7 @@ def to_s3(work: Work, *more: str) -> Target:
     import boto3  # type: ignore[import-untyped]
 
     with ExitStack() as stack:
-        url = stack.enter_context(in_process(serve_s3))
+        url = stack.enter_context(s3_server())
         client = boto3.client(
             "s3",
             endpoint_url=url,

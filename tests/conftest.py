@@ -17,8 +17,9 @@ from ixbackoff._limits.stopping import STOPS
 from ixbackoff._meaning.descents import ONE_TRY
 from ixbackoff._running.sleeping import SWITCHES
 
-from .support.postgresql import postgresql as postgresql
-from .support.postgresql import roomy_postgresql as roomy_postgresql
+from .support.servers.postgresql import postgresql as postgresql
+from .support.servers.postgresql import roomy_postgresql as roomy_postgresql
+from .support.servers.s3 import moto as moto
 
 same = settings(derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("same", same, max_examples=60)

@@ -107,13 +107,13 @@ module Language (signature : Signature) where
     backoff : Program I (suc O) A → On → Program I O A
     wait    : Program I (suc O) A → Program I O A
     skip    : Program I (suc O) A → Program I O A
-    tries   : Program I O A → On → Trying B → Program I 0 B        -- retry, vary and resume, below
-    give-up : Program I O A → Program I 0 A
+    tries   : Program I O A → On → Trying B → Program I 0 B        -- retry, retry-with and resume, below
+    end : Program I O A → Program I 0 A
     stands  : Program I O A → Program I O A                        -- .at(N)
 
   infixl 5 _>>_
 
-  -- Program.do, .retry, .vary and .resume.
+  -- Program.do, .retry, .retry_with and .resume.
   do′ : Program I O A → Attempt B → Program I O B
   do′ p x = then p λ _ → well x
 
@@ -121,8 +121,8 @@ module Language (signature : Signature) where
   retry p on x  = tries p on (afresh λ _ → well x)
   resume p on x = tries p on (resumed x)
 
-  vary : Program I O A → On → (ℕ → Outcome (Attempt B)) → Program I 0 B
-  vary p on x = tries p on (afresh x)
+  retry-with : Program I O A → On → (ℕ → Outcome (Attempt B)) → Program I 0 B
+  retry-with p on x = tries p on (afresh x)
 
   -- _meaning/chains.Ladder.bound: where a run takes itself to be when it has passed p over.
   bound : Program I O A → ℕ
@@ -140,7 +140,7 @@ module Language (signature : Signature) where
   bound (wait p)                     = pred (bound p)
   bound (skip p)                     = pred (bound p)
   bound (tries p on x)               = 0
-  bound (give-up p)                  = 0
+  bound (end p)                  = 0
   bound (stands {O = O} p)           = O
 
   -- What an interpreter sees of a run: its commands, and _words/vocabulary.Delay(seconds, rung) with its number k.
@@ -308,7 +308,7 @@ module Language (signature : Signature) where
     loop : {L : Set} → ℕ → On → (L → State → Result A × L) → L → State → Result A
     loop n on attempt l s = rest n on attempt (attempt l s)
 
-    -- A try of a retry or vary, and of a resume (semantics.Again).
+    -- A try of a retry or retry-with, and of a resume (semantics.Again).
     fresh : (ℕ → Outcome (Attempt A)) → ⊤ → State → Result A × ⊤
     fresh x _ s = try (x (rung s)) s , tt
 
@@ -332,17 +332,17 @@ module Language (signature : Signature) where
       eval (then p f)         s = when-well (eval p s) id λ a → try (f a)
       eval (map p f)          s = when-well (eval p s) id λ a s → f a , s
       eval (or-else p on x)   s = when-failed (eval p s) id on λ _ → try (well x)
-      eval (bind {J = J} end _ p f) s =
-        when-well (eval p s) (left end J) λ a s → in-any-case (enter (f a) s) (left end J)
-      eval (or-bind {J = J} end _ p on f) s =
-        when-failed (eval p s) (left end J) on λ e s → in-any-case (enter (f e) s) (left end J)
+      eval (bind {J = J} exit _ p f) s =
+        when-well (eval p s) (left exit J) λ a s → in-any-case (enter (f a) s) (left exit J)
+      eval (or-bind {J = J} exit _ p on f) s =
+        when-failed (eval p s) (left exit J) on λ e s → in-any-case (enter (f e) s) (left exit J)
       eval (p >> q)           s = when-well (eval p s) (to (bound q)) λ _ → eval q
       eval (or-join p on q)   s = when-failed (eval p s) (to (bound q)) on λ _ → eval q
       eval (backoff p on)     s = when-failed (eval p s) down on λ e → waiting (asked e) (failed e)
       eval (wait p)           s = when-well (eval p s) down λ a → waiting 0 (well a)
       eval (skip p)           s = in-any-case (eval p s) down
       eval (tries p on x)     s = when-well (eval p s) (to 0) λ _ → tried-on on x
-      eval (give-up p)        s = in-any-case (eval p s) (to 0)
+      eval (end p)        s = in-any-case (eval p s) (to 0)
       eval (stands {O = O} p) s = in-any-case (eval p s) (to O)
 
       -- Run.entered.

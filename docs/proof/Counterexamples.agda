@@ -113,7 +113,7 @@ behind-a-bind-that-says-where-it-ends-it-is-as-behind-a-join = refl
 
 -- So a retry behind it can have more tries than its index says. P1 and P2 hold all the same.
 recovered : Ending → Program 2 0 ⊤
-recovered end = or-else (bind end z≤n (do′ (at 2) ask) λ _ → well (give-up (at 2))) always (pure tt)
+recovered exit = or-else (bind exit z≤n (do′ (at 2) ask) λ _ → well (end (at 2))) always (pure tt)
 
 a-retry-at-0-waits-twice : waits-of with-floor powers (0 ∷ 0 ∷ 0 ∷ []) (retry (recovered unsaid) always ask) ≡ 2 ∷ 1 ∷ []
 a-retry-at-0-waits-twice = refl

@@ -210,7 +210,7 @@ rest-unchosen zero    x unchosen rewrite unchosen = refl
 rest-unchosen (suc n) x unchosen rewrite unchosen = refl
 
 expanded-is-rest : ∀ n (p : Program I n A) → Sure p → ∀ on (x : ℕ → Attempt A) s →
-  eval (give-up (expanded n p on x)) s ≡ rest n on (fresh (well ∘ x)) (eval p s , tt)
+  eval (end (expanded n p on x)) s ≡ rest n on (fresh (well ∘ x)) (eval p s , tt)
 expanded-is-rest zero p sure on x s with eval p s
 ... | well a   , _ = refl
 ... | over e   , _ = refl
@@ -229,10 +229,10 @@ expanded-is-rest (suc n) p sure on x s
 ...     | just _  , _ = rest-over n x
 
 a-retry-is-short-for-other-steps : ∀ n on (x : ℕ → Attempt A) →
-  vary (at n) on (well ∘ x) ≈ give-up (expanded n (do′ (at n) (x n)) on x)
+  retry-with (at n) on (well ∘ x) ≈ end (expanded n (do′ (at n) (x n)) on x)
 a-retry-is-short-for-other-steps n on x s = sym (cong uncounted (expanded-is-rest n (do′ (at n) (x n)) _ on x s))
 
-a-retry-at-N0-is-do : ∀ on (x : ℕ → Attempt A) → vary (at 0) on (well ∘ x) ≈ give-up (do′ (at 0) (x 0))
+a-retry-at-N0-is-do : ∀ on (x : ℕ → Attempt A) → retry-with (at 0) on (well ∘ x) ≈ end (do′ (at 0) (x 0))
 a-retry-at-N0-is-do = a-retry-is-short-for-other-steps 0
 
 
@@ -253,7 +253,7 @@ goes-to alike = alike
 goes-down : Goes down
 goes-down alike = alike
 
-goes-left : ∀ end → Goes (left end J)
+goes-left : ∀ exit → Goes (left exit J)
 goes-left said   alike = alike
 goes-left unsaid x    = x
 
@@ -336,10 +336,10 @@ mutual
   same-eval (then p f)          x = same-well (same-eval p x) id λ a → same-try (f a)
   same-eval (map p f)           x = same-well (same-eval p x) id λ a → comes
   same-eval (or-else p on y)    x = same-failed (same-eval p x) id λ _ → same-try (well y)
-  same-eval (bind end _ p f)    x = same-well (same-eval p x) (goes-left end) λ a y →
-    same-any (same-enter (f a) y) (goes-left end)
-  same-eval (or-bind end _ p on f) x = same-failed (same-eval p x) (goes-left end) λ e y →
-    same-any (same-enter (f e) y) (goes-left end)
+  same-eval (bind exit _ p f)    x = same-well (same-eval p x) (goes-left exit) λ a y →
+    same-any (same-enter (f a) y) (goes-left exit)
+  same-eval (or-bind exit _ p on f) x = same-failed (same-eval p x) (goes-left exit) λ e y →
+    same-any (same-enter (f e) y) (goes-left exit)
   same-eval (p >> q)            x = same-well (same-eval p x) goes-to λ _ → same-eval q
   same-eval (or-join p on q)    x = same-failed (same-eval p x) goes-to λ _ → same-eval q
   same-eval {A = A} (backoff p on) x = same-failed (same-eval p x) goes-down λ e →
@@ -347,7 +347,7 @@ mutual
   same-eval (wait p)            x = same-well (same-eval p x) goes-down λ a → same-waiting 0 (well a)
   same-eval (skip p)            x = same-any (same-eval p x) goes-down
   same-eval (tries p on y)      x = same-well (same-eval p x) goes-to λ _ → same-tried y
-  same-eval (give-up p)         x = same-any (same-eval p x) goes-to
+  same-eval (end p)         x = same-any (same-eval p x) goes-to
   same-eval (stands p)          x = same-any (same-eval p x) goes-to
 
   same-enter : (o : Outcome (Program I O A)) → ∀ {s s′} → Same s s′ → SameResult (enter o s) (enter o s′)

@@ -151,7 +151,7 @@ tried-on-tries on (resumed x) s = ≤-trans
   (loop-adds tried tries-unmoved (again x) (again-tries x) (rung s) [] s)
   (≤-reflexive (cong (_+ tried s) (*-identityʳ (suc (rung s)))))
 
--- THE THEOREMS. `tries (at N)` is at(N).retry(x), .vary(f) or .resume(x).
+-- THE THEOREMS. `tries (at N)` is at(N).retry(x), .retry_with(f) or .resume(x).
 a-retry-on-N-rungs-tries-at-most-N+1-times : ∀ N on (x : Trying A) s →
   tried (proj₂ (eval (tries (at N) on x) s)) ≤ suc N + tried s
 a-retry-on-N-rungs-tries-at-most-N+1-times N on x s = tried-on-tries on x (to N s)

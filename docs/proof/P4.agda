@@ -74,10 +74,10 @@ data HasRow : Row → Program I O A → Set₁ where
             HasRow E p → (∀ a → Made F (f a)) → HasRow (E ∣ F) (then p f)
   map     : ∀ {p : Program I O A} {f : A → Outcome B} → HasRow E p → HasRow E (map p f)
   or-else : ∀ {p : Program I O A} {on x} → HasRow E p → Effect F x → HasRow (E ∣ F) (or-else p on x)
-  bind    : ∀ {end} {l : J ≤ O} {p : Program I O A} {f : A → Outcome (Program O J B)} →
-            HasRow E p → (∀ a q → f a ≡ well q → HasRow F q) → HasRow (E ∣ F) (bind end l p f)
-  or-bind : ∀ {end} {l : J ≤ O} {p : Program I O A} {on} {f : Failure → Outcome (Program O J A)} →
-            HasRow E p → (∀ e q → f e ≡ well q → HasRow F q) → HasRow (E ∣ F) (or-bind end l p on f)
+  bind    : ∀ {exit} {l : J ≤ O} {p : Program I O A} {f : A → Outcome (Program O J B)} →
+            HasRow E p → (∀ a q → f a ≡ well q → HasRow F q) → HasRow (E ∣ F) (bind exit l p f)
+  or-bind : ∀ {exit} {l : J ≤ O} {p : Program I O A} {on} {f : Failure → Outcome (Program O J A)} →
+            HasRow E p → (∀ e q → f e ≡ well q → HasRow F q) → HasRow (E ∣ F) (or-bind exit l p on f)
   join    : ∀ {p : Program I O A} {q : Program O J B} → HasRow E p → HasRow F q → HasRow (E ∣ F) (p >> q)
   or-join : ∀ {p : Program I O A} {on} {q : Program O J A} →
             HasRow E p → HasRow F q → HasRow (E ∣ F) (or-join p on q)
@@ -86,7 +86,7 @@ data HasRow : Row → Program I O A → Set₁ where
   skip    : ∀ {p : Program I (suc O) A} → HasRow E p → HasRow E (skip p)
   tries   : ∀ {p : Program I O A} {on} {x : Trying B} →
             HasRow E p → Tried F x → HasRow (E ∣ F ∣ WithDelay) (tries p on x)
-  give-up : ∀ {p : Program I O A} → HasRow E p → HasRow E (give-up p)
+  end : ∀ {p : Program I O A} → HasRow E p → HasRow E (end p)
   stands  : ∀ {p : Program I O A} → HasRow E p → HasRow E (stands p)
   wider   : ∀ {p : Program I O A} → E ⊆ F → HasRow E p → HasRow F p
 
@@ -125,7 +125,7 @@ module _ (G : Row) where
   any-keeps _ (failed e , s) k pass h = pass s (k h)
   any-keeps _ (over e   , s) k pass h = k h
 
-  left-keeps : ∀ end J s → Keeps s (left end J s)
+  left-keeps : ∀ exit J s → Keeps s (left exit J s)
   left-keeps said   J s h = h
   left-keeps unsaid J s h = h
 
@@ -185,12 +185,12 @@ module _ (G : Row) where
     eval-keeps (or-else p on x) (or-else row effect) l s =
       failed-keeps s (eval p s) (eval-keeps p row (λ r → l r ∘ inj₁) s)
         (λ _ h → h) λ e s′ → perform-keeps effect (λ r → l r ∘ inj₂) (one-try s′)
-    eval-keeps (bind end _ p f) (bind row made) l s =
-      well-keeps s (eval p s) (eval-keeps p row (λ r → l r ∘ inj₁) s) (left-keeps end _) λ a s′ →
-        any-keeps s′ (enter (f a) s′) (enter-keeps (f a) (made a) (λ r → l r ∘ inj₂) s′) (left-keeps end _)
-    eval-keeps (or-bind end _ p on f) (or-bind row made) l s =
-      failed-keeps s (eval p s) (eval-keeps p row (λ r → l r ∘ inj₁) s) (left-keeps end _) λ e s′ →
-        any-keeps s′ (enter (f e) s′) (enter-keeps (f e) (made e) (λ r → l r ∘ inj₂) s′) (left-keeps end _)
+    eval-keeps (bind exit _ p f) (bind row made) l s =
+      well-keeps s (eval p s) (eval-keeps p row (λ r → l r ∘ inj₁) s) (left-keeps exit _) λ a s′ →
+        any-keeps s′ (enter (f a) s′) (enter-keeps (f a) (made a) (λ r → l r ∘ inj₂) s′) (left-keeps exit _)
+    eval-keeps (or-bind exit _ p on f) (or-bind row made) l s =
+      failed-keeps s (eval p s) (eval-keeps p row (λ r → l r ∘ inj₁) s) (left-keeps exit _) λ e s′ →
+        any-keeps s′ (enter (f e) s′) (enter-keeps (f e) (made e) (λ r → l r ∘ inj₂) s′) (left-keeps exit _)
     eval-keeps (p >> q) (join row row′) l s = well-keeps s (eval p s) (eval-keeps p row (λ r → l r ∘ inj₁) s)
       (λ _ h → h) λ _ → eval-keeps q row′ (λ r → l r ∘ inj₂)
     eval-keeps (or-join p on q) (or-join row row′) l s =
@@ -205,7 +205,7 @@ module _ (G : Row) where
     eval-keeps (tries p on x) (tries row effect) l s =
       well-keeps s (eval p s) (eval-keeps p row (λ r → l r ∘ inj₁ ∘ inj₁) s)
         (λ _ h → h) λ _ → tried-keeps x effect (λ r → l r ∘ inj₁ ∘ inj₂) (λ r → l r ∘ inj₂)
-    eval-keeps (give-up p) (give-up row) l s = any-keeps s (eval p s) (eval-keeps p row l s) λ _ h → h
+    eval-keeps (end p) (end row) l s = any-keeps s (eval p s) (eval-keeps p row l s) λ _ h → h
     eval-keeps (stands p) (stands row) l s = any-keeps s (eval p s) (eval-keeps p row l s) λ _ h → h
 
     enter-keeps : (o : Outcome (Program I O A)) → (∀ q → o ≡ well q → HasRow E q) → E ⊆ G →

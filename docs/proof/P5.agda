@@ -78,7 +78,7 @@ retried w = record (waited-down-to 0 w) { most-tries = suc (place w) + most-trie
 -- What a function of a bind leads to: if it says on which rungs its program starts and ends, from the one to the
 -- other; else from where the run stands to any rung down to the end. (Python does not know that end, so its plan
 -- goes down to 0.)
-led : Ending → (start end : ℕ) → Way → List Way
+led : Ending → (start exit : ℕ) → Way → List Way
 led said   O J w = waited-down-to J (gone-to (const O) w) ∷ []
 led unsaid O J w = each (λ i → waited-down-to (J + i) w) (upTo (suc (place w ∸ J)))
 
@@ -99,11 +99,11 @@ plan (at I) w = ways (each (gone-to (const I)) w) [] []
 plan (then p f) w = let ways y n o = plan p w ; t = each one-more-try y in ways t (n ++ t) (o ++ t)
 plan (map p f) w = let ways y n o = plan p w in ways y (n ++ y) (o ++ y)
 plan (or-else p on x) w = let ways y n o = plan p w ; t = each one-more-try n in ways (y ++ t) (n ++ t) (o ++ t)
-plan (bind {J = J} {O = O} end _ p f) w =
-  let ways y n o = plan p w ; t = concatMap (led end O J) y in ways t (each (gone-left end J) n ++ t) (o ++ t)
-plan (or-bind {J = J} {O = O} end _ p on f) w =
-  let ways y n o = plan p w ; t = concatMap (led end O J) n
-  in ways (each (gone-left end J) y ++ t) (each (gone-left end J) n ++ t) (o ++ t)
+plan (bind {J = J} {O = O} exit _ p f) w =
+  let ways y n o = plan p w ; t = concatMap (led exit O J) y in ways t (each (gone-left exit J) n ++ t) (o ++ t)
+plan (or-bind {J = J} {O = O} exit _ p on f) w =
+  let ways y n o = plan p w ; t = concatMap (led exit O J) n
+  in ways (each (gone-left exit J) y ++ t) (each (gone-left exit J) n ++ t) (o ++ t)
 plan (p >> q) w =
   let ways y n o = plan p w ; ways y′ n′ o′ = plan q y
   in ways y′ (each (gone-to (const (bound q))) n ++ n′) (o ++ o′)
@@ -118,7 +118,7 @@ plan (wait p) w =
 plan (skip p) w = let ways y n o = plan p w in ways (each (gone-to pred) y) (each (gone-to pred) n) o
 plan (tries p on x) w =
   let ways y n o = plan p w ; t = each retried y in ways t (each (gone-to (const 0)) n ++ t) (o ++ t)
-plan (give-up p) w =
+plan (end p) w =
   let ways y n o = plan p w in ways (each (gone-to (const 0)) y) (each (gone-to (const 0)) n) o
 plan (stands {O = O} p) w =
   let ways y n o = plan p w in ways (each (gone-to (const O)) y) (each (gone-to (const O)) n) o
@@ -149,7 +149,7 @@ Told (backoff p on)      = Told p
 Told (wait p)            = Told p
 Told (skip p)            = Told p
 Told (tries p on x)      = Told p
-Told (give-up p)         = Told p
+Told (end p)         = Told p
 Told (stands p)          = Told p
 
 NobodyAsksForTime : Set
@@ -263,7 +263,7 @@ module Fitting (told : Set) where
   goes f (refl , h) = refl , happened (try′ h) (wait′ h) (second′ h)
     where open Happened
 
-  goes-left : ∀ {s} end J {w} → Covers s w → Covers (left end J s) (gone-left end J w)
+  goes-left : ∀ {s} exit J {w} → Covers s w → Covers (left exit J s) (gone-left exit J w)
   goes-left said   J = goes (const J)
   goes-left unsaid J = id
 
@@ -312,8 +312,8 @@ module Fitting (told : Set) where
       reached (failed _ , s′) p t e = e , walked p l c z≤n t
       reached (over _   , s′) p t _ = walked p l c z≤n t
 
-  leads : ∀ {s w} end → (told → ⊥) → J ≤ O → (o : Outcome (Program O J A)) → O ≤ rung s → Low s → Covers s w →
-    Any (Reaches (in-any-case (enter o s) (left end J))) (led end O J w)
+  leads : ∀ {s w} exit → (told → ⊥) → J ≤ O → (o : Outcome (Program O J A)) → O ≤ rung s → Low s → Covers s w →
+    Any (Reaches (in-any-case (enter o s) (left exit J))) (led exit O J w)
   leads {J = J} {O = O} {s = s} {w} said untold d o above l c = here (from-its-start o)
     where
       start : Covers (to O s) (gone-to (const O) w)
@@ -359,18 +359,18 @@ module Fitting (told : Set) where
   ... | failed e , s′ | c′ with on e
   ...   | false = ++⁺ˡ c′
   ...   | true  = acted _ _ _ _ (try (well x) s′) (on-each one-more-try (tries-once (well x)) c′)
-  fits (bind {J = J} end d p f) k w s i l c with eval p s | fits p (⊥-elim ∘ k) w s i l c | walks p s i
-  ... | failed _ , s′ | c′ | _ = ++⁺ˡ (on-each (gone-left end J) (goes-left end J) c′)
+  fits (bind {J = J} exit d p f) k w s i l c with eval p s | fits p (⊥-elim ∘ k) w s i l c | walks p s i
+  ... | failed _ , s′ | c′ | _ = ++⁺ˡ (on-each (gone-left exit J) (goes-left exit J) c′)
   ... | over _   , s′ | c′ | _ = ++⁺ˡ c′
-  ... | well a   , s′ | c′ | p & above = acted [] _ _ _ (in-any-case (enter (f a) s′) (left end J))
-    (concat⁺ (map⁺ (Any.map (leads end k d (f a) above (low p l)) c′)))
-  fits (or-bind {J = J} end d p on f) k w s i l c with eval p s | fits p (⊥-elim ∘ k) w s i l c | walks p s i
-  ... | well _   , s′ | c′ | _ = ++⁺ˡ (on-each (gone-left end J) (goes-left end J) c′)
+  ... | well a   , s′ | c′ | p & above = acted [] _ _ _ (in-any-case (enter (f a) s′) (left exit J))
+    (concat⁺ (map⁺ (Any.map (leads exit k d (f a) above (low p l)) c′)))
+  fits (or-bind {J = J} exit d p on f) k w s i l c with eval p s | fits p (⊥-elim ∘ k) w s i l c | walks p s i
+  ... | well _   , s′ | c′ | _ = ++⁺ˡ (on-each (gone-left exit J) (goes-left exit J) c′)
   ... | over _   , s′ | c′ | _ = ++⁺ˡ c′
   ... | failed e , s′ | c′ | p & above with on e
-  ...   | false = ++⁺ˡ (on-each (gone-left end J) (goes-left end J) c′)
-  ...   | true  = acted _ _ _ _ (in-any-case (enter (f e) s′) (left end J))
-    (concat⁺ (map⁺ (Any.map (leads end k d (f e) above (low p l)) c′)))
+  ...   | false = ++⁺ˡ (on-each (gone-left exit J) (goes-left exit J) c′)
+  ...   | true  = acted _ _ _ _ (in-any-case (enter (f e) s′) (left exit J))
+    (concat⁺ (map⁺ (Any.map (leads exit k d (f e) above (low p l)) c′)))
   fits (p >> q) k w s i l c with eval p s | fits p (proj₁ ∘ k) w s i l c | walks p s i
   ... | failed _ , s′ | c′ | _ = ++⁺ˡ (on-each (gone-to (const (bound q))) (goes (const (bound q))) c′)
   ... | over _   , s′ | c′ | _ = ++⁺ˡ c′
@@ -417,7 +417,7 @@ module Fitting (told : Set) where
   ... | failed _ , s′ | c′ | _ = ++⁺ˡ (on-each (gone-to (const 0)) (goes (const 0)) c′)
   ... | over _   , s′ | c′ | _ = ++⁺ˡ c′
   ... | well a   , s′ | c′ | path & _ = acted [] _ _ _ (tried-on on x s′) (on-each retried (retries x (low path l)) c′)
-  fits (give-up p) k w s i l c with eval p s | fits p k w s i l c
+  fits (end p) k w s i l c with eval p s | fits p k w s i l c
   ... | well _   , s′ | c′ = on-each (gone-to (const 0)) (goes (const 0)) c′
   ... | failed _ , s′ | c′ = on-each (gone-to (const 0)) (goes (const 0)) c′
   ... | over _   , s′ | c′ = c′

@@ -26,7 +26,7 @@ private variable
   A B : Set
   I O J n m : ℕ
 
--- Python's `program.end is not None`: it is known before the run where it ends.
+-- Python's `program.ends_at is not None`: it is known before the run where it ends.
 Sure : Program I O A → Set
 Sure (at I)                  = ⊤
 Sure (then p f)              = Sure p
@@ -42,7 +42,7 @@ Sure (backoff p on)          = Sure p
 Sure (wait p)                = Sure p
 Sure (skip p)                = Sure p
 Sure (tries p on x)          = ⊤
-Sure (give-up p)             = ⊤
+Sure (end p)             = ⊤
 Sure (stands p)              = ⊤
 
 bound-is-the-index : (p : Program I O A) → Sure p → bound p ≡ O
@@ -58,7 +58,7 @@ bound-is-the-index (backoff p on)          k = cong pred (bound-is-the-index p k
 bound-is-the-index (wait p)                k = cong pred (bound-is-the-index p k)
 bound-is-the-index (skip p)                k = cong pred (bound-is-the-index p k)
 bound-is-the-index (tries p on x)          _ = refl
-bound-is-the-index (give-up p)             _ = refl
+bound-is-the-index (end p)             _ = refl
 bound-is-the-index (stands p)              _ = refl
 
 -- The run stands on n, unless it is over.
@@ -171,7 +171,7 @@ a-run-stands-where-its-program-is-known-to-end = go
     go (wait p)         k s = well-stands (eval p s) (go p k s) (λ _ → cong pred) λ a → waiting-stands 0 (well a)
     go (skip p)         k s = any-stands (eval p s) (go p k s) λ _ → cong pred
     go (tries p on x)   _ s = wherever-well (eval p s) (λ _ → refl) λ _ → tried-stands x
-    go (give-up p)      _ s = led (eval p s) λ _ → refl
+    go (end p)      _ s = led (eval p s) λ _ → refl
     go (stands p)       _ s = led (eval p s) λ _ → refl
 
 -- Each program begins on its first index, wherever the run stood before (Run.entered).
@@ -188,5 +188,5 @@ it-starts-at-its-index (backoff p on)       s = cong (λ r → when-failed r _ _
 it-starts-at-its-index (wait p)             s = cong (λ r → when-well r _ _) (it-starts-at-its-index p s)
 it-starts-at-its-index (skip p)             s = cong (λ r → in-any-case r _) (it-starts-at-its-index p s)
 it-starts-at-its-index (tries p on x)       s = cong (λ r → when-well r _ _) (it-starts-at-its-index p s)
-it-starts-at-its-index (give-up p)          s = cong (λ r → in-any-case r _) (it-starts-at-its-index p s)
+it-starts-at-its-index (end p)          s = cong (λ r → in-any-case r _) (it-starts-at-its-index p s)
 it-starts-at-its-index (stands p)           s = cong (λ r → in-any-case r _) (it-starts-at-its-index p s)

@@ -120,7 +120,7 @@ pass-down : Passes (suc n) n down
 pass-down {n} (state w f (suc r) t h) (s≤s l) =
   lower stay (below-≤ ladder r) , ≤-trans l (pred-≤-below ladder (suc r))
 
-pass-left : ∀ end → m ≤ n → Passes n m (left end m)
+pass-left : ∀ exit → m ≤ n → Passes n m (left exit m)
 pass-left said   l = pass-to ≤-refl l
 pass-left unsaid l = λ s l′ → stay , ≤-trans l l′
 
@@ -216,7 +216,7 @@ between (backoff p on)   = let a , b = between p in pred-mono a , ≤-trans pred
 between (wait p)         = let a , b = between p in pred-mono a , ≤-trans pred[n]≤n b
 between (skip p)         = let a , b = between p in pred-mono a , ≤-trans pred[n]≤n b
 between (tries p on x)   = z≤n , z≤n
-between (give-up p)      = z≤n , z≤n
+between (end p)      = z≤n , z≤n
 between (stands p)       = let a , b = between p in ≤-refl , ≤-trans a b
 
 no-program-goes-up : Program I O A → O ≤ I
@@ -233,10 +233,10 @@ mutual
   walks (then p f) s l = well-good (eval p s) (walks p s l) pass-id λ a → try-good (f a)
   walks (map p f) s l = well-good (eval p s) (walks p s l) pass-id λ a s′ l′ → stay & l′
   walks (or-else p on x) s l = failed-good (eval p s) (walks p s l) pass-id λ _ → try-good (well x)
-  walks (bind end d p f) s l = well-good (eval p s) (walks p s l) (pass-left end d) λ a s′ l′ →
-    any-good (enter (f a) s′) (entered d (f a) s′ l′) (pass-left end ≤-refl)
-  walks (or-bind end d p on f) s l = failed-good (eval p s) (walks p s l) (pass-left end d) λ e s′ l′ →
-    any-good (enter (f e) s′) (entered d (f e) s′ l′) (pass-left end ≤-refl)
+  walks (bind exit d p f) s l = well-good (eval p s) (walks p s l) (pass-left exit d) λ a s′ l′ →
+    any-good (enter (f a) s′) (entered d (f a) s′ l′) (pass-left exit ≤-refl)
+  walks (or-bind exit d p on f) s l = failed-good (eval p s) (walks p s l) (pass-left exit d) λ e s′ l′ →
+    any-good (enter (f e) s′) (entered d (f e) s′ l′) (pass-left exit ≤-refl)
   walks (p >> q) s l = well-good (eval p s) (walks p s l) (pass-bound q) λ _ → walks q
   walks (or-join p on q) s l = failed-good (eval p s) (walks p s l) (pass-bound q) λ _ → walks q
   walks (backoff p on) s l =
@@ -245,7 +245,7 @@ mutual
   walks (skip p) s l = any-good (eval p s) (walks p s l) pass-down
   walks (tries p on x) s l =
     well-good (eval p s) (walks p s l) (pass-to z≤n z≤n) λ _ s′ _ → tried-good x s′
-  walks (give-up p) s l = any-good (eval p s) (walks p s l) (pass-to z≤n z≤n)
+  walks (end p) s l = any-good (eval p s) (walks p s l) (pass-to z≤n z≤n)
   walks (stands p) s l = any-good (eval p s) (walks p s l) (pass-to ≤-refl ≤-refl)
 
   entered : J ≤ O → (q : Outcome (Program O J A)) (s : State) → O ≤ rung s → Good J s (enter q s)

@@ -10,7 +10,7 @@ import pytest
 from ixbackoff.__main__ import main
 from ixbackoff._door.pages import pages
 
-from ..support.checked import BLOCK, ROOT
+from ..support.checkers.checked import BLOCK, ROOT
 
 READING = ROOT / "ixbackoff" / "_door" / "reading"
 

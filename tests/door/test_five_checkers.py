@@ -12,8 +12,16 @@ from ixbackoff._door.pages import pages
 from ixbackoff._door.reading.blocks import Error, blocks
 from ixbackoff._door.reading.findings import Finding
 
-from ..support.checked import BLOCK, ROOT, Checked, as_users_see_it, checked, named, programs
-from ..support.typecheckers import CHECKERS, MYPY, Checker
+from ..support.checkers.checked import (
+    BLOCK,
+    ROOT,
+    Checked,
+    as_users_see_it,
+    checked,
+    named,
+    programs,
+)
+from ..support.checkers.typecheckers import CHECKERS, MYPY, Checker
 
 pytestmark = pytest.mark.slow
 REJECTED = sorted((ROOT / "typecheck_cases" / "reject").glob("*.py"))

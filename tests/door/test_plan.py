@@ -34,8 +34,9 @@ from ixbackoff.__main__ import main
 from ixbackoff._door.fitting import SERVICES, Limit, judged
 from ixbackoff.testing import Virtual, takes
 
-from ..support import jobs, ladders
-from ..support.observing import Ask
+from ..support import jobs
+from ..support.generators import ladders
+from ..support.ways.programs import Ask
 
 JOBS = jobs.__name__
 RUNGS: list[Any] = [N0, N1, N2, N3, N4]

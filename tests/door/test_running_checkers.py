@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from ..support.checked import ROOT, programs
-from ..support.typecheckers import CHECKERS, MYPY, SCRIPTS, Checker, environment
+from ..support.checkers.checked import ROOT, programs
+from ..support.checkers.typecheckers import CHECKERS, MYPY, SCRIPTS, Checker, environment
 
 pytestmark = pytest.mark.slow
 HOOKS = ROOT / ".pre-commit-hooks.yaml"

@@ -13,7 +13,7 @@ from ixbackoff import N1, CircuitBreaker, Log, Misuse, Now, at, backoff, call, d
 from ixbackoff.durable import Engine, Unrecordable, Workflow, durable
 from ixbackoff.live import live
 
-from ..support.engines import url_in, working
+from ..support.durable.engines import url_in, working
 
 untyped: Any = durable
 

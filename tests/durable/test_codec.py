@@ -35,7 +35,7 @@ from ixbackoff.durable import Unrecordable, recordable
 from ixbackoff.durable.codec import decode, encode
 from ixbackoff.durable.digests import told
 
-from ..support.observing import Ask
+from ..support.ways.programs import Ask
 
 
 class Colour(Enum):

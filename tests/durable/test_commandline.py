@@ -13,7 +13,7 @@ from ixbackoff.durable import __main__ as commandline
 from ixbackoff.durable import durable
 from ixbackoff.live import live
 
-from ..support.engines import until, url_in, working
+from ..support.durable.engines import until, url_in, working
 
 
 @durable(name="nap", schedule=Constant(30.0))

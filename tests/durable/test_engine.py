@@ -30,7 +30,7 @@ from ixbackoff.durable import CurrentCommand, Unrecordable, current_command, dur
 from ixbackoff.live import live, live_async
 from ixbackoff.observing import Answered, Event, observed
 
-from ..support.engines import AnyEngine, Said, Say, fails, until, working
+from ..support.durable.engines import AnyEngine, Said, Say, fails, until, working
 
 
 @attempt

@@ -22,7 +22,7 @@ from ixbackoff import (
 )
 from ixbackoff.durable import Unrecordable, durable
 
-from ..support.engines import Said, Say, fails, until, working
+from ..support.durable.engines import Said, Say, fails, until, working
 
 
 @durable(name="limited", schedule=Constant(0.3), within=1.0)
@@ -155,7 +155,7 @@ def test_a_class_that_is_not_there_any_more_performs_nothing(
     again = Said()
     with working(tmp_path, again.interpreter, found) as engine:
         with monkeypatch.context() as patched:
-            patched.delattr("tests.support.engines.Say")
+            patched.delattr("tests.support.durable.engines.Say")
             with pytest.raises(Unrecordable, match="engines:Say is in the journal and cannot be"):
                 engine.start_with_id("one", found).result()
             assert again.what == []

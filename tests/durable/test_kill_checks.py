@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ..support.kill_checks import checked, waits_of
-from ..support.killed_runs import happened
+from ..support.kills.checks import checked, waits_of
+from ..support.kills.programs import happened
 
 WAITS = {"copy-1": {2: 1.0}}
 RIGHT = """

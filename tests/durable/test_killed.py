@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from ..support.kill_checks import Report
-from ..support.killing import BROKEN_ON_FILE, FOUND, ON_FILE, ON_SERVER, Part
-from ..support.postgresql import Server
+from ..support.kills.durable_runs import BROKEN_ON_FILE, FOUND, ON_FILE, ON_SERVER, Part
+from ..support.kills.killing import Report
+from ..support.servers.postgresql import Server
 
 pytestmark = pytest.mark.slow
 

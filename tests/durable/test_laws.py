@@ -13,9 +13,9 @@ from ixbackoff import N2, Delay, Interpreter, Log, Now, RetryBudget, Schedule, a
 from ixbackoff._meaning.defaults import Defaults
 from ixbackoff.durable.journal import Parked
 
-from ..support.journals import Memory, durable_outcome, durably, outcome_of
-from ..support.observing import Ask, Outcomes, asking
-from ..support.programs import effects, outcomes, programs, schedules, values
+from ..support.durable.journals import Memory, durable_outcome, durably, outcome_of
+from ..support.generators.programs import effects, outcomes, programs, schedules, values
+from ..support.ways.programs import Ask, Outcomes, asking
 
 
 def scripted(script: Outcomes, asked: list[str], clock: Memory | None = None) -> Interpreter[Any]:

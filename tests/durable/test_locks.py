@@ -20,8 +20,8 @@ from ixbackoff.durable.workers import ROUND, SPREAD, SURE, OnFile, OnServer
 from ixbackoff.durable.working import POLL, Working
 from ixbackoff.live import live_async
 
-from ..support.engines import Said, Say, until, working
-from ..support.postgresql import Server
+from ..support.durable.engines import Said, Say, until, working
+from ..support.servers.postgresql import Server
 
 # DBOS may submit a run to its event loop while it stops.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")

@@ -17,7 +17,7 @@ from ixbackoff import N0, N1, Constant, Misuse, Stopped, at, attempt
 from ixbackoff.durable import durable
 from ixbackoff.live import live_async
 
-from ..support.engines import Said, Say, until, working
+from ..support.durable.engines import Said, Say, until, working
 
 
 @durable(name="say", schedule=Constant(0.1))

@@ -13,7 +13,7 @@ from ixbackoff import N1, Constant, Stopped, at
 from ixbackoff.durable import durable
 from ixbackoff.durable.store import Store, stretch_of
 
-from ..support.engines import Said, Say, until, working
+from ..support.durable.engines import Said, Say, until, working
 
 # DBOS may submit a run to its event loop while it stops.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")

@@ -20,9 +20,9 @@ from ixbackoff import N1, Constant, Misuse, at, call
 from ixbackoff.durable import Engine, durable
 from ixbackoff.live import live
 
-from ..support.engines import until, url_in, working
-from ..support.killed_runs import Record, copy, interpreter
-from ..support.pressed import fetching
+from ..support.durable.engines import until, url_in, working
+from ..support.durable.pressed import fetching
+from ..support.kills.programs import Record, copy, interpreter
 
 ROOT = Path(__file__).parents[2]
 
@@ -41,7 +41,7 @@ def nap() -> Any:
 def worker(database: str, record: Record) -> Generator[subprocess.Popen[str]]:
     """Another process that performs runs."""
     with subprocess.Popen(  # noqa: S603
-        [sys.executable, "-m", "tests.support.killed_runs", database, "60", "copy"],
+        [sys.executable, "-m", "tests.support.kills.programs", database, "60", "copy"],
         cwd=ROOT,
         env=os.environ | {"RECORD": str(record.path)},
         stdout=subprocess.PIPE,
@@ -187,7 +187,7 @@ def test_ctrl_c_leaves_nothing_that_runs_and_the_next_engine_goes_on(
         socket.create_connection(origin.listening.getsockname()).close()  # the first is answered
     words = [url_in(tmp_path), "one", origin.url, file]
     with subprocess.Popen(  # noqa: S603
-        [sys.executable, "-m", "tests.support.pressed", *words],
+        [sys.executable, "-m", "tests.support.durable.pressed", *words],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -19,9 +19,9 @@ import pytest
 from ixbackoff import N1, at, attempt
 from ixbackoff.durable import Engine, durable
 
-from ..support.engines import Said, Say, until, working
-from ..support.killed_runs import Record, copy, interpreter
-from ..support.postgresql import Server
+from ..support.durable.engines import Said, Say, until, working
+from ..support.kills.programs import Record, copy, interpreter
+from ..support.servers.postgresql import Server
 
 # DBOS may submit a run to its event loop while it stops.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -82,7 +82,7 @@ ROOT = Path(__file__).parents[2]
 NUMBERS = count()
 SLOW_WORKER = """
 import sys
-from tests.support import killed_runs
+from tests.support.kills import programs as killed_runs
 killed_runs.SHORTEST = killed_runs.LONGEST = 0.4
 killed_runs.main(sys.argv[1], "60")
 """

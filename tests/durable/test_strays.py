@@ -15,7 +15,7 @@ from ixbackoff import N1, at, call
 from ixbackoff.durable import durable, strays
 from ixbackoff.live import live
 
-from ..support.engines import until, working
+from ..support.durable.engines import until, working
 
 LOST = OperationalError("select", {}, Exception("the server closed the connection"))
 

@@ -29,7 +29,7 @@ from ixbackoff.live import live
 from ixbackoff.observing import observed
 from ixbackoff.testing import no_waits
 
-from ..support.engines import AnyEngine, Said, Say, fails, until, working
+from ..support.durable.engines import AnyEngine, Said, Say, fails, until, working
 
 
 @durable(name="limited", schedule=Constant(0.3), within=1.0)

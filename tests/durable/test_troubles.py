@@ -23,9 +23,9 @@ from ixbackoff.durable import Engine, durable
 from ixbackoff.durable import __main__ as commandline
 from ixbackoff.observing import Ended, Event, observed
 
-from ..support.disks import Disk, small_disk
-from ..support.engines import Said, Say, until, url_in, working
-from ..support.postgresql import Server
+from ..support.durable.engines import Said, Say, until, url_in, working
+from ..support.kills.disks import Disk, small_disk
+from ..support.servers.postgresql import Server
 
 LARGE = os.urandom(200_000).hex()
 

@@ -24,13 +24,13 @@ from ixbackoff.durable.stretches import Stretch
 from ixbackoff.durable.working import WORKING
 from ixbackoff.live import live
 
-from ..support.away import away
-from ..support.engines import until
-from ..support.frozen import frozen
-from ..support.killed_runs import Performed, Record
-from ..support.killed_runs import copy as copied
-from ..support.killed_runs import interpreter as telling
-from ..support.postgresql import Server
+from ..support.durable.engines import until
+from ..support.durable.frozen import frozen
+from ..support.kills.away import away
+from ..support.kills.programs import Performed, Record
+from ..support.kills.programs import copy as copied
+from ..support.kills.programs import interpreter as telling
+from ..support.servers.postgresql import Server
 
 pytestmark = pytest.mark.slow
 
@@ -101,7 +101,7 @@ def other(database: str, record: Record) -> Generator[subprocess.Popen[str]]:
 
 def begun(database: str, record: Record) -> subprocess.Popen[str]:
     process = subprocess.Popen(  # noqa: S603
-        [sys.executable, "-m", "tests.support.killed_runs", database, "0.3"],
+        [sys.executable, "-m", "tests.support.kills.programs", database, "0.3"],
         cwd=ROOT,
         env=os.environ | {"RECORD": str(record.path)},
         stdout=subprocess.PIPE,
@@ -156,7 +156,7 @@ def test_a_worker_that_wakes_when_another_has_its_run_performs_nothing_more_of_i
     database: str, roomy_postgresql: Server, record: Record
 ) -> None:
     client = Engine(live(), frozen, database=database, worker=False)
-    words = [sys.executable, "-m", "tests.support.frozen", database]
+    words = [sys.executable, "-m", "tests.support.durable.frozen", database]
     other = subprocess.Popen(words, cwd=ROOT, stderr=subprocess.DEVNULL)  # noqa: S603
     try:
         run = client.start_with_id("one", frozen, record.path, freeze=True)
@@ -264,7 +264,7 @@ def test_a_run_goes_on_when_its_database_was_away(
 
 def test_a_process_ends_while_the_database_is_away(roomy_postgresql: Server, database: str) -> None:
     process = subprocess.Popen(  # noqa: S603
-        [sys.executable, "-m", "tests.support.away", database],
+        [sys.executable, "-m", "tests.support.kills.away", database],
         cwd=ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -8,7 +8,7 @@ from hypothesis import find, given, settings
 from ixbackoff import N2, at
 from ixbackoff.testing.exploring import Broken, Drawn, Model, histories
 
-from ..support.pipelines import Cloud, Shop, find_or_create, pay
+from ..support.models.pipelines import Cloud, Shop, find_or_create, pay
 
 shop = Model(Shop, Shop.interpreter, always=Shop.charged_once)
 cloud = Model(Cloud, Cloud.interpreter, always=Cloud.at_most_one)

@@ -22,12 +22,12 @@ from ixbackoff.testing.exploring import (
     lost,
 )
 
-from ..support import engine_models as engine
-from ..support import engine_workers as workers_of_engine
-from ..support.engine_models import Database, Died
-from ..support.engine_workers import Ways, worker
-from ..support.observing import Ask
-from ..support.programs import effects, programs, schedules
+from ..support.generators.programs import effects, programs, schedules
+from ..support.models import engine_models as engine
+from ..support.models import engine_workers as workers_of_engine
+from ..support.models.engine_models import Database, Died
+from ..support.models.engine_workers import Ways, worker
+from ..support.ways.programs import Ask
 
 pytestmark = pytest.mark.slow
 

@@ -10,7 +10,7 @@ import pytest
 from ixbackoff import N0, N1, N2, Command, NotReady, at
 from ixbackoff.testing.exploring import ONCE, Broken, Explored, Model, dies, late, slow
 
-from ..support.judged import (
+from ..support.models.judged import (
     Bank,
     Counter,
     Hall,
@@ -26,7 +26,7 @@ from ..support.judged import (
     transfer_in_two,
     work_first,
 )
-from ..support.subtle import (
+from ..support.models.subtle import (
     Card,
     Hotel,
     Leases,

@@ -29,9 +29,9 @@ from ixbackoff.testing.exploring.models import checked_program, planned
 from ixbackoff.testing.exploring.plans import Plan, Setting
 from ixbackoff.testing.exploring.walking import Walk
 
-from ..support.journals import Memory, Outcome, durable_outcome
-from ..support.observing import Ask
-from ..support.programs import effects, outcomes, programs, schedules
+from ..support.durable.journals import Memory, Outcome, durable_outcome
+from ..support.generators.programs import effects, outcomes, programs, schedules
+from ..support.ways.programs import Ask
 
 Trace = list[tuple[float, str, str]]
 Troubles = dict[int, tuple[bool, int]]

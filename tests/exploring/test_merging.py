@@ -12,7 +12,7 @@ from ixbackoff.testing.exploring import Broken
 from ixbackoff.testing.exploring.machines import Machine
 from ixbackoff.testing.exploring.strands import Strand
 
-from ..support.random_models import every_end, found, search, timed_search
+from ..support.generators.random_models import every_end, found, search, timed_search
 
 SEEDS = 100
 

@@ -10,7 +10,7 @@ import pytest
 from ixbackoff import N2, Program, Z, at
 from ixbackoff.testing.exploring import Broken, Explored, Model, dies
 
-from ..support.pipelines import (
+from ..support.models.pipelines import (
     Bucket,
     Cloud,
     Create,

@@ -32,8 +32,8 @@ from ixbackoff.fleet import BoundedQueue, Outage, Outcome, instantly, simulate
 from ixbackoff.schedules import Timing
 from ixbackoff.schedules.shortening import Every, FullJitter
 
-from ..support.fleets import Script, Scripted, fleet, in_a_row, line, lines
-from ..support.observing import Ask
+from ..support.fleets.scripted import Script, Scripted, fleet, in_a_row, line, lines
+from ..support.ways.programs import Ask
 
 
 def jittered(seed: int, **how: Any) -> Outcome:

@@ -12,7 +12,7 @@ import pytest
 from ixbackoff import Misuse, RetryBudget
 from ixbackoff.fleet import each_seed
 
-from ..support.seeded import SEEDS, digested, fails_at_2, many
+from ..support.fleets.seeded import SEEDS, digested, fails_at_2, many
 
 pytestmark = pytest.mark.slow
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from ixbackoff import N3, N5, Constant, RetryBudget, at, do, first_of
 
-from ..support.fleets import Script, fleet, lines, run, scripts, virtual
-from ..support.programs import RUNGS, effects, programs, schedules
+from ..support.fleets.scripted import Script, fleet, lines, run, scripts, virtual
+from ..support.generators.programs import RUNGS, effects, programs, schedules
 
 
 @given(programs(), scripts, schedules, st.booleans())

@@ -30,7 +30,7 @@ from ixbackoff.fleet import Outcome
 from ixbackoff.schedules import Timing
 from ixbackoff.schedules.shortening import DecorrelatedJitter, EqualJitter, FullJitter
 
-from ..support.fleets import (
+from ..support.fleets.scripted import (
     FAILS,
     Script,
     fleet,
@@ -45,9 +45,9 @@ from ..support.fleets import (
     virtual,
     without_the_short_cut,
 )
-from ..support.observing import Ask
-from ..support.programs import effects, transient
-from ..support.random_schedules import random_schedule
+from ..support.generators.programs import effects, transient
+from ..support.generators.random_schedules import random_schedule
+from ..support.ways.programs import Ask
 
 any_timing: st.SearchStrategy[Timing] = timings | st.builds(
     lambda seed: random_schedule(Random(seed), depth=2),  # noqa: S311

@@ -27,7 +27,7 @@ from ixbackoff.fleet import (
 from ixbackoff.fleet.__main__ import main as fleet
 from ixbackoff.fleet.experiments.layered import Layering, layered, layerings, nested
 
-from ..support.observing import Ask
+from ..support.ways.programs import Ask
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "layers.md"
 RUNGS: list[Any] = [N0, N1, N2, N3]

@@ -9,8 +9,8 @@ import pytest
 from ixbackoff import N0, at
 from ixbackoff.fleet import Outcome, Second
 
-from ..support.fleets import fleet
-from ..support.observing import Ask
+from ..support.fleets.scripted import fleet
+from ..support.ways.programs import Ask
 
 
 def second(well: int) -> Second:

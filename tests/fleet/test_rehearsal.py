@@ -18,7 +18,7 @@ from ixbackoff.fleet import Answering, BoundedQueue, Outage, simulate
 from ixbackoff.fleet.__main__ import COMMANDS, EXPERIMENTS, main
 from ixbackoff.testing import answers, takes
 
-from ..support.observing import Ask
+from ..support.ways.programs import Ask
 
 SOURCE = """
 from dataclasses import dataclass

@@ -17,7 +17,7 @@ import pytest
 from ixbackoff import CircuitBreaker, Misuse, RetryBudget
 from ixbackoff.fleet import BoundedQueue, Outcome, each_seed, simulate, simulate_many
 
-from ..support.seeded import (
+from ..support.fleets.seeded import (
     HOW,
     PAGE,
     QUEUE,

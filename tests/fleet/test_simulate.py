@@ -9,8 +9,15 @@ import pytest
 from ixbackoff import N0, N1, N3, Command, Constant, Do, Misuse, RetryBudget, all_of, at, attempt
 from ixbackoff.fleet import BoundedQueue, Outage, instantly, simulate
 
-from ..support.fleets import FAILS, Script, Scripted, fleet, in_a_row, without_the_short_cut
-from ..support.observing import Ask
+from ..support.fleets.scripted import (
+    FAILS,
+    Script,
+    Scripted,
+    fleet,
+    in_a_row,
+    without_the_short_cut,
+)
+from ..support.ways.programs import Ask
 
 
 def test_a_service_that_serves_a_kind_serves_the_kinds_of_it() -> None:

@@ -12,9 +12,9 @@ from ixbackoff import N0, N1, Do, Log, NotReady, all_of, at, attempt, do
 from ixbackoff.fleet import Events, Request, Service, Serving, simulate
 from ixbackoff.testing import Virtual, takes
 
-from ..support.fleets import LONG, fleet, fresh, in_a_row
-from ..support.observing import Ask
-from ..support.programs import transient
+from ..support.fleets.scripted import LONG, fleet, fresh, in_a_row
+from ..support.generators.programs import transient
+from ..support.ways.programs import Ask
 
 
 class ByName(Service):

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from ixbackoff import FOREVER, NotReady, at, do
 from ixbackoff.schedules import Timing
 
-from ..support.fleets import Script, fleet, in_a_row, seconds, seen, throttled, timings
-from ..support.observing import Ask
-from ..support.parts import in_parts
-from ..support.programs import RUNGS, effects, failures
+from ..support.fleets.scripted import Script, fleet, in_a_row, seconds, seen, throttled, timings
+from ..support.generators.parts import in_parts
+from ..support.generators.programs import RUNGS, effects, failures
+from ..support.ways.programs import Ask
 
 asking = st.one_of(
     st.sampled_from([Ask("a"), do(Ask("a"))]),

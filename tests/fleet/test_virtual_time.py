@@ -16,11 +16,11 @@ from ixbackoff.schedules import Timing
 from ixbackoff.schedules.kinds import powers_of_two
 from ixbackoff.testing import Virtual, takes
 
-from ..support.fleets import ZERO, line
+from ..support.fleets.scripted import ZERO, line
+from ..support.generators.parts import at_once, in_turn
+from ..support.generators.programs import RUNGS, failures
 from ..support.laws import failing, pure
-from ..support.observing import Ask
-from ..support.parts import at_once, in_turn
-from ..support.programs import RUNGS, failures
+from ..support.ways.programs import Ask
 
 LONG = 500.0
 Ended = tuple[list[tuple[Any, ...]], float, int]

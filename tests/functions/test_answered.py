@@ -23,7 +23,7 @@ from ixbackoff import (
 )
 from ixbackoff.testing import Unscripted, Virtual, VirtualAsync, always, answers, waited
 
-from ..support.plainly import calling, calling_async
+from ..support.ways.functions import calling, calling_async
 
 
 def for_real(number: int) -> str:

@@ -32,7 +32,7 @@ from ixbackoff._running.sleeping import LONGEST_SLEEP
 from ixbackoff._words.failures import On
 from ixbackoff.schedules import Chance, Computed, Constant, Fibonacci, Listed, WaitFunction
 
-from ..support.plainly import (
+from ..support.ways.functions import (
     WAYS,
     Outcome,
     Seen,

@@ -26,7 +26,7 @@ from ixbackoff import (
 )
 from ixbackoff.schedules import Constant
 
-from ..support.plainly import calling, sleeps
+from ..support.ways.functions import calling, sleeps
 
 untyped: Any = backoff
 again = backoff(N3, schedule=Constant(0))

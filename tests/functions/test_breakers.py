@@ -30,8 +30,8 @@ from ixbackoff import (
 from ixbackoff._functions.answering import PLAIN, PLAIN_ASYNC
 from ixbackoff.schedules import Constant, Exponential
 
-from ..support.breakers import Clock, clock
-from ..support.plainly import Script
+from ..support.ways.breakers import Clock, clock
+from ..support.ways.functions import Script
 
 Way = Callable[[Backoff[Any], Script], Any]
 

@@ -26,7 +26,7 @@ from ixbackoff import (
 from ixbackoff.schedules import Constant
 
 from ..support.ids import shown
-from ..support.plainly import calling
+from ..support.ways.functions import calling
 
 untyped: Any = backoff
 again = backoff(N3, schedule=Constant(0))

@@ -14,7 +14,7 @@ STEP = "13"  # 1 takes a minute
 
 @pytest.mark.slow
 def test_a_thread_goes_on_after_an_interrupt_at_any_instruction() -> None:
-    words = [sys.executable, "-W", "ignore", "-m", "tests.support.interrupted", STEP]
+    words = [sys.executable, "-W", "ignore", "-m", "tests.support.ways.interrupted", STEP]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)  # noqa: S603
     assert done.returncode == 0, done.stderr
     assert done.stdout.endswith("and each thread went on\n")

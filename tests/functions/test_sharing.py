@@ -19,7 +19,7 @@ import trio
 from ixbackoff import N5, Exponential, NotReady, RetryBudget, Schedule, Throttled, backoff, known
 from ixbackoff._words.verdicts import ADDED, forget
 
-from ..support.plainly import (
+from ..support.ways.functions import (
     ASYNC,
     SYNC,
     AnyBackoff,

@@ -25,7 +25,7 @@ from ixbackoff import (
 from ixbackoff._words.failures import On
 from ixbackoff.schedules import Constant
 
-from ..support.plainly import (
+from ..support.ways.functions import (
     ASYNC,
     SYNC,
     WAYS,

@@ -14,7 +14,7 @@ from ixbackoff import N3, backoff, is_transient, known
 from ixbackoff.schedules import Constant
 from ixbackoff.testing.web import Fault, Hang, Origin, Redirect, Reset, Slow, Status
 
-from ..support.classes import passing_unseen
+from ..support.clients.classes import passing_unseen
 
 patiently = backoff(N3, schedule=Constant(0.001))
 

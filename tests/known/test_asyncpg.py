@@ -16,10 +16,10 @@ import pytest
 
 from ixbackoff import known
 
-from ..support.cutting import AFTER, BEFORE, cutting
-from ..support.postgresql import PASSWORD, Server
-from ..support.rivals import ADD_ONE, TROUBLES, Trouble, counted, full, make_table, rival
-from ..support.tries import run_tried
+from ..support.clients.tries import run_tried
+from ..support.servers.postgresql import PASSWORD, Server
+from ..support.servers.proxies import AFTER, BEFORE, cutting
+from ..support.servers.rivals import ADD_ONE, TROUBLES, Trouble, counted, full, make_table, rival
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
@@ -18,15 +17,14 @@ import pytest
 from boto3.s3.transfer import TransferConfig  # type: ignore[import-untyped]
 from botocore.config import Config  # type: ignore[import-untyped]
 from botocore.retries import standard  # type: ignore[import-untyped]
-from moto.server import ThreadedMotoServer
 
 from ixbackoff import known
 from ixbackoff.known import aws
 from ixbackoff.testing.web import Dropped, Fault, Hang, Origin, Reset, Slow, Status, Truncated
 
-from ..support.certificates import hanging_up, self_signed, untrusted, without_tls
-from ..support.classes import exceptions_of, passing_unseen
-from ..support.tries import FOUR_TIMES, Tried, tried
+from ..support.clients.classes import exceptions_of, passing_unseen
+from ..support.clients.tries import FOUR_TIMES, Tried, tried
+from ..support.servers.certificates import hanging_up, self_signed, untrusted, without_tls
 
 PATIENT = Config(
     retries={"total_max_attempts": 1},
@@ -253,7 +251,8 @@ def test_missing_credentials_do_not_pass(monkeypatch: pytest.MonkeyPatch, tmp_pa
         monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    with closing(boto3.client("s3", region_name="us-east-1", config=PATIENT)) as s3:
+    session = boto3.Session()  # the one that all clients share remembers credentials
+    with closing(session.client("s3", region_name="us-east-1", config=PATIENT)) as s3:
         told = tried(lambda: get(s3))
     assert (told.tries, told.why) == (1, "botocore.exceptions.NoCredentialsError")
 
@@ -270,16 +269,6 @@ def test_a_file_is_judged_by_the_request_that_failed(tmp_path: Path) -> None:
         told = tried(lambda: s3.download_file("nuts", "acorn", str(path), Config=config))
     assert isinstance(told.failure, boto3.exceptions.RetriesExceededError)
     assert told.tries == FOUR_TIMES
-
-
-@pytest.fixture(scope="module")
-def moto() -> Generator[str]:
-    logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    server = ThreadedMotoServer("127.0.0.1", 0)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
 
 
 def test_real_answers(moto: str) -> None:

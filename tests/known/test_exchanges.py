@@ -25,8 +25,8 @@ from ixbackoff.testing.web import (
     Truncated,
 )
 
-from ..support.certificates import resetting
-from ..support.clients import (
+from ..support.clients.tries import why_noted
+from ..support.clients.web import (
     CLIENTS,
     CONNECT_TIMEOUT,
     READ_TIMEOUT,
@@ -35,8 +35,8 @@ from ..support.clients import (
     impatience,
     raising_clients,
 )
-from ..support.origins import full
-from ..support.tries import why_noted
+from ..support.servers.certificates import resetting
+from ..support.ways.live import full
 
 Faults: TypeAlias = dict[str, tuple[type[Fault], ...]]
 

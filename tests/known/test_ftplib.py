@@ -9,8 +9,8 @@ import pytest
 
 from ixbackoff import known
 
-from ..support.replies import GREETING, talking
-from ..support.tries import FOUR_TIMES, tried
+from ..support.clients.tries import FOUR_TIMES, tried
+from ..support.servers.replies import GREETING, talking
 
 
 def delete(port: int) -> None:

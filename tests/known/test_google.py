@@ -21,9 +21,9 @@ from google.api_core import grpc_helpers, retry
 from ixbackoff import known
 from ixbackoff.testing.web import Dropped, Fault, Hang, Origin, Status
 
-from ..support.calls import CODES, Calls, delay, serving, status
-from ..support.certificates import self_signed, untrusted
-from ..support.tries import FOUR_TIMES, Tried, tried
+from ..support.clients.tries import FOUR_TIMES, Tried, tried
+from ..support.servers.certificates import self_signed, untrusted
+from ..support.servers.grpc import CODES, Calls, delay, serving, status
 
 exceptions: Any = google.api_core.exceptions
 auth: Any = google.auth

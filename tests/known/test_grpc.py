@@ -17,9 +17,16 @@ import pytest
 
 from ixbackoff import known
 
-from ..support.calls import CODES, Calls, delay, infos, serving, status
-from ..support.certificates import self_signed
-from ..support.tries import FOUR_TIMES, Tried, failure_of, failure_of_async, tried, tried_async
+from ..support.clients.tries import (
+    FOUR_TIMES,
+    Tried,
+    failure_of,
+    failure_of_async,
+    tried,
+    tried_async,
+)
+from ..support.servers.certificates import self_signed
+from ..support.servers.grpc import CODES, Calls, delay, infos, serving, status
 
 PASSING = {"UNAVAILABLE", "RESOURCE_EXHAUSTED", "ABORTED"}
 

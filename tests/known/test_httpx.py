@@ -13,7 +13,7 @@ from ixbackoff import N3, backoff, is_transient, known
 from ixbackoff.schedules import Constant
 from ixbackoff.testing.web import Origin, Reset, Status
 
-from ..support.classes import exceptions_of, passing_unseen
+from ..support.clients.classes import exceptions_of, passing_unseen
 
 BOTH: list[Any] = [httpx, httpx2]
 each_library = pytest.mark.parametrize("library", BOTH, ids=lambda it: it.__name__)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import logging
-from collections.abc import Generator
 from datetime import timedelta
 from itertools import repeat
 from pathlib import Path
@@ -13,7 +11,6 @@ from typing import Any
 
 import obstore.exceptions
 import pytest
-from moto.server import ThreadedMotoServer
 from obstore.store import LocalStore, S3Store
 
 from ixbackoff import known
@@ -29,8 +26,8 @@ from ixbackoff.testing.web import (
     Truncated,
 )
 
-from ..support.certificates import self_signed, untrusted
-from ..support.tries import FOUR_TIMES, Tried, tried, tried_async
+from ..support.clients.tries import FOUR_TIMES, Tried, tried, tried_async
+from ..support.servers.certificates import self_signed, untrusted
 
 
 def store(url: str, bucket: str = "nuts", timeout: float = 20.0) -> S3Store:
@@ -153,16 +150,6 @@ def test_a_full_disk_does_not_pass(tmp_path: Path) -> None:
     (tmp_path / "acorn").mkdir()
     told = tried(lambda: LocalStore(tmp_path).put("acorn", b"acorn", use_multipart=False))
     assert told.tries == 1
-
-
-@pytest.fixture(scope="module")
-def moto() -> Generator[str]:
-    logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    server = ThreadedMotoServer("127.0.0.1", 0)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
 
 
 def test_real_answers(moto: str) -> None:

@@ -11,7 +11,7 @@ from ixbackoff import N3, backoff, known
 from ixbackoff.schedules import Constant
 from ixbackoff.testing.web import Fault, Origin, Status
 
-from ..support.clients import Client, raising_clients
+from ..support.clients.web import Client, raising_clients
 
 
 @raising_clients

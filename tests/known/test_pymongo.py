@@ -15,9 +15,9 @@ from pymongo.server_api import ServerApi
 
 from ixbackoff import known
 
-from ..support.mongodb import Answer, Drop, Hang, MongoServer, error, mongo_server
-from ..support.ports import free_port
-from ..support.tries import Tried, run_tried, tried
+from ..support.clients.tries import Tried, run_tried, tried
+from ..support.servers.mongodb import Answer, Drop, Hang, MongoServer, error, mongo_server
+from ..support.servers.ports import free_port
 
 Client: TypeAlias = "MongoClient[dict[str, Any]]"
 Work: TypeAlias = Callable[[Client], object]

@@ -16,10 +16,10 @@ from redis.exceptions import RedisClusterException
 
 from ixbackoff import known
 
-from ..support.cutting import AFTER, BEFORE, cutting
-from ..support.ports import free_port, silence
-from ..support.redis import always_answering, redis_server
-from ..support.tries import run_tried, tried
+from ..support.clients.tries import run_tried, tried
+from ..support.servers.ports import free_port, silence
+from ..support.servers.proxies import AFTER, BEFORE, cutting
+from ..support.servers.redis import always_answering, redis_server
 
 Client: TypeAlias = Any
 """A client of redis-py, whose methods are only partly typed."""

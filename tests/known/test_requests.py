@@ -15,7 +15,7 @@ from ixbackoff import N3, backoff, is_transient, known
 from ixbackoff.schedules import Constant
 from ixbackoff.testing.web import Hang, Origin, Reset, Slow, Status
 
-from ..support.classes import exceptions_of, passing_unseen
+from ..support.clients.classes import exceptions_of, passing_unseen
 
 patiently = backoff(N3, schedule=Constant(0.001))
 

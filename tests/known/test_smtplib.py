@@ -10,8 +10,8 @@ import pytest
 
 from ixbackoff import known
 
-from ..support.replies import DROP, GREETING, HANG, MAIL, talking
-from ..support.tries import FOUR_TIMES, Tried, tried
+from ..support.clients.tries import FOUR_TIMES, Tried, tried
+from ..support.servers.replies import DROP, GREETING, HANG, MAIL, talking
 
 AUTHENTICATION = "250-here\r\n250 AUTH PLAIN"
 

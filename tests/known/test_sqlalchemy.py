@@ -18,10 +18,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 
 from ixbackoff import known
 
-from ..support.cutting import AFTER, BEFORE, cutting
-from ..support.postgresql import PASSWORD, Server
-from ..support.rivals import ADD_ONE, TROUBLES, Trouble, counted, full, make_table, rival
-from ..support.tries import Tried, run_tried, tried
+from ..support.clients.tries import Tried, run_tried, tried
+from ..support.servers.postgresql import PASSWORD, Server
+from ..support.servers.proxies import AFTER, BEFORE, cutting
+from ..support.servers.rivals import ADD_ONE, TROUBLES, Trouble, counted, full, make_table, rival
 
 
 @pytest.fixture

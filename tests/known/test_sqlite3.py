@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ..support.tries import tried
+from ..support.clients.tries import tried
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ import pytest
 
 from ixbackoff import known
 
-from ..support.certificates import hanging_up, self_signed, untrusted, without_tls
-from ..support.clients import CLIENTS, Client
+from ..support.clients.web import CLIENTS, Client
+from ..support.servers.certificates import hanging_up, self_signed, untrusted, without_tls
 
 each_client = pytest.mark.parametrize(
     "client", [one for one in CLIENTS if one.library != "http"], ids=lambda client: client.name

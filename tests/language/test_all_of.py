@@ -31,8 +31,8 @@ from ixbackoff import (
 from ixbackoff.live import live, live_async
 from ixbackoff.testing import Virtual, VirtualAsync, always, answers, by_command, takes, waited
 
-from ..support.attempts import Failed, a, b, c, clean_up, fail, guarded
-from ..support.observing import Ask, calling
+from ..support.ways.attempts import Failed, a, b, c, clean_up, fail, guarded
+from ..support.ways.programs import Ask, calling
 
 
 def test_effects_at_once_take_the_time_of_the_longest() -> None:

@@ -27,9 +27,9 @@ from ixbackoff import (
 )
 from ixbackoff.live import live_async
 
-from ..support.attempts import Broken, Failed, Stop, a, b, guarded
-from ..support.libraries import LIBRARIES, PATIENT, SOON, Library, clock, each_library
-from ..support.observing import Ask
+from ..support.ways.attempts import Broken, Failed, Stop, a, b, guarded
+from ..support.ways.libraries import LIBRARIES, PATIENT, SOON, Library, clock, each_library
+from ..support.ways.programs import Ask
 
 
 def meeting(library: Library, number: int) -> Callable[[], Any]:

@@ -32,9 +32,9 @@ from ixbackoff import (
     time_limit,
 )
 
-from ..support.attempts import Failed, Stop, a, b, c, fail, guarded
-from ..support.libraries import PATIENT, SOON, clock
-from ..support.observing import Ask
+from ..support.ways.attempts import Failed, Stop, a, b, c, fail, guarded
+from ..support.ways.libraries import PATIENT, SOON, clock
+from ..support.ways.programs import Ask
 
 
 @pytest.fixture(autouse=True)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from ixbackoff import N2, NotReady, ServerError, at, do, unroll
 
-from ..support.ladders import effects, whimsical
-from ..support.observing import Ask
+from ..support.generators.ladders import effects, whimsical
+from ..support.ways.programs import Ask
 
 Seen = tuple[list[object], object]
 

@@ -42,7 +42,7 @@ from ixbackoff._words.nat import ENDLESS, P_inner, position
 from ixbackoff.schedules import Computed
 from ixbackoff.testing import Virtual, always, answers
 
-from ..support.observing import Ask
+from ..support.ways.programs import Ask
 
 say = Log("x")
 # Type checkers do not check these, which stand for untyped code.

@@ -10,7 +10,7 @@ import pytest
 from ixbackoff import N0, N1, DeadlineExceeded, Misuse, at, call_async, do
 from ixbackoff.live import live, live_async
 
-from ..support.libraries import PATIENT, SOON
+from ..support.ways.libraries import PATIENT, SOON
 
 
 def test_a_coroutine_function_is_awaited() -> None:

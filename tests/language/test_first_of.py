@@ -27,8 +27,8 @@ from ixbackoff import (
 from ixbackoff.live import live
 from ixbackoff.testing import Virtual, always, answers, by_command, takes, waited
 
-from ..support.attempts import Stop, a, b, c, holding
-from ..support.observing import Ask
+from ..support.ways.attempts import Stop, a, b, c, holding
+from ..support.ways.programs import Ask
 
 
 @pytest.mark.parametrize("start", [0, 1, 2])

@@ -29,7 +29,7 @@ from ixbackoff import (
 from ixbackoff._functions.answering import PLAIN
 from ixbackoff.testing import Virtual, always, answers
 
-from ..support.observing import Ask
+from ..support.ways.programs import Ask
 
 ask = Ask("a")
 WAYS: dict[str, Any] = {

@@ -29,7 +29,7 @@ from ixbackoff._words.vocabulary import Together
 from ixbackoff.live import live, live_async
 from ixbackoff.testing import Virtual, always
 
-from ..support.observing import Ask
+from ..support.ways.programs import Ask
 
 A = TypeVar("A")
 R = TypeVar("R")

@@ -13,9 +13,7 @@ from ixbackoff import N2, N7, NotReady, Throttled, at, do, plan, reflect
 from ixbackoff.schedules.kinds import powers_of_two
 from ixbackoff.testing import Virtual
 
-from ..support.laws import Ladders, OrElse, Resume, Same, Then, failing
-from ..support.observing import RUNNERS, Ask, Runner, run_sync
-from ..support.programs import (
+from ..support.generators.programs import (
     RUNGS,
     commands,
     effects,
@@ -26,6 +24,8 @@ from ..support.programs import (
     transient,
     values,
 )
+from ..support.laws import Ladders, OrElse, Resume, Same, Then, failing
+from ..support.ways.programs import RUNNERS, Ask, Runner, run_sync
 
 BEGINS = {"attempts": do, "programs": at(N2).do}
 

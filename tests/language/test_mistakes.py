@@ -26,7 +26,7 @@ from ixbackoff import (
 from ixbackoff._functions.words import INSTEAD
 from ixbackoff.testing import Virtual, always, answers
 
-from ..support.observing import Ask
+from ..support.ways.programs import Ask
 
 # Type checkers do not check these, which stand for untyped code.
 untyped: Any = ixbackoff

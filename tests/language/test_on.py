@@ -21,7 +21,7 @@ from ixbackoff import (
 from ixbackoff._words.verdicts import ADDED, forget
 from ixbackoff.testing import Virtual, answers
 
-from ..support.observing import Ask
+from ..support.ways.programs import Ask
 
 
 def says_again(failure: Exception) -> bool:

@@ -29,7 +29,7 @@ from ixbackoff._meaning.counting import Commands
 from ixbackoff._meaning.planning import PlannedRung
 from ixbackoff.testing import Virtual, always
 
-from ..support.observing import Ask
+from ..support.ways.programs import Ask
 
 ask = Ask("a")
 

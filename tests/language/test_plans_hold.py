@@ -29,8 +29,8 @@ from ixbackoff._meaning.semantics import attempted, chained
 from ixbackoff._words.vocabulary import Delay
 from ixbackoff.testing import Virtual, always, answers
 
-from ..support.ladders import programs
-from ..support.observing import Ask
+from ..support.generators.ladders import programs
+from ..support.ways.programs import Ask
 
 outcomes = st.lists(
     st.integers(0, 3)

@@ -10,8 +10,8 @@ from ixbackoff import N2, N3, Call, NotReady, at, call, do
 from ixbackoff.schedules.polling import OperationFailed, succeeded
 from ixbackoff.testing import Virtual, always, answers, waited
 
-from ..support.attempts import a
-from ..support.observing import Ask
+from ..support.ways.attempts import a
+from ..support.ways.programs import Ask
 
 
 def test_polling_asks_again_until_the_answer_is_what_is_expected() -> None:

@@ -21,7 +21,7 @@ from ixbackoff import (
 )
 from ixbackoff.testing import Virtual, answers, waited
 
-from ..support.observing import Ask, calling
+from ..support.ways.programs import Ask, calling
 
 
 def test_resume_goes_on_at_the_command_that_failed() -> None:

@@ -40,7 +40,7 @@ from ixbackoff import (
 from ixbackoff.schedules import Computed
 from ixbackoff.testing import Virtual, VirtualAsync, always, answers, waited
 
-from ..support.observing import Ask, calling
+from ..support.ways.programs import Ask, calling
 
 
 def test_the_last_failure_itself_is_raised_with_a_note() -> None:

@@ -10,7 +10,7 @@ import pytest
 from ixbackoff import N0, N1, N3, N5, Misuse, NotReady, all_of, at, attempt, do, unroll
 from ixbackoff.testing import Virtual, always, answers
 
-from ..support.observing import Ask
+from ..support.ways.programs import Ask
 
 retried = at(N5).retry(Ask("a"))
 

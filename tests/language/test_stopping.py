@@ -27,7 +27,7 @@ from ixbackoff import (
 from ixbackoff.schedules import Constant
 from ixbackoff.testing import Virtual, answers
 
-from ..support.observing import Ask
+from ..support.ways.programs import Ask
 
 
 class Stop(BaseException):

@@ -19,7 +19,7 @@ from ixbackoff.testing import (
     waited,
 )
 
-from ..support.observing import Ask
+from ..support.ways.programs import Ask
 
 a, b = Ask("a"), Ask("b")
 

@@ -28,7 +28,7 @@ from ixbackoff import (
     do,
 )
 
-from ..support.observing import Ask
+from ..support.ways.programs import Ask
 
 logs: Any = Log.handled_by(lambda command: None)
 asks: Any = Ask.handled_by(lambda command: 1)

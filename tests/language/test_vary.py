@@ -9,8 +9,8 @@ import pytest
 from ixbackoff import N1, N2, N3, Misuse, NotReady, at, do, plan
 from ixbackoff.testing import Virtual, always, answers, takes, waited
 
-from ..support.attempts import a
-from ..support.observing import Ask
+from ..support.ways.attempts import a
+from ..support.ways.programs import Ask
 
 
 def test_each_rung_has_an_effect_of_its_own() -> None:

@@ -16,8 +16,8 @@ from ixbackoff import Download, is_transient
 from ixbackoff.live import Limits, RedirectError, public_only, s3_store
 from ixbackoff.testing.web import Malformed, Origin, Redirect, Status
 
-from ..support.certificates import self_signed, speaking
-from ..support.origins import QUICK, Way, each_way
+from ..support.servers.certificates import self_signed, speaking
+from ..support.ways.live import QUICK, Way, each_way
 
 LOOPBACK = IPv4Address("127.0.0.1")
 

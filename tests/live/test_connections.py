@@ -30,8 +30,8 @@ from ixbackoff.live import (
     response_headers_async,
 )
 
-from ..support.keeping import BODY, Keeper, keeping
-from ..support.origins import open_descriptors
+from ..support.servers.keeping import BODY, Keeper, keeping
+from ..support.ways.live import open_descriptors
 
 pytestmark = pytest.mark.slow
 

@@ -31,7 +31,7 @@ from ixbackoff import (
 from ixbackoff.live import Limits, live, response_headers
 from ixbackoff.testing.web import Fault, Hang, Late, Origin, Redirect, Status
 
-from ..support.origins import (
+from ..support.ways.live import (
     ASYNC,
     IN_ALL,
     PATIENT,

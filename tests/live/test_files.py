@@ -20,7 +20,7 @@ from ixbackoff.live import files, live, locks
 from ixbackoff.live.files import OPEN, PartFile
 from ixbackoff.testing.web import Origin, Slow, Truncated
 
-from ..support.origins import SYNC, Way, each_way
+from ..support.ways.live import SYNC, Way, each_way
 
 ACORN = bytes(range(256)) * 500
 
@@ -56,7 +56,7 @@ def test_a_full_disk_is_told_with_the_name_of_the_file(tmp_path: Path) -> None:
     program = """
 import resource, sys
 from ixbackoff import Download
-from tests.support.origins import SYNC, ASYNC
+from tests.support.ways.live import SYNC, ASYNC
 resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
 for way in (SYNC, *ASYNC):
     try:
@@ -115,7 +115,7 @@ def test_a_read_only_folder_is_told(tmp_path: Path) -> None:
     program = """
 import os, sys
 from ixbackoff import Download
-from tests.support.origins import SYNC, ASYNC
+from tests.support.ways.live import SYNC, ASYNC
 url, elsewhere, target = sys.argv[1:]
 for way in (SYNC, *ASYNC):
     way.perform(Download(url, elsewhere))

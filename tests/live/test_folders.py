@@ -17,7 +17,7 @@ from obstore.store import LocalStore, MemoryStore
 from ixbackoff import N0, Misuse, Upload, at
 from ixbackoff.live import live, uploads
 
-from ..support.origins import SYNC, Way, each_way
+from ..support.ways.live import SYNC, Way, each_way
 
 LARGE = bytes(range(256)) * (2 * uploads.PART // 256 + 1)
 
@@ -121,7 +121,7 @@ from pathlib import Path
 from obstore.store import MemoryStore
 from ixbackoff import Upload
 from tests.live.test_folders import in_a_child
-from tests.support.origins import SYNC
+from tests.support.ways.live import SYNC
 source, folder = sys.argv[1:]
 SYNC.perform(Upload(source, "memory:///a"))
 SYNC.perform(Upload(source, f"file://{folder}/a"))

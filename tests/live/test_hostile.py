@@ -14,11 +14,11 @@ from ixbackoff import N0, ClientError, Download, at, is_transient
 from ixbackoff.live import Connections, live, live_async, response_headers, response_headers_async
 from ixbackoff.testing.web import Connection, Fault, Origin
 
-from ..support.certificates import self_signed
-from ..support.hostile import Hostile
-from ..support.hostile_http2 import http2_answers
-from ..support.hostile_servers import answering_http2
-from ..support.origins import PATIENT, Way, each_way
+from ..support.hostile.answers import Hostile
+from ..support.hostile.http2 import http2_answers
+from ..support.hostile.servers import answering_http2
+from ..support.servers.certificates import self_signed
+from ..support.ways.live import PATIENT, Way, each_way
 
 ROOT = Path(__file__).parents[2]
 FORGED = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged"
@@ -26,7 +26,7 @@ FORGED = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged"
 
 @pytest.mark.slow
 def test_each_of_951_comes_out_as_its_own_bytes_or_as_a_clear_failure() -> None:
-    words = [sys.executable, "-m", "tests.support.attacks", "turns"]
+    words = [sys.executable, "-m", "tests.support.hostile.attacks", "turns"]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=300)  # noqa: S603
     assert done.stdout.startswith("710 hostile answers of HTTP/1.1, 241 of HTTP/2"), done.stderr
     assert done.stdout.endswith("as promised\n"), done.stdout

@@ -44,7 +44,7 @@ from ixbackoff.testing.web import (
     Truncated,
 )
 
-from ..support.origins import QUICK, SECRETS, Way, each_async_way, each_way, with_secrets
+from ..support.ways.live import QUICK, SECRETS, Way, each_async_way, each_way, with_secrets
 
 ACORN = bytes(range(256)) * 2000
 CHUNKS = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + b"2000\r\n%b\r\n" * 4 % (

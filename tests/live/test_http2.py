@@ -16,9 +16,9 @@ import trio
 from ixbackoff import N0, Download, all_of, at
 from ixbackoff.live import Connections, Limits, TooLarge, live, live_async, response_headers
 
-from ..support.certificates import self_signed
-from ..support.http2 import Nuts, speaking_http2
-from ..support.origins import QUICK, SECRETS, Way, each_way
+from ..support.servers.certificates import self_signed
+from ..support.servers.http2 import Nuts, speaking_http2
+from ..support.ways.live import QUICK, SECRETS, Way, each_way
 
 pytestmark = pytest.mark.slow
 

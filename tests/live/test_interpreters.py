@@ -19,7 +19,7 @@ from ixbackoff._running.sleeping import LONGEST_SLEEP
 from ixbackoff.schedules import Listed
 from ixbackoff.testing.web import Fault, Hang, Malformed, Origin, Redirect, Reset, Status, Truncated
 
-from ..support.origins import SYNC, Way, each_way
+from ..support.ways.live import SYNC, Way, each_way
 
 
 @each_way

@@ -17,7 +17,7 @@ import pytest
 from ixbackoff.live.files import OPEN, PartFile
 from ixbackoff.testing.web import Document, Origin, Slow
 
-from ..support.origins import Way, each_way
+from ..support.ways.live import Way, each_way
 
 pytestmark = pytest.mark.slow
 
@@ -64,7 +64,7 @@ def test_an_interrupt_of_the_removal_does_not_end_it(
 
 PROGRAM = """
 import sys
-from tests.support.origins import *
+from tests.support.ways.live import *
 name, url, path = sys.argv[1:]
 print("begun", flush=True)
 Way(name).perform(Download(url, path), limits=PATIENT)

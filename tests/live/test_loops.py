@@ -10,7 +10,7 @@ import pytest
 
 from ixbackoff.testing.web import Fault, Hang, Origin
 
-from ..support.origins import answered
+from ..support.ways.live import answered
 
 ROOT = Path(__file__).parents[2]
 UPLOADING = """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 import signal
@@ -11,7 +10,6 @@ import sys
 import time
 import traceback
 from collections import Counter
-from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import repeat
@@ -20,7 +18,6 @@ from typing import TYPE_CHECKING
 
 import httpx2
 import pytest
-from moto.server import ThreadedMotoServer
 from obstore.store import MemoryStore, S3Store
 
 from ixbackoff import (
@@ -38,7 +35,7 @@ from ixbackoff.live import StoreError, folders, live, s3_store, store_of, upload
 from ixbackoff.live.times import Deadline
 from ixbackoff.testing.web import Connection, Dropped, Fault, Hang, Malformed, Origin, Reset, Status
 
-from ..support.origins import QUICK, SECRETS, SYNC, Way, each_async_way, each_way
+from ..support.ways.live import QUICK, SECRETS, SYNC, Way, each_async_way, each_way
 
 pytestmark = pytest.mark.slow
 
@@ -61,16 +58,6 @@ def large(tmp_path: Path) -> Path:
     path = tmp_path / "large"
     path.write_bytes(LARGE)
     return path
-
-
-@pytest.fixture(scope="module")
-def moto() -> Generator[str]:
-    logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    server = ThreadedMotoServer("127.0.0.1", 0)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
 
 
 def content_of(store: MemoryStore | S3Store, key: str) -> bytes:
@@ -252,7 +239,7 @@ import re, sys, time
 from pathlib import Path
 from ixbackoff import Upload
 from ixbackoff.live import Limits
-from tests.support.origins import SYNC
+from tests.support.ways.live import SYNC
 def most():
     return int(re.search("VmHWM:\\s+([0-9]+) kB", Path("/proc/self/status").read_text())[1]) // 1024
 begin, before = time.monotonic(), most()
@@ -346,7 +333,7 @@ def test_a_full_disk_is_told_with_the_name_of_the_object(large: Path, tmp_path: 
     program = """
 import resource, sys
 from ixbackoff import Upload
-from tests.support.origins import SYNC
+from tests.support.ways.live import SYNC
 resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
 try:
     SYNC.perform(Upload(*sys.argv[1:]))
@@ -373,7 +360,7 @@ def test_a_killed_upload_leaves_nothing_after_the_next(
 ) -> None:
     program = (
         SLOW_CLOCK
-        + "from tests.support.origins import *; import sys; SYNC.perform(Upload(*sys.argv[1:]))"
+        + "from tests.support.ways.live import *; import sys; SYNC.perform(Upload(*sys.argv[1:]))"
     )
     folder = tmp_path / "store"
     url = (folder / "key").as_uri()

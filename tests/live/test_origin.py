@@ -42,7 +42,7 @@ from ixbackoff.testing.web import (
 from ixbackoff.testing.web.origin import CONNECTIONS
 from ixbackoff.testing.web.requests import BODY_SIZE, HEAD_SIZE
 
-from ..support.origins import SYNC
+from ..support.ways.live import SYNC
 
 
 def connected(origin: Origin) -> socket.socket:

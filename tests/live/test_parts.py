@@ -31,8 +31,8 @@ from ixbackoff.testing.web import (
     Truncated,
 )
 
-from ..support.disks import small_disk
-from ..support.origins import PATIENT, SYNC, Way, each_way
+from ..support.kills.disks import small_disk
+from ..support.ways.live import PATIENT, SYNC, Way, each_way
 
 OLD = bytes(range(256)) * 4000
 NEW = bytes(reversed(range(256))) * 4100

@@ -15,7 +15,7 @@ from ixbackoff._words.texts import printable
 from ixbackoff._words.vocabulary import without_secrets
 from ixbackoff.testing.web import Malformed, Origin
 
-from ..support.origins import Way, each_way
+from ..support.ways.live import Way, each_way
 
 OBEYED = re.compile(
     "[\x00-\x1f\x7f-\x9f\u2028\u2029\u200b-\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"

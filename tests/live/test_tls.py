@@ -14,8 +14,8 @@ import pytest
 from ixbackoff import Download, is_transient
 from ixbackoff.testing.web import Origin
 
-from ..support.certificates import self_signed
-from ..support.origins import SYNC, Way, each_way
+from ..support.servers.certificates import self_signed
+from ..support.ways.live import SYNC, Way, each_way
 
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nacorn"
 

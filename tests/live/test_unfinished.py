@@ -9,14 +9,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Generator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import httpx2
 import pytest
-from moto.server import ThreadedMotoServer
 from obstore.store import S3Store
 
 from ixbackoff import N0, Upload, at, is_transient
@@ -25,23 +23,13 @@ from ixbackoff.live.signatures import Signer, signer_of
 from ixbackoff.live.unfinished import Note, listed, unfinished
 from ixbackoff.testing.web import Malformed, Origin
 
-from ..support.origins import PATIENT, QUICK, SYNC, Way, each_way
+from ..support.ways.live import PATIENT, QUICK, SYNC, Way, each_way
 
 if TYPE_CHECKING:
     from obstore.store import S3Credential
 
 LARGE = bytes(range(256)) * (2 * uploads.PART // 256 + 1)
 KEY = "prefix/key é+&#a"
-
-
-@pytest.fixture(scope="module")
-def moto() -> Generator[str]:
-    logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    server = ThreadedMotoServer("127.0.0.1", 0)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
 
 
 @pytest.fixture
@@ -87,7 +75,7 @@ def left(moto: str, bucket: str) -> list[str]:
 SLOW = """
 import sys, time
 from ixbackoff.live.times import Deadline
-from tests.support.origins import *
+from tests.support.ways.live import *
 Deadline.check = lambda deadline: time.sleep(0.05)
 SYNC.perform(Upload(*sys.argv[1:]), limits=PATIENT)
 """

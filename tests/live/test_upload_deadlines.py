@@ -16,7 +16,7 @@ from ixbackoff.live import uploads
 from ixbackoff.live.times import Deadline
 from ixbackoff.testing.web import Fault, Hang, Late, Origin, Status
 
-from ..support.origins import (
+from ..support.ways.live import (
     ASYNC,
     IN_ALL,
     PATIENT,

@@ -49,7 +49,7 @@ from ixbackoff.observing import (
 )
 from ixbackoff.testing import Virtual, answers
 
-from ..support.plainly import Script, sleeps
+from ..support.ways.functions import Script, sleeps
 
 PAGE = Download("http://localhost/a", "a")
 

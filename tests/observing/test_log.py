@@ -27,7 +27,7 @@ from ixbackoff.live import live
 from ixbackoff.schedules import Constant
 from ixbackoff.testing import Virtual, answers
 
-from ..support.plainly import WAYS, AnyBackoff, Outcome, Script, Way, program, seen, sleeps
+from ..support.ways.functions import WAYS, AnyBackoff, Outcome, Script, Way, program, seen, sleeps
 
 every_way = pytest.mark.parametrize("way", [program, *WAYS.values()], ids=["program", *WAYS])
 Caplog = pytest.LogCaptureFixture

@@ -29,7 +29,7 @@ from ixbackoff import (
 from ixbackoff._meaning.names import name_of_program
 from ixbackoff.observing import Began, observed
 
-from ..support.observed_runs import Recorder
+from ..support.ways.observed_runs import Recorder
 
 PAGE = Download("http://localhost/a", "a")
 

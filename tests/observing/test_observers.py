@@ -48,8 +48,8 @@ from ixbackoff.observing import (
 )
 from ixbackoff.testing import Virtual, answers
 
-from ..support.observed_runs import Recorder, observe_all
-from ..support.plainly import WAYS, AnyBackoff, Outcome, Script, Way, program, seen, sleeps
+from ..support.ways.functions import WAYS, AnyBackoff, Outcome, Script, Way, program, seen, sleeps
+from ..support.ways.observed_runs import Recorder, observe_all
 
 EVERY_WAY = {"program": program, **WAYS}
 FAILURES: list[Outcome] = [
@@ -146,7 +146,7 @@ def test_what_is_not_an_exception_cancels(where: str, stop: type[BaseException])
 @pytest.mark.parametrize("place", ["program_async", "decorated_async", "in_an_async_block"])
 @pytest.mark.parametrize("waiting", [False, True])
 def test_a_cancelled_task_is_cancelled(place: str, waiting: bool) -> None:
-    from ..support import plainly
+    from ..support.ways import functions
 
     async def main() -> None:
         async def slow() -> int:
@@ -155,7 +155,7 @@ def test_a_cancelled_task_is_cancelled(place: str, waiting: bool) -> None:
 
         script: Any = Script([1])
         script.ask_async = slow
-        task = asyncio.create_task(getattr(plainly, place)(backoff(N2), script))
+        task = asyncio.create_task(getattr(functions, place)(backoff(N2), script))
         await asyncio.sleep(0.01)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):

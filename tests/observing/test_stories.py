@@ -28,7 +28,7 @@ from ixbackoff.live import live
 from ixbackoff.observing import Ended, Story, observed, story
 from ixbackoff.testing import Virtual, answers
 
-from ..support.plainly import WAYS, AnyBackoff, Outcome, Script, Way, program, seen, sleeps
+from ..support.ways.functions import WAYS, AnyBackoff, Outcome, Script, Way, program, seen, sleeps
 
 every_way = pytest.mark.parametrize("way", [program, *WAYS.values()], ids=["program", *WAYS])
 ONCE = "ixbackoff: tries: 1, waits: 0, 0 s in all"

@@ -27,7 +27,7 @@ from ixbackoff.observing import (
     tries_so_far,
 )
 
-from ..support.plainly import WAYS, Outcome, Way, program, seen, sleeps
+from ..support.ways.functions import WAYS, Outcome, Way, program, seen, sleeps
 
 EVERY_WAY = {"program": program, **WAYS}
 

@@ -11,7 +11,7 @@ from ixbackoff._meaning.runs import Run
 from ixbackoff._meaning.semantics import attempted, chained
 from ixbackoff._words.vocabulary import Delay
 
-from ..support.observing import Ask
+from ..support.ways.programs import Ask
 from . import calculus
 from .calculus import Failure, Outcome, Planner, failed, over, well
 from .making import KINDS, TOP_OF_FOREVER, Maker

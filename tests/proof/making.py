@@ -25,7 +25,7 @@ from ixbackoff import (
 )
 from ixbackoff._words.commands import Misuse
 
-from ..support.observing import Ask
+from ..support.ways.programs import Ask
 from . import calculus
 from .calculus import Asks, Ended, Failure, Outcome, failed, over, well
 

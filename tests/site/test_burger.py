@@ -14,7 +14,7 @@ from moto import mock_aws
 from ixbackoff import N3, Interpreter, Misuse, Throttled, at
 from ixbackoff.testing import Virtual, always
 
-from ..support.checked import ROOT, programs
+from ..support.checkers.checked import ROOT, programs
 
 MEGABYTES = b"bun, " * 2**20
 

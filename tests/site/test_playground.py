@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from ..support.browsers import CHROMIUM, Browser, browser, served
-from ..support.checked import ROOT, programs
+from ..support.checkers.checked import ROOT, programs
 
 SITE = ROOT / "docs" / "_site"
 [PROGRAM] = programs(ROOT / "docs" / "playground.md")

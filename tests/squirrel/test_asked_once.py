@@ -17,8 +17,8 @@ from ixbackoff.squirrel.index import Index
 from ixbackoff.squirrel.passing import Passing
 from ixbackoff.testing.web import Document, Origin, Truncated
 
-from ..support.keeping import BODY, Keeper, keeping
-from ..support.squirrels import Squirrel, files_below, tidy
+from ..support.servers.keeping import BODY, Keeper, keeping
+from ..support.squirrels.running import Squirrel, files_below, tidy
 
 LARGE = bytes(range(256)) * 4000
 

@@ -14,7 +14,7 @@ import pytest
 from ixbackoff.squirrel.commands import Resource
 from ixbackoff.testing.web import Origin
 
-from ..support.squirrels import Ran, Squirrel, files_below, tidy
+from ..support.squirrels.running import Ran, Squirrel, files_below, tidy
 
 NUTS = "http://127.0.0.1:1/nuts"
 ACORN = b"acorn" * 50_000

@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import logging
 import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Generator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from itertools import repeat
 from pathlib import Path
 
 import boto3  # type: ignore[import-untyped]
 import pytest
-from moto.server import ThreadedMotoServer
 
 from ixbackoff.durable import __main__ as commandline
 from ixbackoff.squirrel.commands import Resource
 from ixbackoff.squirrel.sealing import PREFIX
 from ixbackoff.testing.web import Fault, Hang, Origin, Status
 
-from ..support.killed_squirrels import RECORDED, RESOURCES, Killing
-from ..support.origins import SECRETS, with_secrets
-from ..support.postgresql import Server
-from ..support.squirrels import Squirrel, by_name, files_below, tidy
+from ..support.kills.durable_squirrels import RECORDED, RESOURCES, KillingDurably
+from ..support.servers.postgresql import Server
+from ..support.squirrels.running import Squirrel, by_name, files_below, tidy
+from ..support.ways.live import SECRETS, with_secrets
 
 pytestmark = [
     pytest.mark.slow,
@@ -111,16 +108,6 @@ def run_of(squirrel: Squirrel) -> str:
     return line.split()[0]
 
 
-@contextmanager
-def moto() -> Generator[str]:
-    logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    server = ThreadedMotoServer("127.0.0.1", 0)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
-
-
 def test_it_keeps_resources_as_without(squirrel: Squirrel) -> None:
     faults: dict[str, list[Fault | None]] = {"GET /walnuts": [Status(503), Status(500)]}
     with Origin({"/nuts": ACORN, "/walnuts": WALNUT}, faults) as origin:
@@ -144,14 +131,16 @@ def test_it_keeps_resources_as_without(squirrel: Squirrel) -> None:
 
 @pytest.mark.slow
 def test_killed_at_random_moments(tmp_path: Path) -> None:
-    report = Killing(tmp_path, seed=1).until(kills=6)
+    report = KillingDurably(tmp_path, seed=1).until(kills=6)
     assert report.broken == [], str(report)
-    assert report.waits > 0
+    assert report.counts["waits"] > 0
 
 
 @pytest.mark.slow
-def test_killed_at_random_moments_with_a_bucket(tmp_path: Path, aws: pytest.MonkeyPatch) -> None:
-    with moto() as url, closing(boto3.client("s3", endpoint_url=url)) as client:
+def test_killed_at_random_moments_with_a_bucket(
+    tmp_path: Path, moto: str, aws: pytest.MonkeyPatch
+) -> None:
+    with closing(boto3.client("s3", endpoint_url=moto)) as client:
         client.create_bucket(Bucket="durable")
 
         def objects(number: int) -> dict[str, bytes]:
@@ -161,9 +150,9 @@ def test_killed_at_random_moments_with_a_bucket(tmp_path: Path, aws: pytest.Monk
             return by_name({key.partition("/")[2]: body.read() for key, body in bodies.items()})
 
         def words(number: int) -> list[str]:
-            return ["--store", f"s3://durable/{number}", "--endpoint", url]
+            return ["--store", f"s3://durable/{number}", "--endpoint", moto]
 
-        report = Killing(tmp_path, 2, words, objects).until(kills=3)
+        report = KillingDurably(tmp_path, 2, words, objects).until(kills=3)
         assert report.broken == [], str(report)
         assert len(objects(1)) == len(RESOURCES)
 

@@ -12,7 +12,7 @@ from ixbackoff.squirrel.commands import Resource
 from ixbackoff.testing.web import Document, Origin, Truncated
 
 from ..support.elsewhere import HIDE
-from ..support.squirrels import files_below, objects_of
+from ..support.squirrels.running import files_below, objects_of
 
 NUTS = bytes(range(256)) * 2000
 RUN = """

@@ -24,7 +24,7 @@ from ixbackoff.squirrel.commands import (
 from ixbackoff.squirrel.pipeline import Row, squirrel
 from ixbackoff.testing.exploring import ONCE, Broken, Model, Surprise, dies, fails, late, lost
 
-from ..support.forests import NUTS, Forest, places
+from ..support.squirrels.forests import NUTS, Forest, places
 
 pytestmark = pytest.mark.slow
 

@@ -19,7 +19,7 @@ from ixbackoff.squirrel.passing import Passing
 from ixbackoff.squirrel.workplace import FOLDER
 from ixbackoff.testing.web import Document, Origin
 
-from ..support.squirrels import Squirrel, files_below, tidy
+from ..support.squirrels.running import Squirrel, files_below, tidy
 
 OLD = bytes(range(256)) * 1000
 NEW = bytes(reversed(range(256))) * 1100

@@ -30,7 +30,7 @@ from ixbackoff.testing.web import (
     Truncated,
 )
 
-from ..support.squirrels import Squirrel, files_below, tidy
+from ..support.squirrels.running import Squirrel, files_below, tidy
 
 pytestmark = pytest.mark.slow
 

@@ -18,9 +18,9 @@ from ixbackoff.squirrel.passing import opened
 from ixbackoff.squirrel.workplace import FOLDER, workplace
 from ixbackoff.testing.web import Document, Origin, Slow, Status, Truncated
 
-from ..support.killed import Moments
-from ..support.killed_jobs import Killing
-from ..support.squirrels import Squirrel, files_below, objects_of, rows_of, tidy
+from ..support.kills.moments import Moments
+from ..support.kills.squirrels import KillingSquirrels
+from ..support.squirrels.running import Squirrel, files_below, objects_of, rows_of, tidy
 
 ROOT = Path(__file__).parent.parent.parent
 OLD = b"acorn" * 50_000
@@ -62,7 +62,7 @@ def test_killed_at_any_moment_it_keeps_the_resource_the_next_time(
                 squirrel.run(url)
             origin.resources["/nuts"] = NEW
         arguments = [str(tmp_path), ",".join(moments), url]
-        words = [sys.executable, "-m", "tests.support.killed", *arguments]
+        words = [sys.executable, "-m", "tests.support.kills.moments", *arguments]
         subprocess.run(words, cwd=ROOT, check=True)  # noqa: S603
 
         left = {moment: files_below(squirrel.folder) for moment, squirrel in squirrels.items()}
@@ -224,7 +224,7 @@ def test_a_later_run_fetches_only_what_is_missing(
 
 @pytest.mark.slow
 def test_killed_at_random_moments_with_several_jobs(tmp_path: Path) -> None:
-    found = Killing(tmp_path / "squirrel", seed=2).until(kills=4)
+    found = KillingSquirrels(tmp_path / "squirrel", seed=2).until(kills=4)
     assert found.broken == [], str(found)
 
 

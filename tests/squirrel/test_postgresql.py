@@ -14,9 +14,9 @@ from ixbackoff.squirrel.commands import Claim, Copy, Look, Resource, Swap
 from ixbackoff.squirrel.index import Index, IndexBroken, IndexUnavailable
 from ixbackoff.testing.web import Origin
 
-from ..support.indexes import check_swaps
-from ..support.postgresql import PASSWORD, Server
-from ..support.squirrels import Squirrel, files_below, tidy
+from ..support.servers.postgresql import PASSWORD, Server
+from ..support.squirrels.indexes import check_swaps
+from ..support.squirrels.running import Squirrel, files_below, tidy
 
 pytestmark = pytest.mark.slow
 

@@ -12,9 +12,9 @@ from ixbackoff.squirrel.commands import Claim, Resource, Swap
 from ixbackoff.squirrel.index import Index
 from ixbackoff.testing.web import Origin
 
-from ..support.power_cuts import WAYS, WORST, cuts
-from ..support.recording import Recorder
-from ..support.squirrels import Squirrel
+from ..support.kills.power_cuts import WAYS, WORST, cuts
+from ..support.squirrels.recording import Recorder
+from ..support.squirrels.running import Squirrel
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ from ixbackoff.squirrel.index import Index
 from ixbackoff.squirrel.processors import LARGE, Processors, here
 from ixbackoff.testing.web import Origin
 
-from ..support.filters import SET_AFFINITY
+from ..support.squirrels.filters import SET_AFFINITY
 
 ROOT = Path(__file__).parents[2]
 
@@ -142,7 +142,7 @@ def test_a_filter_that_would_end_the_squirrel_does_not(tmp_path: Path) -> None:
     with Origin({"/nuts": b"acorn", "/more": b"acorns"}) as origin:
         words = [f"{origin.url}/nuts", f"{origin.url}/more", "--folder", str(tmp_path / "squirrel")]
         ran = subprocess.run(  # noqa: S603
-            [sys.executable, "-m", "tests.support.filters", "ixbackoff.squirrel", *words],
+            [sys.executable, "-m", "tests.support.squirrels.filters", "ixbackoff.squirrel", *words],
             cwd=ROOT,
             capture_output=True,
             check=False,

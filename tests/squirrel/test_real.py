@@ -29,8 +29,8 @@ from ixbackoff.testing.web import (
     Truncated,
 )
 
-from ..support.indexes import check_swaps
-from ..support.squirrels import Squirrel, files_below, locking, rows_of, tidy
+from ..support.squirrels.indexes import check_swaps
+from ..support.squirrels.running import Squirrel, files_below, locking, rows_of, tidy
 
 ACORN = bytes(range(256)) * 2000
 WALNUT = b"walnut" * 2**20

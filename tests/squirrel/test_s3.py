@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import logging
 import subprocess
 import sys
-from collections.abc import Generator
 from contextlib import closing
 from pathlib import Path
 
 import boto3  # type: ignore[import-untyped]
 import pytest
-from moto.server import ThreadedMotoServer
 
 from ixbackoff.squirrel.commands import Claim, Resource
 from ixbackoff.squirrel.index import Index
 from ixbackoff.testing.web import Origin, Reset
 
-from ..support.killed_jobs import LARGE, Killing
-from ..support.squirrels import Squirrel, files_below
-from ..support.stores import Bucket, s3_server
+from ..support.kills.squirrels import LARGE, KillingSquirrels
+from ..support.servers.s3 import s3_server
+from ..support.squirrels.running import Squirrel, files_below
+from ..support.squirrels.stores import Bucket
 
 ROOT = Path(__file__).parent.parent.parent
 ACORN = bytes(range(256)) * 2000
@@ -29,16 +27,6 @@ WALNUT = b"walnut" * 2**20
 @pytest.fixture
 def squirrel(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Squirrel:
     return Squirrel(tmp_path / "squirrel", capsys)
-
-
-@pytest.fixture(scope="module")
-def moto() -> Generator[str]:
-    logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    server = ThreadedMotoServer("127.0.0.1", 0)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
 
 
 def test_a_bucket_of_s3(squirrel: Squirrel, moto: str, aws: pytest.MonkeyPatch) -> None:
@@ -119,7 +107,7 @@ def test_killed_at_any_moment_it_keeps_the_resource_the_next_time(
 
         moments = [str(moment) for moment in range(20)]
         words = [url, "--store", "s3://killed/{moment}"]
-        arguments = ["-m", "tests.support.killed", str(tmp_path), ",".join(moments), *words]
+        arguments = ["-m", "tests.support.kills.moments", str(tmp_path), ",".join(moments), *words]
         subprocess.run([sys.executable, *arguments], cwd=ROOT, check=True)  # noqa: S603
         for moment in moments:
             whole = [(f"{moment}/{Resource(url).name}", len(ACORN))]
@@ -138,5 +126,5 @@ def test_killed_in_uploads_of_large_objects_it_leaves_none_unfinished(
     with s3_server() as endpoint:
         bucket = Bucket(endpoint, "large")
         bucket.make()
-        found = Killing(tmp_path / "squirrel", 5, bucket, LARGE).until(kills=1)
+        found = KillingSquirrels(tmp_path / "squirrel", 5, bucket, LARGE).until(kills=1)
     assert found.broken == [], str(found)

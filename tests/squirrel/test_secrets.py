@@ -20,8 +20,8 @@ from ixbackoff.testing.web import (
     Truncated,
 )
 
-from ..support.origins import SECRETS, with_secrets
-from ..support.squirrels import Squirrel
+from ..support.squirrels.running import Squirrel
+from ..support.ways.live import SECRETS, with_secrets
 
 ACORN = b"acorn" * 50_000
 EMPTY = b"""<ListBucketResult><Name>bucket</Name><KeyCount>0</KeyCount><MaxKeys>1000</MaxKeys>

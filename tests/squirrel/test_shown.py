@@ -18,7 +18,7 @@ from ixbackoff.squirrel.tables import show
 from ixbackoff.squirrel.texts import fitted
 from ixbackoff.testing.web import Document, Origin, Slow, Status
 
-from ..support.squirrels import Ran, Squirrel
+from ..support.squirrels.running import Ran, Squirrel
 
 pytestmark = pytest.mark.slow
 

@@ -24,7 +24,7 @@ from ixbackoff import (
 )
 from ixbackoff.schedules import Computed, Constant
 
-from .observing import Ask
+from .ways.programs import Ask
 
 page = Download("http://localhost/page", "page.html")
 plain = at(N4).retry(page)

@@ -22,7 +22,17 @@ from ixbackoff.schedules import Constant
 from ixbackoff.testing import no_waits
 from ixbackoff.testing.switches import NoRealWaits
 
-from ..support.plainly import ASYNC, SYNC, WAYS, Script, Way, in_asyncio, in_trio, program, seen
+from ..support.ways.functions import (
+    ASYNC,
+    SYNC,
+    WAYS,
+    Script,
+    Way,
+    in_asyncio,
+    in_trio,
+    program,
+    seen,
+)
 
 AN_HOUR = Constant(3600)
 EVERY_WAY: dict[str, Way] = {**WAYS, "program": program}

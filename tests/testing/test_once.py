@@ -26,9 +26,9 @@ from ixbackoff._meaning.descents import ONE_TRY
 from ixbackoff.fleet import BoundedQueue, simulate
 from ixbackoff.testing import Virtual, always, answers, no_waits, single_try
 
-from ..support.observing import Ask
-from ..support.plainly import WAYS, Script, Way, program, seen
-from ..support.programs import effects, outcomes, programs
+from ..support.generators.programs import effects, outcomes, programs
+from ..support.ways.functions import WAYS, Script, Way, program, seen
+from ..support.ways.programs import Ask
 
 EVERY_WAY: dict[str, Way] = {**WAYS, "program": program}
 a, b = Ask("a"), Ask("b")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ..support.cases import CASES, Known, differences, files, name
-from ..support.typecheckers import CHECKERS, Checker, Report
+from ..support.checkers.cases import CASES, Known, differences, files, name
+from ..support.checkers.typecheckers import CHECKERS, Checker, Report
 
 pytestmark = pytest.mark.slow
 BURGER = Path(__file__).parents[2] / "docs" / "burger.py"

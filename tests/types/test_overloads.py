@@ -17,7 +17,7 @@ import pytest
 import ixbackoff
 from ixbackoff import N0, N3, Program, at
 
-from ..support.typecheckers import MYPY, PYRIGHT, ZUBAN, Checker
+from ..support.checkers.typecheckers import MYPY, PYRIGHT, ZUBAN, Checker
 
 PACKAGE = Path(ixbackoff.__file__).parent
 AT_THE_END = "no_wait_is_left_at_N0_start_on_a_higher_rung"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ..support.typecheckers import MYPY, PYRIGHT, Checker
+from ..support.checkers.typecheckers import MYPY, PYRIGHT, Checker
 from .soundness.arithmetic import FOREVER
 from .soundness.cases import SHAPES, cases
 from .soundness.checking import verdicts

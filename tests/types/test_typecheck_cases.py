@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from ..support.cases import CASES, Known, differences, files, known, marked, name
-from ..support.typecheckers import (
+from ..support.checkers.cases import CASES, Known, differences, files, known, marked, name
+from ..support.checkers.typecheckers import (
     CHECKERS,
     MYPY,
     PYREFLY,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ..support.typecheckers import CHECKERS, Checker, Report
+from ..support.checkers.typecheckers import CHECKERS, Checker, Report
 
 WRONG = "number: int = 'text'\n\ndef untyped(a, b):\n    return a\n"
 

@@ -25,9 +25,9 @@ from ixbackoff import (
 )
 from ixbackoff.testing import Virtual, always
 
-from ..support.breakers import Model, refused
-from ..support.budgets import ASK, world_of
-from ..support.observing import Ask
+from ..support.ways.breakers import Model, refused
+from ..support.ways.budgets import ASK, world_of
+from ..support.ways.programs import Ask
 
 eighths = st.integers(1, 800).map(lambda eighth: eighth / 8)  # so that sums are exact
 limits = st.tuples(st.integers(1, 4), eighths, eighths)

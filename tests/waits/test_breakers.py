@@ -46,9 +46,9 @@ from ixbackoff import (
 )
 from ixbackoff.testing import Virtual, always, answers, takes
 
-from ..support.breakers import opened, refused
-from ..support.budgets import ASK, world_of
-from ..support.observing import Ask
+from ..support.ways.breakers import opened, refused
+from ..support.ways.budgets import ASK, world_of
+from ..support.ways.programs import Ask
 
 OTHER = Ask("other")
 breaker: Any = CircuitBreaker

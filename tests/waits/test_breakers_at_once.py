@@ -18,9 +18,9 @@ from ixbackoff import N0, N3, N20, CircuitBreaker, CircuitOpen, NotReady, Now, a
 from ixbackoff.schedules import Constant
 from ixbackoff.testing import Virtual, always
 
-from ..support.breakers import opened
-from ..support.budgets import ASK
-from ..support.observing import Ask
+from ..support.ways.breakers import opened
+from ..support.ways.budgets import ASK
+from ..support.ways.programs import Ask
 
 clock = Now.handled_by(lambda _: time.monotonic())
 

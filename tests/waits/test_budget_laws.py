@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ixbackoff import N5, ClientError, NotReady, RetryBudget, ServerError, Throttled, at
 from ixbackoff._limits.budgets import Account
 
-from ..support.budgets import ASK, world_of
+from ..support.ways.budgets import ASK, world_of
 
 costs = st.integers(1, 400).map(lambda thousandths: thousandths / 100)
 failures = st.sampled_from([NotReady(), Throttled(), ServerError(503), ClientError(400)])

@@ -10,8 +10,8 @@ from ixbackoff import N1, N3, Delay, NotReady, Now, RetryBudget, ServerError, at
 from ixbackoff._limits.budgets import Account, budgeted
 from ixbackoff._running.loops import answered
 
-from ..support.budgets import ASK, approximately
-from ..support.observing import Ask
+from ..support.ways.budgets import ASK, approximately
+from ..support.ways.programs import Ask
 
 
 class Closing:

@@ -26,9 +26,9 @@ from ixbackoff import (
 from ixbackoff._limits.budgets import REFUSED
 from ixbackoff.testing import Virtual, always
 
-from ..support.budgets import ASK, approximately, outcome, world_of
 from ..support.ids import shown
-from ..support.observing import Ask
+from ..support.ways.budgets import ASK, approximately, outcome, world_of
+from ..support.ways.programs import Ask
 
 
 class TestTokens:

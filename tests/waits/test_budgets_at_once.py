@@ -12,8 +12,8 @@ import pytest
 from ixbackoff import N2, N5, Delay, NotReady, RetryBudget, at
 from ixbackoff.testing import Virtual, always
 
-from ..support.budgets import ASK, approximately
-from ..support.observing import Ask
+from ..support.ways.budgets import ASK, approximately
+from ..support.ways.programs import Ask
 
 
 class TestAtOnce:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from ixbackoff import N0, N3, at, do
 from ixbackoff.testing import Virtual, takes
 
-from ..support.observing import Ask
-from ..support.programs import effects, lasting, programs, schedules, transient
+from ..support.generators.programs import effects, lasting, programs, schedules, transient
+from ..support.ways.programs import Ask
 
 
 class Seen(NamedTuple):

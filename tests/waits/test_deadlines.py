@@ -39,9 +39,9 @@ from ixbackoff import (
 from ixbackoff._words.vocabulary import CLOCK
 from ixbackoff.testing import Virtual, VirtualAsync, always, answers, takes, waited
 
-from ..support.attempts import clean_up, guarded, two_of_them, work
-from ..support.late import late
-from ..support.observing import Ask
+from ..support.ways.attempts import clean_up, guarded, two_of_them, work
+from ..support.ways.late import late
+from ..support.ways.programs import Ask
 
 # A run in virtual time looks the same whichever way it runs.
 

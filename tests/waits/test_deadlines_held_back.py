@@ -25,8 +25,8 @@ from ixbackoff import (
 )
 from ixbackoff.testing import Unscripted, Virtual, always, answers, takes
 
-from ..support.attempts import Stop, clean_up, guarded, holding, work
-from ..support.observing import Ask
+from ..support.ways.attempts import Stop, clean_up, guarded, holding, work
+from ..support.ways.programs import Ask
 
 
 @pytest.mark.parametrize("what", [TimeoutError, Exception, BaseException])

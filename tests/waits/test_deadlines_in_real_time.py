@@ -24,9 +24,9 @@ from ixbackoff import (
     time_limit,
 )
 
-from ..support.attempts import guarded, two_of_them, work
-from ..support.libraries import LIBRARIES, PATIENT, SOON, Library, clock, each_library, hanging
-from ..support.observing import Ask
+from ..support.ways.attempts import guarded, two_of_them, work
+from ..support.ways.libraries import LIBRARIES, PATIENT, SOON, Library, clock, each_library, hanging
+from ..support.ways.programs import Ask
 
 DONE = ["work let go", "clean up", "clean up let go"]
 

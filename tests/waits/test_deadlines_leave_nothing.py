@@ -25,9 +25,9 @@ from ixbackoff import (
     time_limit,
 )
 
-from ..support.attempts import Broken, Stop, guarded, holding, two_of_them, work
-from ..support.libraries import PATIENT, Library, each_library, hanging
-from ..support.observing import Ask
+from ..support.ways.attempts import Broken, Stop, guarded, holding, two_of_them, work
+from ..support.ways.libraries import PATIENT, Library, each_library, hanging
+from ..support.ways.programs import Ask
 
 
 @attempt

@@ -31,7 +31,7 @@ from ixbackoff.schedules.shortening import (
     RawNormalJitter,
 )
 
-from ..support.distributions import (
+from ..support.generators.distributions import (
     DRAWS,
     LIMIT,
     Fixed,

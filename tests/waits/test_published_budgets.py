@@ -12,8 +12,8 @@ from ixbackoff import N2, N5, ClientError, NotReady, RetryBudget, ServerError, T
 from ixbackoff.schedules import Constant
 from ixbackoff.testing import Virtual, always
 
-from ..support.budgets import ASK, approximately, world_of
-from ..support.observing import Ask
+from ..support.ways.budgets import ASK, approximately, world_of
+from ..support.ways.programs import Ask
 
 
 class TestBotocore:

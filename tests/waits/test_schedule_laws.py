@@ -17,14 +17,14 @@ from ixbackoff.schedules.published import post_blue
 from ixbackoff.schedules.shortening import Shortening
 from ixbackoff.testing import Virtual, always, answers
 
-from ..support.observing import Ask
-from ..support.random_schedules import (
+from ..support.generators.random_schedules import (
     Erratic,
     Shrinking,
     parts,
     random_deterministic,
     random_schedule,
 )
+from ..support.ways.programs import Ask
 
 SCHEDULES = 10_000
 WAITS = 8

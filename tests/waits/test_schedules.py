@@ -57,9 +57,9 @@ from ixbackoff.schedules.shortening import (
 )
 from ixbackoff.testing import Virtual, always, answers
 
+from ..support.generators.random_schedules import Erratic, Shrinking, random_schedule
 from ..support.ids import shown
-from ..support.observing import Ask
-from ..support.random_schedules import Erratic, Shrinking, random_schedule
+from ..support.ways.programs import Ask
 
 untyped: Any = ixbackoff
 ask = Ask("a")

@@ -37,10 +37,10 @@ from ixbackoff.live import live
 from ixbackoff.schedules import Constant
 from ixbackoff.testing import Virtual, always, answers, no_waits
 
-from ..support.attempts import clean_up, guarded, work
 from ..support.ids import shown
-from ..support.observing import Ask
-from ..support.plainly import Script
+from ..support.ways.attempts import clean_up, guarded, work
+from ..support.ways.functions import Script
+from ..support.ways.programs import Ask
 
 AN_HOUR = Constant(3600)
 SOON = 0.1

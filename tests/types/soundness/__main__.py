@@ -17,7 +17,7 @@ from pathlib import Path
 from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 from tempfile import TemporaryDirectory
 
-from ...support.typecheckers import MYPY, PYRIGHT
+from ...support.checkers.typecheckers import MYPY, PYRIGHT
 from .arithmetic import DEEPEST
 from .cases import SEED, Case, cases
 from .checking import table, verdicts

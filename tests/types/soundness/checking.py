@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...support.typecheckers import Checker
+from ...support.checkers.typecheckers import Checker
 from .cases import HEAD, Case
 
 IN_A_FILE = 100

@@ -14,7 +14,7 @@ from typing import Any
 from ixbackoff import N3, Download, Program, Throttled, at
 from ixbackoff.testing import Virtual
 
-from ...support.typecheckers import Checker
+from ...support.checkers.typecheckers import Checker
 
 PAGES = Path(__file__).parent / "forgeries"
 

@@ -1,0 +1,1 @@
+"""The type checkers, run over many files, and what they print."""

@@ -1,0 +1,1 @@
+"""Durable runs: engines, journals, and workers in processes of their own."""

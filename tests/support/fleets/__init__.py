@@ -1,0 +1,1 @@
+"""Simulated clients, and functions of a seed that are sent to workers."""

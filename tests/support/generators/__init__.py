@@ -1,0 +1,1 @@
+"""Random programs, schedules and models: strategies of hypothesis, or drawn by a seed."""

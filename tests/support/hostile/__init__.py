@@ -1,0 +1,1 @@
+"""Hostile answers of web servers, the servers that give them, and what clients do."""

@@ -1,0 +1,1 @@
+"""Killing durable runs and squirrels at random moments, and checking what they leave."""

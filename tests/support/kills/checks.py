@@ -1,0 +1,284 @@
+"""Checking what the handlers of killed runs have told their file against what is promised."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from itertools import pairwise
+from random import Random
+from typing import Any, NamedTuple
+
+from ixbackoff import Delay, Throttled
+from ixbackoff._meaning.runs import Run
+from ixbackoff._meaning.semantics import unrolled
+
+from .killing import Report
+from .programs import RECIPES, STORED, Confirm, Fetch, Performed, Store
+
+BRANCHES = 3
+KEPT = 1.5  # seconds after its end in which an answer is kept, on a busy machine too
+CLEANED_UP = 2.0  # seconds after which a cancelled run has cleaned up, on a busy machine too
+
+PROCESS = {"killed", "stopped", "continued", "joined", "lost"}
+FAILURES: dict[Any, Exception] = {
+    Fetch: Throttled(0.35),
+    Confirm: ConnectionResetError(104, "reset"),
+}
+
+
+def waits_of(kind: str, job: str, seed: int) -> dict[int, float]:
+    """The waits of a run that nobody kills, by their places, with the same seed."""
+    program, how = RECIPES[kind].begun(job)
+    one = Run(program, how.schedule, Random(seed))  # noqa: S311
+    stream = unrolled(program, how.schedule, within=how.within, run=one)
+    waits: dict[int, float] = {}
+    failed: set[Any] = set()
+    place, command = 0, next(stream)
+    try:
+        while True:
+            of = Fetch if kind == "together" and not isinstance(command, Delay) else type(command)
+            if isinstance(command, Delay):
+                waits[place] = command.seconds
+            place += 1
+            if of in FAILURES and of not in failed:
+                failed.add(of)
+                command = stream.throw(FAILURES[of])
+            else:
+                command = stream.send(1 if isinstance(command, Store) else b"answer")
+    except StopIteration:
+        return waits
+
+
+class Step(NamedTuple):
+    """The place of a command: in `all_of` that of all, and that in its branch."""
+
+    whole: int
+    branch: str
+    number: int
+
+    @classmethod
+    def of(cls, place: str) -> Step:
+        whole, _, inside = place.partition("/")
+        branch, _, number = inside.partition(".")
+        return cls(int(whole), branch, int(number or 0))
+
+    def comes_after(self, other: Step) -> bool:
+        """Return true if the command here is asked only once the other one was answered."""
+        beside = self.branch == other.branch and self.number > other.number
+        return self.whole > other.whole or (self.whole == other.whole and beside)
+
+
+class Processes:
+    """When processes died, or were stopped for so long that others took their runs over."""
+
+    def __init__(self, happened: list[Performed]) -> None:
+        self.kills = [(one.time, one.process) for one in happened if one.what == "killed"]
+        self.stops = [(one.time, one.process) for one in happened if one.what == "stopped"]
+        self.losses = {one.process: one.time for one in happened if one.what == "lost"}
+        self.times = sorted(time for time, _ in self.kills + self.stops)
+
+    def death(self, one: Performed) -> float | None:
+        """When the process that told this died, or lost its lock, if it did."""
+        if one.process in self.losses:
+            stops = [time for time, process in self.stops if process == one.process]
+            return min([time for time in stops if time >= one.time] + [self.losses[one.process]])
+        number = one.process.partition("+")[0]
+        return next((time for time, dead in self.kills if dead.partition("+")[0] == number), None)
+
+    def between(self, first: float, last: float) -> int:
+        return sum(first <= time <= last for time in self.times)
+
+    def was_gone(self, one: Performed) -> bool:
+        """Return true if a process told this after it was stopped, and before it noticed that."""
+        if one.process not in self.losses:
+            return False
+        return any(stopped < one.time and process == one.process for stopped, process in self.stops)
+
+
+def checked(
+    happened: list[Performed], waits: Mapping[str, Mapping[int, float]], hold: float
+) -> Report:
+    """Compare what a file tells with what is promised.
+
+    Args:
+        happened: its lines.
+        waits: the waits of each run, by their places, as they are when nobody kills it.
+        hold: waits of more seconds are parked.
+    """
+    report = Report()
+    processes = Processes(happened)
+    report.counts["kills"] = len(processes.kills)
+    report.counts["stops"] = len(processes.stops)
+    told: dict[str, list[Performed]] = defaultdict(list)
+    for one in sorted(happened):
+        if one.what not in PROCESS:
+            told[one.run].append(one)
+    report.counts["runs"] = len(told)
+    for run, mine in told.items():
+        Check(report, processes, run, mine, waits.get(run, {}), hold).all()
+    return report
+
+
+class Check:
+    """The checks of one run."""
+
+    def __init__(
+        self,
+        report: Report,
+        processes: Processes,
+        run: str,
+        told: list[Performed],
+        waits: Mapping[int, float],
+        hold: float,
+    ) -> None:
+        self.report = report
+        self.processes = processes
+        self.run = run
+        self.commands = [one for one in told if one.what in ("begin", "end", "failed")]
+        self.results = {one.said for one in told if one.what == "result"}
+        self.cancelled = next((one.time for one in told if one.what == "cancel"), None)
+        self.waits = waits
+        self.hold = hold
+        self.begun: dict[str, list[Performed]] = defaultdict(list)
+        for one in self.commands:
+            if one.what == "begin":
+                self.begun[one.place].append(one)
+
+    def found(self, place: str, what: str) -> None:
+        self.report.broken.append(f"{self.run}:{place} {what}")
+
+    def all(self) -> None:
+        self.report.counts["commands performed"] += sum(map(len, self.begun.values()))
+        self.repeats()
+        self.order()
+        self.gone()
+        if self.cancelled is None:
+            self.waited()
+        else:
+            self.cleaned_up(self.cancelled)
+        self.result()
+
+    def repeats(self) -> None:
+        """At most one for each death, for each branch; told so, and never beside the first."""
+        blamed: Counter[str] = Counter()
+        for place, begun in self.begun.items():
+            self.report.counts["of them again"] += len(begun) - 1
+            if len({one.process for one in begun}) < len(begun):
+                self.found(place, "was performed twice by one process")
+            if any(not one.again for one in begun[1:]):
+                self.found(place, "was performed again, and not told so")
+            for one, following in pairwise(begun):
+                blamed[one.process] += 1
+                self.check_pair(place, one, following)
+        for process, number in blamed.items():
+            branches = BRANCHES if any("/" in place for place in self.begun) else 1
+            if number > branches:
+                self.found("", f"repeated {number} commands after the death of {process}")
+
+    def check_pair(self, place: str, one: Performed, following: Performed) -> None:
+        ends = [
+            x.time
+            for x in self.commands
+            if x.place == place and x.process == one.process and x.what != "begin"
+        ]
+        death = self.processes.death(one)
+        if death is None:
+            self.found(place, f"was performed again, though {one.process} lives")
+        elif following.time < min([*ends, death]):
+            self.found(place, "was performed by two at one time")
+        elif ends and min(ends) < death - KEPT:
+            self.found(place, "was answered long before, and asked again")
+
+    def order(self) -> None:
+        """What was answered is not asked again: what comes after it shows that it was kept."""
+        latest = [(Step.of(place), begun[0].time) for place, begun in self.begun.items()]
+        for place, begun in self.begun.items():
+            mine = Step.of(place)
+            first = min((time for step, time in latest if step.comes_after(mine)), default=None)
+            for one in begun:
+                if first is not None and one.time > first:
+                    self.found(place, "was answered, and asked again")
+
+    def gone(self) -> None:
+        """A process that was stopped for long begins nothing more of what others have taken over.
+
+        But for the command that it was in.
+        """
+        begun = [one for one in self.commands if one.what == "begin"]
+        for one in filter(self.processes.was_gone, begun):
+            self.report.counts["begun by a process that was stopped"] += 1
+            stop = max(
+                time
+                for time, process in self.processes.stops
+                if process == one.process and time < one.time
+            )
+            if any(x.process != one.process and stop < x.time < one.time for x in self.commands):
+                self.found(one.place, f"was begun by {one.process}, which had lost its lock")
+
+    def waited(self) -> None:
+        """Between the command before a wait and the one after it there are its seconds."""
+        for place, seconds in self.waits.items():
+            before = [one.time for one in self.kept() if Step.of(one.place).whole < place]
+            after = [
+                one.time
+                for one in self.commands
+                if Step.of(one.place).whole > place and one.what == "begin"
+            ]
+            if not before or not after:
+                self.found(str(place), "is a wait with nothing before it or after it")
+                continue
+            self.report.counts["waits"] += 1
+            self.report.counts["of them parked"] += seconds > self.hold
+            killed = self.processes.between(max(before), min(after))
+            self.report.counts["with a kill in them"] += killed > 0
+            waited = min(after) - max(before)
+            if waited < seconds:
+                self.found(str(place), f"waited {waited:.3f} s of {seconds:.3f} s")
+
+    def kept(self) -> list[Performed]:
+        """What was told of commands, without that which was performed again."""
+        latest: dict[str, str] = {}
+        for place, begun in self.begun.items():
+            here = [one for one in begun if not self.processes.was_gone(one)]
+            latest[place] = (here or begun)[-1].process
+        return [one for one in self.commands if one.process == latest.get(one.place)]
+
+    def cleaned_up(self, cancelled: float) -> None:
+        """A cancelled run performs nothing more, but what cleans up, and that once."""
+        self.report.counts["of them cancelled"] += 1
+        after = [one for one in self.commands if one.time > cancelled and one.what == "begin"]
+        more = [one for one in after if one.said != "Tidy"]
+        if len(more) > 1:
+            self.found("", f"performed {len(more)} commands after it was cancelled")
+        tidied = [one for one in self.commands if one.said == "Tidy" and one.what == "begin"]
+        self.report.counts["cleaned up"] += bool(tidied)
+        stored = [one for one in self.commands if one.said == "Store"]
+        if len(tidied) > 1 and not tidied[1].again:
+            self.found("", f"cleaned up {len(tidied)} times")
+        if not tidied and stored and not self.died(stored[-1], cancelled):
+            self.found("", "did not clean up")
+
+    def died(self, one: Performed, cancelled: float) -> bool:
+        """Return true if the process of a run may not have come to clean up."""
+        death = self.processes.death(one)
+        return death is not None and death < cancelled + CLEANED_UP
+
+    def result(self) -> None:
+        if len(self.results) != 1:
+            self.found("end", f"has the results {self.results}")
+            return
+        (said,) = self.results
+        if self.cancelled is not None and said.startswith("Stopped"):
+            return
+        if not right(self.run, eval(said, {})):  # noqa: S307
+            self.found("end", f"has the result {said}")
+
+
+def right(run: str, result: Any) -> bool:
+    """Return true if this is the result of a run, whose kind is the first word in its id."""
+    kind = run.partition("-")[0]
+    if kind == "together":
+        return bool(result == [f"token-{run}{number}".encode() * 3 for number in range(BRANCHES)])
+    if kind == "tidied":
+        return bool(result == STORED * len(f"{run}0"))
+    return bool(result[:2] == (run, 3 * len(f"token-{run}")) and result[2] in range(6))

@@ -1,0 +1,446 @@
+"""Killing durable runs at random moments, and checking what their handlers have told a file.
+
+`python -m tests.support.kills.durable_runs` does it for long, and `make kill` does that.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from signal import SIGCONT, SIGKILL, SIGSTOP, Signals
+from typing import Any, NamedTuple, Self
+
+import sqlalchemy
+
+from ixbackoff.durable import Engine, Run
+from ixbackoff.durable.store import Store
+from ixbackoff.durable.workers import DRIVER, LOCKS, key_of
+
+from ..servers.postgresql import running
+from .checks import checked, waits_of
+from .dying import LIVING, MOMENTS, Dies, Order
+from .killing import Killing, Report, told
+from .programs import RECIPES, Record, interpreter
+
+ROOT = Path(__file__).parents[3]
+SEED = 1
+MOST = 60  # kills until what is broken on purpose is found
+LATE = 120.0  # seconds after which a process, or a run, should have come to its end
+LONGEST = 1.5  # seconds to a kill
+STARTING = 0.15  # seconds in which a process starts
+STOPPED = [(0.0, 0.1), (0.0, 2.0), (2.0, 6.0)]  # seconds
+DIES_WHILE_IT_BEGINS = 0.1  # the part of all transactions in which runs are begun
+LOOK = 0.02  # seconds between two looks
+SOON = 0.3  # seconds from a line in the file to a kill
+
+
+class Nursery:
+    """Where processes that are to die come from."""
+
+    def __init__(self) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.support.kills.dying"],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def ask(self, question: Any) -> Any:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(json.dumps(question) + "\n")
+        self.process.stdin.flush()
+        return json.loads(self.process.stdout.readline())
+
+    def begin(self, order: Order) -> Child:
+        return Child(self, self.ask(order), order)
+
+    def close(self) -> None:
+        """Let it end, which it does when there is nothing more to read."""
+        self.process.communicate()
+
+
+class Child:
+    """A process that performs runs.
+
+    Attributes:
+        id: its id, which no other process has before `ended` has told that it ended.
+        code: its exit code, once it has ended.
+    """
+
+    def __init__(self, nursery: Nursery, id: int, order: Order) -> None:  # noqa: A002
+        self.nursery = nursery
+        self.id = id
+        self.order = order
+        self.code: int | None = None
+        self.born = time.monotonic()
+
+    def ended(self, look: bool = True) -> bool:
+        """Return true if it has ended; if it is not only to look, wait until it has."""
+        if self.code is None:
+            self.code = self.nursery.ask({"process": self.id, "look": look})
+        return self.code is not None
+
+    def send(self, what: Signals) -> None:
+        os.kill(self.id, what)
+
+
+@dataclass
+class KillingRuns(Killing):
+    """Kills processes that perform runs, until all runs have ended.
+
+    Args:
+        kind: the recipe.
+        hold: waits of more seconds are parked.
+        control: a promise that is broken on purpose, a name in `dying.CONTROLS`.
+        database: a PostgreSQL server; by default a file in the folder.
+    """
+
+    kind: str
+    hold: float
+    control: str = ""
+    database: str = ""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.record = Record(self.folder / "record")
+        self.database = self.database or f"sqlite:///{self.folder}/runs.sqlite"
+        self.nursery = Nursery()
+        self.batch = 0
+        self.kills = 0
+        self.stops = 0
+        self.halves: list[str] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.nursery.close()
+
+    @contextmanager
+    def store(self) -> Generator[Store]:
+        store = Store(self.database)
+        yield store
+        store.close()
+
+    def begin(self, runs: list[str], kill: bool, bulk: bool = False) -> Child:
+        """Begin a process; every other one that is to be killed kills itself, at a good moment."""
+        dies = None
+        if kill and self.chance.random() < 0.5:
+            moment = self.chance.choice([*MOMENTS])
+            number = self.chance.randint(1, 6 if moment == "record" else 2)
+            dies = Dies(moment, number, self.chance.random() < 0.5)
+        return self.nursery.begin(
+            Order(
+                *(str(self.folder), self.database, self.hold, self.kind),
+                *(runs, bulk, dies, self.control),
+            )
+        )
+
+    def kill(self, child: Child) -> bool:
+        """Wait for a moment, then kill; return true if it died of that or had killed itself."""
+        self.wait_for_a_moment(child)
+        if not child.ended():
+            child.send(SIGKILL)
+            self.record.tell("killed", "-:-", process=str(child.id))
+            child.ended(look=False)
+        return child.code == -SIGKILL
+
+    def wait_for_a_moment(self, child: Child) -> None:
+        """Wait while it starts, or until a command has begun or ended, or for any time."""
+        kind = self.chance.choice(["starts", "performs", "performs", "any"])
+        if child.order.dies is not None:
+            kind = "any"
+        while kind != "starts" and not self.joined(child) and not child.ended():
+            time.sleep(LOOK)
+        end = time.monotonic() + self.chance.uniform(0, STARTING if kind == "starts" else LONGEST)
+        size = self.record.size
+        while time.monotonic() < end and not child.ended():
+            time.sleep(LOOK)
+            if kind == "performs" and self.record.size > size:
+                kind, end = "soon", time.monotonic() + self.chance.uniform(0, SOON)
+
+    def joined(self, child: Child) -> bool:
+        """Return true if a process has begun to perform runs."""
+        process = str(child.id)
+        return any(one.what == "joined" and one.process == process for one in self.record.read())
+
+    def until(self, kills: int, at_a_time: int) -> Report:
+        """Begin runs, so many at a time, and kill their processes so many times."""
+        while self.kills < kills:
+            self.batch += 1
+            runs = [f"{self.kind}-{self.batch}-{number}" for number in range(at_a_time)]
+            while not self.finished(runs, self.kills < kills, bulk=self.batch % 2 == 0):
+                pass
+        return self.checked()
+
+    def until_found(self, what: str, kills: int, at_a_time: int) -> Report:
+        """As `until`, and again so many kills until such a broken promise is found."""
+        while True:
+            report = self.until(self.kills + kills, at_a_time)
+            if any(what in broken for broken in report.broken) or self.kills >= MOST:
+                return report
+
+    def finished(self, runs: list[str], kill: bool, bulk: bool) -> bool:
+        """Perform runs in a process; return true if it came to its end."""
+        child = self.begin(runs, kill, bulk)
+        if kill and self.kill(child):
+            self.kills += 1
+            if bulk:
+                self.check_begun(runs)
+            return False
+        end = time.monotonic() + LATE
+        while not child.ended():
+            assert time.monotonic() < end, f"{runs} do not end"
+            time.sleep(LOOK)
+        assert child.code == 0, (self.folder / "errors").read_text()[-3000:]
+        return True
+
+    def check_begun(self, runs: list[str]) -> None:
+        """Of runs that are begun in one transaction, none was begun, or all were."""
+        with self.store() as store:
+            begun = sum(store.last(run) is not None for run in runs)
+        if begun not in (0, len(runs)):
+            self.halves.append(f"{begun} of {len(runs)} runs were begun in one transaction")
+
+    def checked(self) -> Report:
+        """Check what the file tells; of the database only the seeds of the runs are read."""
+        happened = self.record.read()
+        with self.store() as store:
+            runs = {one.run for one in happened if one.what == "result"}
+            seeds: dict[str, Any] = {run: store.given(run)["seed"] for run in runs}
+        waits = {run: waits_of(self.kind, run, seed) for run, seed in seeds.items()}
+        report = checked(happened, waits, self.hold)
+        report.broken += self.halves
+        return report
+
+    def among_workers(
+        self,
+        kills: int,
+        workers: int,
+        at_a_time: int = 1,
+        stops: float = 0.0,
+        cancels: float = 0.0,
+    ) -> Report:
+        """Let workers perform runs, and kill one after another.
+
+        Args:
+            kills: how many.
+            workers: how many live at the same time.
+            at_a_time: how many runs are begun before each kill.
+            stops: the part of these that do not kill: the worker is stopped and loses its lock,
+                and goes on when others have its runs.
+            cancels: the part of the runs that are cancelled.
+        """
+        client = Engine(
+            interpreter(self.record), *RECIPES.values(), database=self.database, worker=False
+        )
+        living = [self.begin([], kill=True) for _ in range(workers)]
+        runs: list[Run[Any]] = []
+        try:
+            while self.kills + self.stops < kills:
+                runs += self.started(client, len(runs), at_a_time)
+                if self.chance.random() < cancels:
+                    time.sleep(self.chance.uniform(0, LONGEST))
+                    client.store.cancel(runs[-1].id)
+                    self.record.tell("cancel", f"{runs[-1].id}:end")
+                if self.chance.random() < stops:
+                    self.stop(living)
+                else:
+                    child = living.pop(self.chance.randrange(workers))
+                    self.kills += self.kill(child)
+                    living.append(self.begin([], kill=True))
+                for dead in [one for one in living if one.ended()]:
+                    self.kills += dead.code == -SIGKILL
+                    living[living.index(dead)] = self.begin([], kill=True)
+            for child in [one for one in living if one.order.dies is not None]:
+                self.kills += self.kill(child)
+                living[living.index(child)] = self.begin([], kill=False)
+            self.finish(runs)
+        finally:
+            client.close()
+            for child in living:
+                if not child.ended():
+                    child.send(SIGKILL)
+                    child.ended(look=False)
+        return self.checked()
+
+    def started(self, client: Engine[Any], number: int, at_a_time: int) -> list[Run[Any]]:
+        """Begin runs in one transaction, sometimes after a process that died while it did that."""
+        runs = [f"{self.kind}-{number + each}" for each in range(at_a_time)]
+        if self.chance.random() < DIES_WHILE_IT_BEGINS:
+            dies = Dies("start in bulk", self.chance.randint(1, at_a_time), True)
+            where = (str(self.folder), self.database, self.hold, self.kind)
+            child = self.nursery.begin(Order(*where, runs, True, dies))
+            child.ended(look=False)
+            self.kills += child.code == -SIGKILL
+            self.check_begun(runs)
+        recipe: Any = RECIPES[self.kind]
+        return client.start_many(recipe, {run: run for run in runs})
+
+    def finish(self, runs: list[Run[Any]]) -> None:
+        """Wait for all results, and tell the file of them."""
+        end = time.monotonic() + LATE
+        for run in runs:
+            while True:
+                try:
+                    over, value = run._engine.looked_up(run.id)
+                except Exception as failure:
+                    over, value = True, failure
+                if over:
+                    break
+                assert time.monotonic() < end, f"{run} does not end"
+                time.sleep(5 * LOOK)
+            self.record.tell("result", f"{run.id}:end", said=repr(value))
+
+    def stop(self, living: list[Child]) -> None:
+        """Stop a worker in a command and take its lock from it, and later let it go on.
+
+        By then others have its runs, or they will have them soon.
+        """
+        size, end = self.record.size, time.monotonic() + LONGEST
+        while self.record.size == size and time.monotonic() < end:
+            time.sleep(0.001)
+        told = self.record.read()
+        by_process = {str(child.id): child for child in living}
+        gone = {one.process for one in told if one.what == "stopped"}
+        last = [one.process for one in told if one.what == "begin" and one.process not in gone]
+        process = last[-1] if last else ""
+        if process.partition("+")[0] not in by_process:
+            return
+        child = by_process[process.partition("+")[0]]
+        time.sleep(self.chance.uniform(0, SOON))
+        joined = [x for x in told if x.what == "joined" and x.process == process]
+        if child.ended() or not joined:  # it may perform runs a moment before it tells that
+            return
+        child.send(SIGSTOP)
+        self.stops += 1
+        self.record.tell("stopped", "-:-", process=process)
+        self.take_lock(joined[-1].said)
+        time.sleep(self.chance.uniform(*self.chance.choice(STOPPED)))
+        self.record.tell("continued", "-:-", process=process)
+        child.send(SIGCONT)
+
+    def take_lock(self, worker: str) -> None:
+        """End the session that holds the lock of a worker."""
+        engine = sqlalchemy.create_engine(sqlalchemy.make_url(self.database).set(drivername=DRIVER))
+        ended = sqlalchemy.text(
+            "select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' "
+            "and granted and classid = :kind and objid = :key"
+        )
+        with engine.begin() as connection:
+            connection.execute(ended, {"kind": LOCKS, "key": key_of(worker) % 2**32})
+        engine.dispose()
+
+
+HELD, PARKED, MIXED = 60.0, 0.1, 0.6  # seconds; mixed, some waits of a run are held
+WORKERS = 3
+
+
+class Part(NamedTuple):
+    """A part of what `make kill` does.
+
+    Attributes:
+        name: its name.
+        kind: the recipe.
+        hold: the longest wait that is held.
+        kills: how many.
+        at_a_time: how many runs are performed at the same time, or begun before each kill.
+        stops: the part of the kills that only stop a process.
+        cancels: the part of the runs that are cancelled.
+        control: the promise that is broken on purpose.
+    """
+
+    name: str
+    kind: str
+    hold: float
+    kills: int
+    at_a_time: int
+    stops: float = 0.0
+    cancels: float = 0.0
+    control: str = ""
+
+    def on_file(self) -> Report:
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            KillingRuns(Path(folder), SEED, self.kind, self.hold, self.control) as killing,
+        ):
+            if self.cancels:
+                return killing.among_workers(self.kills, 1, self.at_a_time, cancels=self.cancels)
+            if self.control:
+                return killing.until_found(FOUND[self.control], self.kills, self.at_a_time)
+            return killing.until(self.kills, self.at_a_time)
+
+    def on_server(self) -> Report:
+        with running(max_connections="120") as server:
+            url = f"postgresql://{server.address.rpartition('/')[0]}/runs"
+            return self.among_workers(url)
+
+    def among_workers(self, url: str) -> Report:
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            KillingRuns(Path(folder), SEED, self.kind, self.hold, self.control, url) as killing,
+        ):
+            return killing.among_workers(
+                self.kills, WORKERS, self.at_a_time, self.stops, self.cancels
+            )
+
+    def told(self, kill: Callable[[], Report]) -> bool:
+        return told(self.name, kill, FOUND.get(self.control))
+
+
+ON_FILE = [
+    Part("SQLite, waits held", "copy", HELD, 200, 5),
+    Part("SQLite, waits parked", "copy", PARKED, 100, 5),
+    Part("SQLite, all_of", "together", HELD, 40, 3),
+    Part("SQLite, some cancelled", "tidied", MIXED, 40, 1, cancels=0.8),
+]
+ON_SERVER = [
+    Part("PostgreSQL, waits held and parked", "copy", MIXED, 100, 3),
+    Part("PostgreSQL, all_of", "together", MIXED, 40, 2),
+    Part("PostgreSQL, some cancelled", "tidied", PARKED, 40, 1, cancels=0.8),
+    Part("PostgreSQL, some only stopped", "copy", MIXED, 60, 3, stops=0.7),
+]
+FOUND = {
+    "the rest of a wait is forgotten": " s of ",
+    "an answered command is asked again": "and asked again",
+    "again is not told": "not told so",
+    LIVING: " lives",
+}
+"""What is found for each promise that is broken on purpose."""
+
+BROKEN_ON_FILE = [
+    Part(f"Broken on purpose: {control}", "copy", HELD, 5, 5, control=control)
+    for control in FOUND
+    if control != LIVING
+]
+BROKEN_ON_SERVER = [Part(f"Broken on purpose: {LIVING}", "copy", HELD, 5, 3, control=LIVING)]
+
+
+def main() -> int:
+    """Kill on files and on servers, both at the same time."""
+
+    def on_files() -> list[bool]:
+        return [part.told(part.on_file) for part in ON_FILE + BROKEN_ON_FILE]
+
+    def on_servers() -> list[bool]:
+        return [part.told(part.on_server) for part in ON_SERVER + BROKEN_ON_SERVER]
+
+    with ThreadPoolExecutor(2) as pool:
+        both = [pool.submit(on_files), pool.submit(on_servers)]
+        well = [each for one in both for each in one.result()]
+    return 0 if all(well) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

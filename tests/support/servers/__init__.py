@@ -1,0 +1,1 @@
+"""Servers on loopback, real ones and scripted ones, and what stands before them."""

@@ -1,0 +1,1 @@
+"""The ways to run a program, a function or a live command, and what is seen from outside."""

@@ -1,0 +1,225 @@
+"""Ctrl-C at every instruction of a run: `python -m tests.support.ways.interrupted STEP`.
+
+Each way to run something that waits is interrupted at its first instruction, at the one STEP later,
+and so on to its end, without an observer and with one. After each interrupt the same thread has to
+be able to run again, and each run that began has ended once, but for interrupts at instructions
+where signals do not come: Python looks for them after calls, and where functions and loops begin.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from collections import Counter
+from collections.abc import Callable
+from dis import opname
+from itertools import product
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from ixbackoff import N2, NotReady, at, backoff, call, time_limit
+from ixbackoff._functions.answering import PLAIN, PLAIN_ASYNC
+from ixbackoff._limits.nesting import RUNNING, this_thread
+from ixbackoff.observing import Began, Ended, Event, Run, observed
+from ixbackoff.schedules import Constant
+
+PACKAGE = str(Path(sys.modules["ixbackoff"].__file__ or "").parent)
+AT_ONCE = Constant(0)
+patiently = backoff(N2, schedule=AT_ONCE)
+
+
+class Failing:
+    """A function that fails once in each run."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def __call__(self) -> int:
+        self.calls += 1
+        if self.calls % 2:
+            raise NotReady
+        return self.calls
+
+
+async def failing_async(failing: Failing) -> int:
+    return failing()
+
+
+def decorated(failing: Failing) -> object:
+    return patiently(failing)()
+
+
+def a_program(failing: Failing) -> object:
+    return at(N2).retry(call(failing)).run(PLAIN, schedule=AT_ONCE)
+
+
+def in_time(failing: Failing) -> object:
+    return at(N2).retry(call(failing)).run(PLAIN, schedule=AT_ONCE, within=60)
+
+
+def a_block(failing: Failing) -> object:
+    for one_try in patiently:
+        with one_try:
+            failing()
+    return None
+
+
+def awaited(failing: Failing) -> object:
+    return stepped(patiently(failing_async)(failing))
+
+
+def awaited_program(failing: Failing) -> object:
+    program = patiently.program_async(failing_async, failing)
+    return stepped(program.run_async(PLAIN_ASYNC, schedule=AT_ONCE))
+
+
+def stepped(coroutine: Any) -> object:
+    """Run a coroutine without an event loop, which would add instructions."""
+    try:
+        while True:
+            coroutine.send(None)
+    except StopIteration as end:
+        return end.value
+    finally:
+        coroutine.close()
+
+
+def awaited_block(failing: Failing) -> object:
+    async def tried() -> None:
+        async for one_try in patiently:
+            with one_try:
+                failing()
+
+    return stepped(tried())
+
+
+SYNC: tuple[Callable[[Failing], object], ...] = (decorated, a_program, in_time, a_block)
+IN_A_LOOP = (*SYNC, awaited, awaited_program, awaited_block)
+
+
+LOOKS = ("RESUME", "JUMP_BACKWARD", "CALL")
+"""Beginnings of the names of instructions at which Python looks whether a signal came."""
+
+
+class Interrupt:
+    """A tracer that raises KeyboardInterrupt at the n-th instruction inside the package.
+
+    Attributes:
+        struck: the name of that instruction, empty until it came.
+        by_signal: whether a signal could have come there: after an instruction that looks for one.
+    """
+
+    def __init__(self, at: int) -> None:
+        self.left = at
+        self.struck = ""
+        self.by_signal = False
+        self._before: dict[int, str] = {}
+
+    def __call__(self, frame: FrameType, event: str, _: object) -> Any:
+        if event == "call":
+            if not frame.f_code.co_filename.startswith(PACKAGE) or from_observer(frame):
+                return None
+            frame.f_trace_opcodes = True
+        elif event == "opcode":
+            self.left -= 1
+            now = opname[frame.f_code.co_code[frame.f_lasti]]
+            if self.left <= 0 and not self.struck:
+                self.struck = now
+                self.by_signal = self._before.get(id(frame), "RESUME").startswith(LOOKS)
+                raise KeyboardInterrupt
+            self._before[id(frame)] = now
+        return self
+
+
+class Open:
+    """An observer that knows the runs that began and have not ended.
+
+    Attributes:
+        runs: these runs.
+        wrong: how often a run was told to have ended that was not open.
+    """
+
+    def __init__(self) -> None:
+        self.runs: list[Run] = []
+        self.wrong = 0
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, Began):
+            self.runs.append(event.run)
+        elif isinstance(event, Ended):
+            if event.run in self.runs:
+                self.runs.remove(event.run)
+            else:
+                self.wrong += 1
+
+    def mistakes(self) -> int:
+        """Return how many runs have not ended once, and forget them."""
+        mistakes = len(self.runs) + self.wrong
+        self.runs.clear()
+        self.wrong = 0
+        return mistakes
+
+
+def from_observer(frame: FrameType) -> bool:
+    """Return whether the observer has asked an event for something: that is no part of a run."""
+    return frame.f_back is not None and frame.f_back.f_code is Open.__call__.__code__
+
+
+def interrupted(way: Callable[[Failing], object], place: int) -> Interrupt:
+    """Interrupt a run at this instruction; nothing is struck if the run was shorter."""
+    interrupt = Interrupt(place)
+    sys.settrace(interrupt)
+    try:
+        way(Failing())
+    except (KeyboardInterrupt, NotReady):
+        pass
+    finally:
+        sys.settrace(None)
+    return interrupt
+
+
+def interrupt_all(ways: tuple[Callable[[Failing], object], ...], step: int) -> Counter[str]:
+    """Interrupt each way at such steps, and check that this thread can run everything after it."""
+    counted: Counter[str] = Counter()
+    for way, observers in product(ways, ((), (Open(),))):
+        place = 1
+        with observed(*observers):
+            while (interrupt := interrupted(way, place)).struck:
+                try:
+                    check_over(ways)
+                    for observer in observers:
+                        mistakes = observer.mistakes()
+                        counted["mistakes"] += mistakes
+                        assert not (mistakes and interrupt.by_signal)
+                except Exception as error:
+                    error.add_note(f"after {way.__name__}, interrupted at {place}")
+                    error.add_note(interrupt.struck)
+                    raise
+                counted["runs"] += 1
+                place += step
+    return counted
+
+
+def check_over(ways: tuple[Callable[[Failing], object], ...]) -> None:
+    """Check that nothing is left of a run, so that any other can be made."""
+    assert time_limit() is None
+    assert RUNNING.get()[0] is None
+    assert not this_thread()[2]
+    for way in ways:
+        way(Failing())
+
+
+async def in_a_loop(step: int) -> Counter[str]:
+    return interrupt_all(IN_A_LOOP, step)
+
+
+if __name__ == "__main__":
+    logging.getLogger("ixbackoff").setLevel(logging.CRITICAL)
+    step = int(sys.argv[1])
+    total = interrupt_all(SYNC, step) + asyncio.run(in_a_loop(step))
+    print(
+        f"{total['runs']} runs were interrupted, {total['mistakes']} of them are not told to have "
+        "begun and ended once, at places where no signal comes, and each thread went on"
+    )
