@@ -15,7 +15,7 @@ from ..schedules.kinds import Timing
 from .clients import Join
 from .environment import Done, Environment, Running
 from .performers import NOT_YET, Branches, Inside, TaskPerformer
-from .retries import Retrying, Tried, as_attempt, generating, task_of
+from .retries import Retrying, Tried, as_attempt, task_of
 from .services.service import Serving
 
 
@@ -27,7 +27,6 @@ class AttemptRetrying(Retrying):
     ) -> None:
         super().__init__(environment, program, tried, timing, done)
         self.environment: Final = environment
-        self.function: Final = generating(tried.effect)
         self.attempt: Final = as_attempt(tried.effect)
         self.unused: Final[list[Inside]] = []
 
@@ -58,16 +57,9 @@ class AttemptClient(TaskPerformer):
         if self.log is not None:
             self.log.end_wait()
         self.begun = shared.events.now
-        try:
-            if shared.function is not None:
-                self._task = shared.function()
-            else:
-                self._inside = shared.inside()
-                self._task = task_of(shared.attempt, self._inside)
-        except Exception as error:  # such as a wrong number of arguments
-            self.ended(None, error)
-        else:
-            self.resume(None)
+        self._inside = shared.inside()
+        self._task = task_of(shared.attempt, self._inside)
+        self.resume(None)
 
     def ended(self, value: Any, failure: BaseException | None) -> None:
         shared, inside = self._shared, self._inside

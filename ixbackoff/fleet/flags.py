@@ -23,7 +23,7 @@ class Flag(NamedTuple):
     """
 
     name: str
-    default: object
+    default: float | str | tuple[float, ...] | None
     read: Callable[[str], object]
     help: str
     unit: str = "NUMBER"

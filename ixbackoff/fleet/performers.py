@@ -143,7 +143,7 @@ class TaskPerformer(ABC):
             close(task, self._inside.callers)
 
     def resume(self, value: Any, failure: BaseException | None = None) -> None:
-        """Send an answer or throw a failure, and go on until a command takes virtual time."""
+        """Send an answer or throw a failure, and continue until a command takes virtual time."""
         environment, task = self._environment, self._task
         try:
             while task is not None:

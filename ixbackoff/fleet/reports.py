@@ -1,4 +1,4 @@
-"""The output of the command line: the report of one simulation, or how many seeds vary."""
+"""The output of the command line: the report of a simulation, and the spread over many seeds."""
 
 from __future__ import annotations
 

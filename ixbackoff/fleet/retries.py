@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from functools import partial
 from typing import Any, Final, NamedTuple, Protocol
 
 from .._limits.nesting import check_begun
@@ -77,14 +76,6 @@ def only_step(steps: Chain) -> Step | None:
     """Return the step of a chain that has one; else `None`."""
     found = steps._flat or steps.steps()
     return found[0] if len(found) == 1 else None
-
-
-def generating(effect: Any) -> Callable[[], Task] | None:
-    """Return the function under `@attempt`, if `effect` is nothing else; else `None`."""
-    step = only_step(effect) if isinstance(effect, Chain) else None
-    if not isinstance(step, Start) or not step.fresh:
-        return None
-    return partial(step.function, *step.arguments, **step.keywords)
 
 
 def as_attempt(effect: Any) -> Chain:

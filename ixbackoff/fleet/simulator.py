@@ -51,7 +51,7 @@ class Simulator:
         self.within = within
         self.rate = None if think is None else 1.0 / think
         self.arrivals = arrivals
-        self.present: dict[int, Running] = {}  # the arrived clients that have not left
+        self.present: dict[int, Running] = {}  # the arrived clients that still run
         self.end = self.done if arrivals is None else self.left
         self.events = Events(seed)
         self.random = self.events.random.random

@@ -184,7 +184,7 @@ def main(arguments: list[str] | None = None) -> int:
     else:
         print(
             f"ladder    {tuning.rungs} waits would be needed for {words.outage:g} s, and the "
-            f"deepest is {ladder}: it gives up before, or M has to be longer"
+            f"deepest is {ladder}: it ends before, or M has to be longer"
         )
     print(f"schedule  thain(timeout={tuning.timeout:g}, maximum={tuning.maximum:g})")
     sample = sampled(partial(failing_rate, tuning, words.clients), words)

@@ -35,7 +35,7 @@ from ..._commandline import whole
 from ..drawing import Panel, Picture, by_second
 from ..flags import Flag
 from ..reports import Numbers
-from .experiment import Cells, Experiment
+from .experiment import Cells, Experiment, row_by_row
 
 READERS = 3
 SERVERS = 3
@@ -166,7 +166,7 @@ def numbers(results: Sequence[FilesRead]) -> Numbers:
 
 EXPERIMENT = Experiment(
     "blackhole",
-    'The black hole of "The Ethernet Approach to Grid Computing": how many files are read from '
+    'The black hole of "The Ethernet Approach to Grid Computing": the files that are read from '
     "three servers, one of which never answers, by readers that wait for ever (fixed), for a "
     "minute (aloha), and that also fetch one byte before (ethernet).",
     black_hole,
@@ -174,7 +174,7 @@ EXPERIMENT = Experiment(
         Flag("seconds", SECONDS, whole(1, 86_400), "the length of a simulation", "SECONDS"),
         Flag("readers", READERS, whole(1, 1000), "the number of readers"),
     ],
-    lambda results: [*map(row, results)],
+    row_by_row(row),
     picture,
     numbers,
 )

@@ -29,7 +29,7 @@ from ..._commandline import whole
 from ..drawing import Panel, Picture, by_second
 from ..flags import Flag
 from ..reports import Numbers
-from .experiment import Cells, Experiment
+from .experiment import Cells, Experiment, row_by_row
 
 LIMIT = 2.0  # seconds that a client waits for an answer
 SCHEDULE: Schedule = Exponential(1.0, cap=10.0).jittered()
@@ -248,7 +248,7 @@ EXPERIMENT = Experiment(
         Flag("outage", OUTAGE, whole(OPENING + 1, 3600), "the outage, whole seconds", "SECONDS"),
         Flag("watch", WATCH, whole(10, 3600), "whole seconds after it", "SECONDS"),
     ],
-    lambda results: [*map(row, results)],
+    row_by_row(row),
     picture,
     numbers,
 )

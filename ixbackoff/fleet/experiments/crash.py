@@ -37,7 +37,7 @@ from ..._commandline import number, whole
 from ..drawing import Panel, Picture, by_second
 from ..flags import Flag
 from ..reports import Numbers
-from .experiment import Cells, Experiment
+from .experiment import Cells, Experiment, row_by_row
 
 CLIENTS = 1000
 THINK = 10.0
@@ -333,7 +333,8 @@ STYLES = ("exponential", "fixed", "as shipped")
 
 def picture(results: Sequence[Crash]) -> Picture:
     """Return answers and concurrent requests, with a column of panels for each accept queue."""
-    answered, places = [], []
+    answered: list[Panel] = []
+    places: list[Panel] = []
     for backlog in dict.fromkeys(one.backlog for one in results):
         some = [(one, STYLES.index(one.way)) for one in results if one.backlog == backlog]
         back = ", ".join(one.way for one, _ in some if one.recovers) or "none"
@@ -392,7 +393,7 @@ EXPERIMENT = Experiment(
         ),
         Flag("int64", False, bool, "let delays above 292 years overflow, as in Go"),
     ],
-    lambda results: [*map(row, results)],
+    row_by_row(row),
     picture,
     numbers,
 )

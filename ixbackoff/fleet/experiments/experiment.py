@@ -107,6 +107,15 @@ def parsed(name: str, experiment: Experiment[Any], arguments: list[str] | None) 
     return parser.parse_args(arguments)
 
 
+def row_by_row(row: Callable[[R], Cells]) -> Callable[[Sequence[R]], Sequence[Cells]]:
+    """Return a function that makes a row of each result."""
+
+    def rows(results: Sequence[R]) -> Sequence[Cells]:
+        return [*map(row, results)]
+
+    return rows
+
+
 def aligned(rows: Sequence[Cells]) -> str:
     """Return rows as a table, with numbers at the right of their columns and text at the left.
 

@@ -17,7 +17,7 @@ from ..._commandline import number, whole
 from ..drawing import Panel, Picture, by_second
 from ..flags import Flag
 from ..reports import Numbers
-from .experiment import Cells, Experiment
+from .experiment import Cells, Experiment, row_by_row
 
 TRIES = 3
 LIMIT = 1.0  # seconds that a layer waits for the next one
@@ -233,7 +233,8 @@ def row(one: Layered) -> Cells:
 
 def picture(results: Sequence[Layered]) -> Picture:
     """Return requests at the bottom and runs that succeed, with a column for each queue."""
-    asked, well = [], []
+    asked: list[Panel] = []
+    well: list[Panel] = []
     for queue in dict.fromkeys(one.queue for one in results):
         some = [*enumerate(one for one in results if one.queue == queue)]
         requests = {one.way.name: by_second(one.asked, n) for n, one in some}
@@ -286,7 +287,7 @@ EXPERIMENT = Experiment(
             "queues",
         ),
     ],
-    lambda results: [*map(row, results)],
+    row_by_row(row),
     picture,
     numbers,
 )

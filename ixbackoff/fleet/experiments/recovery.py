@@ -19,7 +19,7 @@ from ..._commandline import number, whole
 from ..drawing import Graph, Panel, Picture
 from ..flags import Flag
 from ..reports import Numbers
-from .experiment import Cells, Experiment
+from .experiment import Cells, Experiment, row_by_row
 
 OUTAGES = (0.5, 1.1, 5.0, 10.0, 30.0, 31.5, 60.0, 120.0, 300.0, 600.0)
 LONGEST = 86_400  # seconds of an outage
@@ -312,7 +312,7 @@ EXPERIMENT = Experiment(
         Flag("maximum", 60.0, number(1e-3, 1e6), "M, seconds", "M"),
         Flag("clients", CLIENTS, whole(1, 100_000), "the number of clients"),
     ],
-    lambda results: [*map(row, results)],
+    row_by_row(row),
     picture,
     numbers,
 )

@@ -18,7 +18,7 @@ from ..._commandline import whole
 from ..drawing import Panel, Picture, by_second
 from ..flags import Flag
 from .crash import BACKLOGS, CLIENTS, LINGERING, THINK, TIMEOUT, Get, backoffs, recovers
-from .experiment import Cells, Experiment
+from .experiment import Cells, Experiment, row_by_row
 
 T = TypeVar("T")
 
@@ -222,7 +222,7 @@ def row(one: Remedied) -> Cells:
 
 def picture(results: Sequence[Remedied]) -> Picture:
     """Return the concurrent requests with each remedy, with a panel for each accept queue."""
-    panels = []
+    panels: list[Panel] = []
     for backlog in dict.fromkeys(one.backlog for one in results):
         some = [one for one in results if one.backlog == backlog]
         loads = {
@@ -259,7 +259,7 @@ EXPERIMENT = Experiment(
             argument="backlogs",
         ),
     ],
-    lambda results: [*map(row, results)],
+    row_by_row(row),
     picture,
     seeds=SEEDS,
 )

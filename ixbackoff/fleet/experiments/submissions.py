@@ -167,7 +167,7 @@ def numbers(results: Sequence[Submissions]) -> Numbers:
 
 EXPERIMENT = Experiment(
     "submissions",
-    'The job submission of "The Ethernet Approach to Grid Computing": how many jobs are taken from '
+    'The job submission of "The Ethernet Approach to Grid Computing": the jobs that are taken from '
     "submitters that retry immediately (fixed), with exponential waits (aloha), and that count the "
     "free file descriptors before (ethernet).",
     submissions,

@@ -42,7 +42,7 @@ class FreeSpace(Command[Space]):
     """Measure the space on the disk: sense the carrier."""
 
 
-def nobody(megabytes: float) -> None:
+def ignore(megabytes: float) -> None:
     """Ignore the consumed file."""
 
 
@@ -74,7 +74,7 @@ class Disk(Service):
     reads: float = 1.0
     speed: float = 10.0
     creates: float = 0.75
-    consumed: Callable[[float], object] = nobody
+    consumed: Callable[[float], object] = ignore
 
     def share(self, writers: int, reading: bool) -> float:
         """Return the MB per second of each writer; `reading`: whether the consumer reads."""

@@ -13,7 +13,7 @@ from .service import Request, Service, Serving
 
 @dataclass(frozen=True)
 class BoundedQueue(Service):
-    """Workers and a queue; a request that finds the queue full fails with `Throttled` at once.
+    """Workers and a queue; a request that finds the queue full fails immediately, with `Throttled`.
 
     >>> BoundedQueue(length=10, work=0.1).workers
     1
