@@ -338,7 +338,7 @@ class OverflowingSleepers(Sleepers[T]):
 
     Each one that leaves brings back the former, long delay: so for each that arrives one leaves.
     The ticks of real requests drift apart, so that any of them may be the next. Here it is drawn at
-    random, and leaves immediately: among thousands of requests there is a tick every few microseconds.
+    random, and leaves immediately: thousands of requests have a tick every few microseconds.
 
     >>> sleepers = OverflowingSleepers[str](lambda n: -1.0 if n > 1 else 99.0, 0.05, Random(1))
     >>> sleepers.admit("first", 0.0)
