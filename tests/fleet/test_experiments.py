@@ -65,7 +65,7 @@ def test_numbers_stand_at_the_right_and_a_group_above_its_columns() -> None:
         {"way": "bare", "asked, of all | in the end": 128, "asked, of all | most": "9.5"},
     ]
     assert aligned(rows).splitlines() == [
-        "            asked, of all",
+        "          asked, of all",
         "way      in the end  most",
         "1 layer           7     -",
         "bare            128   9.5",
