@@ -18,11 +18,11 @@ T_exact = TypeVar("T_exact")
 
 
 class Exactly(Generic[T_exact]):
-    """An invariant type of one parameter, so that a state is taken as itself and as no base."""
+    """An invariant type of one parameter: a state is accepted as itself, never as a base class."""
 
 
 class State(Generic[Before]):
-    """A state; `class B(State[A])` says that `B` may follow `A`, and nothing else says so.
+    """A state; only `class B(State[A])` can say that `B` may follow `A`.
 
     States are types: they have no instances. Mark each with `@final`.
     """
@@ -46,12 +46,12 @@ class State(Generic[Before]):
 
     @classmethod
     def exactly(cls) -> Exactly[Self]:
-        """Tell type checkers which state it is. It is never called."""
+        """Show type checkers which state this is. It is never called."""
         raise TypeError("A state is a type, and does nothing.")
 
     @classmethod
     def follows(cls, _before: Before) -> None:
-        """Tell type checkers which states it may follow. It is never called."""
+        """Show type checkers which states this one may follow. It is never called."""
         raise TypeError("A state is a type, and does nothing.")
 
 
@@ -79,31 +79,33 @@ class Chain(Generic[S, T, A_co, E_co]):
     """Effects in order: they lead from the state `S` to the state `T`, and answer `A_co`."""
 
     __slots__ = ("_attempt", "_end", "_start")
-    _attempt: Attempt[E_co, tuple[object, A_co]]  # answers with the state that it has reached
+    _attempt: Attempt[
+        E_co, tuple[object, A_co]
+    ]  # its answer includes the state that it has reached
     _start: object
-    _end: object  # None if only the run tells
+    _end: object  # None if it is known only in a run
 
     def __init__(self, _sealed: Never) -> None:
         raise TypeError("A chain begins with an edge: Here.to(There)(effect).")
 
     def __rshift__(self, following: Chain[T, U, B, F]) -> Chain[S, U, B, E_co | F]:
-        """Go on with a chain that begins where this one ends."""
+        """Continue with a chain that begins where this one ends."""
         meet(self._end, following)
         made = self._attempt.then(lambda reached: meet(reached[0], following)._attempt)
         return chained(self._start, following._end, made)
 
     def bind(self, function: Callable[[A_co], Chain[T, U, B, F]]) -> Chain[S, U, B, E_co | F]:
-        """Go on with the chain that `function` makes of the answer."""
+        """Continue with the chain that `function` makes of the answer."""
         made = self._attempt.then(lambda reached: meet(reached[0], function(reached[1]))._attempt)
         return chained(self._start, None, made)
 
     def map(self, function: Callable[[A_co], B]) -> Chain[S, T, B, E_co]:
-        """Make the answer into `function(answer)`."""
+        """Replace the answer by `function(answer)`."""
         made = self._attempt.map(lambda reached: (reached[0], function(reached[1])))
         return chained(self._start, self._end, made)
 
     def done(self, start: Exact[S], end: Exact[T]) -> Attempt[E_co, A_co]:
-        """Return what it does, all the way from `start` to `end`, to be tried at a rung."""
+        """Return the chain as an attempt, if it leads from `start` to `end`."""
         meet(start, self)
         same(self._end or end, end)
 
@@ -116,7 +118,7 @@ class Chain(Generic[S, T, A_co, E_co]):
 
 @final
 class Edge(Generic[S, T]):
-    """A way from a state to one that may follow it; called with an effect it is a chain."""
+    """A way from a state to one that may follow it; call it with an effect to make a chain."""
 
     __slots__ = ("_end", "_start")
 
@@ -133,23 +135,21 @@ class Edge(Generic[S, T]):
 
 def same(reached: object, wanted: object) -> None:
     if reached is not wanted:
-        raise Misuse(f"The chain leads to {named(reached)}, and not to {named(wanted)}.")
+        raise Misuse(f"The chain leads to {named(reached)} instead of {named(wanted)}.")
 
 
 def meet(end: object, following: Chain[S, T, A, E]) -> Chain[S, T, A, E]:
-    """Return the second of two chains, if it begins where the first ends, as far as one knows."""
+    """Return `following`, if it begins at `end` or `end` is not known yet."""
     given: object = following
     if not isinstance(given, Chain):
         raise Misuse(f"{given!r} is not a chain: write Here.to(There)(effect).")
     if end is not None and following._start is not end:
-        raise Misuse(
-            f"It stands at {named(end)}, where a chain from {named(following._start)} cannot begin."
-        )
+        raise Misuse(f"A chain from {named(following._start)} cannot begin at {named(end)}.")
     return following
 
 
 def chained(start: object, end: object, attempt: Attempt[Any, Any]) -> Chain[Any, Any, Any, Any]:
-    """Make a chain; only here it gets its type, which the caller's signature says."""
+    """Make a chain; the signature of the caller gives it its type."""
     made: Chain[Any, Any, Any, Any] = object.__new__(Chain)
     made._start, made._end, made._attempt = start, end, attempt
     return made
@@ -162,7 +162,7 @@ def named(state: object) -> str:
 
 
 def followed(state: object) -> set[object]:
-    """Return the states that one may follow, or their names: the argument of its base class."""
+    """Return the states that `state` may follow, or their names: the argument of its base class."""
     named(state)
     return {one for base in vars(state)["__orig_bases__"] for one in states(get_args(base))}
 

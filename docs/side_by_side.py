@@ -1,6 +1,6 @@
-"""Their library and ours, run against one script of failures: the pages on moving use it.
+"""Another library and ixbackoff, run against one script of failures.
 
-In it no wait takes time: the clock is moved.
+The pages `coming-from-*.md` use this module. No wait takes time: the clock is advanced.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ Decorator: TypeAlias = Callable[[Service], Service]
 
 busy = ConnectionResetError("busy")
 script: list[Any] = []
-"""What the service does: a failure, or an answer."""
+"""The outcomes of the tries: an exception, an answer, or an event to set."""
 
 tries: list[Any] = []
-"""What it has done so far."""
+"""The outcomes so far."""
 
 
 def scripted(*outcomes: Any) -> None:
@@ -67,7 +67,7 @@ def our_clock() -> Iterator[list[float]]:
 
 
 def what_happens(function: Service, clock: Any) -> tuple[int, list[float], str]:
-    """Call a function: how often it asks, how long it waits, and how it ends."""
+    """Call a function; return its number of tries, its waits and its end."""
     scripted(*script)
     with clock as waits:
         try:

@@ -1,8 +1,9 @@
-"""What the pages are on the site beside what GitHub shows of them: nothing of this is in them.
+"""Changes that the site makes to the pages; GitHub shows the pages as they are.
 
 - The lists of pages on the home page are the table of contents.
-- A list of public names in the reference becomes their signatures and docstrings.
-- Two programs that do the same, marked by their libraries, stand side by side.
+- A list of public names in the reference becomes their signatures and docstrings. A name of a class
+  that is public in two modules links to the other one.
+- Two programs that do the same, marked by their libraries, are shown side by side.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from sphinx.application import Sphinx
 SECTION = re.compile(r"^## ([^\n]*)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"^- \[([^\]]*)\]\(([^)]*)\.md\)", re.MULTILINE)
 NAME = re.compile(r"^- `(ixbackoff\.[\w.]+)`(?:: (.*))?$", re.MULTILINE)
+ALIAS = re.compile(r"^- `(ixbackoff\.[\w.]+)`: see `(ixbackoff\.[\w.]+)`$", re.MULTILINE)
 PAIR = re.compile(
     r"^```python (?!ixbackoff)(\w+)\n(.*?)^```\n\n```python ixbackoff\n(.*?)^```$",
     re.MULTILINE | re.DOTALL,
@@ -42,7 +44,7 @@ SIDE_BY_SIDE = """\
 
 
 def contents(home: str) -> str:
-    """Make a part of the table of contents of each list of pages, below its heading."""
+    """Return the table of contents: each list of pages is a part, below its heading."""
     return "\n\n".join(
         "\n".join(
             [
@@ -58,7 +60,7 @@ def contents(home: str) -> str:
 
 
 def documented(listed: re.Match[str]) -> str:
-    """Make a directive of a public name; behind a colon are the members that are shown."""
+    """Return the directive of a public name; the members to show follow a colon."""
     name, members = listed[1], ", ".join(re.findall(r"`(\w+)`", listed[2] or ""))
     module, _, attribute = name.rpartition(".")
     thing = getattr(import_module(module), attribute)
@@ -79,12 +81,13 @@ def read(app: Sphinx, page: str, source: list[str]) -> None:
     if page == "index":
         text += "\n" + contents(text)
     if page.startswith("reference/"):
+        text = ALIAS.sub(r'<span id="\1"></span>`\1`: see {py:class}`\2`\n', text)
         text = NAME.sub(documented, text)
     source[0] = text
 
 
 def name_mistakes_by_its_link(app: Sphinx, page: Any) -> None:
-    """Let links to `mistakes.md` lead to its page: MyST follows it to the file in the package."""
+    """Lead links to `mistakes.md` to its page: MyST follows the symlink into the package."""
     for link in page.findall(pending_xref):
         if link["reftarget"].endswith("ixbackoff/_door/mistakes"):
             link["reftarget"] = "mistakes"

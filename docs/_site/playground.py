@@ -1,7 +1,7 @@
 """The playground of the site: the library, in Python, in the browser.
 
-As a Sphinx extension it puts everything beside the pages; `python playground.py FOLDER` puts it
-into a folder.
+As a Sphinx extension, this module puts the playground beside the pages; `python playground.py
+FOLDER` puts it into a folder.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ WIDGET = "widget.html"
 
 
 class Missing(Exception):
-    """The playground cannot be built here, and why."""
+    """The reason why the playground cannot be built here."""
 
 
 def run(*words: object) -> None:
     """Run a program.
 
     Raises:
-        Missing: it is not there, or it fails.
+        Missing: the program is not installed, or it fails.
     """
     given = [str(word) for word in words]
     try:
@@ -58,7 +58,7 @@ def pyodide(folder: Path) -> None:
     """Get Pyodide from npm.
 
     Raises:
-        Missing: npm is not there, or cannot get it.
+        Missing: npm is not installed, or cannot download Pyodide.
     """
     mark = folder / PYODIDE
     if mark.exists():
@@ -72,7 +72,7 @@ def pyodide(folder: Path) -> None:
         run(npm, "pack", PYODIDE, "--silent", "--prefer-offline", "--pack-destination", name)
         [packed] = Path(name).iterdir()
         if sha256(packed.read_bytes()).hexdigest() != SUM:
-            raise Missing(f"what npm has as {PYODIDE} is not what it was")
+            raise Missing(f"the checksum of {PYODIDE} from npm has changed")
         with tarfile.open(packed) as archive:
             for file in FILES:
                 read = archive.extractfile(f"package/{file}")
@@ -82,10 +82,10 @@ def pyodide(folder: Path) -> None:
 
 
 def build(folder: Path) -> None:
-    """Put the playground into a folder: Pyodide, the wheels, and what runs in the page.
+    """Put the playground into a folder: Pyodide, the wheels and the files of the page.
 
     Raises:
-        Missing: it cannot be built here.
+        Missing: the playground cannot be built here.
     """
     pyodide(folder / "pyodide")
     for old in folder.glob("*.whl"):
@@ -101,7 +101,7 @@ def build(folder: Path) -> None:
 
 
 def prepare(app: Sphinx) -> None:
-    """Build it before the pages are read, or say why not."""
+    """Build the playground before Sphinx reads the pages, or print why not."""
     folder = app.outdir / "playground"
     try:
         build(folder)
@@ -111,7 +111,7 @@ def prepare(app: Sphinx) -> None:
 
 
 def alive(app: Sphinx, page: str, source: list[str]) -> None:
-    """Make the program on its page one that can be changed, if the playground is there."""
+    """Make the program of the page editable, if the playground was built."""
     if page == "playground" and (app.outdir / "playground" / "wheels.json").exists():
         before, _, rest = source[0].partition("```python\n")
         program, _, after = rest.partition("```\n")

@@ -1,4 +1,4 @@
-"""What Sphinx says of public names, made to say what the source says."""
+"""Repairs of the signatures and docstrings that Sphinx makes of public names."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ REPAIRS = {
 
 
 def choose_overloads(app: Sphinx) -> None:
-    """Leave out overloads that nobody can call: the name of an argument is for type checkers.
+    """Remove overloads that cannot be called: their argument is a message for type checkers.
 
-    Of `all_of`, which has one for each number of effects, show a list, two and three.
+    Of the overloads of `all_of`, one for each number of effects, show a list, two and three.
     """
     programs = ModuleAnalyzer.for_module("ixbackoff._writing.programs")
     programs.analyze()
@@ -48,7 +48,7 @@ def choose_overloads(app: Sphinx) -> None:
 
 
 def know_its_types(app: Sphinx, thing: Any, bound: bool) -> None:
-    """Import what the module of a function imports for type checkers only."""
+    """Import the names that the module of a function imports only for type checkers."""
     scope = getattr(inspect.unwrap(thing), "__globals__", {})
     if str(scope.get("__name__")).startswith("ixbackoff"):
         for imports in imported_for_types(scope["__name__"]):
@@ -57,7 +57,7 @@ def know_its_types(app: Sphinx, thing: Any, bound: bool) -> None:
 
 @cache
 def imported_for_types(module: str) -> list[str]:
-    """The statements behind `if TYPE_CHECKING:` in a module."""
+    """Return the statements under `if TYPE_CHECKING:` in a module."""
     return [
         ast.unparse(statement)
         for node in ast.parse(inspect.getsource(sys.modules[module])).body
@@ -75,7 +75,7 @@ def signature(
     arguments: str | None,
     returned: str,
 ) -> tuple[str, str] | None:
-    """Repair variables of parameters, and show no arguments of what users do not make."""
+    """Repair type variables, and show no arguments of classes that users do not instantiate."""
     if arguments is None:
         return None
     for wrong, right in REPAIRS.items():
@@ -87,33 +87,33 @@ def signature(
 def docstring(
     app: Sphinx, kind: str, name: str, thing: Any, options: Any, lines: list[str]
 ) -> None:
-    """Find the docstring of a value, and let a colon in that of an attribute be a colon.
+    """Find the docstring of a value, and keep a colon in the docstring of an attribute.
 
-    Napoleon takes what stands before the first colon for a type, unless a comment comes first.
+    Napoleon takes the text before the first colon for a type, unless a comment comes first.
     """
     if kind == "data":
-        lines[:] = said_behind(name.rpartition(".")[2], thing) or lines
+        lines[:] = documented_after(name.rpartition(".")[2], thing) or lines
     if kind in ("data", "attribute", "property"):
         lines[:] = ["..", "", *GoogleDocstring(lines, app.config, app, "function").lines()]
 
 
-def said_behind(attribute: str, thing: Any) -> list[str]:
-    """Return the docstring behind the assignment of a value, in the module that has it."""
+def documented_after(attribute: str, thing: Any) -> list[str]:
+    """Return the docstring after the assignment of a value, in the module that defines it."""
     for name, module in list(sys.modules.items()):
         if name.startswith("ixbackoff.") and getattr(module, attribute, None) is thing:
             try:
-                said = ModuleAnalyzer.for_module(name).find_attr_docs()
+                found = ModuleAnalyzer.for_module(name).find_attr_docs()
             except PycodeError:
                 continue
-            if ("", attribute) in said:
-                return said["", attribute]
+            if ("", attribute) in found:
+                return found["", attribute]
     return []
 
 
 def leave_out_fields(
     app: Sphinx, kind: str, name: str, member: Any, skip: bool, options: Any
 ) -> bool | None:
-    """Leave out the fields of a `NamedTuple`: its docstring has said what they are."""
+    """Skip the fields of a `NamedTuple`: its docstring describes them."""
     return True if str(member.__doc__).startswith("Alias for field number") else None
 
 

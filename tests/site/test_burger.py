@@ -30,9 +30,7 @@ def page(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 WRONG: dict[str, Callable[[Any], object]] = {
-    "It stands at PattyOn, where a chain from EmptyPlate cannot begin": lambda page: (
-        page.patty >> page.bottom
-    ),
+    "A chain from EmptyPlate cannot begin at PattyOn": lambda page: page.patty >> page.bottom,
     "EmptyPlate does not say that it may follow BottomBunOn": lambda page: page.BottomBunOn.to(
         page.EmptyPlate
     ),
@@ -40,10 +38,10 @@ WRONG: dict[str, Callable[[Any], object]] = {
         page.CheeseOn
     ),
     "<class 'int'> is not a state: derive a class from State": lambda page: page.EmptyPlate.to(int),
-    "The chain leads to BottomBunOn, and not to TopBunOn": lambda page: page.bottom.done(
+    "The chain leads to BottomBunOn instead of TopBunOn": lambda page: page.bottom.done(
         page.EmptyPlate, page.TopBunOn
     ),
-    "It stands at EmptyPlate, where a chain from CheeseOn cannot begin": lambda page: page.top.done(
+    "A chain from CheeseOn cannot begin at EmptyPlate": lambda page: page.top.done(
         page.EmptyPlate, page.TopBunOn
     ),
     "3 is not a chain: write Here.to": lambda page: page.bottom >> 3,
@@ -76,11 +74,11 @@ def run(page: Any, chain: Any) -> int:
 
 def test_what_bind_makes_is_checked_when_it_is_known(page: Any) -> None:
     wrong = page.bottom.bind(lambda _: page.cheese)
-    with pytest.raises(Misuse, match="It stands at BottomBunOn, where a chain from PattyOn"):
+    with pytest.raises(Misuse, match="A chain from PattyOn cannot begin at BottomBunOn"):
         run(page, wrong >> page.top)
-    with pytest.raises(Misuse, match="The chain leads to PattyOn, and not to TopBunOn"):
+    with pytest.raises(Misuse, match="The chain leads to PattyOn instead of TopBunOn"):
         run(page, page.bottom.bind(lambda _: page.patty))
-    with pytest.raises(Misuse, match="It stands at PattyOn, where a chain from CheeseOn"):
+    with pytest.raises(Misuse, match="A chain from CheeseOn cannot begin at PattyOn"):
         run(page, page.bottom.bind(lambda _: page.patty) >> page.top)
 
 

@@ -37,7 +37,7 @@ def test_the_program_of_the_page_has_a_plan_and_a_fleet(inside: Any) -> None:
     yours, hasty = (line.split() for line in fleet["text"].splitlines()[2:])
     assert float(yours[3]) > 25
     assert float(hasty[4]) == 0
-    assert "With your waits the service comes back; 0.1 s each keeps it down" in fleet["picture"]
+    assert "With your waits the service recovers; 0.1 s each keeps it down" in fleet["picture"]
 
 
 SENTENCES = {
@@ -64,7 +64,7 @@ def test_each_example_shows_something(inside: Any) -> None:
 @pytest.mark.parametrize(
     ("source", "sentence"),
     [
-        ("", "There is not a program yet: write program = at(N3).retry(...)."),
+        ("", "There is no program yet: write program = at(N3).retry(...)."),
         ("at(N3", "Line 1: SyntaxError: '(' was never closed"),
         ("\nat(N3)", "Line 2: NameError: name 'at' is not defined"),
         ("raise SystemExit(3)", "Line 1: SystemExit: 3"),

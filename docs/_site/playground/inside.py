@@ -1,4 +1,4 @@
-"""What the playground does in Python: it runs in the browser, beside the library itself."""
+"""The Python side of the playground; it runs in the browser beside the library."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def both() -> Do[Download, None]:
 program = at(N4).retry(both().limit(3))
 """,
 }
-"""Programs to try, by what they show; most of them are wrong."""
+"""Programs to try, most of them wrong; the keys say what they show."""
 
 SECONDS, BEGIN, SPAN = 180, 15, 5
 HASTY = Constant(0.1)
@@ -68,28 +68,28 @@ def examples() -> str:
 
 
 def made(source: str) -> tuple[str, Program[Any, Any, Any, Any], list[str]]:
-    """Execute the source: the name of its last program, the program, and a flag for its schedule.
+    """Execute the source; return the name of its last program, it, and a flag for its schedule.
 
     Raises:
-        Wrong: it fails, or there is not a program in it.
+        Wrong: the source raises an exception, or contains no program.
     """
     module = ModuleType("program")
     sys.modules["program"] = module
     try:
         exec(compile(source, FILE, "exec", dont_inherit=True), vars(module))  # noqa: S102
     except (Exception, SystemExit) as error:
-        raise Wrong(told(error)) from None
+        raise Wrong(explained(error)) from None
     names = [name for name, value in vars(module).items() if isinstance(value, Program)]
     if not names:
-        raise Wrong("There is not a program yet: write program = at(N3).retry(...).")
+        raise Wrong("There is no program yet: write program = at(N3).retry(...).")
     flag = ["--schedule", "program:schedule"] if hasattr(module, "schedule") else []
     return names[-1], vars(module)[names[-1]], flag
 
 
-def told(error: BaseException) -> str:
-    """Say what is wrong, and in which line.
+def explained(error: BaseException) -> str:
+    """Return the line and the message of an error in the source.
 
-    >>> told(SyntaxError("invalid syntax", ("program.py", 3, 1, "", 3, 1)))
+    >>> explained(SyntaxError("invalid syntax", ("program.py", 3, 1, "", 3, 1)))
     'Line 3: SyntaxError: invalid syntax'
     """
     lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == FILE]
@@ -101,10 +101,10 @@ def told(error: BaseException) -> str:
 
 
 def printed(*words: str) -> str:
-    """Run a command of `python -m ixbackoff`, and return what it prints.
+    """Run a command of `python -m ixbackoff`; return its output.
 
     Raises:
-        Wrong: it refuses its words.
+        Wrong: the command rejects its arguments.
     """
     out, refused = StringIO(), StringIO()
     with redirect_stdout(out), redirect_stderr(refused), suppress(SystemExit):
@@ -115,7 +115,7 @@ def printed(*words: str) -> str:
 
 
 def planned(source: str, takes: float, limit: float) -> str:
-    """Plan the program: a picture and a text, or a sentence that says what is wrong, as JSON."""
+    """Plan the program; return a picture and a text, or the mistake in a sentence, as JSON."""
     try:
         name, _, flag = made(source)
         words = ["plan", f"program:{name}", *flag, "--each", f"{takes:g}", "--fits", f"{limit:g}"]
@@ -126,7 +126,7 @@ def planned(source: str, takes: float, limit: float) -> str:
 
 
 class Run(NamedTuple):
-    """A fleet that was simulated."""
+    """A simulated fleet."""
 
     name: str
     outcome: Outcome
@@ -140,7 +140,7 @@ class Run(NamedTuple):
         return self.outcome.rate(lambda second: second.well, SECONDS - BEGIN, SECONDS)
 
     @property
-    def came_back(self) -> bool:
+    def recovered(self) -> bool:
         return self.after > 0.8 * self.before
 
     def row(self) -> str:
@@ -150,7 +150,7 @@ class Run(NamedTuple):
 
 
 def fleet(source: str, clients: int, length: float) -> str:
-    """Simulate a fleet, with the program's waits and with hasty ones: as `planned` returns it."""
+    """Simulate a fleet with the program's waits and with hasty ones; return JSON as `planned`."""
     try:
         _, program, flag = made(source)
         schedule = sys.modules["program"].schedule if flag else None
@@ -161,7 +161,7 @@ def fleet(source: str, clients: int, length: float) -> str:
     except Wrong as wrong:
         return json.dumps({"wrong": str(wrong)})
     except (TypeError, ValueError) as error:
-        return json.dumps({"wrong": told(error)})
+        return json.dumps({"wrong": explained(error)})
     head = f"{'':14}{'runs/s':>11}{'runs/s':>11}{'requests/s':>11}{'runs that':>11}\n"
     head += f"{'':14}{'before':>11}{'at the end':>11}{'at most':>11}{'gave up':>11}"
     text = "\n".join([head, *(run.row() for run in runs)])
@@ -169,7 +169,7 @@ def fleet(source: str, clients: int, length: float) -> str:
 
 
 def simulated(program: Any, clients: int, length: float, schedule: Any) -> Outcome:
-    """Let many clients run the program against the server of the crash, which stops for a while."""
+    """Run many clients of the program against the server of the crash, with an outage."""
     outages = [Outage(BEGIN, length)] if length else []
     return simulate(
         program,
@@ -198,17 +198,17 @@ STYLE = """
 
 
 def headline(runs: Sequence[Run]) -> str:
-    """Say what the picture shows."""
-    yours, hasty = (run.came_back for run in runs)
+    """Return a sentence about the picture."""
+    yours, hasty = (run.recovered for run in runs)
     if yours and hasty:
-        return "The service comes back with both"
+        return "The service recovers with both"
     if yours:
-        return "With your waits the service comes back; 0.1 s each keeps it down"
+        return "With your waits the service recovers; 0.1 s each keeps it down"
     return "The service stays down: it needs a deeper ladder, or longer waits"
 
 
 def drawn(runs: Sequence[Run], length: float) -> Iterator[str]:
-    """Draw the runs that end well, over time."""
+    """Draw the runs that succeed, over time."""
     curves = [means(run.outcome) for run in runs]
     most = max(1.0, *(max(curve) for curve in curves))
     step = next(one for one in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000) if most / one <= 5)
@@ -219,7 +219,7 @@ def drawn(runs: Sequence[Run], length: float) -> Iterator[str]:
     yield f"<title>{headline(runs)}</title><style>{STYLE}</style>"
     yield '<rect class="page" width="100%" height="100%"/>'
     yield f'<text class="head" x="12" y="24">{headline(runs)}</text>'
-    yield '<text class="key quiet" x="12" y="46">runs that end well, per second</text>'
+    yield '<text class="key quiet" x="12" y="46">runs that succeed, per second</text>'
     for tick in range(0, int(most) + step, step):
         y = top - tick * scale
         yield f'<path class="row" d="M{LEFT:g} {y:.1f}h{WIDTH:g}"/>'
@@ -243,7 +243,7 @@ def drawn(runs: Sequence[Run], length: float) -> Iterator[str]:
 
 
 def labels(runs: Sequence[Run], ends: list[float]) -> Iterator[str]:
-    """Name the curves at their ends, apart from each other."""
+    """Label the curves at their ends, without overlaps."""
     yours, hasty = ends
     if abs(yours - hasty) < 18:
         hasty = yours + 18 if hasty >= yours else yours - 18

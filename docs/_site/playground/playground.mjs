@@ -22,7 +22,7 @@ async function start() {
     const versions = "import sys, ixbackoff; f'Python {sys.version.split()[0]}, ixbackoff {ixbackoff.__version__}'";
     $("state").textContent = python.runPython(versions);
   } catch (error) {
-    $("state").textContent = `It cannot be loaded (${error.message}).`;
+    $("state").textContent = `Python cannot be loaded (${error.message}).`;
     $("start").disabled = false;
     return;
   }
@@ -63,7 +63,7 @@ function fleet() {
   show("fleet", inside.fleet($("program").value, +$("clients").value, +$("length").value));
 }
 
-// What is wrong is said once, above the pictures; a program that has no fleet still has a ladder.
+// A mistake is shown once, above the pictures; a program without a fleet still has a ladder.
 function show(where, answer) {
   const { picture, text, wrong } = JSON.parse(answer);
   const [image, pre] = [$(where).querySelector("img"), $(where).querySelector("pre")];

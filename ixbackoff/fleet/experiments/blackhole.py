@@ -12,15 +12,14 @@ from typing import NamedTuple
 
 from ixbackoff import (
     FOREVER,
+    N0,
     Attempt,
     Constant,
     Delay,
     Do,
-    Forever,
     Now,
     Pick,
     Program,
-    Z,
     at,
     attempt,
     do,
@@ -63,7 +62,7 @@ class Reader(NamedTuple):
         schedule: its waits.
     """
 
-    program: Program[Forever, Z, object, Probe | FetchFile | Now | Pick | Delay]
+    program: Program[FOREVER, N0, object, Probe | FetchFile | Now | Pick | Delay]
     schedule: Schedule
 
 

@@ -10,14 +10,13 @@ from typing import Any, NamedTuple
 
 from ixbackoff import (
     FOREVER,
+    N0,
     Attempt,
     Constant,
     Delay,
     Do,
-    Forever,
     NotReady,
     Program,
-    Z,
     at,
     attempt,
     do,
@@ -62,7 +61,7 @@ class Producer(NamedTuple):
         schedule: its waits.
     """
 
-    program: Program[Forever, Z, None, FreeSpace | WriteFile | Delay]
+    program: Program[FOREVER, N0, None, FreeSpace | WriteFile | Delay]
     schedule: Schedule
 
 

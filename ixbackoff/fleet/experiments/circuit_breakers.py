@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ixbackoff import (
+    N0,
     N6,
     CircuitBreaker,
     Command,
@@ -18,7 +19,6 @@ from ixbackoff import (
     Now,
     Program,
     RetryBudget,
-    Z,
     at,
     do,
 )
@@ -54,7 +54,7 @@ class Ask(Command[None]):
     __slots__ = ()
 
 
-ASKING: Program[N6, Z, None, Ask | Now | Delay] = at(N6).retry(do(Ask()).limit(LIMIT))
+ASKING: Program[N6, N0, None, Ask | Now | Delay] = at(N6).retry(do(Ask()).limit(LIMIT))
 """The program of each client."""
 
 

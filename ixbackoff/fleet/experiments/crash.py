@@ -15,16 +15,15 @@ from typing import Any, Final, NamedTuple, final
 
 from ixbackoff import (
     FOREVER,
+    N0,
     Attempt,
     Command,
     Constant,
     Delay,
-    Forever,
     NotReady,
     Now,
     Program,
     Throw,
-    Z,
     at,
     do,
 )
@@ -68,7 +67,7 @@ class Get(Command[None]):
     __slots__ = ()
 
 
-def asking(timeout: float = TIMEOUT) -> Program[Forever, Z, None, Get | Now | Delay]:
+def asking(timeout: float = TIMEOUT) -> Program[FOREVER, N0, None, Get | Now | Delay]:
     """Return a program that asks until it is answered, with `timeout` seconds for each try.
 
     >>> asking()
@@ -190,7 +189,7 @@ class Waiting(NamedTuple):
     """
 
     name: str
-    program: Program[Forever, Z, None, Get | Now | Throw | Delay]
+    program: Program[FOREVER, N0, None, Get | Now | Throw | Delay]
     schedule: Timing
     think: float
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from ixbackoff import N2, Command, Delay, Exponential, Now, Program, RetryBudget, Z, at, do
+from ixbackoff import N0, N2, Command, Delay, Exponential, Now, Program, RetryBudget, at, do
 from ixbackoff.fleet import BoundedQueue, Layer, Metered, Outage, Outcome, Service, simulate
 from ixbackoff.schedules import Schedule
 
@@ -31,7 +31,7 @@ class Query(Command[None]):
     __slots__ = ()
 
 
-RETRYING: Program[N2, Z, None, Query | Now | Delay] = at(N2).retry(do(Query()).limit(LIMIT))
+RETRYING: Program[N2, N0, None, Query | Now | Delay] = at(N2).retry(do(Query()).limit(LIMIT))
 """The program of each layer and of the clients."""
 
 CLIENTS = 500

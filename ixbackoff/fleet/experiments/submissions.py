@@ -11,14 +11,13 @@ from typing import NamedTuple
 
 from ixbackoff import (
     FOREVER,
+    N0,
     Attempt,
     Constant,
     Delay,
     Do,
-    Forever,
     NotReady,
     Program,
-    Z,
     at,
     attempt,
     do,
@@ -64,7 +63,7 @@ class Submitter(NamedTuple):
         schedule: its waits.
     """
 
-    program: Program[Forever, Z, None, FreeDescriptors | Submit | Delay]
+    program: Program[FOREVER, N0, None, FreeDescriptors | Submit | Delay]
     schedule: Schedule
 
 
