@@ -12,7 +12,7 @@ from .._limits.nesting import REFUSED, RUNNING, Mark, check_not_refused
 from .._words.commands import Misuse
 from .._words.failures import CircuitOpen, Predicate
 from .._words.nat import DEEPEST, ENDLESS, name_of
-from .._words.reasons import NOTE, TRIES, Reason, Story, told
+from .._words.reasons import NOTE, TRIES, Reason, Story, story_note
 from .._words.verdicts import is_transient, judge
 from .._words.vocabulary import Delay, delay
 from ..schedules.timings import Chance, Timing, WaitFunction
@@ -331,6 +331,6 @@ def noted(
         if note:
             failure.add_note(note)
         failure.add_note(
-            told(story, " (each ladder tries once: testing.single_try())" if ONE_TRY else "")
+            story_note(story, " (each ladder tries once: testing.single_try())" if ONE_TRY else "")
         )
     return failure

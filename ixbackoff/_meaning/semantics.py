@@ -27,23 +27,23 @@ from .machine import Enter, Task, driven
 from .replay import Entry, replay
 from .runs import InAttempt, ProgramRun
 from .steps import (
-    At,
-    Backoff,
-    Bind,
-    Do,
-    End,
+    AtStep,
+    BackoffStep,
+    BindStep,
+    DoStep,
+    EndStep,
     Guarded,
     Limited,
-    Map,
-    OrBind,
-    OrElse,
-    Resume,
-    Retry,
-    RetryWith,
-    Skip,
-    Start,
-    Then,
-    Wait,
+    MapStep,
+    OrBindStep,
+    OrElseStep,
+    ResumeStep,
+    RetryStep,
+    RetryWithStep,
+    SkipStep,
+    StartStep,
+    ThenStep,
+    WaitStep,
     checked_effect,
     fresh,
 )
@@ -159,7 +159,7 @@ def chained(chain: Chain, place: Place) -> Task:
             kind = step.__class__
             try:
                 if failure is None:
-                    if kind is Map:
+                    if kind is MapStep:
                         value = step.function(value)
                         continue
                     meaning = well.get(kind, refused)
@@ -199,11 +199,11 @@ def in_order(attempt: Chain, inside: InAttempt) -> Task:
     last = steps[-1]
     for step in steps:
         kind = step.__class__
-        if kind is Map:
+        if kind is MapStep:
             value = step.function(value)
             continue
-        if kind is Do or kind is Then:  # as `do` and `then`, in place
-            effect = step.effect if kind is Do else checked_effect(step.function(value))
+        if kind is DoStep or kind is ThenStep:  # as `do` and `then`, in place
+            effect = step.effect if kind is DoStep else checked_effect(step.function(value))
             if issubclass(effect.__class__, Command):
                 value = yield effect
                 continue
@@ -216,7 +216,7 @@ def in_order(attempt: Chain, inside: InAttempt) -> Task:
     return value
 
 
-def do(step: Do, place: Place, _: Any) -> Asked:
+def do(step: DoStep, place: Place, _: Any) -> Asked:
     """Perform the effect; its answer is the value.
 
     >>> from ixbackoff import N0, Log, at, unroll
@@ -226,7 +226,7 @@ def do(step: Do, place: Place, _: Any) -> Asked:
     return performed(step.effect, place)
 
 
-def start(step: Start, place: Place, _: Any) -> Asked:
+def start(step: StartStep, place: Place, _: Any) -> Asked:
     """Start the generator function of an attempt in do-notation; its return value is the value.
 
     >>> from ixbackoff import Log, attempt, unroll
@@ -241,7 +241,7 @@ def start(step: Start, place: Place, _: Any) -> Asked:
     return Enter(task if step.fresh else fresh(task, step.function))
 
 
-def then(step: Then, place: Place, value: Any) -> Asked:
+def then(step: ThenStep, place: Place, value: Any) -> Asked:
     """Perform the effect that the function makes of the value; its answer is the next value.
 
     >>> from ixbackoff import N0, Log, Pick, at, unroll
@@ -252,7 +252,7 @@ def then(step: Then, place: Place, value: Any) -> Asked:
     return performed(checked_effect(step.function(value)), place)
 
 
-def or_else(step: OrElse, place: Place, failure: Exception) -> Asked:
+def or_else(step: OrElseStep, place: Place, failure: Exception) -> Asked:
     """Perform the effect if the failure is chosen; its answer replaces the failure.
 
     >>> from ixbackoff import N0, Log, NotReady, at, unroll
@@ -263,7 +263,7 @@ def or_else(step: OrElse, place: Place, failure: Exception) -> Asked:
     return performed(step.effect, place) if step.chosen(failure) else None
 
 
-def bind(step: Bind, run: ProgramRun, value: Any) -> Asked:
+def bind(step: BindStep, run: ProgramRun, value: Any) -> Asked:
     """Continue with the program that the function makes of the value.
 
     >>> from ixbackoff import N1, Log, at, unroll
@@ -274,7 +274,7 @@ def bind(step: Bind, run: ProgramRun, value: Any) -> Asked:
     return entered_by(step, run, value, rung, sure)
 
 
-def or_bind(step: OrBind, run: ProgramRun, failure: Exception) -> Asked:
+def or_bind(step: OrBindStep, run: ProgramRun, failure: Exception) -> Asked:
     """Continue with the program that the function makes of the failure, if it is chosen.
 
     >>> from ixbackoff import N1, Log, NotReady, at, unroll
@@ -286,7 +286,7 @@ def or_bind(step: OrBind, run: ProgramRun, failure: Exception) -> Asked:
     return entered_by(step, run, failure, *stood) if step.chosen(failure) else None
 
 
-def wait(step: Wait, run: ProgramRun, value: Any) -> Asked:
+def wait(step: WaitStep, run: ProgramRun, value: Any) -> Asked:
     """Wait, and keep the value, one rung down.
 
     >>> from ixbackoff import N2, at, unroll
@@ -297,7 +297,7 @@ def wait(step: Wait, run: ProgramRun, value: Any) -> Asked:
     return Enter(waited(rung, run, None, value))
 
 
-def backoff(step: Backoff, run: ProgramRun, failure: Exception) -> Asked:
+def backoff(step: BackoffStep, run: ProgramRun, failure: Exception) -> Asked:
     """Wait if the failure is chosen, and keep the failure; descend one rung in any case.
 
     >>> from ixbackoff import N1, Log, NotReady, at, unroll
@@ -312,7 +312,7 @@ def backoff(step: Backoff, run: ProgramRun, failure: Exception) -> Asked:
     return None
 
 
-def retry(step: Retry, run: ProgramRun, _: Any) -> Asked:
+def retry(step: RetryStep, run: ProgramRun, _: Any) -> Asked:
     """Perform the effect; while its failure is chosen, wait, descend, and perform it again.
 
     `retry_with` performs the effect that its function makes of the rung.
@@ -325,7 +325,7 @@ def retry(step: Retry, run: ProgramRun, _: Any) -> Asked:
     return Enter(retried(step.on, step.chosen, run))
 
 
-def resume(step: Resume, run: ProgramRun, _: Any) -> Asked:
+def resume(step: ResumeStep, run: ProgramRun, _: Any) -> Asked:
     """As `retry`, but do not issue answered commands again.
 
     >>> from ixbackoff import N1, Log, NotReady, at, do, unroll
@@ -365,46 +365,46 @@ Meanings: TypeAlias = Mapping[type[Step], Any]
 `None` passes over a step that does not descend.
 """
 
-WELL_IN_ATTEMPT: Meanings = {Do: do, Start: start, Then: then, OrElse: None}
+WELL_IN_ATTEMPT: Meanings = {DoStep: do, StartStep: start, ThenStep: then, OrElseStep: None}
 FAILED_IN_ATTEMPT: Meanings = {
-    Do: None,
-    Start: None,
-    Then: None,
-    Map: None,
-    OrElse: or_else,
+    DoStep: None,
+    StartStep: None,
+    ThenStep: None,
+    MapStep: None,
+    OrElseStep: or_else,
 }
 WELL: Meanings = {
-    Do: do,
-    Start: start,
-    Then: then,
-    OrElse: None,
-    Bind: bind,
-    OrBind: passed_over,
-    Backoff: passed_over,
-    Wait: wait,
-    Skip: passed_over,
-    At: passed_over,
-    Retry: retry,
-    RetryWith: retry,
-    Resume: resume,
-    End: passed_over,
+    DoStep: do,
+    StartStep: start,
+    ThenStep: then,
+    OrElseStep: None,
+    BindStep: bind,
+    OrBindStep: passed_over,
+    BackoffStep: passed_over,
+    WaitStep: wait,
+    SkipStep: passed_over,
+    AtStep: passed_over,
+    RetryStep: retry,
+    RetryWithStep: retry,
+    ResumeStep: resume,
+    EndStep: passed_over,
 }
 FAILED: Meanings = {
-    Do: None,
-    Start: None,
-    Then: None,
-    Map: None,
-    OrElse: or_else,
-    Bind: passed_over,
-    OrBind: or_bind,
-    Backoff: backoff,
-    Wait: passed_over,
-    Skip: passed_over,
-    At: passed_over,
-    Retry: passed_over,
-    RetryWith: passed_over,
-    Resume: passed_over,
-    End: passed_over,
+    DoStep: None,
+    StartStep: None,
+    ThenStep: None,
+    MapStep: None,
+    OrElseStep: or_else,
+    BindStep: passed_over,
+    OrBindStep: or_bind,
+    BackoffStep: backoff,
+    WaitStep: passed_over,
+    SkipStep: passed_over,
+    AtStep: passed_over,
+    RetryStep: passed_over,
+    RetryWithStep: passed_over,
+    ResumeStep: passed_over,
+    EndStep: passed_over,
 }
 
 
@@ -431,7 +431,9 @@ def performed(effect: Any, place: Place) -> Asked:
     return Enter(fresh(iter(effect), kind))
 
 
-def entered_by(step: Bind | OrBind, run: ProgramRun, given: Any, rung: int, sure: bool) -> Enter:
+def entered_by(
+    step: BindStep | OrBindStep, run: ProgramRun, given: Any, rung: int, sure: bool
+) -> Enter:
     """Enter the program that the function of a step makes."""
     program = run.entered(step, given, rung, sure)
     task = chained(program, run)
@@ -440,7 +442,7 @@ def entered_by(step: Bind | OrBind, run: ProgramRun, given: Any, rung: int, sure
     )
 
 
-def ending(task: Task, run: ProgramRun, step: Bind | OrBind) -> Task:
+def ending(task: Task, run: ProgramRun, step: BindStep | OrBindStep) -> Task:
     """Run `task`, then set the rung of the run to the end that the step is annotated with."""
     try:
         return (yield Enter(task))
@@ -516,10 +518,10 @@ def retried(effect_on: Callable[[int], Any], chosen: Predicate, run: ProgramRun)
         run.rung, run.sure = 0, True
 
 
-def resumed(step: Resume, run: ProgramRun) -> Task:
+def resumed(step: ResumeStep, run: ProgramRun) -> Task:
     """Retry, with a log of answers that each try replays first."""
     log: list[Entry] = []
-    once = chain(Chain, None, Do(step.effect))
+    once = chain(Chain, None, DoStep(step.effect))
     try:
         return (yield from retried(lambda _: Again(once, log), step.chosen, run))
     finally:

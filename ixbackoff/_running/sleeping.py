@@ -130,6 +130,16 @@ def sleep_until(wait: Delay, stop: Event, logger: Logger) -> None:
         del wait
 
 
+async def poll_async(seconds: float) -> None:
+    """Let asyncio run others between two checks of a state that cannot be awaited.
+
+    This is no wait of a program, so `SWITCHES` do not skip it.
+    """
+    import asyncio
+
+    await asyncio.sleep(seconds)
+
+
 async def sleep_async(wait: Delay, logger: Logger | None = None) -> None:
     """Log a wait, then sleep in the event loop."""
     log(wait, logger)

@@ -11,7 +11,7 @@ from .._limits.observers import events_of_parts
 from .._limits.streams import passed_on
 from .._meaning.chains import Chain, chain
 from .._meaning.semantics import unroll
-from .._meaning.steps import Do
+from .._meaning.steps import DoStep
 from .._words.commands import Misuse, Stream
 from .._words.vocabulary import CLOCK, Together
 from .aborting import ABORT, Abort
@@ -32,7 +32,7 @@ class Aborted(BaseException):
 
 def branches(together: Together) -> list[Stream]:
     """Return the streams of the effects, each limited to the remaining time of the command."""
-    attempts = [chain(Chain, None, Do(effect)) for effect in together.effects]
+    attempts = [chain(Chain, None, DoStep(effect)) for effect in together.effects]
     within = time_limit()
     if within is None:
         return [unroll(attempt) for attempt in attempts]
