@@ -188,7 +188,7 @@ def temporary() -> Generator[Path]:
 def squirrel(folder: Path, *more: str) -> list[str]:
     """Return the command of a squirrel that keeps the resources of `urls` in a new folder."""
     kept = str(folder / f"kept-{time.monotonic_ns()}")
-    module = [sys.executable, "-m", "ixbackoff.squirrel"]
+    module = [sys.executable, "-m", "ixbackoff", "squirrel"]
     return [*module, "--input", str(folder / "urls"), "--folder", kept, *more]
 
 

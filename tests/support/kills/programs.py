@@ -151,9 +151,9 @@ def happened(line: str) -> Performed:
 
 
 def telling(record: Record, answer: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """A handler that tells the file what it does, and takes its time before and after it is told.
+    """Make a handler that writes to the file before and after `answer`, and lingers around that.
 
-    So many processes die after the effect of a command and before it is kept.
+    Many processes die so after the effect of a command, and before it is in the journal.
     """
 
     def handler(command: Any) -> Any:

@@ -20,7 +20,7 @@ CLEANING = ("clean", "finally")
 
 
 class Died(Exception):
-    """A worker is told this in the place of an answer, and so has died there."""
+    """Thrown into a worker instead of an answer: the worker dies there."""
 
 
 # The commands of a worker.
@@ -198,7 +198,7 @@ class Database:
         return next((row for row in self.rows if (row.token, row.state) == (token, "had")), None)
 
     def refused(self, token: int) -> str:
-        """What a worker is told that has a segment no more."""
+        """Return the answer for a worker that has lost its segment."""
         row = next(row for row in self.rows if row.token >= token)
         return "cancelled" if row.state == "cancelled" else "lost"
 

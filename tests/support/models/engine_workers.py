@@ -204,7 +204,7 @@ def fresh(broken: str) -> Database:
 
 
 def close_loops() -> None:
-    """Close all event loops, once nobody explores any more."""
+    """Close all event loops, after the last exploration."""
     fresh("")
     while LOOPS:
         LOOPS.pop().close()
@@ -217,7 +217,7 @@ async def sleeping(seconds: float) -> None:
 
 
 class Journaled(SegmentJournal):
-    """The journal of a segment: what it does with waits is what it does with the real engine."""
+    """The journal of a segment; its waits are those of the real engine."""
 
     def __init__(self, performance: Performance) -> None:
         taken = performance.taken
