@@ -90,7 +90,7 @@ async def run_durably(
 
 @carries_mark
 async def alone(stream: Stream, line: Line, performer: Performer, one: ProgramRun) -> Any:
-    """Perform the stream of a program; no other one that may wait can run inside it."""
+    """Perform the stream of a program; a program that may wait and starts inside it is rejected."""
     one.mark = mine = [None, 0]
     try:
         begin(mine, one, awaits=True)
