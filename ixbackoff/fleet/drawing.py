@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .._commandline import WRONG
-from ..plotting.pictures import FORMATS, SAME, needed
+from .._words.extras import needed
+from ..plotting.pictures import FORMATS, SAME
 from ..plotting.styles import headline, legend, line_style, plain
 
 LINEAR_BELOW = 10  # of a symlog axis
@@ -95,7 +96,7 @@ def draw(picture: Picture, name: str, folder: Path) -> list[Path]:
         ImportError: matplotlib is missing; the message says what to install.
         OSError: the folder cannot be written to.
     """
-    with needed():
+    with needed("drawing", "plot", {"matplotlib"}):
         matplotlib: Any = import_module("matplotlib")
         figures: Any = import_module("matplotlib.figure")
     folder.mkdir(parents=True, exist_ok=True)

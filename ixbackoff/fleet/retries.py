@@ -17,7 +17,7 @@ from .._meaning.descents import After, begins, descents
 from .._meaning.machine import Enter, Task
 from .._meaning.runs import InAttempt, not_chosen, noted, number_after
 from .._meaning.semantics import attempted, limited, performed
-from .._meaning.steps import Do, Limited, Retry, Start
+from .._meaning.steps import DoStep, Limited, RetryStep, StartStep
 from .._running.traces import Performed
 from .._words.commands import Command, Misuse
 from .._words.failures import Predicate
@@ -54,7 +54,7 @@ def tried(program: Ladder) -> Tried | None:
     True
     """
     step = only_step(program)
-    if step.__class__ is not Retry or not isinstance(step, Retry):
+    if step.__class__ is not RetryStep or not isinstance(step, RetryStep):
         return None
     effect, limit = unwrapped(step.effect), None
     command = effect
@@ -67,7 +67,7 @@ def tried(program: Ladder) -> Tried | None:
 
 def unwrapped(effect: Any) -> Any:
     """Return the effect inside of attempts that only perform it."""
-    while isinstance(effect, Chain) and isinstance(step := only_step(effect), Do):
+    while isinstance(effect, Chain) and isinstance(step := only_step(effect), DoStep):
         effect = step.effect
     return effect
 
@@ -80,15 +80,15 @@ def only_step(steps: Chain) -> Step | None:
 
 def as_attempt(effect: Any) -> Chain:
     """Return an attempt that performs `effect`."""
-    return effect if isinstance(effect, Chain) else chain(Chain, None, Do(effect))
+    return effect if isinstance(effect, Chain) else chain(Chain, None, DoStep(effect))
 
 
 def task_of(attempt: Chain, inside: InAttempt) -> Task:
     """Return the task of an attempt, as `attempted` does; one step needs no task around its own."""
     step: Any = only_step(attempt)
-    if step.__class__ is Do and step.effect.__class__ is Limited:
+    if step.__class__ is DoStep and step.effect.__class__ is Limited:
         return in_time(step.effect, inside)
-    if step.__class__ is Start and step.fresh:
+    if step.__class__ is StartStep and step.fresh:
         try:
             generator: Task = step.function(*step.arguments, **step.keywords)
         except Exception as error:  # such as a wrong number of arguments
