@@ -20,7 +20,7 @@ from .commands import Resource
 from .databases import cause_of
 from .display import Display, log_shown
 from .fetching import FetchedFiles, made
-from .handlers import Handlers, answering
+from .handling import Handlers, answering
 from .index import Index
 from .inputs import BadLine, name_of, resources_of
 from .jobs import Jobs

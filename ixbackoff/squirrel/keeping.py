@@ -18,7 +18,7 @@ from .commands import Resource
 from .display import Display, log_shown
 from .fetching import FetchedFiles, fetching_folder
 from .formatting import described_with_reason
-from .handlers import Handlers, answering
+from .handling import Handlers, answering
 from .inputs import BadLine, name_of, resources_of
 from .jobs import Jobs
 from .pipeline import Kept, Places, Row, squirrel

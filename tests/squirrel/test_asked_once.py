@@ -13,7 +13,7 @@ from ixbackoff.live import Connections
 from ixbackoff.squirrel.commands import Brought, Fetch, ListObjects, Resource, Stored
 from ixbackoff.squirrel.display import Display
 from ixbackoff.squirrel.fetching import FetchedFiles
-from ixbackoff.squirrel.handlers import Handlers
+from ixbackoff.squirrel.handling import Handlers
 from ixbackoff.squirrel.index import Index
 from ixbackoff.testing.web import Document, Origin, Truncated
 

@@ -21,9 +21,9 @@ import obstore.store  # noqa: F401
 from ixbackoff import Command, Delay, Interpreter, Now, Standard
 from ixbackoff._words.commands import Handler
 from ixbackoff.live import transports, uploads
-from ixbackoff.squirrel import handlers as squirrel_handlers
+from ixbackoff.squirrel import handling
 from ixbackoff.squirrel.__main__ import main
-from ixbackoff.squirrel.handlers import Handlers
+from ixbackoff.squirrel.handling import Handlers
 from ixbackoff.squirrel.index import Index
 from ixbackoff.squirrel.pipeline import Row
 
@@ -44,7 +44,7 @@ class Moments:
         self, standard: Interpreter[Standard], index: Index, handlers: Handlers
     ) -> Interpreter[Row | Delay]:
         """Answer as the squirrel's function of this name, and count the moments."""
-        return squirrel_handlers.answering(standard, index, handlers).around(self.around)
+        return handling.answering(standard, index, handlers).around(self.around)
 
     def around(self, command: Command[Any], handler: Handler) -> Any:
         if isinstance(command, Now):
@@ -85,7 +85,7 @@ def prepare(moment: str) -> None:
         patch("ixbackoff.live.folders.link", lambda *_: False).start()
         patch("ixbackoff.live.filesystem.PIECE", PIECE).start()
         patch(
-            "ixbackoff.squirrel.handlers.upload",
+            "ixbackoff.squirrel.handling.upload",
             lambda command, stores, limits, unchanging: uploads.upload(
                 command, stores, limits, pieces.next, unchanging
             ),

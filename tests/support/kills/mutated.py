@@ -13,10 +13,10 @@ from unittest.mock import patch
 from ixbackoff import Command, Interpreter, Standard, Upload, attempt
 from ixbackoff._words.commands import Handler
 from ixbackoff.live import unfinished
-from ixbackoff.squirrel import fetching, handlers, keeping, pipeline
+from ixbackoff.squirrel import fetching, handling, keeping, pipeline
 from ixbackoff.squirrel.__main__ import main
 from ixbackoff.squirrel.commands import ListObjects, Swap
-from ixbackoff.squirrel.handlers import Handlers
+from ixbackoff.squirrel.handling import Handlers
 from ixbackoff.squirrel.index import Index
 
 
@@ -57,7 +57,7 @@ class Everything(tuple[Any, ...]):
 
 def record_before_the_upload() -> None:
     """Record what is not there yet, and take what is recorded for what is there."""
-    usual = handlers.answering
+    usual = handling.answering
 
     def answering(standard: Interpreter[Standard], index: Index, ours: Handlers) -> Any:
         uploads: dict[str, tuple[Command[Any], Handler]] = {}
