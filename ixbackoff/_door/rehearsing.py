@@ -9,9 +9,9 @@ from functools import partial
 from typing import Any
 
 from .._commandline import FAILED, number
-from .._words.commands import Command, Issued, Misuse
+from .._words.commands import AnyCommand, Command, Misuse
 from .._words.failures import NotReady
-from ..live.answers import failure_of_status
+from ..live.errors import failure_of_status
 from ..testing import Virtual
 from ..testing.scripts import given_by, takes
 from .finding import Found
@@ -96,7 +96,7 @@ def rehearsed(found: Found, script: list[Any], options: dict[str, Any]) -> int:
     anything: type[Command[Any]] = Command
     world = Virtual(anything.handled_by(answered))
     known_to = world._standard()
-    del known_to[Issued]
+    del known_to[AnyCommand]
     failed = True
     try:
         value = found.program.run(world.interpreter, **options)

@@ -39,7 +39,7 @@ from ixbackoff import (
 from ixbackoff._words.vocabulary import CLOCK
 from ixbackoff.testing import Virtual, VirtualAsync, always, answers, takes, waited
 
-from ..support.ways.attempts import clean_up, guarded, two_of_them, work
+from ..support.ways.attempts import Broken, clean_up, guarded, holding, two_of_them, work
 from ..support.ways.late import late
 from ..support.ways.programs import Ask
 
@@ -116,6 +116,15 @@ def test_what_is_running_at_the_deadline_is_ended_there(world_of: Any, run: Run)
     assert world.now == 5
 
 
+def test_what_an_ended_attempt_made_of_it_gives_its_notes_to_the_failure() -> None:
+    failure = Broken()
+    failure.add_note("half of it was there")
+    world = Virtual(Ask.handled_by(answers(takes(60, 1))))
+    with pytest.raises(DeadlineExceeded) as raised:
+        at(N0).do(holding(BaseException, failure).limit(5)).run(world.interpreter)
+    assert raised.value.__notes__[0] == "half of it was there"
+
+
 @each_way
 def test_the_finally_blocks_of_an_ended_attempt_are_carried_out(world_of: Any, run: Run) -> None:
     world = world_of(answers(takes(60, 1), takes(3, 0)))
@@ -123,6 +132,17 @@ def test_the_finally_blocks_of_an_ended_attempt_are_carried_out(world_of: Any, r
         run(at(N3).retry(guarded(), on=lambda failure: True), world, 5)
     world.expect(work, clean_up)
     assert world.now == 8  # what cleans up has the time that it needs
+
+
+@each_way
+def test_the_deadline_holds_while_an_attempt_cleans_up_after_its_own_limit(
+    world_of: Any, run: Run
+) -> None:
+    world = world_of(answers(takes(60, 1), takes(60, 0)))
+    with pytest.raises(DeadlineExceeded):
+        run(at(N0).do(do(guarded()).limit(5)), world, 8)
+    world.expect(work, clean_up)
+    assert world.now == 8
 
 
 @each_way

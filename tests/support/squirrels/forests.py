@@ -12,10 +12,10 @@ from ixbackoff.squirrel.commands import (
     Claim,
     Copy,
     Doom,
-    Entry,
     Fetch,
     Forget,
     GetETag,
+    IndexEntry,
     ListObjects,
     Look,
     Remove,
@@ -45,7 +45,7 @@ class Forest:
     keys: int = 0
     has_etags: bool = True
     early: bool = False
-    """True if a file is that which the resource had when its ETag was asked for."""
+    """Whether a download has the bytes that belong to an ETag that was asked for before."""
 
     @classmethod
     def settled(cls) -> Self:
@@ -63,8 +63,8 @@ class Forest:
     def list_objects(self, _: ListObjects) -> tuple[Stored, ...]:
         return tuple(Stored(key, len(body)) for key, body in self.store.items())
 
-    def look(self, _: Look) -> Entry:
-        return Entry(self.kept, tuple(self.claims), "k")
+    def look(self, _: Look) -> IndexEntry:
+        return IndexEntry(self.kept, tuple(self.claims), "k")
 
     def fetch(self, command: Fetch) -> Brought:
         """A file that came with the ETag that the resource has now is not fetched again."""

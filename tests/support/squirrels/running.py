@@ -1,4 +1,4 @@
-"""Helpers of the squirrel's tests: they run its command line, and look at what it keeps."""
+"""Run the squirrel's command line, and read what it keeps."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Ran(NamedTuple):
         return [cells[2].strip() for cells in self.cells]
 
     @property
-    def attempts(self) -> list[int]:
+    def tries(self) -> list[int]:
         return [int(cells[3]) for cells in self.cells]
 
     @property
