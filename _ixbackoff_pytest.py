@@ -1,6 +1,6 @@
 """The pytest plugin of ixbackoff: tests that do not really wait.
 
-It stands outside of the package, so that pytest imports the package for tests that use it only.
+It is outside of the package, so that pytest imports the package only for tests that use it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Run a test with the waits that it may have. Fail it, if it waits or leaves answers over."""
+    """Run a test with the waits that it may have; fail it if it waits, or leaves answers unused."""
     policy = "allow" if item.get_closest_marker(MARK) else item.config.getini(OPTION)
     if policy == "allow":
         result = yield
@@ -47,7 +47,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 
         with NoRealWaits() as waits:
             result = yield
-        if waits.refused:  # the test has caught it
+        if waits.refused:  # and the test has caught the exception
             pytest.fail(str(waits.refused[0]), pytrace=False)
     if WORLDS in item.stash:
         check(item.stash[WORLDS])
@@ -55,7 +55,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 
 
 def check(worlds: Worlds) -> None:
-    """Fail the test, if it has left scripted answers unasked."""
+    """Fail the test if scripted answers are left."""
     from ixbackoff.testing import Unscripted
 
     said = None
@@ -71,7 +71,7 @@ def check(worlds: Worlds) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Add what was performed to the report of a test that failed."""
+    """Add the performed commands to the report of a test that failed."""
     report = yield
     if report.failed and call.when == "call" and WORLDS in item.stash:
         for world in item.stash[WORLDS].made:
@@ -90,7 +90,7 @@ def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str]
 
 @pytest.fixture
 def no_waits() -> Iterator[NoWaits]:
-    """Make the waits of ixbackoff take no time; `no_waits.waited` lists them, in seconds."""
+    """Make the waits of ixbackoff take no time; `no_waits.waited` lists their seconds."""
     from ixbackoff.testing import no_waits
 
     with no_waits() as waits:
@@ -101,8 +101,8 @@ def no_waits() -> Iterator[NoWaits]:
 def virtual(request: pytest.FixtureRequest) -> Iterator[Worlds]:
     """Make worlds with scripted answers, `virtual(Kind.handled_by(answers(...)))`.
 
-    Each answers for decorated functions until the end of the test. The test fails if answers are
-    left that nobody asked for, and a test that fails shows what was performed.
+    Each answers decorated functions as well until the end of the test. The test fails if answers
+    are left, and the report of a failed test shows the performed commands.
     """
     from ixbackoff.testing import Worlds
 

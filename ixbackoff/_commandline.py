@@ -1,4 +1,4 @@
-"""Parts that the command lines share: parsers of arguments, and errors in one line."""
+"""The parts that all command lines share: parsers of arguments, and errors in one line."""
 
 from __future__ import annotations
 
@@ -101,15 +101,15 @@ def number(least: float, most: float) -> Callable[[str], float]:
 
 
 def imported(text: str) -> Any:
-    """Import the object that `module:name` names; the module may be in the current folder.
+    """Import the object that `MODULE:NAME` names; the current folder is searched, too.
 
-    The module can also be given as its file, inside a package or not, and the name can have dots.
+    MODULE can also be a file, inside a package or not, and NAME can have dots.
 
     >>> imported("ixbackoff.schedules.kinds:powers_of_two")
     Exponential(base=1.0, factor=2.0, cap=None)
 
     Raises:
-        ArgumentTypeError: the module cannot be imported, or it does not have the name.
+        ArgumentTypeError: the module cannot be imported, or it lacks the name.
     """
     module, _, name = text.rpartition(":")
     if not module or not name:
@@ -119,7 +119,7 @@ def imported(text: str) -> Any:
         )
         raise ArgumentTypeError(f"{text}: write MODULE:NAME, such as {example}")
     if "" not in sys.path:
-        sys.path.insert(0, "")  # as `python -m` does
+        sys.path.insert(0, "")
     is_file = module.endswith(".py") or "/" in module
     dotted = name_of_file(Path(module)) if is_file else module
     try:
@@ -138,14 +138,14 @@ def imported(text: str) -> Any:
 
 
 def name_of_file(file: Path) -> str:
-    """Make the file of a module importable, and return the module's name: with its packages.
+    """Make a file importable, and return the name of its module with its packages.
 
     >>> from ixbackoff import schedules
     >>> name_of_file(Path(schedules.__file__).parent / "kinds.py")
     'ixbackoff.schedules.kinds'
 
     Raises:
-        ArgumentTypeError: there is not such a file, or another module has that name already.
+        ArgumentTypeError: the file does not exist, or another module has that name.
     """
     whole = (file / "__init__.py" if file.is_dir() else file).resolve()
     if not whole.is_file():

@@ -12,8 +12,11 @@ from ixbackoff import N0, N1, N2, N3, N4, N5, N6, N7, N8, N20, Program, at
 from ixbackoff._door.explain import pages
 from ixbackoff._door.reading.explaining import explanations
 from ixbackoff._door.reading.explanation import Explanation, Sketch, drawing
+from ixbackoff._door.reading.findings import UNMISTAKABLE
 from ixbackoff._door.reading.printed import depth, with_names
 from ixbackoff._door.reading.shapes import seen
+
+from ..support.checkers.checked import ROOT
 
 OF_EACH = [
     (
@@ -48,6 +51,17 @@ OF_EACH = [
         "not-seconds",
     ),
 ]
+
+
+def test_the_sentences_of_the_overloads_are_recognized() -> None:
+    """Those that `Program` has under TYPE_CHECKING: arguments of type Never."""
+    source = (ROOT / "ixbackoff" / "_writing" / "programs.py").read_text()
+    sentences = set(re.findall(r"\b(\w+_\w+_\w+_\w+): Never", source))
+    assert len(sentences) >= 3
+    for sentence in sentences:
+        message = f'Missing named argument "{sentence}" for "run" of "Program"'
+        assert UNMISTAKABLE.search(message), sentence
+        assert explained(message), sentence
 
 
 def explained(message: str) -> Explanation | None:
