@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Generator
 from contextlib import contextmanager
 
+LIVE = frozenset({"anyio", "httpx2", "obstore", "portalocker"})
+"""The packages of the extra `ixbackoff[live]`."""
+
 
 @contextmanager
 def needed(by: str, extra: str, packages: Collection[str]) -> Generator[None]:

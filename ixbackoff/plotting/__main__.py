@@ -1,4 +1,4 @@
-"""The command line: `python -m ixbackoff.plotting [MODULE:NAME ...]`."""
+"""The command line: `ixbackoff plot [MODULE:NAME ...]`."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def file_name(text: str) -> str:
 
 def parsed(arguments: list[str] | None) -> Namespace:
     parser = Parser(
-        prog="python -m ixbackoff.plotting",
+        prog="ixbackoff plot",
         description="Draw the waits of schedules over the number of the try, on a linear and a "
         "logarithmic axis, as PNG and SVG. Without names it draws the two graphs of the post "
         '"Exponential Backoff or how not to crash a server".',

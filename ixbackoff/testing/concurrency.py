@@ -9,7 +9,7 @@ from heapq import heappop, heappush
 from typing import Any, Protocol, TypeAlias
 
 from .._limits.deadlines import LEFT
-from .._limits.observers import parts_told
+from .._limits.observers import events_of_parts
 from .._running.together import Aborted, branches
 from .._words.commands import Command, Stream
 from .._words.vocabulary import Together
@@ -31,8 +31,8 @@ def interleaved(together: Together, world: Clock) -> Generator[Command[Any], Any
     The first failure in that order ends the other branches, and the answers to their commands are
     dropped.
     """
-    streams = list(map(parts_told(), branches(together)))
-    contexts = [copy_context() for _ in streams]  # each branch has its own time limit
+    streams = list(map(events_of_parts(), branches(together)))
+    contexts = [copy_context() for _ in streams]  # each has limits of its own
     answers: list[Any] = [None] * len(streams)
     # the answer or failure of the current command of each branch, and its time of arrival
     queue: list[tuple[float, int, Any, BaseException | None]]

@@ -24,7 +24,7 @@ from ixbackoff import (
     plan,
 )
 from ixbackoff._meaning.machine import driven
-from ixbackoff._meaning.runs import Run
+from ixbackoff._meaning.runs import ProgramRun
 from ixbackoff._meaning.semantics import attempted, chained
 from ixbackoff._words.vocabulary import Delay
 from ixbackoff.testing import Virtual, always, answers
@@ -51,7 +51,7 @@ class Done(NamedTuple):
 
 def done(program: Any, script: list[Any], schedule: Any) -> Done:
     """Run a program, answered by a script that is repeated for ever."""
-    run = Run(program, schedule, None)
+    run = ProgramRun(program, schedule, None)
     stream = driven(chained(program, run), run, {}, attempted)
     waits: list[float] = []
     commands: Counter[type] = Counter()

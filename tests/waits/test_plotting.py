@@ -82,7 +82,7 @@ def points(timing: Timing, waits: int = 20, seed: int = 1) -> Points:
 
 def command(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(  # noqa: S603
-        [sys.executable, "-W", "error", "-m", "ixbackoff.plotting", *arguments],
+        [sys.executable, "-W", "error", "-m", "ixbackoff", "plot", *arguments],
         cwd=folder,
         capture_output=True,
         text=True,

@@ -7,7 +7,7 @@ from random import Random
 
 from ..._meaning.chains import Ladder
 from ..._meaning.defaults import Defaults
-from ..._meaning.runs import Run
+from ..._meaning.runs import ProgramRun
 from ..._meaning.semantics import unrolled
 from ..._words.commands import Interpreter
 from ...durable.journal import Line
@@ -76,8 +76,8 @@ class Process:
         """Make the strand of the program, from its beginning or from the end of its journal."""
         schedule = self.how.schedule
         chance = None if schedule.deterministic else Random(SEED)  # noqa: S311
-        run = Run(self.program, schedule, chance)
-        stream = unrolled(self.program, schedule, within=self.how.within, run=run)
+        run = ProgramRun(self.program, schedule, chance)
+        stream = unrolled(self.program, Defaults(within=self.how.within), run=run)
         line = Line(self.journal, again=self.performer is not None)
         if self.performer is not None:
             stream = self.performer.replayed(stream, line)
