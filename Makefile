@@ -3,11 +3,13 @@ PYTHON ?= python3.11
 BIN := .venv/bin
 WORKERS ?= 2
 PYTEST := $(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadfile --no-loadscope-reorder
+ROOMS ?= _words schedules _limits _meaning
+MINUTES ?= 60
 AGDA_STDLIB ?= /usr/share/agda-stdlib
 # or each process that a test starts would compile the package again
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo quick test test-all test-next docs docs-test sound kill prove bench clean
+.PHONY: help demo quick test test-all test-next mutate docs docs-test sound kill prove bench clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,6 +28,9 @@ test-all: .venv/dev  ## run everything on each supported Python that is installe
 
 test-next: .venv/dev  ## run what needs no sockets, threads or processes on Python 3.14, in node
 	$(BIN)/python -m tests.support.wasm
+
+mutate: .venv/mutate  ## change rooms of a copy, and print what no quick test notices
+	$(BIN)/python -m tests.support.mutants $(MINUTES) $(ROOMS)
 
 docs: .venv/docs  ## build the documentation site, and say where it is
 	@$(BIN)/python -m sphinx --builder html --fail-on-warning --nitpicky --fresh-env --quiet docs build/site

@@ -20,8 +20,6 @@ from ixbackoff._door.shell import LASTING, PASSING, statuses
 
 from ..support import jobs
 
-pytestmark = pytest.mark.slow
-
 JOBS = jobs.__name__
 QUICK = ["--schedule", f"{JOBS}:quick"]
 TRIES = 'echo try; echo >> tries; test $(wc -l < tries) -ge 3 || exit "$1"'
@@ -264,6 +262,7 @@ def state(process: int) -> str:
     return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to look at states")
 def test_a_command_that_is_stopped_stops_us_and_both_go_on() -> None:
     with begun("N9", "--", "sh", "-c", "echo $$; kill -TSTP $$; exit 2") as process:
@@ -274,6 +273,7 @@ def test_a_command_that_is_stopped_stops_us_and_both_go_on() -> None:
         assert process.wait(10) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to look at states")
 def test_when_we_are_stopped_the_command_is_stopped_as_well() -> None:
     with begun("N9", "--", "sh", "-c", "echo $$; read x; sleep 0.5; exit 2") as process:
@@ -293,6 +293,7 @@ sys.exit(3)
 """
 
 
+@pytest.mark.slow
 def test_ctrl_c_of_a_terminal_reaches_the_command_once() -> None:
     words = [sys.executable, "-m", "ixbackoff", "run", "N9", "--", sys.executable, "-c", COUNTING]
     process, terminal = pty.fork()
@@ -320,6 +321,7 @@ def test_ctrl_c_of_a_terminal_reaches_the_command_once() -> None:
     os.close(terminal)
 
 
+@pytest.mark.slow
 def test_what_it_writes_is_seen_at_once_and_it_reads_our_input() -> None:
     with subprocess.Popen(
         [sys.executable, "-m", "ixbackoff", "run", "N1", "--", "sh", "-c", "read x; echo $x; cat"],

@@ -18,8 +18,17 @@ from ixbackoff import known
 
 from ..support.clients.tries import run_tried
 from ..support.servers.postgresql import PASSWORD, Server
-from ..support.servers.proxies import AFTER, BEFORE, cutting
-from ..support.servers.rivals import ADD_ONE, TROUBLES, Trouble, counted, full, make_table, rival
+from ..support.servers.proxies import AFTER, cutting
+from ..support.servers.rivals import (
+    ADD_ONE,
+    CUTS,
+    TROUBLES,
+    Trouble,
+    counted,
+    full,
+    make_table,
+    rival,
+)
 
 
 @pytest.fixture
@@ -113,15 +122,7 @@ def test_a_full_server_is_tried_again(url: str) -> None:
     assert (result.tries, type(result.failure)) == (4, asyncpg.TooManyConnectionsError)
 
 
-@pytest.mark.parametrize(
-    ("word", "when", "times", "number"),
-    [
-        (b"", BEFORE, 4, 0),
-        (b"UPDATE", BEFORE, 4, 0),
-        (b"UPDATE", AFTER, 4, 0),
-        (b"COMMIT", AFTER, 1, 1),
-    ],
-)
+@pytest.mark.parametrize(("word", "when", "times", "number"), CUTS)
 def test_a_connection_that_is_cut_off_is_tried_again_unless_it_was_committing(
     url: str, postgresql: Server, word: bytes, when: str, times: int, number: int
 ) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import pytest
 
-from ixbackoff import N2, N3, Call, NotReady, at, call, do
+from ixbackoff import N2, N3, Call, NotReady, ServerError, at, call, do
 from ixbackoff.schedules.polling import OperationFailed, succeeded
 from ixbackoff.testing import Virtual, always, answers, waited
 
@@ -53,6 +54,21 @@ def test_polling_resumes_at_what_is_asked_last() -> None:
     assert at(N3).resume(submitted).run(world.interpreter) == 1
     submit, status = Ask("submit"), Ask("status")
     world.expect(submit, status, waited(1), status, waited(2), status)
+
+
+def test_a_status_is_a_value_or_a_failure_that_says_what_to_do() -> None:
+    assert succeeded("SUCCESS") == "SUCCESS"
+    with pytest.raises(NotReady, match=r"^the operation goes on$"):
+        succeeded("NOT_READY")
+    with pytest.raises(ServerError) as raised:
+        succeeded("SERVER_ERROR")
+    assert raised.value.status == 500
+
+
+def test_a_failed_operation_is_the_same_after_its_way_through_pickle() -> None:
+    failed = pickle.loads(pickle.dumps(OperationFailed("ACCESS_DENIED")))  # noqa: S301
+    assert (failed.status, failed.args) == ("ACCESS_DENIED", ("ACCESS_DENIED",))
+    assert str(failed) == "the operation ended with the status ACCESS_DENIED"
 
 
 @pytest.mark.parametrize("status", ["ACCESS_DENIED", "", "success"])

@@ -24,10 +24,7 @@ from ..support.servers.postgresql import Server
 from ..support.squirrels.running import Squirrel, by_name, files_below, tidy
 from ..support.ways.live import SECRETS, with_secrets
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
 ROOT = Path(__file__).parent.parent.parent
 ACORN = b"acorn" * 10_000
@@ -157,6 +154,7 @@ def test_killed_at_random_moments_with_a_bucket(
         assert len(objects(1)) == len(RESOURCES)
 
 
+@pytest.mark.slow
 def test_interrupted_in_a_wait_it_says_how_to_go_on(squirrel: Squirrel) -> None:
     with Origin({"/nuts": ACORN, "/later": WALNUT}, {"GET /later": [Status(503)]}) as origin:
         urls = [origin.url + path for path in ("/nuts", "/later")]
@@ -178,6 +176,7 @@ def test_interrupted_in_a_wait_it_says_how_to_go_on(squirrel: Squirrel) -> None:
         assert origin.counts["HEAD /nuts"] == 1
 
 
+@pytest.mark.slow
 def test_interrupted_in_a_download_it_ends_at_once(squirrel: Squirrel) -> None:
     with Origin({"/nuts": ACORN}, {"GET /nuts": [Hang()]}) as origin:
         with begun(squirrel, origin.url + "/nuts") as process:
@@ -190,6 +189,7 @@ def test_interrupted_in_a_download_it_ends_at_once(squirrel: Squirrel) -> None:
         assert files_below(squirrel.folder) == sorted([*RUNS, *tidy(origin.url + "/nuts")])
 
 
+@pytest.mark.slow
 def test_killed_in_a_wait_before_its_upload_it_fetches_nothing_again(squirrel: Squirrel) -> None:
     with Origin({"/nuts": ACORN, "/walnuts": WALNUT}) as origin:
         url = origin.url + "/nuts"
@@ -206,6 +206,7 @@ def test_killed_in_a_wait_before_its_upload_it_fetches_nothing_again(squirrel: S
     assert list(squirrel.folder.glob(f"{PREFIX}*")) == []
 
 
+@pytest.mark.slow
 def test_killed_before_its_upload_it_asks_nothing_again(squirrel: Squirrel) -> None:
     with Origin({"/nuts": ACORN}) as origin:
         url = origin.url + "/nuts"
@@ -216,6 +217,7 @@ def test_killed_before_its_upload_it_asks_nothing_again(squirrel: Squirrel) -> N
     assert files_below(squirrel.folder) == sorted([*RUNS, *tidy(url)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", ["gone", "changed", "no folder"])
 def test_without_its_file_it_begins_anew(change: str, squirrel: Squirrel) -> None:
     with Origin({"/nuts": ACORN}) as origin:
@@ -237,6 +239,7 @@ def test_without_its_file_it_begins_anew(change: str, squirrel: Squirrel) -> Non
     assert files_below(squirrel.folder) == sorted([*RUNS, *tidy(url)])
 
 
+@pytest.mark.slow
 def test_what_another_squirrel_has_kept_meanwhile_stays(squirrel: Squirrel) -> None:
     """An old file is put beside a newer object: it is not swapped in, and nothing of it stays."""
     with Origin({"/nuts": ACORN}) as origin:
@@ -251,6 +254,7 @@ def test_what_another_squirrel_has_kept_meanwhile_stays(squirrel: Squirrel) -> N
     assert files_below(squirrel.folder) == sorted([*RUNS, *tidy(url)])
 
 
+@pytest.mark.slow
 def test_what_an_earlier_command_has_left_is_brought_to_its_end(squirrel: Squirrel) -> None:
     with Origin({"/nuts": ACORN, "/walnuts": WALNUT}, {"GET /nuts": [Status(503)]}) as origin:
         urls = [origin.url + path for path in ("/nuts", "/walnuts")]
@@ -293,6 +297,7 @@ def test_secrets_are_not_shown(squirrel: Squirrel) -> None:
     assert [secret for secret in SECRETS if secret in shown + ran.out + ran.err] == []
 
 
+@pytest.mark.slow
 def test_runs_in_postgresql(squirrel: Squirrel, roomy_postgresql: Server) -> None:
     url = roomy_postgresql.url
     database = ["--index", url, "--database", url.replace("/postgres", "/squirrel")]

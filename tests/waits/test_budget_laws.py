@@ -37,25 +37,8 @@ def token_budgets(draw: st.DrawFn) -> tuple[RetryBudget, float, float, float]:
     return budget, budget.left, min(cost, throttled), max(returned, given_after)
 
 
-@given(token_budgets(), st.lists(scripts, max_size=12))
-def test_retries_are_paid_for(drawn: Any, runs: list[list[Any]]) -> None:
-    budget, capacity, cost, most = drawn
-    retries = successes = 0
-    for script in runs:
-        world = world_of(*script)
-        try:
-            at(N5).retry(ASK).run(world.interpreter, budget=budget)
-            successes += 1
-        except Exception:
-            assert len(world.waits) <= 5
-        retries += len(world.waits)
-        assert 0 <= budget.left <= capacity
-    assert retries * cost <= capacity + successes * (most + 0.001) + 1e-6
-
-
-@given(st.floats(3, 40), st.floats(0.001, 2), st.lists(scripts, max_size=30))
-def test_grpc_retries_are_paid_for(most: float, ratio: float, runs: list[list[Any]]) -> None:
-    budget = RetryBudget.grpc(most, ratio)
+def counted(budget: RetryBudget, runs: list[list[Any]]) -> tuple[int, int]:
+    """Run each script with one budget; count the retries, and the runs that ended well."""
     capacity = budget.left
     retries = successes = 0
     for script in runs:
@@ -67,6 +50,21 @@ def test_grpc_retries_are_paid_for(most: float, ratio: float, runs: list[list[An
             assert len(world.waits) <= 5
         retries += len(world.waits)
         assert 0 <= budget.left <= capacity
+    return retries, successes
+
+
+@given(token_budgets(), st.lists(scripts, max_size=12))
+def test_retries_are_paid_for(drawn: Any, runs: list[list[Any]]) -> None:
+    budget, capacity, cost, most = drawn
+    retries, successes = counted(budget, runs)
+    assert retries * cost <= capacity + successes * (most + 0.001) + 1e-6
+
+
+@given(st.floats(3, 40), st.floats(0.001, 2), st.lists(scripts, max_size=30))
+def test_grpc_retries_are_paid_for(most: float, ratio: float, runs: list[list[Any]]) -> None:
+    budget = RetryBudget.grpc(most, ratio)
+    capacity = budget.left
+    retries, successes = counted(budget, runs)
     assert retries <= capacity / 2 + successes * (ratio + 0.001) + 1e-6
 
 

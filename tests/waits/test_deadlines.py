@@ -39,7 +39,7 @@ from ixbackoff import (
 from ixbackoff._words.vocabulary import CLOCK
 from ixbackoff.testing import Virtual, VirtualAsync, always, answers, takes, waited
 
-from ..support.ways.attempts import clean_up, guarded, two_of_them, work
+from ..support.ways.attempts import Broken, clean_up, guarded, holding, two_of_them, work
 from ..support.ways.late import late
 from ..support.ways.programs import Ask
 
@@ -114,6 +114,15 @@ def test_what_is_running_at_the_deadline_is_ended_there(world_of: Any, run: Run)
     assert isinstance(raised.value.__cause__, TimeoutError)
     assert raised.value.__notes__ == ["ixbackoff: tries: 2, waits: 1, 1 s in all"]
     assert world.now == 5
+
+
+def test_what_an_ended_attempt_made_of_it_gives_its_notes_to_the_failure() -> None:
+    failure = Broken()
+    failure.add_note("half of it was there")
+    world = Virtual(Ask.handled_by(answers(takes(60, 1))))
+    with pytest.raises(DeadlineExceeded) as raised:
+        at(N0).do(holding(BaseException, failure).limit(5)).run(world.interpreter)
+    assert raised.value.__notes__[0] == "half of it was there"
 
 
 @each_way

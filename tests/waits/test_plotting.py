@@ -24,7 +24,6 @@ from ixbackoff.schedules.shortening import FullJitter
 FILES = ["waits-linear.png", "waits-linear.svg", "waits-logarithmic.png", "waits-logarithmic.svg"]
 SVG = "{http://www.w3.org/2000/svg}"
 PIXEL = 0.01
-pytestmark = pytest.mark.slow
 
 Points: TypeAlias = list[tuple[float, float]]
 Scale: TypeAlias = Callable[[float], float]
@@ -90,6 +89,7 @@ def command(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_one_command_draws_the_pictures_of_the_post(tmp_path: Path) -> None:
     done = command(tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
@@ -104,6 +104,7 @@ def test_one_command_draws_the_pictures_of_the_post(tmp_path: Path) -> None:
         assert {"try", "post_blue", "post_green", "5", "10", "15", "20"} <= {*words(svg)}
 
 
+@pytest.mark.slow
 def test_any_schedules_are_drawn_also_those_of_ones_own(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(
         "from ixbackoff import Exponential, Listed\n"
@@ -153,6 +154,7 @@ def test_the_spread_of_what_is_random_is_a_band(tmp_path: Path) -> None:
             assert end(seconds) == pytest.approx(end(among), abs=1e-3)
 
 
+@pytest.mark.slow
 def test_the_same_pictures_are_the_same_files(tmp_path: Path) -> None:
     one, other, seeded = tmp_path / "one", tmp_path / "other", tmp_path / "seeded"
     first, second, third = (
@@ -173,6 +175,7 @@ def test_what_has_no_place_on_an_axis_is_left_out(tmp_path: Path) -> None:
         assert "nan" not in svg.read_text()
 
 
+@pytest.mark.slow
 def test_two_of_the_same_name_are_told_apart(tmp_path: Path) -> None:
     for module in ("here", "there"):
         (tmp_path / f"{module}.py").write_text("from ixbackoff import Constant\nx = Constant(1)\n")

@@ -226,8 +226,16 @@ def test_decorrelated_jitter_asked_for_its_last_wait_again_draws_it_anew(seed: i
     assert [waits(min(k, 19)) for k in range(60)] == timing.preview(60, seed=seed)
 
 
+def test_decorrelated_jitter_draws_the_waits_that_are_passed_over() -> None:
+    in_order = DecorrelatedJitter().preview(6, seed=1)
+    waits = DecorrelatedJitter().begin(Random(1))  # noqa: S311
+    assert [waits(k) for k in (0, 3, 5)] == [in_order[k] for k in (0, 3, 5)]
+
+
 def test_every_is_measured_from_the_start_of_a_try() -> None:
     assert Every(30).preview(3) == [30, 30, 30]
+    assert Every(0.5).preview(1) == [0.5]
+    assert Every(0).preview(2) == [0, 0]
     assert Every(30).from_start
     assert not any(timing.from_start for timing in (Constant(30), powers_of_two, FullJitter()))
 
@@ -235,6 +243,11 @@ def test_every_is_measured_from_the_start_of_a_try() -> None:
 SHORTENING: list[Timing] = [
     FullJitter(), EqualJitter(), DecorrelatedJitter(), RawNormalJitter(post_green),
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize("timing", SHORTENING, ids=repr)
+def test_the_same_seed_shortens_in_the_same_way(timing: Timing) -> None:
+    assert timing.preview(5, seed=1) == timing.preview(5, seed=1) != timing.preview(5, seed=2)
 
 
 @pytest.mark.parametrize("timing", SHORTENING, ids=repr)

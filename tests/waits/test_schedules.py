@@ -83,6 +83,7 @@ SERIES: list[tuple[Schedule, list[float]]] = [
     (0.5 * powers_of_two, [0.5, 1, 2, 4, 8, 16]),
     (WholeSeconds(0.3 * powers_of_two), [0, 0, 1, 2, 4, 9]),
     (WholeSeconds(Shrinking(8)), [8] * 6),
+    (WholeSeconds(Computed(lambda k: inf)) & Constant(3), [3] * 6),
     (Shrinking(8) & Constant(3), [3] * 6),
 ]
 
@@ -397,6 +398,7 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "a seed from outside": (lambda: two.seeded(None), ValueError, r"seeded\(None\): give a whole"),
     "fewer than no waits": (lambda: two.preview(-1), ValueError, r"preview\(-1\): give a number"),
     "texts for seconds": (lambda: Broken("x").preview(1), ValueError, "gave 'x' for wait 0"),
+    "computed texts": (lambda: untyped.Computed(str).preview(1), ValueError, r"Computed\(.*'0'"),
     "a number": (lambda: two | 5, TypeError, "unsupported operand"),
     "a function": (lambda: two & squares, TypeError, "unsupported operand"),
     "a program": (lambda: two + at(N3), TypeError, "unsupported operand"),

@@ -1,4 +1,4 @@
-"""A journal in memory, and plain and durable runs told event by event."""
+"""A journal in memory, and the events of plain and of durable runs."""
 
 from __future__ import annotations
 

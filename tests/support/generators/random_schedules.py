@@ -67,7 +67,7 @@ BRANCHES: list[Callable[[Random, Callable[[], Schedule]], Schedule]] = [
 
 
 def random_schedule(of: Random, depth: int = 4) -> Schedule:
-    """Make any schedule that can be written with so many levels."""
+    """Draw a schedule whose expression has at most `depth` levels."""
     if depth == 0 or of.random() < 0.2:
         return of.choice(LEAVES)(of)
     return of.choice(BRANCHES)(of, lambda: random_schedule(of, depth - 1))

@@ -98,13 +98,13 @@ def attacks(url: str, answers: list[Hostile], turns: bool) -> list[Attack]:
 
 
 def complaints(all_attacks: list[Attack]) -> list[str]:
-    """Do all, several at the same time: most of those that last only wait."""
+    """Perform all attacks, some of them concurrently: the long ones mostly wait."""
     with ThreadPoolExecutor(AT_ONCE) as pool:
         return [told for told in pool.map(Attack.complaint, all_attacks) if told]
 
 
 def complaints_of_a_squirrel(url: str, answers: list[Hostile]) -> list[str]:
-    """Let a squirrel keep all; return what is wrong with what it keeps and says."""
+    """Let a squirrel keep all resources; return the faults of its index, objects and output."""
     with tempfile.TemporaryDirectory() as place:
         folder, urls = Path(place) / "squirrel", [f"{url}/{each}" for each in range(len(answers))]
         folder.with_name("urls").write_text("\n".join(urls))

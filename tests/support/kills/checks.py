@@ -1,4 +1,4 @@
-"""Checking what the handlers of killed runs have told their file against what is promised."""
+"""Compare the file that the handlers of killed runs wrote with what durable runs promise."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ixbackoff._meaning.runs import ProgramRun
 from ixbackoff._meaning.semantics import unrolled
 
 from .killing import Report
-from .programs import RECIPES, STORED, Confirm, Fetch, Performed, Store
+from .programs import STORED, WORKFLOWS, Confirm, Fetch, Performed, Store
 
 BRANCHES = 3
 KEPT = 1.5  # seconds after its end in which an answer is kept, on a busy machine too
@@ -28,8 +28,8 @@ FAILURES: dict[Any, Exception] = {
 
 
 def waits_of(kind: str, job: str, seed: int) -> dict[int, float]:
-    """The waits of a run that nobody kills, by their places, with the same seed."""
-    program, how = RECIPES[kind].begun(job)
+    """Return the seconds of each wait, by its place, of a run that is never killed."""
+    program, how = WORKFLOWS[kind].build(job)
     one = ProgramRun(program, how.schedule, Random(seed))  # noqa: S311
     stream = unrolled(program, Defaults(within=how.within), run=one)
     waits: dict[int, float] = {}
@@ -51,7 +51,7 @@ def waits_of(kind: str, job: str, seed: int) -> dict[int, float]:
 
 
 class Step(NamedTuple):
-    """The place of a command: in `all_of` that of all, and that in its branch."""
+    """The place of a command; inside `all_of` also its branch and its number there."""
 
     whole: int
     branch: str
@@ -64,7 +64,7 @@ class Step(NamedTuple):
         return cls(int(whole), branch, int(number or 0))
 
     def comes_after(self, other: Step) -> bool:
-        """Return true if the command here is asked only once the other one was answered."""
+        """Return true if the command at this place begins only after the other one was answered."""
         beside = self.branch == other.branch and self.number > other.number
         return self.whole > other.whole or (self.whole == other.whole and beside)
 
@@ -79,7 +79,7 @@ class Processes:
         self.times = sorted(time for time, _ in self.kills + self.stops)
 
     def death(self, one: Performed) -> float | None:
-        """When the process that told this died, or lost its lock, if it did."""
+        """Return when the process of this line died or lost its lock; `None` if neither."""
         if one.process in self.losses:
             stops = [time for time, process in self.stops if process == one.process]
             return min([time for time in stops if time >= one.time] + [self.losses[one.process]])
@@ -90,7 +90,7 @@ class Processes:
         return sum(first <= time <= last for time in self.times)
 
     def was_gone(self, one: Performed) -> bool:
-        """Return true if a process told this after it was stopped, and before it noticed that."""
+        """Return true if a stopped process wrote this line before it noticed its lost lock."""
         if one.process not in self.losses:
             return False
         return any(stopped < one.time and process == one.process for stopped, process in self.stops)
@@ -99,11 +99,11 @@ class Processes:
 def checked(
     happened: list[Performed], waits: Mapping[str, Mapping[int, float]], hold: float
 ) -> Report:
-    """Compare what a file tells with what is promised.
+    """Check the lines of a file.
 
     Args:
-        happened: its lines.
-        waits: the waits of each run, by their places, as they are when nobody kills it.
+        happened: the lines.
+        waits: the seconds of each wait of each run, by its place, if the run is never killed.
         hold: waits of more seconds are parked.
     """
     report = Report()
@@ -160,7 +160,7 @@ class Check:
         self.result()
 
     def repeats(self) -> None:
-        """At most one for each death, for each branch; told so, and never beside the first."""
+        """Each death repeats at most one command of each branch; its handler knows."""
         blamed: Counter[str] = Counter()
         for place, begun in self.begun.items():
             self.report.counts["of them again"] += len(begun) - 1
@@ -191,7 +191,7 @@ class Check:
             self.found(place, "was answered long before, and asked again")
 
     def order(self) -> None:
-        """What was answered is not asked again: what comes after it shows that it was kept."""
+        """No command begins again after a later one: its answer was in the journal then."""
         latest = [(Step.of(place), begun[0].time) for place, begun in self.begun.items()]
         for place, begun in self.begun.items():
             mine = Step.of(place)
@@ -201,9 +201,9 @@ class Check:
                     self.found(place, "was answered, and asked again")
 
     def gone(self) -> None:
-        """A process that was stopped for long begins nothing more of what others have taken over.
+        """A stopped process whose lock others took begins no further command of their runs.
 
-        But for the command that it was in.
+        It may end the command that it was stopped in.
         """
         begun = [one for one in self.commands if one.what == "begin"]
         for one in filter(self.processes.was_gone, begun):
@@ -217,7 +217,7 @@ class Check:
                 self.found(one.place, f"was begun by {one.process}, which had lost its lock")
 
     def waited(self) -> None:
-        """Between the command before a wait and the one after it there are its seconds."""
+        """The commands before and after a wait are at least its seconds apart."""
         for place, seconds in self.waits.items():
             before = [one.time for one in self.kept() if Step.of(one.place).whole < place]
             after = [
@@ -237,7 +237,7 @@ class Check:
                 self.found(str(place), f"waited {waited:.3f} s of {seconds:.3f} s")
 
     def kept(self) -> list[Performed]:
-        """What was told of commands, without that which was performed again."""
+        """Return the lines of commands, without those of repeated performances."""
         latest: dict[str, str] = {}
         for place, begun in self.begun.items():
             here = [one for one in begun if not self.processes.was_gone(one)]
@@ -245,7 +245,7 @@ class Check:
         return [one for one in self.commands if one.process == latest.get(one.place)]
 
     def cleaned_up(self, cancelled: float) -> None:
-        """A cancelled run performs nothing more, but what cleans up, and that once."""
+        """A cancelled run performs its `finally` blocks once, and nothing else."""
         self.report.counts["of them cancelled"] += 1
         after = [one for one in self.commands if one.time > cancelled and one.what == "begin"]
         more = [one for one in after if one.said != "Tidy"]
@@ -260,7 +260,7 @@ class Check:
             self.found("", "did not clean up")
 
     def died(self, one: Performed, cancelled: float) -> bool:
-        """Return true if the process of a run may not have come to clean up."""
+        """Return true if the process of a run died before it could clean up."""
         death = self.processes.death(one)
         return death is not None and death < cancelled + CLEANED_UP
 
@@ -276,7 +276,7 @@ class Check:
 
 
 def right(run: str, result: Any) -> bool:
-    """Return true if this is the result of a run, whose kind is the first word in its id."""
+    """Return true if `result` is right for a run; its id begins with its kind."""
     kind = run.partition("-")[0]
     if kind == "together":
         return bool(result == [f"token-{run}{number}".encode() * 3 for number in range(BRANCHES)])

@@ -1,4 +1,4 @@
-"""Killing durable runs at random moments, and checking what their handlers have told a file.
+"""Kill durable runs at random moments, and check the file that their handlers wrote.
 
 `python -m tests.support.kills.durable_runs` does it for long, and `make kill` does that.
 """
@@ -21,15 +21,15 @@ from typing import Any, NamedTuple, Self
 
 import sqlalchemy
 
-from ixbackoff.durable import Engine, Run
+from ixbackoff.durable import Engine, WorkflowHandle
 from ixbackoff.durable.store import Store
-from ixbackoff.durable.workers import DRIVER, LOCKS, key_of
+from ixbackoff.durable.workerlocks import DRIVER, LOCKS, key_of
 
 from ..servers.postgresql import running
 from .checks import checked, waits_of
 from .dying import LIVING, MOMENTS, Dies, Order
 from .killing import Killing, Report, told
-from .programs import RECIPES, Record, interpreter
+from .programs import WORKFLOWS, Record, interpreter
 
 ROOT = Path(__file__).parents[3]
 SEED = 1
@@ -44,7 +44,7 @@ SOON = 0.3  # seconds from a line in the file to a kill
 
 
 class Nursery:
-    """Where processes that are to die come from."""
+    """The process that forks the processes that are killed."""
 
     def __init__(self) -> None:
         self.process = subprocess.Popen(
@@ -66,7 +66,7 @@ class Nursery:
         return Child(self, self.ask(order), order)
 
     def close(self) -> None:
-        """Let it end, which it does when there is nothing more to read."""
+        """End the process: it ends when its standard input does."""
         self.process.communicate()
 
 
@@ -74,7 +74,7 @@ class Child:
     """A process that performs runs.
 
     Attributes:
-        id: its id, which no other process has before `ended` has told that it ended.
+        id: its id; no other process has it before `ended` has returned true.
         code: its exit code, once it has ended.
     """
 
@@ -86,7 +86,7 @@ class Child:
         self.born = time.monotonic()
 
     def ended(self, look: bool = True) -> bool:
-        """Return true if it has ended; if it is not only to look, wait until it has."""
+        """Return true if the process has ended; wait for its end unless `look`."""
         if self.code is None:
             self.code = self.nursery.ask({"process": self.id, "look": look})
         return self.code is not None
@@ -100,7 +100,7 @@ class KillingRuns(Killing):
     """Kills processes that perform runs, until all runs have ended.
 
     Args:
-        kind: the recipe.
+        kind: the workflow.
         hold: waits of more seconds are parked.
         control: a promise that is broken on purpose, a name in `dying.CONTROLS`.
         database: a PostgreSQL server; by default a file in the folder.
@@ -134,7 +134,7 @@ class KillingRuns(Killing):
         store.close()
 
     def begin(self, runs: list[str], kill: bool, bulk: bool = False) -> Child:
-        """Begin a process; every other one that is to be killed kills itself, at a good moment."""
+        """Start a process; half of those to be killed kill themselves, at a chosen moment."""
         dies = None
         if kill and self.chance.random() < 0.5:
             moment = self.chance.choice([*MOMENTS])
@@ -148,7 +148,7 @@ class KillingRuns(Killing):
         )
 
     def kill(self, child: Child) -> bool:
-        """Wait for a moment, then kill; return true if it died of that or had killed itself."""
+        """Wait for a moment, then kill; return true unless the process had come to its end."""
         self.wait_for_a_moment(child)
         if not child.ended():
             child.send(SIGKILL)
@@ -157,7 +157,7 @@ class KillingRuns(Killing):
         return child.code == -SIGKILL
 
     def wait_for_a_moment(self, child: Child) -> None:
-        """Wait while it starts, or until a command has begun or ended, or for any time."""
+        """Wait for a moment of its start, after a line in its file, or at any time."""
         kind = self.chance.choice(["starts", "performs", "performs", "any"])
         if child.order.dies is not None:
             kind = "any"
@@ -176,7 +176,7 @@ class KillingRuns(Killing):
         return any(one.what == "joined" and one.process == process for one in self.record.read())
 
     def until(self, kills: int, at_a_time: int) -> Report:
-        """Begin runs, so many at a time, and kill their processes so many times."""
+        """Start `at_a_time` runs after another until their processes were killed `kills` times."""
         while self.kills < kills:
             self.batch += 1
             runs = [f"{self.kind}-{self.batch}-{number}" for number in range(at_a_time)]
@@ -185,7 +185,7 @@ class KillingRuns(Killing):
         return self.checked()
 
     def until_found(self, what: str, kills: int, at_a_time: int) -> Report:
-        """As `until`, and again so many kills until such a broken promise is found."""
+        """Repeat `until` up to a broken promise with `what` in its sentence, or to `MOST` kills."""
         while True:
             report = self.until(self.kills + kills, at_a_time)
             if any(what in broken for broken in report.broken) or self.kills >= MOST:
@@ -207,14 +207,14 @@ class KillingRuns(Killing):
         return True
 
     def check_begun(self, runs: list[str]) -> None:
-        """Of runs that are begun in one transaction, none was begun, or all were."""
+        """Of runs that are started in one transaction, none exists, or all do."""
         with self.store() as store:
             begun = sum(store.last(run) is not None for run in runs)
         if begun not in (0, len(runs)):
             self.halves.append(f"{begun} of {len(runs)} runs were begun in one transaction")
 
     def checked(self) -> Report:
-        """Check what the file tells; of the database only the seeds of the runs are read."""
+        """Check the file; of the database only the seeds of the runs are read."""
         happened = self.record.read()
         with self.store() as store:
             runs = {one.run for one in happened if one.what == "result"}
@@ -235,18 +235,18 @@ class KillingRuns(Killing):
         """Let workers perform runs, and kill one after another.
 
         Args:
-            kills: how many.
-            workers: how many live at the same time.
-            at_a_time: how many runs are begun before each kill.
-            stops: the part of these that do not kill: the worker is stopped and loses its lock,
-                and goes on when others have its runs.
-            cancels: the part of the runs that are cancelled.
+            kills: the number of kills and stops.
+            workers: the number of workers at any time.
+            at_a_time: the number of runs that are started before each kill.
+            stops: the share of kills that only stop a worker: it loses its lock, and continues
+                when others have its runs.
+            cancels: the share of the runs that are cancelled.
         """
         client = Engine(
-            interpreter(self.record), *RECIPES.values(), database=self.database, worker=False
+            interpreter(self.record), *WORKFLOWS.values(), database=self.database, worker=False
         )
         living = [self.begin([], kill=True) for _ in range(workers)]
-        runs: list[Run[Any]] = []
+        runs: list[WorkflowHandle[Any]] = []
         try:
             while self.kills + self.stops < kills:
                 runs += self.started(client, len(runs), at_a_time)
@@ -275,8 +275,10 @@ class KillingRuns(Killing):
                     child.ended(look=False)
         return self.checked()
 
-    def started(self, client: Engine[Any], number: int, at_a_time: int) -> list[Run[Any]]:
-        """Begin runs in one transaction, sometimes after a process that died while it did that."""
+    def started(
+        self, client: Engine[Any], number: int, at_a_time: int
+    ) -> list[WorkflowHandle[Any]]:
+        """Start runs in one transaction, sometimes after a process that died while it did so."""
         runs = [f"{self.kind}-{number + each}" for each in range(at_a_time)]
         if self.chance.random() < DIES_WHILE_IT_BEGINS:
             dies = Dies("start in bulk", self.chance.randint(1, at_a_time), True)
@@ -285,16 +287,16 @@ class KillingRuns(Killing):
             child.ended(look=False)
             self.kills += child.code == -SIGKILL
             self.check_begun(runs)
-        recipe: Any = RECIPES[self.kind]
-        return client.start_many(recipe, {run: run for run in runs})
+        workflow: Any = WORKFLOWS[self.kind]
+        return client.start_many(workflow, {run: run for run in runs})
 
-    def finish(self, runs: list[Run[Any]]) -> None:
-        """Wait for all results, and tell the file of them."""
+    def finish(self, runs: list[WorkflowHandle[Any]]) -> None:
+        """Wait for all results, and write them to the file."""
         end = time.monotonic() + LATE
         for run in runs:
             while True:
                 try:
-                    over, value = run._engine.looked_up(run.id)
+                    over, value = run._engine.result_so_far(run.id)
                 except Exception as failure:
                     over, value = True, failure
                 if over:
@@ -304,10 +306,7 @@ class KillingRuns(Killing):
             self.record.tell("result", f"{run.id}:end", said=repr(value))
 
     def stop(self, living: list[Child]) -> None:
-        """Stop a worker in a command and take its lock from it, and later let it go on.
-
-        By then others have its runs, or they will have them soon.
-        """
+        """Stop a worker in a command, take its lock, and let it continue once others take over."""
         size, end = self.record.size, time.monotonic() + LONGEST
         while self.record.size == size and time.monotonic() < end:
             time.sleep(0.001)
@@ -352,12 +351,12 @@ class Part(NamedTuple):
 
     Attributes:
         name: its name.
-        kind: the recipe.
+        kind: the workflow.
         hold: the longest wait that is held.
-        kills: how many.
-        at_a_time: how many runs are performed at the same time, or begun before each kill.
-        stops: the part of the kills that only stop a process.
-        cancels: the part of the runs that are cancelled.
+        kills: the number of kills.
+        at_a_time: the number of runs at the same time, or started before each kill.
+        stops: the share of the kills that only stop a process.
+        cancels: the share of the runs that are cancelled.
         control: the promise that is broken on purpose.
     """
 
@@ -417,7 +416,7 @@ FOUND = {
     "again is not told": "not told so",
     LIVING: " lives",
 }
-"""What is found for each promise that is broken on purpose."""
+"""Words of the sentence that is found for each promise that is broken on purpose."""
 
 BROKEN_ON_FILE = [
     Part(f"Broken on purpose: {control}", "copy", HELD, 5, 5, control=control)

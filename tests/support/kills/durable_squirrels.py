@@ -69,7 +69,7 @@ class KillingDurably(Killing):
         return self.report
 
     def squirrel(self, number: int, kills: int) -> None:
-        """Kill one squirrel again and again, until it came to its end; check it."""
+        """Kill one squirrel again and again until it reaches its end, and check what it keeps."""
         home = self.folder / str(number)
         with Origin(RESOURCES, FAULTS) as origin:
             begin = time.monotonic()
@@ -89,9 +89,9 @@ class KillingDurably(Killing):
         self.check_kept(number, home, ran, urls)
 
     def ran(self, words: list[str], origin: Origin, kill: bool) -> Ran | None:
-        """Run a squirrel; return nothing if it was killed before it had printed its table.
+        """Run a squirrel; return `None` if it was killed before it had printed its table.
 
-        One that was killed after that has left its runs, and the next one removes them.
+        One that is killed after its table leaves its runs, and the next one removes them.
         """
         command = [sys.executable, "-m", "ixbackoff.squirrel", "--durable", *words]
         with subprocess.Popen(  # noqa: S603
@@ -109,9 +109,9 @@ class KillingDurably(Killing):
         return Ran(max(process.returncode, 0), out, err)
 
     def check_repeats(self, path: str, asked: list[ReceivedRequest], killed: list[float]) -> None:
-        """What was answered is asked again only in the next try, or if a kill came before it.
+        """A request is repeated only by the next try, or after a kill.
 
-        An answer that is not in the journal yet when its process is killed is asked for again.
+        A kill loses an answer that is not in the journal yet.
         """
         failed = [
             one.at
@@ -131,7 +131,7 @@ class KillingDurably(Killing):
                 self.broke(f"{method} {path} was never answered")
 
     def check_waits(self, path: str, asked: list[ReceivedRequest], killed: list[float]) -> None:
-        """After the k-th failure there are at least so many seconds as the ladder has there."""
+        """The k-th failure and the next request are at least the k-th wait of the ladder apart."""
         wait = BASE
         for method in ("HEAD", "GET"):
             mine = [one for one in asked if one.method == method]

@@ -24,15 +24,15 @@ from .squirrels import JOBS, KillingSquirrels, etag_of
 
 SIZE = "256m"
 WAYS = {"as usual": "", "metadata before data": "data=writeback,nodelalloc"}
-"""Options of ext4. By the second ones a file that nobody has synced has its size, and not its
-bytes."""
+"""Options of ext4. With the second ones a file without a sync has its size, but not its bytes."""
 
 
 @dataclass
 class PowerCuts(KillingSquirrels):
     """Cuts the power of the disk that a squirrel's folder is on, in place of a kill.
 
-    What is recorded afterwards is there whole, and so is what the squirrel has said that it keeps.
+    Each record of the index has its whole object afterwards, and so has each resource that the
+    squirrel reported as kept.
 
     Args:
         disk: the disk.
@@ -72,7 +72,7 @@ class PowerCuts(KillingSquirrels):
 def cuts(
     place: Path, seed: int, number: int, options: str, mistake: str = "", durable: bool = False
 ) -> Report:
-    """Cut the power so many times, or until a mistake is noticed."""
+    """Cut the power `number` times, or until a mistake is found."""
     words = ["--durable"] if durable else []
     with powered_disk(place, SIZE, options) as disk:
         folder = disk.folder / "squirrel"

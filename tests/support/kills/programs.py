@@ -151,9 +151,9 @@ def happened(line: str) -> Performed:
 
 
 def telling(record: Record, answer: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """A handler that tells the file what it does, and takes its time before and after it is told.
+    """Make a handler that writes to the file before and after `answer`, and lingers around that.
 
-    So many processes die after the effect of a command and before it is kept.
+    Many processes die so after the effect of a command, and before it is in the journal.
     """
 
     def handler(command: Any) -> Any:
@@ -253,12 +253,12 @@ def tidied(job: str) -> Program[N1, Z, int, Row]:
     return at(N1).do(do(Prepare(job))).wait().do(stored(job))
 
 
-RECIPES = {"copy": copy, "together": together, "tidied": tidied}
+WORKFLOWS = {"copy": copy, "together": together, "tidied": tidied}
 
 
 def main(database: str, hold: str) -> None:
     record = Record(Path(os.environ["RECORD"]))
-    with Engine(interpreter(record), *RECIPES.values(), database=database, hold=float(hold)):
+    with Engine(interpreter(record), *WORKFLOWS.values(), database=database, hold=float(hold)):
         print("ready", flush=True)
         threading.Event().wait()
 

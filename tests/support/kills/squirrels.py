@@ -84,7 +84,7 @@ class KillingSquirrels(Killing):
         return self.report.counts[self.what]
 
     def until(self, kills: int) -> Report:
-        """Kill so many times; with a mistake, until it is noticed."""
+        """Kill `kills` times, or until a mistake is found."""
         paths = [f"/nuts/{number}" for number in range(self.sizes.resources)]
         with Origin({path: self.body() for path in paths}) as origin:
             for path in paths:
@@ -100,13 +100,13 @@ class KillingSquirrels(Killing):
         return self.report
 
     def body(self) -> bytes:
-        """Return a body that no other one is like."""
+        """Return a body of its own."""
         size = int(self.sizes.least * (self.sizes.most / self.sizes.least) ** self.chance.random())
         mark = b"%016x" % self.chance.getrandbits(64)
         return (mark * (size // len(mark) + 1))[:size]
 
     def faults(self) -> Iterator[Fault | None]:
-        """Yield how the origin answers: never badly more often in a row than a ladder has waits."""
+        """Yield the origin's answers; it never fails more often in a row than a ladder waits."""
         bad = 0
         while True:
             slow = Slow(seconds=0.03, piece=self.sizes.most // 16)
@@ -135,7 +135,7 @@ class KillingSquirrels(Killing):
         )
 
     def kill(self, urls: list[str], origin: Origin) -> None:
-        """Kill a squirrel at work; one that has ended before is not counted."""
+        """Kill a squirrel at work; a kill after its end does not count."""
         with self.begun(urls) as process:
             if self.chance.random() < EARLY:
                 time.sleep(self.chance.uniform(0.0, STARTING))
@@ -156,7 +156,7 @@ class KillingSquirrels(Killing):
         process.kill()
 
     def struck(self, out: str, served: dict[str, bytes]) -> None:
-        """Look at what a killed squirrel has left; what it has said that it keeps is recorded."""
+        """Count what a killed squirrel left; the index has every resource that it reported."""
         files = files_below(self.folder)
         left = self.report.counts
         left["left a download"] += any(name.endswith(".part") for name in files)
@@ -212,7 +212,7 @@ class KillingSquirrels(Killing):
 
 
 def said_in(out: str) -> list[str]:
-    """Return the names of the resources of which a squirrel has said that it keeps them."""
+    """Return the names of the resources that a squirrel reported as kept."""
     lines = [line.split("\t") for line in out.splitlines(keepends=True) if line.endswith("\n")]
     kept = [cells[4] for cells in lines if len(cells) == 5 and cells[0] in ("copied", "hit")]
     return [key.partition("/")[0] for key in kept]

@@ -240,7 +240,7 @@ class Hall:
 
 @dataclass(frozen=True)
 class Lease(Command[int]):
-    """Take the lease from whoever has it; answered with its number."""
+    """Take the lease, even from another holder; the answer is its number."""
 
 
 @dataclass(frozen=True)

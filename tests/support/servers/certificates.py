@@ -20,7 +20,7 @@ from cryptography.x509.oid import NameOID
 
 
 def self_signed(folder: Path) -> Path:
-    """Make a file with a key and a certificate for 127.0.0.1 that nobody has signed."""
+    """Make a file with a key and a self-signed certificate for 127.0.0.1."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "origin")])
     now = datetime.now(UTC)

@@ -49,7 +49,7 @@ class Keeper:
             return self._busy
 
     def close_all(self) -> None:
-        """Close all connections, as a server does when nobody has used them for a while."""
+        """Close all connections, as a server does after a time without requests."""
         with self._lock:
             for client in self._clients:
                 with suppress(OSError):

@@ -1,4 +1,4 @@
-"""A server that speaks MongoDB's protocol, OP_MSG, and answers as it is told."""
+"""A server that speaks MongoDB's protocol, OP_MSG, and answers by a table."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import socket
 import socketserver
 import struct
 from collections import Counter
-from collections.abc import Generator
-from contextlib import contextmanager
-from threading import Thread
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, TypeAlias
 
 import bson
+
+from .threads import in_thread
 
 OP_MSG = 2013
 HEADER = struct.Struct("<iiii")
@@ -96,14 +96,6 @@ class Talking(socketserver.BaseRequestHandler):
         return self.server.answers.get(name, {})
 
 
-@contextmanager
-def mongo_server() -> Generator[MongoServer]:
+def mongo_server() -> AbstractContextManager[MongoServer]:
     """Run such a server on loopback."""
-    with MongoServer() as server:
-        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
+    return in_thread(MongoServer())

@@ -1,4 +1,4 @@
-"""Ports on loopback: free ones, and one at which somebody listens and says nothing."""
+"""Ports on loopback: free ones, and one whose server never answers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 def free_port(below: int = 65536) -> int:
-    """Return a port at which nobody listens."""
+    """Return a free port."""
     while True:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
@@ -19,7 +19,7 @@ def free_port(below: int = 65536) -> int:
 
 @contextmanager
 def silence() -> Generator[int]:
-    """Listen at a port, and answer nobody."""
+    """Listen at a port, and never answer."""
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import socket
 import socketserver
-from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from threading import Event, Thread
 from typing import Any
+
+from .threads import in_thread
 
 BEFORE = "before"
 AFTER = "after"
@@ -85,14 +86,8 @@ class Forwarding(socketserver.BaseRequestHandler):
             self.request.shutdown(socket.SHUT_RDWR)
 
 
-@contextmanager
-def cutting(server_port: int, word: bytes = b"", when: str = AFTER) -> Generator[Cutting]:
+def cutting(
+    server_port: int, word: bytes = b"", when: str = AFTER
+) -> AbstractContextManager[Cutting]:
     """Put a proxy before a server; without a word it cuts each connection at once."""
-    with Cutting(server_port, word, when) as proxy:
-        thread = Thread(target=proxy.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield proxy
-        finally:
-            proxy.shutdown()
-            thread.join()
+    return in_thread(Cutting(server_port, word, when))

@@ -8,12 +8,12 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from threading import Thread
 
 from .ports import free_port
+from .threads import in_thread
 
 BUS = 10_000  # a node of a cluster listens at this much above its port, too
 
@@ -39,7 +39,7 @@ def redis_server(*settings: str) -> Generator[int]:
 
 
 def await_listener(port: int) -> None:
-    """Wait until somebody listens."""
+    """Wait until a server listens at the port."""
     end = time.monotonic() + 10
     while True:
         try:
@@ -82,14 +82,6 @@ class Answering(socketserver.BaseRequestHandler):
             self.request.sendall(self.server.line)
 
 
-@contextmanager
-def always_answering(line: str) -> Generator[AlwaysAnswering]:
+def always_answering(line: str) -> AbstractContextManager[AlwaysAnswering]:
     """Run a server that answers each command with this line of the protocol."""
-    with AlwaysAnswering(line) as server:
-        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
+    return in_thread(AlwaysAnswering(line))

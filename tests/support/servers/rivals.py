@@ -10,6 +10,8 @@ from typing import LiteralString, NamedTuple
 
 import psycopg
 
+from .proxies import AFTER, BEFORE
+
 TABLE: list[LiteralString] = [
     "DROP TABLE IF EXISTS nuts",
     "CREATE TABLE nuts (name text PRIMARY KEY, number int)",
@@ -69,6 +71,15 @@ TROUBLES = {
         "SELECT 1",
     ),
 }
+
+CUTS = [
+    (b"", BEFORE, 4, 0),
+    (b"UPDATE", BEFORE, 4, 0),
+    (b"UPDATE", AFTER, 4, 0),
+    (b"COMMIT", AFTER, 1, 1),
+]
+"""Where a connection is cut off in a transaction that adds one: at which word, before or after the
+server hears it; how often the transaction is tried, and what the number is then."""
 
 
 @contextmanager

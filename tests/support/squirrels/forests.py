@@ -45,7 +45,7 @@ class Forest:
     keys: int = 0
     has_etags: bool = True
     early: bool = False
-    """True if a file is that which the resource had when its ETag was asked for."""
+    """Whether a download has the bytes that belong to an ETag that was asked for before."""
 
     @classmethod
     def settled(cls) -> Self:

@@ -1,4 +1,4 @@
-"""What every index of the squirrel does."""
+"""Checks that hold for every index of the squirrel."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ NUTS = Resource("http://localhost/nuts")
 
 
 def check_swaps(one: Index, other: Index) -> None:
-    """Of two that claim, the first to swap wins; what it replaces is doomed."""
+    """Check that the first of two claims to swap wins, and that the replaced copy is doomed."""
     look = Look(NUTS, "den")
     first, second = one.claim(Claim(NUTS, "den")), other.claim(Claim(NUTS, "den"))
     beginning = one.look(look).beginning

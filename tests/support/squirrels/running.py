@@ -1,4 +1,4 @@
-"""Helpers of the squirrel's tests: they run its command line, and look at what it keeps."""
+"""Run the squirrel's command line, and read what it keeps."""
 
 from __future__ import annotations
 

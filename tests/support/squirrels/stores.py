@@ -14,7 +14,7 @@ from ixbackoff.live import s3_store
 
 
 class Store(Protocol):
-    """A store, as whoever looks at it from outside sees it.
+    """A store, as seen from outside.
 
     Attributes:
         words: the words of the command line that name it.
@@ -32,7 +32,7 @@ class Store(Protocol):
         ...
 
     def unfinished(self) -> list[str]:
-        """Return what stands for objects that are not whole, and that nobody sees."""
+        """Return the unfinished uploads, which are not listed as objects."""
         ...
 
 

@@ -91,7 +91,7 @@ def opened(rest: float = 30.0) -> CircuitBreaker:
 
 
 def refused(breaker: CircuitBreaker, now: float) -> float:
-    """The seconds that a try is told to wait at this time."""
+    """Return the seconds after which a breaker would let a try pass, at the time `now`."""
     with pytest.raises(CircuitOpen) as caught:
         breaker.admit(now)
     return caught.value.retry_after or 0.0

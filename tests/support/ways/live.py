@@ -210,7 +210,7 @@ def threads() -> int:
 
 @contextmanager
 def taking(seconds: float) -> Generator[None]:
-    """Check that the block takes so many seconds, and hardly more."""
+    """Check that the block takes these seconds, and hardly more."""
     begin = time.monotonic()
     yield
     assert seconds - 0.01 <= time.monotonic() - begin < seconds + MARGIN

@@ -43,7 +43,7 @@ calls_async: type[CallAsync[Any]] = CallAsync
 
 
 class Recorder:
-    """An observer that keeps what it was told, and checks it.
+    """An observer that records and checks its events.
 
     It keeps no failure: the frames in its traceback would keep the loop around a block alive, which
     ends when it is collected if it was left by `break`.
@@ -216,7 +216,7 @@ async def run_all_async(times: int, seed: int) -> None:
 
 
 def observe_all(times: int, seed: int) -> Counter[str]:
-    """Make so many random runs, in four threads and in an event loop, and check all of them."""
+    """Make `times` random runs, in four threads and in an event loop, and check all of them."""
     recorder, other = Recorder(), Recorder()
     with observed(recorder):
         threads = [
