@@ -15,15 +15,15 @@ from .._words.verdicts import Verdict
 from .judging import permanent
 from .reaching import UNKNOWN_HOST
 from .resending import (
-    Asked,
+    SentRequest,
     after,
     answered,
-    asked_with,
     before,
     behind,
     judge_by,
     never,
     refused_by_proxy,
+    sent_request,
 )
 from .tracebacks import variables
 
@@ -34,30 +34,30 @@ LOOK_UP_LATER = ((3,), (11,), (12,))
 READING = {("aiohttp.client_reqrep", name) for name in ("read", "text", "json", "start")}
 
 
-def requests_of(failure: Any) -> list[Asked]:
+def requests_of(failure: Any) -> list[SentRequest]:
     return [*in_frames(failure), *in_answer(failure)]
 
 
-def in_frames(failure: Exception) -> Iterator[Asked]:
+def in_frames(failure: Exception) -> Iterator[SentRequest]:
     for found in variables(failure, SENDING):
         for earlier in found.get("history", ()):
             yield from in_answer(earlier)
         if "method" in found:
-            yield asked_with(found["method"], found.get("headers"))
+            yield sent_request(found["method"], found.get("headers"))
     for found in variables(failure, READING):
         yield from in_answer(found.get("self"))
 
 
-def in_answer(answer: Any) -> Iterator[Asked]:
+def in_answer(answer: Any) -> Iterator[SentRequest]:
     """Yield the request of an answer, or of a failure with the same attributes."""
     for earlier in getattr(answer, "history", None) or ():
         yield from in_answer(earlier)
     request = getattr(answer, "request_info", None)
     if request is not None:
-        yield asked_with(request.method, request.headers)
+        yield sent_request(request.method, request.headers)
 
 
-def by_name(failure: Exception, asked: Sequence[Asked]) -> Verdict:
+def by_name(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
     """Judge a look-up by the resolver's code: that of `socket`, or of aiodns if it is installed."""
     found = [each.args[:1] for each in behind(failure) if each.__class__.__name__ == "DNSError"]
     if found and found[0] not in LOOK_UP_LATER:
@@ -65,12 +65,12 @@ def by_name(failure: Exception, asked: Sequence[Asked]) -> Verdict:
     return before(failure, asked)
 
 
-def by_status(failure: Any, asked: Sequence[Asked]) -> Verdict:
+def by_status(failure: Any, asked: Sequence[SentRequest]) -> Verdict:
     status, headers = getattr(failure, "status", None), getattr(failure, "headers", None)
     return answered(failure, status, headers, asked)
 
 
-def by_proxy(failure: Any, _: Sequence[Asked]) -> Verdict:
+def by_proxy(failure: Any, _: Sequence[SentRequest]) -> Verdict:
     return refused_by_proxy(failure, list(in_frames(failure)), str(getattr(failure, "status", "")))
 
 

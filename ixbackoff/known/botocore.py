@@ -23,7 +23,7 @@ from typing import Any
 from .._words.verdicts import Verdict
 from . import aws
 from .judging import as_cause, permanent
-from .resending import Asked, after, answered, asked_with, judge_by, never, reason_to_stop
+from .resending import SentRequest, after, answered, judge_by, never, reason_to_stop, sent_request
 from .tracebacks import variables
 from .urllib3 import wrapped
 
@@ -34,22 +34,22 @@ MILLISECONDS = re.compile(r"[0-9]{1,9}", re.ASCII)
 TOO_MANY_REQUESTS = 429
 
 
-def requests_of(failure: Exception) -> list[Asked]:
+def requests_of(failure: Exception) -> list[SentRequest]:
     """Return the requests; an operation that only reads as a `GET`."""
-    asked: list[Asked] = []
+    asked: list[SentRequest] = []
     for found in variables(failure, CALLING):
         operation = str(found.get("operation_name", ""))
         request = part(found, "request_dict")
-        sent = asked_with(request.get("method", ""), request.get("headers"))
+        sent = sent_request(request.get("method", ""), request.get("headers"))
         if READS.match(operation):
-            asked.append(Asked("GET"))
+            asked.append(SentRequest("GET"))
         else:
-            asked.append(sent if sent.repeatable else Asked(f"{sent.method} of {operation}"))
+            asked.append(sent if sent.repeatable else SentRequest(f"{sent.method} of {operation}"))
     for found in variables(failure, READING):
         stream = getattr(found.get("self"), "_raw_stream", None)
         method = getattr(getattr(stream, "_original_response", None), "_method", None)
         if method:
-            asked.append(asked_with(method))
+            asked.append(sent_request(method))
     return asked
 
 
@@ -60,12 +60,12 @@ def part(whole: Any, name: str) -> Mapping[str, Any]:
     return found if hasattr(found, "get") else empty
 
 
-def unsent(failure: Exception, _: Sequence[Asked]) -> Verdict:
+def unsent(failure: Exception, _: Sequence[SentRequest]) -> Verdict:
     reason = reason_to_stop(error_of(failure))
     return permanent(failure, f": {reason}") if reason else Verdict(True)
 
 
-def by_urllib3(failure: Exception, asked: Sequence[Asked]) -> Verdict:
+def by_urllib3(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
     """Judge a connection by the failure of urllib3 that ended it."""
     error = error_of(failure)
     if not isinstance(error, Exception):
@@ -79,16 +79,16 @@ def error_of(failure: Exception) -> Any:
     return part(vars(failure), "kwargs").get("error")
 
 
-def by_error(failure: Exception, asked: Sequence[Asked]) -> Verdict:
+def by_error(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
     """Judge a failure of the HTTP client that botocore did not expect."""
     return (after if isinstance(error_of(failure), OSError) else never)(failure, asked)
 
 
-def by_answer(failure: Exception, asked: Sequence[Asked]) -> Verdict:
+def by_answer(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
     return judge_answer(failure, getattr(failure, "response", None), asked)
 
 
-def judge_answer(failure: Exception, answer: Any, asked: Sequence[Asked]) -> Verdict:
+def judge_answer(failure: Exception, answer: Any, asked: Sequence[SentRequest]) -> Verdict:
     """Judge an answer that reports an error, by its code or else its status."""
     metadata = part(answer, "ResponseMetadata")
     status = metadata.get("HTTPStatusCode")
@@ -106,7 +106,7 @@ def judge_answer(failure: Exception, answer: Any, asked: Sequence[Asked]) -> Ver
     return answered(failure, status, times, asked)
 
 
-def by_last_answer(failure: Exception, asked: Sequence[Asked]) -> Verdict:
+def by_last_answer(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
     """Judge a waiter that gave up: it waited long enough, or had an unexpected answer."""
     answer = getattr(failure, "last_response", None)
     waited = "Max attempts" in str(part(vars(failure), "kwargs").get("reason"))

@@ -16,7 +16,7 @@ from typing import Any
 from .._words.verdicts import Verdict
 from . import grpc
 from .judging import as_cause, permanent
-from .resending import answered, asked_with, judge_by
+from .resending import answered, judge_by, sent_request
 
 DURATION = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,9})?)s", re.ASCII)
 
@@ -34,7 +34,7 @@ def by_call(failure: Any, _: Any) -> Verdict:
         return permanent(failure)
     request = getattr(response, "request", None)
     method = getattr(request, "method", None)
-    asked = [asked_with(method, getattr(request, "headers", None))] if method else []
+    asked = [sent_request(method, getattr(request, "headers", None))] if method else []
     headers = getattr(response, "headers", None)
     verdict = answered(failure, int(failure.code), headers, asked)
     delays = (delay_of(detail) for detail in getattr(failure, "details", ()))

@@ -13,13 +13,13 @@ from typing import Any
 
 from .._words.verdicts import Verdict
 from .resending import (
-    Asked,
+    SentRequest,
     after,
-    asked_with,
     before,
     by_response,
     judge_by,
     refused_by_proxy,
+    sent_request,
 )
 from .tracebacks import variables
 
@@ -35,8 +35,8 @@ SENDING = {(f"{package}._client", "send") for package in ("httpx", "httpx2")} | 
 }
 
 
-def requests_of(failure: Exception) -> list[Asked]:
-    return [asked_with(request.method, request.headers) for request in sent(failure)]
+def requests_of(failure: Exception) -> list[SentRequest]:
+    return [sent_request(request.method, request.headers) for request in sent(failure)]
 
 
 def sent(failure: Exception) -> Iterator[Any]:
@@ -58,7 +58,7 @@ def own_request(owner: Any) -> Iterator[Any]:
         yield request
 
 
-def by_proxy(failure: Exception, asked: Sequence[Asked]) -> Verdict:
+def by_proxy(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
     return refused_by_proxy(failure, asked, str(failure))
 
 

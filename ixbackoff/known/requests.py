@@ -11,7 +11,7 @@ from typing import Any
 
 from .._words.verdicts import Verdict
 from .judging import permanent
-from .resending import Asked, after, asked_with, before, by_response, judge_by
+from .resending import SentRequest, after, before, by_response, judge_by, sent_request
 from .tracebacks import variables
 from .urllib3 import wrapped
 
@@ -19,9 +19,9 @@ SENDING = {("requests.sessions", "send")}
 READING = {("requests.models", "generate")}
 
 
-def requests_of(failure: Any) -> list[Asked]:
+def requests_of(failure: Any) -> list[SentRequest]:
     return [
-        asked_with(request.method, getattr(request, "headers", None))
+        sent_request(request.method, getattr(request, "headers", None))
         for request in sent(failure)
         if getattr(request, "method", None)
     ]
@@ -38,12 +38,12 @@ def sent(failure: Any) -> Iterator[Any]:
     yield getattr(failure, "request", None)
 
 
-def by_cause(failure: Exception, asked: Sequence[Asked]) -> Verdict:
+def by_cause(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
     cause = next((each for each in failure.args if isinstance(each, Exception)), None)
     return after(failure, asked) if cause is None else wrapped(failure, cause, asked)
 
 
-def by_tls(failure: Exception, asked: Sequence[Asked]) -> Verdict:
+def by_tls(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
     return by_cause(failure, asked) if failure.args else permanent(failure)
 
 

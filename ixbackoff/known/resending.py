@@ -32,7 +32,7 @@ KEY = "idempotency-key"
 PROXY_STATUS = re.compile(r"^(?:Tunnel connection failed: )?([1-5][0-9]{2})\b")
 
 
-class Asked(NamedTuple):
+class SentRequest(NamedTuple):
     """A request that a failure belongs to.
 
     Attributes:
@@ -49,29 +49,29 @@ class Asked(NamedTuple):
         return self.keyed or self.method in IDEMPOTENT
 
 
-def asked_with(method: Any, headers: Any = None) -> Asked:
+def sent_request(method: Any, headers: Any = None) -> SentRequest:
     """Return the request that has this method and these headers, as any library keeps them.
 
-    >>> asked_with("post", {"idempotency-key": "5"})
-    Asked(method='POST', keyed=True)
-    >>> asked_with(b"PUT", [(b"Host", b"nuts.example")])
-    Asked(method='PUT', keyed=False)
+    >>> sent_request("post", {"idempotency-key": "5"})
+    SentRequest(method='POST', keyed=True)
+    >>> sent_request(b"PUT", [(b"Host", b"nuts.example")])
+    SentRequest(method='PUT', keyed=False)
     """
     pairs = headers.items() if hasattr(headers, "items") else headers or ()
     keyed = any(text(name).lower() == KEY and bool(value) for name, value in pairs)
-    return Asked(text(method).upper(), keyed)
+    return SentRequest(text(method).upper(), keyed)
 
 
 def text(value: Any) -> str:
     return value.decode("latin-1") if isinstance(value, bytes) else str(value)
 
 
-def never(failure: Exception, _: Sequence[Asked]) -> Verdict:
+def never(failure: Exception, _: Sequence[SentRequest]) -> Verdict:
     """Judge a failure that another try would meet again."""
     return permanent(failure)
 
 
-def before(failure: Exception, asked: Sequence[Asked]) -> Verdict:
+def before(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
     """Judge a failure that came before the last of these requests was sent."""
     reason = reason_to_stop(failure)
     if reason:
@@ -79,19 +79,19 @@ def before(failure: Exception, asked: Sequence[Asked]) -> Verdict:
     return redirected(name_of(failure), asked) or Verdict(True)
 
 
-def before_or_never(failure: Exception, asked: Sequence[Asked]) -> Verdict:
+def before_or_never(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
     """Judge a failure that does not pass, with the reason of `before` if that has one."""
     verdict = before(failure, asked)
     return permanent(failure) if verdict.transient else verdict
 
 
-def after(failure: Exception, asked: Sequence[Asked]) -> Verdict:
+def after(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
     """Judge a failure that came when these requests had been sent, or a part of them."""
     return unanswered(name_of(failure), asked)
 
 
 def answered(
-    failure: Exception, status: Any, headers: Mapping[str, str] | None, asked: Sequence[Asked]
+    failure: Exception, status: Any, headers: Mapping[str, str] | None, asked: Sequence[SentRequest]
 ) -> Verdict:
     """Judge an answer by its status and its headers."""
     label = f"{name_of(failure)} {status}"
@@ -106,7 +106,7 @@ def answered(
     return Verdict(True, None if headers is None else retry_after(headers))
 
 
-def by_response(failure: Any, asked: Sequence[Asked]) -> Verdict:
+def by_response(failure: Any, asked: Sequence[SentRequest]) -> Verdict:
     """Judge a failure by its `response`, as httpx and requests keep it."""
     answer = getattr(failure, "response", None)
     if answer is None:
@@ -114,7 +114,7 @@ def by_response(failure: Any, asked: Sequence[Asked]) -> Verdict:
     return answered(failure, answer.status_code, answer.headers, asked)
 
 
-def refused_by_proxy(failure: Exception, asked: Sequence[Asked], said: str) -> Verdict:
+def refused_by_proxy(failure: Exception, asked: Sequence[SentRequest], said: str) -> Verdict:
     """Judge the answer of a proxy that did not connect, by the status in its text.
 
     A proxy that cannot reach the host (502, 504) has not sent the request.
@@ -128,7 +128,7 @@ def refused_by_proxy(failure: Exception, asked: Sequence[Asked], said: str) -> V
     return permanent(failure, f" {status}")
 
 
-def unanswered(label: str, asked: Sequence[Asked]) -> Verdict:
+def unanswered(label: str, asked: Sequence[SentRequest]) -> Verdict:
     once = [one for one in asked if not one.repeatable]
     if asked and not once:
         return Verdict(True)
@@ -136,7 +136,7 @@ def unanswered(label: str, asked: Sequence[Asked]) -> Verdict:
     return Verdict(False, why=f"{label} after {what}, which may have been carried out")
 
 
-def redirected(label: str, asked: Sequence[Asked]) -> Verdict | None:
+def redirected(label: str, asked: Sequence[SentRequest]) -> Verdict | None:
     """Judge by the requests before a redirect; those of the same method were not carried out."""
     earlier = [one for one in asked if one.method != asked[-1].method]
     verdict = unanswered(label, earlier) if earlier else Verdict(True)
@@ -166,7 +166,7 @@ def reason_to_stop(failure: Any) -> str:
     return ""
 
 
-Judging: TypeAlias = Callable[[Any, Sequence[Asked]], Verdict]
+Judging: TypeAlias = Callable[[Any, Sequence[SentRequest]], Verdict]
 """A function that judges a failure, after these requests."""
 
 
@@ -186,7 +186,7 @@ def nearest(
 def judge_by(
     table: Mapping[str, Judging],
     packages: Collection[str],
-    requests_of: Callable[[Any], Sequence[Asked]] = lambda _: (),
+    requests_of: Callable[[Any], Sequence[SentRequest]] = lambda _: (),
 ) -> Judge:
     """Return a judge that goes by a table of classes.
 

@@ -15,14 +15,14 @@ from typing import Any
 from .._words.verdicts import Verdict
 from .judging import permanent
 from .resending import (
-    Asked,
+    SentRequest,
     after,
     answered,
-    asked_with,
     before,
     before_or_never,
     judge_by,
     refused_by_proxy,
+    sent_request,
 )
 from .tracebacks import through, variables
 
@@ -34,23 +34,23 @@ READING = {
 }
 
 
-def requests_of(failure: Exception) -> list[Asked]:
+def requests_of(failure: Exception) -> list[SentRequest]:
     opened = [found["req"] for found in variables(failure, OPENING) if "req" in found]
     if opened:
-        return [asked_with(request.get_method(), request.header_items()) for request in opened]
+        return [sent_request(request.get_method(), request.header_items()) for request in opened]
     return list(in_frames(failure))
 
 
-def in_frames(failure: Exception) -> Iterator[Asked]:
+def in_frames(failure: Exception) -> Iterator[SentRequest]:
     for found in variables(failure, RETRIEVING):
-        yield Asked("GET" if found.get("data") is None else "POST")
+        yield SentRequest("GET" if found.get("data") is None else "POST")
     for found in variables(failure, READING):
         method = getattr(found.get("self"), "_method", None)
         if method:
-            yield asked_with(method)
+            yield sent_request(method)
 
 
-def by_reason(failure: Any, asked: Sequence[Asked]) -> Verdict:
+def by_reason(failure: Any, asked: Sequence[SentRequest]) -> Verdict:
     reason = getattr(failure, "reason", None)
     if not isinstance(reason, OSError):
         return permanent(failure)
@@ -64,11 +64,11 @@ def by_reason(failure: Any, asked: Sequence[Asked]) -> Verdict:
     return before_or_never(failure, asked)
 
 
-def by_status(failure: Any, asked: Sequence[Asked]) -> Verdict:
+def by_status(failure: Any, asked: Sequence[SentRequest]) -> Verdict:
     return answered(failure, failure.code, failure.headers, asked)
 
 
-def disconnected(failure: Exception, asked: Sequence[Asked]) -> Verdict:
+def disconnected(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
     return after(failure, asked) if asked else Verdict(True)
 
 

@@ -15,16 +15,16 @@ from typing import Any
 from .._words.verdicts import Verdict
 from .judging import name_of, permanent
 from .resending import (
-    Asked,
     Judging,
+    SentRequest,
     after,
     answered,
-    asked_with,
     before,
     before_or_never,
     behind,
     nearest,
     refused_by_proxy,
+    sent_request,
 )
 from .socket import CUT_OFF
 from .tracebacks import through, variables
@@ -41,15 +41,15 @@ def judge(failure: Exception) -> Verdict:
     return judge_asked(failure, requests_of(failure))
 
 
-def requests_of(failure: Exception) -> list[Asked]:
+def requests_of(failure: Exception) -> list[SentRequest]:
     return [
-        asked_with(found["method"], found.get("headers"))
+        sent_request(found["method"], found.get("headers"))
         for found in variables(failure, SENDING)
         if "method" in found
     ]
 
 
-def judge_asked(failure: Any, asked: Sequence[Asked]) -> Verdict:
+def judge_asked(failure: Any, asked: Sequence[SentRequest]) -> Verdict:
     """Judge a failure of urllib3, or one of the system that urllib3 wraps, after these requests."""
     judging = nearest(failure, TABLE, {"urllib3"})
     if judging is None:
@@ -57,14 +57,14 @@ def judge_asked(failure: Any, asked: Sequence[Asked]) -> Verdict:
     return judging(failure, asked)
 
 
-def wrapped(failure: Exception, cause: Any, asked: Sequence[Asked]) -> Verdict:
+def wrapped(failure: Exception, cause: Any, asked: Sequence[SentRequest]) -> Verdict:
     """Judge a failure by the failure of urllib3 in it, under its own name."""
     verdict = judge_asked(cause, asked)
     why = verdict.why.replace(name_of(cause), name_of(failure), 1)
     return Verdict(verdict.transient, verdict.retry_after, why)
 
 
-def broken_off(failure: Exception, asked: Sequence[Asked]) -> Verdict:
+def broken_off(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
     tunnel = next((text for text in map(str, failure.args) if text.startswith("Tunnel ")), "")
     if tunnel:
         return refused_by_proxy(failure, asked, tunnel)
@@ -73,23 +73,23 @@ def broken_off(failure: Exception, asked: Sequence[Asked]) -> Verdict:
     return before(failure, asked) if connecting else after(failure, asked)
 
 
-def by_reason(failure: Any, asked: Sequence[Asked]) -> Verdict:
+def by_reason(failure: Any, asked: Sequence[SentRequest]) -> Verdict:
     return wrapped(failure, getattr(failure, "reason", None), asked)
 
 
-def by_proxy(failure: Exception, asked: Sequence[Asked]) -> Verdict:
+def by_proxy(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
     said = str(getattr(failure, "original_error", ""))
     if said.startswith("Tunnel "):
         return refused_by_proxy(failure, asked, said)
     return before(failure, asked)
 
 
-def by_tls(failure: Exception, asked: Sequence[Asked]) -> Verdict:
+def by_tls(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
     cut_off = any(isinstance(argument, CUT_OFF) for argument in failure.args)
     return broken_off(failure, asked) if cut_off else before_or_never(failure, asked)
 
 
-def by_status(failure: Exception, asked: Sequence[Asked]) -> Verdict:
+def by_status(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
     found = STATUS.search(str(failure))
     return answered(failure, int(found[1]), None, asked) if found else permanent(failure)
 

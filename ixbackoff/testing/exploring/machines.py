@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 from ..._limits.deadlines import time_limit
 from ..._running.traces import Performed
@@ -103,7 +103,9 @@ class Machine:
     @property
     def owner(self) -> Process:
         """The process whose turn it is."""
-        return cast("Process", self.current.owner)
+        owner: Any = self.current.owner
+        process: Process = owner
+        return process
 
     def turn(self) -> bool:
         """Continue to the next command that is a step of the history; false if all is over."""
@@ -352,7 +354,8 @@ class Machine:
         Raises:
             Misuse: it has no handler.
         """
-        return cast("Handler", self.handlers.get(kind) or inherited(self.handlers, kind))
+        handler: Handler = self.handlers.get(kind) or inherited(self.handlers, kind)
+        return handler
 
     def watched(self, act: Callable[..., Any], *given: Any) -> Any:
         """Let the world act, and check that this does not change an earlier answer.

@@ -12,7 +12,7 @@ from typing import TypeAlias
 import pytest
 
 from ixbackoff import known
-from ixbackoff.known.resending import IDEMPOTENT, asked_with
+from ixbackoff.known.resending import IDEMPOTENT, sent_request
 from ixbackoff.testing.web import (
     Dropped,
     Fault,
@@ -277,6 +277,6 @@ def test_a_name_is_looked_up_again_if_the_resolver_says_so(
 
 def test_methods_are_as_in_the_standard() -> None:
     methods = ["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"]
-    assert {name for name in methods if asked_with(name).repeatable} == IDEMPOTENT
-    assert asked_with("patch", {"IDEMPOTENCY-KEY": "5"}).repeatable
-    assert not asked_with("patch", {"Idempotency-Key": ""}).repeatable
+    assert {name for name in methods if sent_request(name).repeatable} == IDEMPOTENT
+    assert sent_request("patch", {"IDEMPOTENCY-KEY": "5"}).repeatable
+    assert not sent_request("patch", {"Idempotency-Key": ""}).repeatable
