@@ -15,7 +15,7 @@ help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: .venv/squirrel  ## copy five resources from an origin that fails, twice
-	$(BIN)/python -m ixbackoff.squirrel --demo
+	$(BIN)/ixbackoff squirrel --demo
 
 quick: .venv/dev  ## run the tests without type checkers and real fleets, in less than a minute
 	$(PYTEST) -m "not slow" --hypothesis-profile=quick

@@ -1,4 +1,4 @@
-"""CPU time of `python -m ixbackoff check` over that of the type checker that it runs."""
+"""CPU time of `ixbackoff check` over that of the type checker that it runs."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ TEN = "10 failures"
 RETRY = "a retry"
 RUN = "`run`"
 WITHOUT, IDLE, COUNTING = "without", "does nothing", "counts"
-MOST = 4
+MOST = 7
 
 calls: type[Call[Any]] = Call
 calls_async: type[CallAsync[Any]] = CallAsync

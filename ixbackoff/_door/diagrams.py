@@ -1,15 +1,15 @@
-"""Plans as state diagrams of Mermaid."""
+"""Plans as Mermaid state diagrams."""
 
 from __future__ import annotations
 
 from math import inf
 
-from .durations import counted, spoken
+from .amounts import counted, spoken
 from .tables import Planned
 
 
 def as_mermaid(planned: Planned) -> str:
-    """The plan as a state diagram: a state for each rung, and an arrow for each wait.
+    """Write a plan as a state diagram: a state for each rung, and an arrow for each wait.
 
     >>> from ixbackoff import N1, Log, at, plan
     >>> print(as_mermaid(Planned("page", plan(at(N1).retry(Log("try"))), [])))

@@ -1,4 +1,4 @@
-"""Things of the user that the command line names, as MODULE:NAME."""
+"""Programs, schedules and interpreters of the user, named on the command line as MODULE:NAME."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ..schedules.kinds import Schedule
 
 
 class Found(NamedTuple):
-    """A program, and what it is called.
+    """A program that the command line names.
 
     Attributes:
-        name: the name that it was given, or the one that the user knows it by.
-        program: the program; of a decorated function that of one call.
-        needs: the arguments without which a decorated function cannot be called.
+        name: the name that its author gave it, or NAME of MODULE:NAME.
+        program: the program; for a decorated function, that of one call.
+        needs: the required arguments of a decorated function, as words.
     """
 
     name: str
@@ -28,19 +28,16 @@ class Found(NamedTuple):
     needs: str
 
 
-def add_program(parser: ArgumentParser) -> None:
-    """Add the program, and the schedule of its waits, to the arguments of a command line."""
-    parser.add_argument(
-        "program",
-        type=program,
-        metavar="MODULE:PROGRAM",
-        help="a program, a decorated function, or a function without arguments that makes either",
-    )
+PROGRAM_HELP = "a program, a decorated function, or a function without arguments that makes either"
+
+
+def add_schedule(parser: ArgumentParser) -> None:
+    """Add the schedule of the waits to a parser."""
     parser.add_argument(
         "--schedule",
         type=schedule,
         metavar="MODULE:SCHEDULE",
-        help="the seconds of its waits (default: its own)",
+        help="the schedule of the waits (default: that of the program; else 1, 2, 4, ... s)",
     )
 
 
@@ -48,7 +45,7 @@ def program(text: str) -> Found:
     """Find a program, a decorated function, or a function without arguments that makes either.
 
     Raises:
-        ArgumentTypeError: `text` does not name one.
+        ArgumentTypeError: `text` names none of these.
     """
     named = imported(text)
     made = named
@@ -62,7 +59,7 @@ def program(text: str) -> Found:
 
 
 def is_function(named: Any) -> bool:
-    """Return true for what can be called to make a program."""
+    """Return whether an object can be called to make a program."""
     return callable(named) and not isinstance(named, type | Command | Chain | Backoff)
 
 
@@ -70,7 +67,7 @@ def called(text: str, function: Any) -> Any:
     """Call a function that makes a program.
 
     Raises:
-        ArgumentTypeError: it cannot be called without arguments, or it fails.
+        ArgumentTypeError: the function needs arguments, or it fails.
     """
     if iscoroutinefunction(function):
         raise ArgumentTypeError(
@@ -87,26 +84,28 @@ def called(text: str, function: Any) -> Any:
 
 
 def needed(function: Any) -> str:
-    """List the arguments that a function cannot be called without; "" if there are none.
+    """List the required arguments of a function in words, "" if there are none.
 
     >>> needed(lambda url, path, limit=5: ...), needed(lambda *urls: ...)
     ('the arguments url and path', '')
     """
     try:
         parameters = signature(function).parameters.values()
-    except (TypeError, ValueError):  # a built-in function may not tell
+    except (TypeError, ValueError):  # some built-in functions have no signature
         return ""
-    several = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
-    names = [
-        one.name for one in parameters if one.default is Parameter.empty and one.kind not in several
+    variadic = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+    required = [
+        parameter.name
+        for parameter in parameters
+        if parameter.default is Parameter.empty and parameter.kind not in variadic
     ]
-    if len(names) < 2:
-        return f"the argument {names[0]}" if names else ""
-    return f"the arguments {', '.join(names[:-1])} and {names[-1]}"
+    if len(required) < 2:
+        return f"the argument {required[0]}" if required else ""
+    return f"the arguments {', '.join(required[:-1])} and {required[-1]}"
 
 
 def refusal(made: object, named: object) -> str:
-    """Say what an object is that is not a program."""
+    """Say what an object is instead of a program."""
     if isinstance(made, Chain | Command):
         kind = "a command" if isinstance(made, Command) else "an attempt"
         return f"is {kind}, not a program: put it on a ladder, at(N3).retry(...)"
@@ -121,7 +120,7 @@ def schedule(text: str) -> Schedule:
     """Find a schedule.
 
     Raises:
-        ArgumentTypeError: `text` does not name one, or one that shortens waits.
+        ArgumentTypeError: `text` does not name a schedule, or it may shorten waits.
     """
     named = imported(text)
     if not isinstance(named, Schedule):
@@ -133,7 +132,7 @@ def interpreter(text: str) -> Interpreter[Any] | AsyncInterpreter[Any]:
     """Find an interpreter, or a function without arguments that makes one.
 
     Raises:
-        ArgumentTypeError: `text` does not name one.
+        ArgumentTypeError: `text` names neither.
     """
     named = imported(text)
     made = called(text, named) if is_function(named) and not is_interpreter(named) else named

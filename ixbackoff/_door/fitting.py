@@ -8,107 +8,102 @@ from typing import NamedTuple
 
 from .._commandline import number
 from .._meaning.planning import Plan
-from .durations import spoken
+from .amounts import spoken
 
 
-class Limit(NamedTuple):
-    """Seconds that a program may take.
+class ServiceLimit(NamedTuple):
+    """The time limit of a service.
 
     Attributes:
-        name: the service whose limit it is, or "" if the user gave seconds.
-        seconds: the seconds.
-        what: what is limited.
+        name: the name of the service, "" for seconds that the user gave.
+        seconds: the limit in seconds.
     """
 
     name: str
     seconds: float
-    what: str
 
     def __str__(self) -> str:
         return f"{self.name} ({spoken(self.seconds)})" if self.name else spoken(self.seconds)
 
 
 SERVICES = {
-    one.name: one
-    for one in (
-        Limit("lambda", 900, "an AWS Lambda function, at most"),
-        Limit("api-gateway", 29, "an Amazon API Gateway integration, by default"),
-        Limit("sqs", 30, "a received Amazon SQS message stays hidden, by default"),
-        Limit("cloud-run", 300, "a Google Cloud Run request, by default"),
-        Limit("pubsub", 10, "a Google Pub/Sub message before it is sent again, by default"),
-        Limit("azure-functions", 300, "an Azure function on the Consumption plan, by default"),
-        Limit("azure-http", 230, "an Azure function's answer to HTTP, at most"),
-        Limit("heroku", 30, "a Heroku request, at most"),
-        Limit("gunicorn", 30, "a silent gunicorn worker, by default"),
-    )
+    "lambda": 900,  # an AWS Lambda function, at most
+    "api-gateway": 29,  # an Amazon API Gateway integration, by default
+    "sqs": 30,  # the time for which a received Amazon SQS message is hidden, by default
+    "cloud-run": 300,  # a Google Cloud Run request, by default
+    "pubsub": 10,  # the time before Google Pub/Sub sends a message again, by default
+    "azure-functions": 300,  # an Azure function on the Consumption plan, by default
+    "azure-http": 230,  # the answer of an Azure function to HTTP, at most
+    "heroku": 30,  # a Heroku request, at most
+    "gunicorn": 30,  # a silent gunicorn worker, by default
 }
-"""Limits of services; their sources are in `docs/commands.md`."""
+"""Limits of services in seconds; `docs/commands.md` has their sources."""
 
 
-def limit(text: str) -> Limit:
-    """Read seconds, or the name of a service.
+def service_limit(text: str) -> ServiceLimit:
+    """Parse seconds, or the name of a service.
 
-    >>> print(limit("lambda"), limit("30"))
+    >>> print(service_limit("lambda"), service_limit("30"))
     lambda (15 min) 30 s
 
     Raises:
-        ArgumentTypeError: it is neither.
+        ArgumentTypeError: `text` is neither.
     """
     if text in SERVICES:
-        return SERVICES[text]
+        return ServiceLimit(text, SERVICES[text])
     try:
-        return Limit("", number(0, 1e9)(text), "")
+        return ServiceLimit("", number(0, 1e9)(text))
     except ArgumentTypeError:
         raise ArgumentTypeError(
             f"{text}: give seconds, 0 to 1e+09, or one of {', '.join(SERVICES)}"
         ) from None
 
 
-class Verdict(NamedTuple):
-    """The answer to whether a program is always done within a limit.
+class Fit(NamedTuple):
+    """The comparison of a program with a limit.
 
     Attributes:
         limit: the limit.
-        fits: whether it is.
-        says: why, behind the name of the program; what to do follows a semicolon.
+        fits: whether the program always ends within it.
+        reason: the predicate of a sentence about the program; behind a semicolon, what to change.
     """
 
-    limit: Limit
+    limit: ServiceLimit
     fits: bool
-    says: str
+    reason: str
 
     @property
     def short(self) -> str:
-        """That it fits, or that it does not."""
-        return self.says.partition(":")[0]
+        """`reason` without its numbers."""
+        return self.reason.partition(":")[0]
 
 
-def judged(known: Plan, limit: Limit) -> Verdict:
-    """Judge by its plan whether a program is always done within a limit.
+def fit(known: Plan, limit: ServiceLimit) -> Fit:
+    """Compare the plan of a program with a limit.
 
     >>> from ixbackoff import N3, Download, at, do, plan
     >>> page = Download("http://localhost/a", "a")
-    >>> judged(plan(at(N3).retry(do(page).limit(5))), SERVICES["sqs"]).says
+    >>> fit(plan(at(N3).retry(do(page).limit(5))), service_limit("sqs")).reason
     'fits sqs (30 s), with 3 s to spare'
-    >>> judged(plan(at(N3).retry(page)), SERVICES["sqs"]).says
+    >>> fit(plan(at(N3).retry(page)), service_limit("sqs")).reason
     'fits sqs (30 s), if no try takes longer than 5.75 s'
     """
     no, instead = f"does not fit {limit}", f"give it within={limit.seconds:g}, or a lower rung"
     if known.longest == inf:
-        return Verdict(limit, False, f"{no}: it goes on until it is well; {instead}")
+        return Fit(limit, False, f"{no}: it has no end until it succeeds; {instead}")
     least = known.longest
-    if least is None:  # as far as the tries are known
+    if least is None:  # without the tries of unknown length
         least = max(rung.begins + (rung.takes or 0.0) for rung in known.rungs)
     left = limit.seconds - least
     if left < 0:
         what = "" if known.longest is not None else " without its tries"
-        says = f"{no}: {spoken(least)}{what} is {spoken(-left)} too long; {instead}"
-        return Verdict(limit, False, says)
+        reason = f"{no}: {spoken(least)}{what} is {spoken(-left)} too long; {instead}"
+        return Fit(limit, False, reason)
     if known.longest is not None:
-        return Verdict(limit, True, f"fits {limit}, with {spoken(left)} to spare")
+        return Fit(limit, True, f"fits {limit}, with {spoken(left)} to spare")
     if left == 0:
-        return Verdict(limit, False, f"{no}: no time is left for a try; {instead}")
+        return Fit(limit, False, f"{no}: no time is left for a try; {instead}")
     if known.tries is None:
-        return Verdict(limit, True, f"fits {limit}, if its tries take no more than {spoken(left)}")
+        return Fit(limit, True, f"fits {limit}, if its tries take no more than {spoken(left)}")
     share = spoken(left / known.tries)
-    return Verdict(limit, True, f"fits {limit}, if no try takes longer than {share}")
+    return Fit(limit, True, f"fits {limit}, if no try takes longer than {share}")

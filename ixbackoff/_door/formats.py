@@ -1,4 +1,4 @@
-"""The formats of `check`: text, or that which GitHub, code scanning and programs read."""
+"""The formats of `check`: text for people; JSON, GitHub annotations and SARIF for programs."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from .pages import page
-from .reading.blocks import Error
+from .explain import pages
+from .reading.checker_output import Error
 from .reading.explanation import drawing
 from .reading.findings import Finding
 
@@ -18,14 +18,14 @@ NOTE = "    "
 
 
 def head(finding: Finding) -> str:
-    """Say where an error is, as its checker does."""
+    """Write the place of an error as its checker does."""
     error = finding.error
     column = f":{error.column}" if error.column else ""
     return f"{error.file}:{error.line}{column}: error:"
 
 
 def full(pieces: Iterable[Piece]) -> Iterator[str]:
-    """An explanation has its source line, a drawing, and a fix; all else is unchanged."""
+    """Write each explanation with its source line, drawing and fix; leave the rest alone."""
     for piece in pieces:
         if isinstance(piece, Finding):
             yield from explanation(piece)
@@ -34,7 +34,7 @@ def full(pieces: Iterable[Piece]) -> Iterator[str]:
 
 
 def explanation(finding: Finding) -> Iterator[str]:
-    """Lay an explanation out in lines."""
+    """Write the lines of an explanation."""
     said = finding.explanation
     yield f"{head(finding)} {said.sentence}  [{said.code}]\n"
     source = finding.line.strip()
@@ -50,7 +50,7 @@ def explanation(finding: Finding) -> Iterator[str]:
 
 
 def concise(pieces: Iterable[Piece]) -> Iterator[str]:
-    """An explanation is one line; all else is unchanged."""
+    """Write each explanation in one line; leave the rest alone."""
     for piece in pieces:
         if isinstance(piece, Finding):
             said = piece.explanation
@@ -64,7 +64,7 @@ def unchanged(piece: Error | str) -> Iterable[str]:
 
 
 def as_json(pieces: Iterable[Piece]) -> Iterator[str]:
-    """One object a line for each error."""
+    """Write one JSON object a line for each error."""
     for error, finding in errors(pieces):
         one: dict[str, object] = {
             "file": error.file,
@@ -87,7 +87,7 @@ def as_json(pieces: Iterable[Piece]) -> Iterator[str]:
 
 
 def github(pieces: Iterable[Piece]) -> Iterator[str]:
-    """Commands of GitHub's workflows: an annotation for each error."""
+    """Write workflow commands of GitHub: an annotation for each error."""
     for error, finding in errors(pieces):
         title = finding.explanation.code if finding else error.code
         fields = {
@@ -111,7 +111,7 @@ def field(text: str) -> str:
 
 
 def sarif(pieces: Iterable[Piece]) -> Iterator[str]:
-    """One document in the format of code scanning, with the page of each mistake."""
+    """Write one SARIF document, for code scanning, with the page of each mistake."""
     rules: dict[str, dict[str, object]] = {}
     results: list[dict[str, object]] = []
     for error, finding in errors(pieces):
@@ -136,19 +136,19 @@ def sarif(pieces: Iterable[Piece]) -> Iterator[str]:
 
 
 def rule(name: str, finding: Finding | None) -> dict[str, object]:
-    """Describe a rule of the results."""
+    """Describe a rule of a SARIF document."""
     if finding is None:
         return {"id": name}
-    told = page(finding.explanation.code)
+    page = pages()[finding.explanation.code]
     return {
         "id": name,
-        "shortDescription": {"text": told.title},
-        "help": {"text": told.text, "markdown": told.text},
+        "shortDescription": {"text": page.title},
+        "help": {"text": page.text, "markdown": page.text},
     }
 
 
 def uri(file: str) -> str:
-    """Write the name of a file as code scanning wants it: relative if it is below the folder."""
+    """Write the name of a file as a URI: relative if it is below the current folder."""
     path = Path(file)
     if path.is_absolute() and path.is_relative_to(Path.cwd()):
         path = path.relative_to(Path.cwd())
@@ -156,7 +156,7 @@ def uri(file: str) -> str:
 
 
 def errors(pieces: Iterable[Piece]) -> Iterator[tuple[Error, Finding | None]]:
-    """All errors; what else a checker prints goes where it disturbs no program."""
+    """Yield all errors; print the other lines to standard error, out of a program's way."""
     for piece in pieces:
         if isinstance(piece, str):
             print(piece, end="", file=sys.stderr)
@@ -173,7 +173,7 @@ def text_of(error: Error, finding: Finding | None) -> str:
 
 
 def column(error: Error, finding: Finding | None) -> int | None:
-    """Say the column of an error, if it is known and on the line of the error."""
+    """Return the column of an error if it is known and on the line of the error."""
     place = finding.place if finding else None
     if place and place.line == error.line:
         return place.column
@@ -187,4 +187,4 @@ FORMATS: dict[str, Callable[[Iterable[Piece]], Iterator[str]]] = {
     "github": github,
     "sarif": sarif,
 }
-"""By name: full and concise keep the lines of the checker, the others do not."""
+"""Formats by name."""

@@ -1,4 +1,4 @@
-"""`python -m ixbackoff plan MODULE:PROGRAM`: what it does at most, and whether that fits."""
+"""`ixbackoff plan MODULE:PROGRAM`: the tries and waits of a program, and whether they fit."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from .._commandline import FAILED, WRONG, Parser, in_one_line, number
 from .._meaning.planning import plan
 from . import finding
 from .diagrams import as_mermaid
-from .fitting import SERVICES, judged, limit
-from .pictures import as_svg
+from .fitting import SERVICES, fit, service_limit
+from .svg import as_svg
 from .tables import Planned, as_json, as_text
 
 FORMATS: dict[str, Callable[[Planned], str]] = {
@@ -25,43 +25,47 @@ FORMATS: dict[str, Callable[[Planned], str]] = {
 def parsed(words: list[str]) -> Namespace:
     """Parse the command line."""
     parser = Parser(
-        prog="python -m ixbackoff plan",
-        description="Say what a program does at most, without running it: its tries, its waits, "
-        "how long it takes, and whether that fits a limit. The exit status is 1 if it does not.",
+        prog="ixbackoff plan",
+        description="Show what a program does at most, without running it: its tries, its waits, "
+        "its time, and whether that fits a limit.",
+        epilog="Exit status: 0, 1 if the program does not fit a limit, 2 if it has no plan.",
     )
-    finding.add_program(parser)
+    parser.add_argument(
+        "program", type=finding.program, metavar="MODULE:PROGRAM", help=finding.PROGRAM_HELP
+    )
+    finding.add_schedule(parser)
     parser.add_argument(
         "--each",
         type=number(0, 1e9),
         metavar="SECONDS",
-        help="what a try takes at most, where its own limit is not shorter",
+        help="the longest time of a try; a shorter .limit(...) of its own counts instead",
     )
     parser.add_argument(
         "--fits",
-        type=limit,
+        type=service_limit,
         action="append",
         default=[],
         metavar="LIMIT",
-        help=f"seconds, or one of {', '.join(SERVICES)}; can be given more than once",
+        help=f"seconds, or one of {', '.join(SERVICES)}; may be repeated",
     )
     parser.add_argument(
         "--output-format",
         choices=[*FORMATS],
         default="text",
-        help="what to print (default: %(default)s)",
+        help="the format (default: %(default)s)",
     )
     return parser.parse_args(words)
 
 
 def main(words: list[str]) -> int:
-    """Print the plan of a program; 1 if it does not fit a limit."""
+    """Print the plan of a program; return 1 if it does not fit a limit."""
     args = parsed(words)
     found: finding.Found = args.program
     try:
         known = plan(found.program, args.schedule, each=args.each)
-    except (TypeError, ValueError) as error:  # a schedule may give unusable seconds
+    except (TypeError, ValueError) as error:  # a schedule may return seconds that no wait can have
         print(f"{found.name} cannot be planned: {in_one_line(error)}", file=sys.stderr)
         return WRONG
-    verdicts = [judged(known, one) for one in args.fits]
-    print(FORMATS[args.output_format](Planned(found.name, known, verdicts)))
-    return 0 if all(verdict.fits for verdict in verdicts) else FAILED
+    fits = [fit(known, limit) for limit in args.fits]
+    print(FORMATS[args.output_format](Planned(found.name, known, fits)))
+    return 0 if all(one.fits for one in fits) else FAILED

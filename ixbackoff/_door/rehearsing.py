@@ -1,4 +1,4 @@
-"""Rehearsals: a program in virtual time, with the outcomes that the user lists."""
+"""Rehearsals: runs in virtual time, with the outcomes that the user lists."""
 
 from __future__ import annotations
 
@@ -8,60 +8,61 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from .._commandline import FAILED
-from .._words.commands import Command, Issued, Misuse
+from .._commandline import FAILED, number
+from .._words.commands import AnyCommand, Command, Misuse
 from .._words.failures import NotReady
-from ..live.answers import failure_of_status
+from ..live.errors import failure_of_status
 from ..testing import Virtual
 from ..testing.scripts import given_by, takes
 from .finding import Found
-from .logs import told
+from .run_log import with_notes
 
 FAILURES: dict[str, Callable[[], Exception]] = {
     "timeout": partial(TimeoutError, "rehearsed"),
     "refused": partial(ConnectionRefusedError, "rehearsed"),
     "reset": partial(ConnectionResetError, "rehearsed"),
 }
+SECONDS = number(0, 1e9)
 MOST = 1000
-"""Commands that a rehearsal has at most: there are programs without end."""
+"""The most commands of a rehearsal: some programs have no end."""
 
 
 class Endless(BaseException):
-    """The rehearsal has gone on for long enough."""
+    """A rehearsal that issued too many commands."""
 
 
 def outcomes(text: str) -> list[Any]:
-    """Read the outcomes of commands.
+    """Parse the outcomes of commands.
 
     >>> outcomes("503,429:30,ok:7")
     [ServerError(503, None), Throttled(30.0), 7]
 
     Raises:
-        ArgumentTypeError: one of them is not an outcome.
+        ArgumentTypeError: a part is not an outcome.
     """
     return [outcome(part.strip()) for part in text.split(",")]
 
 
 def outcome(text: str) -> Any:
-    """Read one outcome: an answer, or an exception that stands for a failure.
+    """Parse one outcome: an answer, or the exception to raise.
 
     Raises:
-        ArgumentTypeError: it is not an outcome.
+        ArgumentTypeError: `text` is not an outcome.
     """
-    told, lasting, seconds = text.partition("@")
-    kind, _, rest = told.partition(":")
+    what, lasting, seconds = text.partition("@")
+    kind, _, rest = what.partition(":")
     try:
         if lasting:
-            return takes(positive(seconds), outcome(told))
+            return takes(SECONDS(seconds), outcome(what))
         if kind == "ok":
             return answer(rest)
         if kind in FAILURES and not rest:
             return FAILURES[kind]()
         if kind == "not-ready":
-            return NotReady(retry_after=positive(rest) if rest else None)
-        headers = {"Retry-After": f"{positive(rest):g}"} if rest else {}
+            return NotReady(retry_after=SECONDS(rest) if rest else None)
+        headers = {"Retry-After": f"{SECONDS(rest):g}"} if rest else {}
         failure = failure_of_status(int(kind), headers, "rehearsed")
-    except ValueError:
+    except (ValueError, ArgumentTypeError):
         failure = None
     if failure is None:
         known = ", ".join(["ok", "ok:VALUE", "503", "429:30", "not-ready", *FAILURES])
@@ -69,20 +70,8 @@ def outcome(text: str) -> Any:
     return failure
 
 
-def positive(text: str) -> float:
-    """Read seconds.
-
-    Raises:
-        ValueError: they are not a number, 0 or more.
-    """
-    seconds = float(text)
-    if not 0 <= seconds <= 1e9:
-        raise ValueError(text)
-    return seconds
-
-
 def answer(text: str) -> Any:
-    """Read an answer: JSON if it is, else a text; none is `None`."""
+    """Parse an answer: JSON, other text as it is, or nothing, which is `None`."""
     try:
         return json.loads(text) if text else None
     except ValueError:
@@ -90,35 +79,35 @@ def answer(text: str) -> Any:
 
 
 def rehearsed(found: Found, script: list[Any], options: dict[str, Any]) -> int:
-    """Run a program in virtual time and print what it did; 1 if it failed."""
-    asked = 0
+    """Run a program in virtual time and print what it did; return 1 if it failed."""
+    issued = 0
 
     def answered(command: Command[Any]) -> Any:
-        nonlocal asked
+        nonlocal issued
         known = next((known_to[kind] for kind in type(command).__mro__ if kind in known_to), None)
         if known is not None:
             return known(command)
-        asked += 1
-        if asked > MOST:
+        issued += 1
+        if issued > MOST:
             raise Endless
-        given = script[min(asked, len(script)) - 1]
+        given = script[min(issued, len(script)) - 1]
         return given_by(given, command)
 
     anything: type[Command[Any]] = Command
     world = Virtual(anything.handled_by(answered))
     known_to = world._standard()
-    del known_to[Issued]
+    del known_to[AnyCommand]
     failed = True
     try:
         value = found.program.run(world.interpreter, **options)
-        end = "ends well" if value is None else f"ends well: {value!r}"
+        end = "succeeds" if value is None else f"succeeds: {value!r}"
         failed = False
     except Misuse:
         raise
     except Endless:
         end = f"goes on: {MOST} commands were rehearsed"
     except Exception as failure:  # a program may fail with any
-        end = f"fails: {told(failure)}"
+        end = f"fails: {with_notes(failure)}"
     print(world.transcript())
     print(f"{world.now:10.3f}  {found.name} {end}")
     return FAILED if failed else 0

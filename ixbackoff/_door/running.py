@@ -1,4 +1,4 @@
-"""`python -m ixbackoff run MODULE:PROGRAM`: for real, or rehearsed in virtual time."""
+"""`ixbackoff run MODULE:PROGRAM`: a program, for real or rehearsed in virtual time."""
 
 from __future__ import annotations
 
@@ -13,72 +13,96 @@ from .._meaning.planning import plan
 from .._words.calls import CallAsync
 from .._words.commands import AsyncInterpreter, Interpreter, Misuse, interpreter_of, join
 from ..live import live, live_async
-from . import commands, finding
-from .logs import logged, told
+from . import finding, shell
 from .rehearsing import outcomes, rehearsed
+from .run_log import logged, with_notes
 
 
-def parsed(words: list[str]) -> Namespace:
-    """Parse the command line of a program."""
+def parsed(words: list[str], of_shell: bool) -> Namespace:
+    """Parse the words before `--`.
+
+    Args:
+        words: the words.
+        of_shell: whether a shell command runs, on the rung that the first word names.
+    """
     parser = Parser(
-        prog="python -m ixbackoff run",
-        usage="python -m ixbackoff run MODULE:PROGRAM [options]\n"
-        "       python -m ixbackoff run RUNG [options] -- COMMAND ...",
-        description="Run a program: its waits are told on standard error, its value on standard "
-        "output. The exit status is 1 if it fails, 2 if it cannot be run. Or run a command of the "
-        "shell on a ladder: run N4 --help tells more.",
+        prog="ixbackoff run",
+        usage="ixbackoff run MODULE:PROGRAM [options]\n"
+        "       ixbackoff run RUNG [options] -- COMMAND ...",
+        description="Run a program, or a shell command on a ladder: again while it fails, after "
+        "longer and longer waits. Waits are logged to standard error; the value of a program is "
+        "printed to standard output.",
+        epilog="Exit status: for a program 0, 1 if it fails, 2 if it cannot be run; for a shell "
+        f"command that of its last try, or {shell.LATE} if the time of --within is over.",
     )
-    finding.add_program(parser)
     parser.add_argument(
-        "--interpreter",
-        type=finding.interpreter,
-        metavar="MODULE:INTERPRETER",
-        help="handlers for its commands, in place of those of live() or beside them",
+        "what",
+        type=shell.rung if of_shell else finding.program,
+        metavar="RUNG" if of_shell else "MODULE:PROGRAM",
+        help=f"{finding.PROGRAM_HELP}; or a rung, such as N4 for five tries of a shell command",
     )
+    finding.add_schedule(parser)
     parser.add_argument(
         "--within",
         type=number(0.001, 1e9),
         metavar="SECONDS",
-        help="the seconds that it has in all",
+        help="the time limit of the whole run; what runs then is ended",
     )
-    parser.add_argument(
+    programs = parser.add_argument_group("options for a program")
+    programs.add_argument(
+        "--interpreter",
+        type=finding.interpreter,
+        metavar="MODULE:INTERPRETER",
+        help="handlers for its commands, before those of live()",
+    )
+    programs.add_argument(
         "--rehearse",
         type=outcomes,
         metavar="OUTCOMES",
-        help="in virtual time, with these outcomes of its commands, the last again and again: "
-        "ok, ok:VALUE, 503, 429:30 with a Retry-After, not-ready, timeout, refused, reset; "
-        "503@2 takes 2 s",
+        help="run it in virtual time with these outcomes of its commands, and then the last one "
+        "again and again: ok, ok:VALUE, 503, 429:30 with Retry-After, not-ready, timeout, "
+        "refused, reset; 503@2 takes 2 s",
     )
-    return parser.parse_args(words)
+    shell.add_options(parser)
+    args = parser.parse_args(words)
+    if of_shell and (args.interpreter or args.rehearse):
+        parser.error("--interpreter and --rehearse are for a program")
+    if not of_shell and args.on:
+        parser.error("--on is for a shell command: a program has on= in its steps")
+    return args
 
 
 def main(words: list[str]) -> int:
-    """Run what the words name: a program, or a command of the shell."""
-    if "--" in words or (words and commands.is_rung(words[0])):
-        return commands.main(words)
-    args = parsed(words)
-    found: finding.Found = args.program
+    """Run what the words name: a program, or a shell command."""
+    dashes = words.index("--") if "--" in words else len(words)
+    if dashes < len(words) or (words and shell.is_rung(words[0])):
+        return shell.run(parsed(words[:dashes], of_shell=True), tuple(words[dashes + 1 :]))
+    args = parsed(words, of_shell=False)
+    found: finding.Found = args.what
     options = {"schedule": args.schedule, "within": args.within}
     try:
         if args.rehearse is not None:
             return rehearsed(found, args.rehearse, options)
         if found.needs:
-            print(f"{found.name} needs {found.needs}: run calls it without any.", file=sys.stderr)
+            print(
+                f"{found.name} needs {found.needs}: name a function that needs none, or a program.",
+                file=sys.stderr,
+            )
             return WRONG
         with logged(ends=False):
-            value = done(found, args.interpreter, options)
+            value = run(found, args.interpreter, options)
     except Misuse as misuse:
         print(f"{found.name} cannot be run: {misuse}", file=sys.stderr)
         return WRONG
     except Exception as failure:  # a program may fail with any
-        print(f"{found.name} failed: {told(failure)}", file=sys.stderr)
+        print(f"{found.name} failed: {with_notes(failure)}", file=sys.stderr)
         return FAILED
     show(value)
     return 0
 
 
-def done(found: finding.Found, interpreter: Any, options: dict[str, Any]) -> Any:
-    """Run a program for real, in an event loop if it needs one; its value."""
+def run(found: finding.Found, interpreter: Any, options: dict[str, Any]) -> Any:
+    """Run a program for real, in an event loop if it needs one, and return its value."""
     awaits = CallAsync in plan(found.program, options["schedule"]).commands.kinds
     if not awaits and not isinstance(interpreter, AsyncInterpreter):
         handlers: Any = live()
@@ -88,20 +112,20 @@ def done(found: finding.Found, interpreter: Any, options: dict[str, Any]) -> Any
 
 
 def with_own(handlers: Any, own: Any) -> Any:
-    """These handlers, and the user's own in their place where both can answer.
+    """Join handlers with the user's own, which win where both can answer.
 
-    `|` would refuse two handlers of a generic kind, which a type checker cannot tell apart; here
-    the user has said whose answers count.
+    `|` would reject two handlers of a generic kind, which a type checker cannot tell apart; here
+    the user has said which of them answers.
     """
     if own is None:
         return handlers
-    several = isinstance(handlers, AsyncInterpreter) or isinstance(own, AsyncInterpreter)
-    kind: Any = AsyncInterpreter if several else Interpreter
+    either = isinstance(handlers, AsyncInterpreter) or isinstance(own, AsyncInterpreter)
+    kind: Any = AsyncInterpreter if either else Interpreter
     return interpreter_of(kind, join(handlers._handlers, own._handlers))
 
 
 def show(value: object) -> None:
-    """Print a value: text and bytes as they are, what JSON knows as JSON, nothing for `None`."""
+    """Print text and bytes as they are, other values as JSON if they can be, nothing for `None`."""
     if value is None:
         return
     if isinstance(value, bytes):

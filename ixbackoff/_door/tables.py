@@ -7,23 +7,23 @@ from math import inf, isfinite
 from typing import NamedTuple
 
 from .._meaning.planning import Plan
-from .durations import counted, spoken
-from .fitting import Verdict
+from .amounts import counted, spoken
+from .fitting import Fit
 
 WIDEST = 24
-"""Letters of the longest bar."""
+"""The characters of the longest bar."""
 
 
 class Planned(NamedTuple):
-    """A program's name, its plan, and whether it fits."""
+    """A program with its plan, and its comparison with each limit."""
 
     name: str
     plan: Plan
-    verdicts: list[Verdict]
+    fits: list[Fit]
 
     @property
     def headline(self) -> str:
-        """A sentence that says what the plan comes to.
+        """The plan in one sentence.
 
         >>> from ixbackoff import N3, Log, at, plan
         >>> Planned("page", plan(at(N3).retry(Log("try"))), []).headline
@@ -32,17 +32,17 @@ class Planned(NamedTuple):
         known = self.plan
         if known.wait_count == inf:
             ends = "" if known.longest in (None, inf) else f" or {spoken(known.longest)} are over"
-            return f"{self.name}: tries without end, until it is well{ends}"
-        said = [counted(known.tries, "try", "tries"), counted(known.wait_count, "wait", "waits")]
+            return f"{self.name}: tries without end, until it succeeds{ends}"
+        parts = [counted(known.tries, "try", "tries"), counted(known.wait_count, "wait", "waits")]
         if known.longest is None:
-            said.append(f"{spoken(known.seconds)} of waiting")
+            parts.append(f"{spoken(known.seconds)} of waiting")
         else:
-            said.append(f"{spoken(known.longest)} in all")
-        return f"{self.name}: at most {said[0]}, {said[1]} and {said[2]}"
+            parts.append(f"{spoken(known.longest)} in all")
+        return f"{self.name}: at most {parts[0]}, {parts[1]} and {parts[2]}"
 
 
 def as_text(planned: Planned) -> str:
-    """The plan as a table, with a bar for each wait, and a line for each limit."""
+    """Write a plan as a table, with a bar for each wait and a line for each limit."""
     known = planned.plan
     longest = max((rung.wait_seconds or 0.0 for rung in known.rungs), default=0.0)
     lines = [planned.headline, "", "rung  tries          from    then waits  if"]
@@ -53,17 +53,19 @@ def as_text(planned: Planned) -> str:
         times = f"{spoken(rung.begins):>12}  {waits:>12}"
         lines.append(f"N{rung.rung:<3}  {tries:>5}  {times}  {rung.when:8}{bar}".rstrip())
     if known.wait_count == inf:
-        lines.append("and so on, with the last wait again and again")
+        lines.append("and so on, with the last wait repeated")
     if any(rung.takes is None and rung.tries != 0 for rung in known.rungs):
-        lines.append("The times leave out the tries: --each, or .limit, says what one takes.")
-    if planned.verdicts:
+        lines.append(
+            "The times do not include the tries; --each, or .limit(...), gives the time of one."
+        )
+    if planned.fits:
         lines.append("")
-    lines += [f"{'yes' if one.fits else 'no':5}{one.says}" for one in planned.verdicts]
+    lines += [f"{'yes' if one.fits else 'no':5}{one.reason}" for one in planned.fits]
     return "\n".join(lines)
 
 
 def as_json(planned: Planned) -> str:
-    """The plan as JSON; `null` stands for what only the run tells, and for what has no end.
+    """Write a plan as JSON, with `null` for numbers that only the run tells or that are infinite.
 
     >>> from ixbackoff import N1, Log, at, plan
     >>> json.loads(as_json(Planned("page", plan(at(N1).retry(Log("try"))), [])))["rungs"][1]
@@ -88,9 +90,9 @@ def as_json(planned: Planned) -> str:
                     "limit": one.limit.seconds,
                     "service": one.limit.name or None,
                     "fits": one.fits,
-                    "says": one.says,
+                    "reason": one.reason,
                 }
-                for one in planned.verdicts
+                for one in planned.fits
             ],
         },
         indent=2,
@@ -98,5 +100,5 @@ def as_json(planned: Planned) -> str:
 
 
 def finite_or_none(number: float | None) -> float | None:
-    """Return a number that JSON has, or `None`."""
+    """Return a number if JSON can write it, else `None`."""
     return number if number is not None and isfinite(number) else None

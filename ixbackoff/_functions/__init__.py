@@ -1,1 +1,1 @@
-"""`backoff`: programs around plain functions and blocks of code."""
+"""`backoff`: retries of plain functions and blocks of code."""

@@ -1,4 +1,4 @@
-"""The interpreter that answers for decorated functions: the real one, or a test's."""
+"""The interpreter that runs decorated functions: the real one, or that of a test."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PLAIN_ASYNC = (
 
 
 class Others:
-    """The interpreters that a test has put in place of the real ones."""
+    """The interpreters that a test has installed in place of the real ones."""
 
     __slots__ = ("awaited", "sync")
 
@@ -44,7 +44,7 @@ class Others:
         self.awaited = awaited
 
     def leave(self) -> None:
-        """Let the real ones answer again, also where a task or thread has kept this object."""
+        """Restore the real interpreters, even in tasks and threads that hold this object."""
         self.sync = self.awaited = None
 
 
@@ -59,11 +59,11 @@ def answered_by(
         | AsyncInterpreter[CallAsync[Any] | Delay]
     ),
 ) -> Generator[None]:
-    """Let `interpreter` answer for decorated functions and blocks inside this block: for tests.
+    """Run decorated functions and blocks with `interpreter` inside this block: for tests.
 
-    It applies in this thread or task, and in tasks that the block starts. An `Interpreter` answers
-    for functions (`Call`) and for coroutine functions (`CallAsync`), an `AsyncInterpreter` for
-    coroutine functions only. A command without a handler fails; nothing is called for real instead.
+    It applies to this thread or task, and to tasks that the block starts. An `Interpreter` runs
+    functions (`Call`) and coroutine functions (`CallAsync`), an `AsyncInterpreter` coroutine
+    functions only. A command without a handler fails; the real function is not called instead.
 
     >>> from ixbackoff import N3, Call, NotReady, answered_by, backoff
     >>> from ixbackoff.testing import Virtual, answers
@@ -89,10 +89,10 @@ def answered_by(
 
 
 def in_place_of_the_real_ones(interpreter: Interpreter[Any] | AsyncInterpreter[Any]) -> Others:
-    """Return what `OTHERS` has to be, so that `interpreter` answers.
+    """Return the value of `OTHERS` that installs `interpreter`.
 
     Raises:
-        Misuse: it is not an interpreter.
+        Misuse: `interpreter` is not an interpreter.
     """
     REGISTER.swap()
     if isinstance(interpreter, Interpreter):
@@ -105,12 +105,12 @@ def in_place_of_the_real_ones(interpreter: Interpreter[Any] | AsyncInterpreter[A
 
 
 def interpreter() -> Interpreter[Any]:
-    """Return the interpreter that answers for functions here."""
+    """Return the current interpreter for functions."""
     others = OTHERS.get()
     return PLAIN if others is None or others.sync is None else others.sync
 
 
 def interpreter_async() -> Interpreter[Any] | AsyncInterpreter[Any]:
-    """Return the interpreter that answers for coroutine functions here."""
+    """Return the current interpreter for coroutine functions."""
     others = OTHERS.get()
     return PLAIN_ASYNC if others is None or others.awaited is None else others.awaited

@@ -1,4 +1,4 @@
-"""`backoff`: programs around plain functions and blocks of code."""
+"""`backoff` and `Backoff`: retries of plain functions and blocks of code."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .._writing.programs import Program, at, at_with
 from ..schedules.kinds import Schedule, powers_of_two
 from .answering import PLAIN, interpreter, interpreter_async
 from .callers import caller
-from .functions import check_sync, checked_function, undecorated
+from .retriable import check_sync, checked_function, undecorated
 from .settings import KEPT, Nested, Settings, Wanted
 from .words import in_our_words
 
@@ -53,10 +53,10 @@ N = TypeVar("N", bound=Nat)
 
 @final
 class Backoff(Generic[I]):
-    """A decision on which failures to retry, how often, and after what waits; made by `backoff`.
+    """A decision which failures to retry, how often, and after what waits; made by `backoff`.
 
-    It is immutable, so any number of functions, threads and tasks can share one. For each call of a
-    function it does the same as the program `at(rung).retry(call(function, ...))`.
+    It is immutable: any number of functions, threads and tasks can share one. A call of a function
+    does the same as the program `at(rung).retry(call(function, ...))`.
     """
 
     __slots__ = ("_descent", "_generic", "_rung", "_settings", "_top")
@@ -70,7 +70,7 @@ class Backoff(Generic[I]):
         raise TypeError("Make it with backoff(...).")
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
-        """Decorate a function, a coroutine function or a method: calls that fail are tried again.
+        """Decorate a function, a coroutine function or a method, so that failed calls are retried.
 
         >>> from ixbackoff import N3, backoff
         >>> @backoff(N3)
@@ -89,9 +89,9 @@ class Backoff(Generic[I]):
         return retried
 
     def call(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Call `function`, and again while it fails; await the result of a coroutine function.
+        """Call `function` with retries; await the result of a coroutine function.
 
-        A function that is decorated with a backoff already is called with this one in its place.
+        This backoff replaces that of a function that is decorated already.
 
         >>> from ixbackoff import N3, backoff
         >>> backoff(N3).call(pow, 2, 5)
@@ -106,7 +106,7 @@ class Backoff(Generic[I]):
     def program(
         self, function: Callable[P, A], /, *args: P.args, **kwargs: P.kwargs
     ) -> Program[I, Z, A, Call[A] | Delay]:
-        """Make the program that does the same as such a call.
+        """Make the program of a call.
 
         >>> from ixbackoff import N2, backoff, plan
         >>> print(plan(backoff(N2).program(pow, 2, 5)))
@@ -137,7 +137,7 @@ class Backoff(Generic[I]):
         return self._program(call_async(function, *args, **kwargs))
 
     def plan(self, function: Callable[..., object]) -> Plan:
-        """Plan what a call of `function` does at most.
+        """Plan the most that a call of `function` can do.
 
         >>> from ixbackoff import N2, Exponential, backoff
         >>> backoff(N2, schedule=Exponential(base=0.1)).plan(print).seconds
@@ -148,7 +148,7 @@ class Backoff(Generic[I]):
         return plan(self._program(called(checked_function(function))))
 
     def run(self, effect: CommandOrAttempt[E, A], interpreter: Interpreter[E | Delay]) -> A:
-        """Run a command or an attempt, again while it fails.
+        """Run a command or an attempt with retries.
 
         >>> from ixbackoff import N3, Call, NotReady, backoff, call
         >>> from ixbackoff.testing import Virtual, answers
@@ -183,24 +183,24 @@ class Backoff(Generic[I]):
         nested: Nested = KEPT,
         name: str | None = KEPT,
     ) -> Backoff[I]:
-        """Return the same with some arguments changed, such as for one call.
+        """Return a copy with other arguments, for instance for one call.
 
         >>> from ixbackoff import N3, Exponential, backoff
         >>> patiently = backoff(N3, within=60)
         >>> patiently.replace(within=2, schedule=Exponential(base=0.1)).call(pow, 2, 5)
         32
 
-        The arguments are those of `backoff`, but for the rung.
+        The arguments are those of `backoff`, except the rung.
         """
         changed = Settings(on, until, schedule, within, budget, breaker, stop, nested, name)
         return made(self._rung, self._settings.replace(changed))
 
     def __iter__(self) -> Iterator[Try]:
-        """Try a block of code: `for one_try in backoff(N3): with one_try: ...`.
+        """Retry a block of code: `for one_try in backoff(N3): with one_try: ...`.
 
-        A failure inside the `with` is tried again; a `break` after the `with` drops it. Code beside
-        the `with` is not tried again, and may retry by itself. A deadline does not interrupt the
-        block: `time_limit()` tells it the seconds that are left.
+        A failure inside the `with` is retried; a `break` after the `with` drops it. Code outside of
+        the `with` is not retried, and may retry by itself. A deadline does not interrupt the block:
+        `time_limit()` returns the remaining seconds.
 
         >>> from ixbackoff import N3, backoff
         >>> for one_try in backoff(N3):
@@ -219,7 +219,7 @@ class Backoff(Generic[I]):
         return Tries(*block_in(frame, self), interpreter()._handlers)
 
     def __aiter__(self) -> AsyncIterator[Try]:
-        """Try a block in a coroutine: `async for one_try in backoff(N3): with one_try: ...`."""
+        """Retry a block in a coroutine: `async for one_try in backoff(N3): with one_try: ...`."""
         check_sync("`async for`", self._settings.stop)
         from .blocks import TriesAsync, block_in
 
@@ -268,7 +268,7 @@ def backoff(
     nested: Nested = "refused",
     name: str | None = None,
 ) -> Backoff[I]:
-    """Try plain functions and blocks of code again while they fail, at most `rung` times.
+    """Retry plain functions and blocks of code, at most `rung` times.
 
     >>> from ixbackoff import N3, NotReady, backoff
     >>> from ixbackoff.schedules import Constant
@@ -283,21 +283,20 @@ def backoff(
     'page'
 
     Args:
-        rung: the most waits that there can be, `N3` for four tries, `FOREVER` for no end.
-        on: the failures that are worth another try: an exception class, a tuple of them, or a
-            predicate.
-        until: a predicate of the answer: while it is false, the answer counts as `NotReady`.
+        rung: the greatest number of waits: `N3` for four tries, `FOREVER` for no end.
+        on: the failures to retry: an exception class, a tuple of classes, or a predicate.
+        until: a predicate of the answer; while it is false, the answer counts as `NotReady`.
         schedule: the seconds of the waits.
-        within: the seconds that a call may take in all, tries and waits, or a `timedelta`. With 0
-            or less each call raises `DeadlineExceeded`, and nothing is called.
+        within: the seconds for a whole call, with all tries and waits, or a `timedelta`. With 0 or
+            less each call raises `DeadlineExceeded`, and the function is not called.
         budget: the retry budget that pays for further tries; it can be shared.
         breaker: the circuit breaker that each try goes through; it can be shared.
         stop: a `threading.Event` that ends the waits of plain functions and `for` blocks at once,
             with the last failure; for the handler of SIGTERM. Once it is set, further calls raise
             `Stopped`. Cancel the task of a coroutine function instead.
-        nested: what becomes of a decorated function that is called inside another one: it is
-            refused, or, if either of them says `"once"`, the inner one is tried once.
-        name: the name that the log and observers are told; by default that of the function.
+        nested: the treatment of a decorated function that another one calls: the inner one is
+            rejected, or, if either of them says `"once"`, it gets a single try.
+        name: the name in the log and in events; by default that of the function.
 
     Raises:
         TypeError: `rung` is not a rung, or another argument is not of its kind.
@@ -308,7 +307,7 @@ def backoff(
 
 
 def made(rung: Rung[I], settings: Settings) -> Backoff[I]:
-    """Make a `Backoff`, if these settings can be."""
+    """Make a `Backoff` from checked settings."""
     made: Backoff[I] = object.__new__(UNTYPED)
     made._rung = rung
     made._top = _position(rung)

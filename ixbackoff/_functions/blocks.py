@@ -1,4 +1,4 @@
-"""`for` and `with`: a block of code that is tried again."""
+"""Blocks of code that are retried, by `for` and `with`."""
 
 from __future__ import annotations
 
@@ -8,37 +8,37 @@ from types import FrameType, TracebackType
 from typing import Any, Self, final
 
 from .._limits.deadlines import LEFT, Left
-from .._limits.nesting import REFUSED, Mark, begin, check_not_refused, end
+from .._limits.nesting import REFUSED, Mark, begin, check_alone, check_not_refused, may_be_inside
 from .._meaning.chains import Ladder, renamed
-from .._meaning.runs import Run
-from .._meaning.semantics import NO_HANDLERS
-from .._running.loops import answered, answered_async, begun
+from .._meaning.runs import ProgramRun
+from .._meaning.semantics import unrolled
+from .._running.loops import answered, answered_async
 from .._running.sleeping import log_ended
 from .._words.commands import Command, Handlers, Misuse, Stream
 from .called import Called
-from .nested import guarded_once, noting_once, outer_of
+from .nested import guarded_once, noting_once
 
 __tracebackhide__ = True
 
 
 class Block(Command[None]):
-    """A command to run the block of code; the `for` loop around the block answers it."""
+    """The command to run the block; the `for` loop around the block answers it."""
 
     __slots__ = ()
 
 
-def block_in(frame: FrameType, backoff: Any) -> tuple[Called | None, Stream, Run]:
-    """Make what tries the block of a loop; it has the name of the function that it stands in."""
+def block_in(frame: FrameType, backoff: Any) -> tuple[Called | None, Stream, ProgramRun]:
+    """Make the mark, the stream and the run of a block, named after the function around it."""
     if backoff._settings.until is not None:
         raise Misuse("until= is for functions, which have an answer: raise NotReady instead.")
     inner = Called(backoff, None, frame.f_code.co_qualname.rpartition("<locals>.")[2])
-    outer = outer_of(inner) if backoff._top else None
+    outer = check_alone(inner, once=True) if backoff._top and may_be_inside() else None
     once = backoff._top == 0 or outer is not None
     used = guarded_once(backoff, outer)
     tried: Ladder = used._once(Block()) if once else used._program(Block())
     program = renamed(Ladder, tried, inner.name)
-    run = Run(program, backoff._settings.schedule)
-    stream = begun(program, NO_HANDLERS, used._settings.defaults, run)
+    run = ProgramRun(program, backoff._settings.schedule)
+    stream = unrolled(program, used._settings.defaults, run=run, observed=True)
     if outer is not None:
         stream = noting_once(stream, inner, outer)
     return None if once else inner, stream, run
@@ -46,7 +46,7 @@ def block_in(frame: FrameType, backoff: Any) -> tuple[Called | None, Stream, Run
 
 @final
 class Try:
-    """One try of a block of code: `with one_try:` around the block takes its failure.
+    """One try of a block of code: `with one_try:` around the block catches its failure.
 
     Attributes:
         number: the number of the try, from 1.
@@ -76,7 +76,9 @@ class Try:
             LEFT.set(self._left)
             return self  # noqa: TRY300  Ctrl-C may come before it
         except BaseException:
-            self.leave()
+            self._mark[0] = None
+            LEFT.set(self._before)
+            self._stream.close()
             raise
 
     def __exit__(
@@ -86,37 +88,33 @@ class Try:
         traceback: TracebackType | None,
     ) -> bool:
         try:
-            self.leave()
+            self._mark[0] = None
             LEFT.set(self._before)
             self._done = True
             if REFUSED:
                 check_not_refused(self._mark, error)
             return self._ended(error)
         except BaseException:  # such as Ctrl-C
-            self.leave()
+            self._mark[0] = None
             LEFT.set(self._before)
             self._stream.close()
             raise
 
     def _ended(self, error: BaseException | None) -> bool:
-        """Take the failure of the block, or end the run; return whether it was taken."""
-        # If the loop raised these when it is asked for the next try, it would seem to end.
+        """Store the failure of the block, or end the run; return whether the failure is caught."""
+        # From `__next__` these two would end the loop in silence.
         if isinstance(error, Exception) and not isinstance(
             error, StopIteration | StopAsyncIteration
         ):
             self._failure = error
             return True
-        if error is None:  # now, since `return` or `break` in the block may leave the loop
+        if error is None:  # here, because `return` or `break` may leave the loop
             next(self._stream, None)
         self._stream.close()
         return False
 
-    def leave(self) -> None:
-        """Mark that the block does not run any more."""
-        end(self._mark)
-
     def outcome(self) -> Exception | None:
-        """Return the block's failure, and forget it.
+        """Return the stored failure of the block, and drop it.
 
         Raises:
             Misuse: the block was not run.
@@ -128,18 +126,20 @@ class Try:
 
 
 class Loop:
-    """A loop that asks `stream` how to go on after each try of the block.
+    """A loop that advances `stream` after each try of the block.
 
     Args:
-        inner: the mark of the block while it may be tried again.
-        stream: the program's commands: the block, and others between its tries.
+        inner: the mark of the block; `None` if it gets a single try.
+        stream: the commands of the program: the block, and others between its tries.
         run: the run of the program.
-        handlers: the handlers that answer these others.
+        handlers: the handlers of the other commands.
     """
 
     __slots__ = ("_handlers", "_inner", "_last", "_left", "_number", "_run", "_stream")
 
-    def __init__(self, inner: Called | None, stream: Stream, run: Run, handlers: Handlers) -> None:
+    def __init__(
+        self, inner: Called | None, stream: Stream, run: ProgramRun, handlers: Handlers
+    ) -> None:
         self._inner = inner
         self._run = run
         self._stream = stream
@@ -149,9 +149,9 @@ class Loop:
         self._last: Try | None = None
 
     def __del__(self) -> None:
-        last: Try | None = getattr(self, "_last", None)  # Ctrl-C may have come before there was one
-        if last is not None:  # or between the block and its end
-            last.leave()
+        last: Try | None = getattr(self, "_last", None)  # Ctrl-C may have struck in `__init__`,
+        if last is not None:  # or between the block and its `__exit__`
+            last._mark[0] = None
         stream: Stream | None = getattr(self, "_stream", None)
         if stream is not None:
             stream.close()
@@ -163,35 +163,30 @@ class Loop:
 
     @contextmanager
     def _running(self) -> Generator[None]:
-        """Mark that the commands between two tries run: nothing that may wait runs inside them.
+        """Mark the context while commands between two tries run: a retry inside them is rejected.
 
-        The time limit that the stream sets is that of the block, not of code beside it.
+        The time limit that the stream sets holds for the block, not for the code around it.
         """
         before = LEFT.get()
         mine: Mark = [None, 0]
         try:
-            try:
-                if self._inner is not None:
-                    begin(mine, self._inner)
-                yield
-                self._left = LEFT.get()
-                LEFT.set(before)
-                end(mine)  # here too: an instruction at the end of a `try` is in no `try`
-            except Exception as failure:
-                log_ended(self._run, failure, self._handlers)
-                raise
-            finally:
-                end(mine)
-                LEFT.set(before)
-        except BaseException:  # a run that Ctrl-C has ended is over now, not when it is collected
+            if self._inner is not None:
+                begin(mine, self._inner)
+            yield
+            self._left = LEFT.get()
+        except Exception as failure:
+            log_ended(self._run, failure, self._handlers)
+            self._stream.close()
+            raise
+        except BaseException:  # Ctrl-C ends the run now, not when the stream is collected
             self._stream.close()
             raise
         finally:
-            end(mine)
+            mine[0] = None
             LEFT.set(before)
 
     def _between(self) -> Stream:
-        """Issue the commands of `stream` before the next try; return `False` if there is none."""
+        """Issue the commands of `stream` before the next try; return `False` if no try is left."""
         stream, last = self._stream, self._last
         failure = None if last is None else last.outcome()
         command: Command[Any] | None = None
@@ -200,7 +195,7 @@ class Loop:
                 command = stream.send(None)
             else:
                 try:
-                    raise failure  # so that an error of a predicate has the failure as its context
+                    raise failure  # the context of an exception that a predicate raises
                 except Exception:
                     command = stream.throw(failure)
             failure = None
@@ -215,7 +210,7 @@ class Loop:
             return False
         else:
             return True
-        finally:  # an exception must not be kept alive by a frame in its own traceback
+        finally:  # break the cycle of exception, traceback and this frame
             failure = command = None
 
 
@@ -240,7 +235,7 @@ class Tries(Loop):
 class TriesAsync(Loop):
     """The tries of a block, for an `async for` loop; the handlers may be awaited.
 
-    It is not a generator, since a generator is not closed at once when the block returns.
+    It is not a generator: an abandoned async generator is not closed at once.
     """
 
     __slots__ = ()

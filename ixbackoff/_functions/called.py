@@ -1,35 +1,49 @@
-"""A decorated function: its name, and what each call of it needs."""
+"""A decorated function: its name, and everything that its calls share."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from .._meaning.defaults import ONCE
+from .._meaning.descents import After
 from .._meaning.names import function_name
+from .._words.calls import Call, CallAsync
 from .._words.commands import is_coroutine_function
 from .._words.nat import ENDLESS
 from .settings import wanting
 
 
 class Called:
-    """A function under a `backoff`; it is the mark of its runs, and errors name it.
+    """A function under a `backoff`. Its runs carry it as their mark, for the text of errors.
 
     >>> from ixbackoff import N3, backoff
     >>> str(Called(backoff(N3), print))
     'print (backoff N3)'
 
     Attributes:
-        backoff: how it is tried.
+        backoff: the `Backoff`.
         function: the function.
-        name: the name that the log, observers and errors are told.
-        once: true if a decorated function inside it, or around it, makes the inner one try once.
-        top: the most waits that there can be.
-        tries: how many tries a call has at most, `None` if it has no end.
-        attempt: what each try calls: the function, with `until` and through the breaker.
-        descent: begins to try again.
+        name: the name for the log, for events and for errors.
+        once: whether `nested="once"` reduces the inner one of two decorated functions to one try.
+        top: the greatest number of waits.
+        tries: the greatest number of tries, `None` at `FOREVER`.
+        awaits: whether it is a coroutine function.
+        attempt: the function for one try, with `until` and inside the breaker.
+        descent: makes the function that computes the waits of a call.
     """
 
-    __slots__ = ("attempt", "backoff", "descent", "function", "name", "once", "top", "tries")
+    __slots__ = (
+        "attempt",
+        "awaits",
+        "backoff",
+        "descent",
+        "function",
+        "name",
+        "once",
+        "top",
+        "tries",
+    )
 
     def __init__(self, backoff: Any, function: Any, name: str = "") -> None:
         self.backoff = backoff
@@ -38,13 +52,20 @@ class Called:
         self.once: bool = backoff._settings.nested == ONCE
         self.top: int = backoff._top
         self.tries: int | None = None if self.top == ENDLESS else self.top + 1
-        self.attempt, self.descent = wanting(function, backoff._settings.until), backoff._descent
+        self.awaits = is_coroutine_function(function)
+        self.attempt: Any = wanting(function, backoff._settings.until)
+        self.descent: Callable[[], After] = backoff._descent
         breaker = backoff._settings.breaker
         if breaker is not None:
-            from .guarding import guarded, guarded_async
+            from .guarding import guarded, heard
 
-            through = guarded_async if is_coroutine_function(function) else guarded
-            self.attempt, self.descent = through(self.attempt, breaker, self.descent)
+            self.attempt = guarded(self.attempt, self.awaits, breaker)
+            self.descent = heard(self.descent, self.awaits, breaker)
+
+    def command(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Make the command that calls the function."""
+        kind: Any = CallAsync if self.awaits else Call
+        return kind(self.function, args, tuple(kwargs.items()))
 
     def __str__(self) -> str:
         return f"{self.name} (backoff {self.backoff.rung_name})"

@@ -1,226 +1,242 @@
-"""Calls of a plain function, again while it fails: the two loops, sync and async.
+"""Calls of a decorated function, again while they fail: one loop, in a sync and an async form.
 
-They do the same as the program of such a call, many times as fast; a law compares them. With a
-deadline, a budget or another interpreter they run that program instead; while somebody observes,
-the loops of `watching` run.
+A call does the same as its program (`Backoff.program`), many times as fast; a law compares them.
+With a deadline, a budget, a stop or another interpreter it runs that program.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
 from types import CoroutineType
-from typing import Any, TypeAlias
+from typing import Any
 
 from .._limits.nesting import (
     HERE,
     REFUSED,
     RUNNING,
     Mark,
-    begins,
+    ThreadState,
+    carries_mark,
     check_alone,
     check_not_refused,
     new_thread,
 )
 from .._limits.observers import LOOK, SWAPPED, Observer
-from .._meaning.descents import After
 from .._running.logs import WARNING, default_logger, log_wait
 from .._running.sleeping import LONGEST_SLEEP, SWITCHES, awaitable, blocking
-from .._words.calls import call, call_async
 from .._words.commands import is_coroutine_function
-from .answering import OTHERS, interpreter, interpreter_async
+from .answering import OTHERS
 from .called import Called
-from .ends import ended, stop_noted
-from .functions import check_sync, checked_function, no_coroutine_function
-from .nested import tried_once, tried_once_async
+from .ends import ended
+from .nested import by_program, by_program_async
+from .retriable import check_sync, checked_function, no_coroutine_function
+from .watching import Watched, plain
 
 __tracebackhide__ = True
 
-running, run_in, here, others = RUNNING.get, RUNNING.set, HERE, OTHERS.get
-
-
-PROGRAM: Observer = bool
-"""What stands for the program of a call, where the calls of functions look who observes."""
-
-Again: TypeAlias = tuple[After, Callable[[float], Any], Any]
-"""What a call needs from its first failure on; a first try that is well pays for none of it.
-
-The seconds after each failure, what sleeps, and the logger, for its level.
-"""
+running, run_in, here = RUNNING.get, RUNNING.set, HERE
 
 
 def caller(backoff: Any, function: Any) -> Any:
-    """Make a function that calls `function`, and again while it fails, as `backoff` says."""
+    """Return a function that calls `function`, and again while it fails, as `backoff` says."""
     called = Called(backoff, checked_function(function))
+    swapped = LOOK if backoff._generic else SWAPPED
     if is_coroutine_function(function):
         check_sync(called.name, backoff._settings.stop)
-        retried = caller_async(called)
-    else:
-        retried = caller_sync(called)
-    begins(retried.__code__)
-    return retried
+        return caller_async(called, swapped)
+    return caller_sync(called, swapped)
 
 
-def at_hand(called: Called) -> tuple[Any, Called | None, Any, Callable[[], After]]:
-    """Return what each call looks at: who else calls, its mark, the function, the retries."""
-    swapped = LOOK if called.backoff._generic else SWAPPED
-    return swapped, called if called.top else None, called.attempt, called.descent
+# The two loops are alike, but for `await` and what only a plain function can do: return a coroutine
+# or raise StopIteration. Their state is in local variables: in an object, a retry takes a fifth
+# longer. What a first try does not need is made at the first failure (`again`).
 
 
-def caller_sync(called: Called) -> Any:
+def caller_sync(called: Called, swapped: list[Observer | None]) -> Any:
     """As `caller`, for a plain function."""
-    swapped, waits, attempt, descent = at_hand(called)
+    waits, attempt, descent = called if called.top else None, called.attempt, called.descent
 
+    @carries_mark
     def retried(*args: Any, **kwargs: Any) -> Any:
         try:
-            last = here.last
+            thread = here.state
         except AttributeError:
-            last = new_thread()
-        if (running()[0] is not None or last[0][0] is not None or last[1]) and waits is not None:
-            outer = check_alone(waits, once=True)
+            thread = new_thread()
+        watched: Watched | None = None
+        if swapped or running()[0] is not None or thread.mark[0] is not None or thread.awaits:
+            outer, watched = around(called, swapped, thread, args, kwargs)
             if outer is not None:
-                return tried_once(called, args, kwargs, outer)
-        if swapped and (way := another_way(swapped, called, last)) is not None:
-            return (by_program if way is PROGRAM else watched()[0])(way, called, last, args, kwargs)
-        mine: Mark = [None, 0]
-        run_in(mine)
-        again: Again | None = None
-        k = 0
-        waited = 0.0
+                return by_program(called, args, kwargs, outer)
+        again: Any = None
         seconds: Any = 0.0  # `None` if the last failure is not tried again
-        try:  # twice, since Ctrl-C may come at the beginning of a `finally`
-            try:
-                last[0] = mine
-                while True:
-                    try:
-                        mine[0] = waits
-                        answer = attempt(*args, **kwargs) if kwargs else attempt(*args)
-                        if answer.__class__ is not CoroutineType:
-                            if REFUSED:
-                                check_not_refused(mine)
-                            return answer
-                        raise no_coroutine_function(called.function, answer)
-                    except Exception as failure:
-                        if REFUSED:
-                            check_not_refused(mine, failure)
-                        if again is None:
-                            again = descent(), blocking(), default_logger()
-                        after, sleep, logger = again
-                        seconds = after(failure, k, seconds)
-                        if seconds is None:
-                            raise
-                        if (logger.level or logger.parent.level) <= WARNING:
-                            log_wait(called.name, k + 1, called.tries, failure, seconds)
-                        mine[0] = None  # so that no instruction is outside of a `try` with it
-                    sleep = blocking() if SWITCHES else sleep
-                    sleep(seconds if seconds < LONGEST_SLEEP else LONGEST_SLEEP)
-                    k += 1
-                    mine[1] = k
-                    waited += seconds
-            except StopIteration as failure:  # as if a handler had raised it
-                raise stop_noted(failure, called, k, waited, seconds is None) from failure
-            except Exception as failure:
-                ended(failure, called, k, waited, seconds is None)
-                raise
-            finally:
-                mine[0] = None
-        except BaseException:
+        mine: Mark = [None, 0]
+        k, waited = 0, 0.0
+        run_in(mine)
+        try:
+            thread.mark = mine
+            if watched is not None:
+                watched.begin()
+            while True:
+                try:
+                    mine[0] = waits
+                    answer = attempt(*args, **kwargs) if kwargs else attempt(*args)
+                    if REFUSED or answer.__class__ is CoroutineType:
+                        check_answer(called, answer, mine)
+                    mine[0] = None
+                    if watched is not None:
+                        watched.succeed()
+                    return answer  # noqa: TRY300  in one line, it would leave the `try` early
+                except Exception as failure:
+                    if REFUSED or watched is not None:
+                        failed(failure, mine, watched)
+                    again = again or (descent(), blocking(), default_logger())
+                    after, sleep, logger = again
+                    seconds = after(failure, k, seconds)
+                    if seconds is None:
+                        raise
+                    if watched is not None or (logger.level or logger.parent.level) <= WARNING:
+                        waits_for(seconds, failure, called, k, watched)
+                    mine[0] = None
+                sleep = blocking() if SWITCHES else sleep
+                sleep(seconds if seconds < LONGEST_SLEEP else LONGEST_SLEEP)
+                k += 1
+                mine[1] = k
+                waited += seconds
+                if watched is not None:
+                    watched.retry(k, waited)
+        except BaseException as failure:
             mine[0] = None
+            try:  # `close` twice: see the comment in `interrupts`
+                ended(failure, called, k, waited, seconds is None, watched)
+            finally:
+                if watched is not None:
+                    watched.close(failure)
             raise
 
     return retried
 
 
-def caller_async(called: Called) -> Any:
+def caller_async(called: Called, swapped: list[Observer | None]) -> Any:
     """As `caller`, for a coroutine function."""
-    swapped, waits, attempt, descent = at_hand(called)
+    waits, attempt, descent = called if called.top else None, called.attempt, called.descent
 
+    @carries_mark
     async def retried(*args: Any, **kwargs: Any) -> Any:
         try:
-            last = here.last
+            thread = here.state
         except AttributeError:
-            last = new_thread()
-        if (running()[0] is not None or last[0][0] is not None) and waits is not None:
-            outer = check_alone(waits, once=True)
+            thread = new_thread()
+        watched: Watched | None = None
+        if swapped or running()[0] is not None or thread.mark[0] is not None:
+            outer, watched = around(called, swapped, thread, args, kwargs, sync=False)
             if outer is not None:
-                return await tried_once_async(called, args, kwargs, outer)
-        if swapped and (way := another_way(swapped, called, last)) is not None:
-            twin = by_program_async if way is PROGRAM else watched()[1]
-            return await twin(way, called, last, args, kwargs)
-        mine: Mark = [None, 0]
-        run_in(mine)
-        again: Again | None = None
-        k = 0
-        waited = 0.0
+                return await by_program_async(called, args, kwargs, outer)
+        again: Any = None
         seconds: Any = 0.0  # `None` if the last failure is not tried again
-        try:  # twice, since Ctrl-C may come at the beginning of a `finally`
-            try:
-                last[1] = True
-                while True:
-                    try:
-                        mine[0] = waits
-                        answer = await (attempt(*args, **kwargs) if kwargs else attempt(*args))
-                        if REFUSED:
-                            check_not_refused(mine)
-                        return answer  # noqa: TRY300  in one line, it would leave the `try` early
-                    except Exception as failure:
-                        if REFUSED:
-                            check_not_refused(mine, failure)
-                        if again is None:
-                            again = descent(), awaitable(), default_logger()
-                        after, sleep, logger = again
-                        seconds = after(failure, k, seconds)
-                        if seconds is None:
-                            raise
-                        if (logger.level or logger.parent.level) <= WARNING:
-                            log_wait(called.name, k + 1, called.tries, failure, seconds)
-                        mine[0] = None  # so that no instruction is outside of a `try` with it
-                    sleep = awaitable() if SWITCHES else sleep
-                    await sleep(seconds if seconds < LONGEST_SLEEP else LONGEST_SLEEP)
-                    k += 1
-                    mine[1] = k
-                    waited += seconds
-            except Exception as failure:
-                ended(failure, called, k, waited, seconds is None)
-                raise
-            finally:
-                mine[0] = None
-        except BaseException:
+        mine: Mark = [None, 0]
+        k, waited = 0, 0.0
+        run_in(mine)
+        try:
+            thread.awaits = True
+            if watched is not None:
+                watched.begin()
+            while True:
+                try:
+                    mine[0] = waits
+                    answer = await (attempt(*args, **kwargs) if kwargs else attempt(*args))
+                    if REFUSED:
+                        check_not_refused(mine)
+                    mine[0] = None
+                    if watched is not None:
+                        watched.succeed()
+                    return answer  # noqa: TRY300  in one line, it would leave the `try` early
+                except Exception as failure:
+                    if REFUSED or watched is not None:
+                        failed(failure, mine, watched)
+                    again = again or (descent(), awaitable(), default_logger())
+                    after, sleep, logger = again
+                    seconds = after(failure, k, seconds)
+                    if seconds is None:
+                        raise
+                    if watched is not None or (logger.level or logger.parent.level) <= WARNING:
+                        waits_for(seconds, failure, called, k, watched)
+                    mine[0] = None
+                sleep = awaitable() if SWITCHES else sleep
+                await sleep(seconds if seconds < LONGEST_SLEEP else LONGEST_SLEEP)
+                k += 1
+                mine[1] = k
+                waited += seconds
+                if watched is not None:
+                    watched.retry(k, waited)
+        except BaseException as failure:
             mine[0] = None
+            try:  # `close` twice: see the comment in `interrupts`
+                ended(failure, called, k, waited, seconds is None, watched)
+            finally:
+                if watched is not None:
+                    watched.close(failure)
             raise
 
     return retried
 
 
-def another_way(swapped: list[Observer | None], called: Called, last: list[Any]) -> Observer | None:
-    """Return who observes, `PROGRAM` if the program of the call is to be run, else `None`."""
-    for observer in swapped:  # another thread may have emptied it meanwhile
-        if observer is not None and not last[2]:
-            return observer
-        if called.backoff._generic or others() is not None:
-            return PROGRAM
-    return None
+def check_answer(called: Called, answer: Any, mine: Mark) -> None:
+    """Check that a try was complete.
+
+    Raises:
+        Misuse: the answer is a coroutine, or a nested call was rejected.
+    """
+    if answer.__class__ is CoroutineType:
+        raise no_coroutine_function(called.function, answer)
+    check_not_refused(mine)
 
 
-@cache
-def watched() -> tuple[Any, Any]:
-    """Return the loops that tell observers, sync and async: imported when there is an observer."""
-    from .watching import watched, watched_async
+def failed(failure: Exception, mine: Mark, watched: Watched | None) -> None:
+    """Deliver the event of a failed try.
 
-    return watched, watched_async
-
-
-def by_program(
-    _: Observer, called: Called, __: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
-    """Run the program of a call."""
-    command = call(called.function, *args, **kwargs)
-    return called.backoff._program(command).run(interpreter())
+    Raises:
+        Misuse: a nested call was rejected.
+    """
+    if watched is not None:
+        watched.fail(failure)
+    check_not_refused(mine, failure)
 
 
-def by_program_async(
-    _: Observer, called: Called, __: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
-    """As `by_program`, for a coroutine function."""
-    command = call_async(called.function, *args, **kwargs)
-    return called.backoff._program(command).run_async(interpreter_async())
+def waits_for(
+    seconds: float, failure: Exception, called: Called, k: int, watched: Watched | None
+) -> None:
+    """Deliver the event of a wait, and log it."""
+    raised = plain(failure)
+    if watched is not None:
+        watched.wait(seconds, raised)
+    log_wait(called.name, k + 1, called.tries, raised, seconds)
+
+
+def around(
+    called: Called,
+    swapped: list[Observer | None],
+    thread: ThreadState,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    sync: bool = True,
+) -> tuple[object, Watched | None]:
+    """Decide how a call runs.
+
+    Returns:
+        The outer run, if the call gets a single try because of it; `called`, if the call runs as a
+        program; else `None`. And the watcher of the call, if it is observed.
+
+    Raises:
+        Misuse: there is an outer run, and the call may not run inside it.
+    """
+    if called.top and (
+        running()[0] is not None or thread.mark[0] is not None or (sync and thread.awaits)
+    ):
+        outer = check_alone(called, once=True)
+        if outer is not None:
+            return outer, None
+    for observer in swapped:  # a loop: another thread may empty the list after a check
+        if observer is not None and not thread.notifying:
+            return None, Watched(called, observer, args, kwargs)
+        if called.backoff._generic or OTHERS.get() is not None:
+            return called, None
+    return None, None

@@ -1,46 +1,63 @@
-"""The end of a call that fails: its notes, its line in the log, and its reason."""
+"""The end of a call that fails: its notes, its line in the log, and its last events."""
 
 from __future__ import annotations
 
 from .._meaning.descents import ONE_TRY
 from .._meaning.runs import not_chosen, noted
 from .._running.logs import log_end
-from .._words.commands import Misuse, stopped
+from .._words.commands import Misuse
 from .._words.failures import CircuitOpen
 from .._words.reasons import Reason, Story
 from .._words.verdicts import is_transient
 from .called import Called
+from .watching import Watched, plain
 
 
-def ended(failure: Exception, called: Called, k: int, waited: float, no_wait: bool) -> Reason:
-    """Note and log what was done about the failure that a call ends with, as a program's run does.
+def ended(
+    failure: BaseException,
+    called: Called,
+    k: int,
+    waited: float,
+    no_wait: bool,
+    watched: Watched | None,
+) -> None:
+    """Add the notes to the failure of a call, log the end, and deliver the last events.
 
     Args:
         failure: the failure.
-        called: what was called.
-        k: how many waits there were.
+        called: the function.
+        k: the number of waits.
         waited: their seconds.
-        no_wait: true if there was no wait for this failure, and it is not that of a wait.
+        no_wait: whether there was no wait for `failure`, which is not that of a wait.
+        watched: the watcher, if the call is observed.
+
+    Raises:
+        RuntimeError: the failure is a StopIteration.
     """
-    reason: Reason = "gave up"
-    note = ""
+    made = plain(failure)
+    try:
+        if isinstance(made, Exception):
+            reason, note = reason_and_note(made, called, no_wait and k != called.top)
+            story = Story(k + 1, k, waited, reason)
+            noted(made, story, note)
+            log_end(called.name, story, made)
+            if watched is not None:
+                watched.reason = reason
+        if watched is not None:
+            watched.close(made)
+        if made is not failure:
+            raise made
+    finally:  # break the cycle of exception, traceback and this frame
+        del made, failure
+
+
+def reason_and_note(failure: Exception, called: Called, early: bool) -> tuple[Reason, str]:
+    """Return why a call ended, and the note that explains it; `early` if a rung was left."""
     if isinstance(failure, Misuse):
-        reason = "misuse"
-    elif isinstance(failure, CircuitOpen):
-        reason = "circuit open"
-    elif no_wait and k != called.top and not ONE_TRY:
+        return "misuse", ""
+    if isinstance(failure, CircuitOpen):
+        return "circuit open", ""
+    if early and not ONE_TRY:
         by_default = called.backoff._settings.on is is_transient
-        reason, note = "not worth another try", not_chosen(failure, by_default)
-    story = Story(k + 1, k, waited, reason)
-    noted(failure, story, note)
-    log_end(called.name, story, failure)
-    return reason
-
-
-def stop_noted(
-    failure: StopIteration, called: Called, k: int, waited: float, no_wait: bool
-) -> RuntimeError:
-    """Make the failure of a call that raised a `StopIteration`, as if a handler had raised it."""
-    made = stopped(failure)
-    ended(made, called, k, waited, no_wait)
-    return made
+        return "not worth another try", not_chosen(failure, by_default)
+    return "gave up", ""

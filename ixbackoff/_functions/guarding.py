@@ -1,89 +1,74 @@
-"""Calls of a plain function through a circuit breaker, as the machine guards a try.
+"""Tries of a decorated function inside a circuit breaker.
 
-While the breaker is closed, a call costs one look at it, and a failure is heard where the loop asks
-how long to wait.
+While the breaker is closed, a try costs one check, and `heard` reports failures where the loop asks
+for the next wait.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from types import CoroutineType
-from typing import Any, TypeAlias
+from typing import Any
 
 from .._limits.breakers import CircuitBreaker
 from .._meaning.descents import After
 from .._running.eventloops import clock, now
 from .._words.commands import stopped
-from .functions import no_coroutine_function
-
-Guarded: TypeAlias = tuple[Any, Callable[[], After]]
-"""A function that goes through a breaker, and what begins its retries."""
-
-Settled: TypeAlias = Callable[[int], None]
+from .retriable import no_coroutine_function
 
 
-def guarded(function: Any, breaker: CircuitBreaker, descent: Callable[[], After]) -> Guarded:
-    """Have `function` go through `breaker`."""
+def guarded(function: Any, awaits: bool, breaker: CircuitBreaker) -> Any:
+    """Return `function` inside `breaker`."""
 
     def probed(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        probe = breaker.admit(time.monotonic())
-        settled: Settled = breaker.release
-        try:
+        with probing(breaker, time.monotonic):
             answer = function(*args, **kwargs)
             if answer.__class__ is CoroutineType:
                 raise no_coroutine_function(function, answer)
-            settled = breaker.succeed
-        except Exception as failure:
-            settled = outcome_of(breaker, probe, failure, time.monotonic)
-            raise
-        else:
             return answer
-        finally:
-            settled(probe)
 
-    def called(*args: Any, **kwargs: Any) -> Any:
+    async def probed_async(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        with probing(breaker, now):
+            return await function(*args, **kwargs)
+
+    probe: Any = probed_async if awaits else probed
+
+    def tried(*args: Any, **kwargs: Any) -> Any:
         if breaker.closed:
             return function(*args, **kwargs) if kwargs else function(*args)
-        return probed(args, kwargs)
+        return probe(args, kwargs)
 
-    return called, lambda: breaker.told(descent(), time.monotonic)
-
-
-def guarded_async(function: Any, breaker: CircuitBreaker, descent: Callable[[], After]) -> Guarded:
-    """As `guarded`, for a coroutine function."""
-
-    async def probed(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        probe = breaker.admit(now())
-        settled: Settled = breaker.release
-        try:
-            answer = await function(*args, **kwargs)
-            settled = breaker.succeed
-        except Exception as failure:
-            settled = outcome_of(breaker, probe, failure, now)
-            raise
-        else:
-            return answer
-        finally:
-            settled(probe)
-
-    def called(*args: Any, **kwargs: Any) -> Any:
-        if breaker.closed:
-            return function(*args, **kwargs) if kwargs else function(*args)
-        return probed(args, kwargs)
-
-    return called, lambda: breaker.told(descent(), clock())
+    return tried
 
 
-def outcome_of(
-    breaker: CircuitBreaker, probe: int, failure: Exception, clock: Callable[[], float]
-) -> Settled:
-    """Tell `breaker` the failure of a probe, if it counts; return what settles it otherwise.
+def heard(descent: Callable[[], After], awaits: bool, breaker: CircuitBreaker) -> Any:
+    """Return `descent`, with the failures of its tries counted by `breaker`."""
+    if awaits:
+        return lambda: breaker.counting(descent(), clock())
+    return lambda: breaker.counting(descent(), time.monotonic)
 
-    Once the breaker is closed, the failure is heard in the loop, as that of any other try.
+
+@contextmanager
+def probing(breaker: CircuitBreaker, clock: Callable[[], float]) -> Generator[None]:
+    """Admit a try through a breaker that is not closed, and report its outcome to the breaker.
+
+    If the breaker closes meanwhile, the loop reports a failure, as it does for any other try.
+
+    Raises:
+        CircuitOpen: the breaker refuses the try.
     """
-    # Nothing but the `except` of a caller holds the failure, or the failure would hold itself.
-    blamed = breaker.blames(stopped(failure) if isinstance(failure, StopIteration) else failure)
-    if blamed and not breaker.closed:
-        breaker.fail(probe, clock())
-    return breaker.succeed if blamed is False else breaker.release
+    probe, settle = breaker.admit(clock()), breaker.release
+    try:
+        yield
+        settle = breaker.succeed
+    except Exception as failure:
+        blamed = breaker.blames(stopped(failure) if isinstance(failure, StopIteration) else failure)
+        if blamed and not breaker.closed:
+            breaker.fail(probe, clock())
+        if blamed is False:
+            settle = breaker.succeed
+        raise
+    finally:
+        settle(probe)

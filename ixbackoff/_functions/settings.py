@@ -1,4 +1,4 @@
-"""The settings of a `backoff`, and what they make of a function."""
+"""The arguments of `backoff`, and the function that `until` makes of another one."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from threading import Event
 
 Nested: TypeAlias = Literal["refused", "once"]
-"""What becomes of a decorated function that is called inside another one."""
+"""The treatment of a decorated function that another one calls."""
 
 Wanted: TypeAlias = Callable[[Any], bool]
-"""A predicate of an answer, whose type is known only when there is a function."""
+"""A predicate of the answer, whose type depends on the function."""
 
 
 class Settings(Value):
-    """All arguments of `backoff` but the rung."""
+    """All arguments of `backoff` except the rung."""
 
     __slots__ = (
         "on",
@@ -67,13 +67,13 @@ class Settings(Value):
         self.name = name
 
     def replace(self, changed: Settings) -> Settings:
-        """Return these, with the changed ones in place of them; `KEPT` is not changed."""
+        """Return a copy with the values of `changed`, except where those are `KEPT`."""
         pairs = zip(fields_of(self).values(), fields_of(changed).values(), strict=True)
         values: list[Any] = [old if new is KEPT else new for old, new in pairs]
         return Settings(*values)
 
     def __str__(self) -> str:
-        """Write those that are not as usual, as arguments."""
+        """Return the arguments that differ from the defaults."""
         given = fields_of(self).items()
         return ", ".join(
             f"{name}={value!r}" for name, value in given if value is not getattr(USUAL, name)
@@ -81,21 +81,21 @@ class Settings(Value):
 
     @property
     def defaults(self) -> Defaults:
-        """How programs are run that are made with these."""
+        """The defaults of a program that is made with these settings."""
         return Defaults(
             self.schedule, self.within, self.budget, self.breaker, self.stop, self.nested
         )
 
     @property
     def chosen(self) -> On:
-        """The failures that are worth another try: those of `on`, and `NotReady` for an answer."""
+        """The failures to retry: those of `on`, and with `until` also `NotReady`."""
         if self.until is None or self.on is is_transient:
             return self.on
         kinds, predicates = choices(self.on)
         return [NotReady, *kinds, *predicates]
 
     def checked(self) -> None:
-        """Check what no run checks.
+        """Check the settings that no run checks.
 
         Raises:
             Misuse: `until` is not a predicate, `stop` is not an event, `nested` is neither
@@ -120,11 +120,11 @@ USUAL = Settings()
 
 
 KEPT: Any = object()
-"""In place of an argument of `.replace` that was not given."""
+"""The value of an argument that a call of `.replace` leaves out."""
 
 
 def wanting(function: Any, until: Wanted | None) -> Any:
-    """Make `function` fail with `NotReady` when `until` is not true of its answer."""
+    """Return `function`, but with `NotReady` raised while `until` is false for its answer."""
     if until is None:
         return function
     wanted = expected(until)

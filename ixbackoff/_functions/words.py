@@ -1,4 +1,4 @@
-"""The names that other libraries give the arguments of `backoff`, and what to write here."""
+"""Argument names of other libraries, and the argument of `backoff` for each."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ R = TypeVar("R")
 
 TRIES = ("attempts", "tries", "max_tries", "max_attempts", "stop_after_attempt", "total")
 RETRIES = ("retries", "max_retries", "num_retries")
-LOGGED = "nothing: waits are logged by the logger `ixbackoff`, and observers are told of them"
-OBSERVED = "ixbackoff.observing.observe(...): an observer is told of each event"
+LOGGED = "nothing: the logger `ixbackoff` logs waits, and observers are called with them"
+OBSERVED = "ixbackoff.observing.observe(...): an observer is called with each event"
 INSTEAD = {
     "wait": "schedule=Exponential(...), or another schedule",
     "delay": "schedule=Constant(...), or another schedule",
@@ -36,7 +36,7 @@ INSTEAD = {
     "retry": "on=...",
     "exceptions": "on=...",
     "retry_on": "on=...",
-    "giveup": "on=..., a predicate that is true of what is worth another try",
+    "giveup": "on=..., a predicate that is true for the failures to retry",
     "status_forcelist": "nothing, if the function raises for a status, or on=..., a predicate",
     "allowed_methods": "nothing, if the function raises for a status, or on=..., a predicate",
     "reraise": "nothing: the last failure itself is always raised",
@@ -53,7 +53,7 @@ INSTEAD = {
 
 
 def in_our_words(function: Callable[P, R]) -> Callable[P, R]:
-    """Tell who gives an argument of another library what to write instead.
+    """Decorate a function to explain the argument names of other libraries.
 
     >>> from ixbackoff import backoff
     >>> backoff(attempts=5)
@@ -62,18 +62,18 @@ def in_our_words(function: Callable[P, R]) -> Callable[P, R]:
     """
 
     @wraps(function)
-    def told(*args: P.args, **kwargs: P.kwargs) -> R:
+    def explained(*args: P.args, **kwargs: P.kwargs) -> R:
         for name, value in kwargs.items():
             instead = our_words(name, value)
             if instead is not None:
                 raise TypeError(f"{function.__name__}({name}={value!r}): {instead}.")
         return function(*args, **kwargs)
 
-    return told
+    return explained
 
 
 def our_words(name: str, value: Any) -> str | None:
-    """Say what to write instead of an argument, or `None` if no other library has it."""
+    """Return the text to write in place of an argument; `None` for an unknown name."""
     if name in TRIES or name in RETRIES:
         waits = value - (name in TRIES) if isinstance(value, int) else -1
         if not 0 <= waits <= DEEPEST:

@@ -1,1 +1,1 @@
-"""Limits set from outside on a stream of commands: deadlines, budgets, no nesting."""
+"""Limits on a stream of commands from outside: deadlines, budgets, breakers, stops, no nesting."""

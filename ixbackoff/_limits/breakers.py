@@ -1,4 +1,4 @@
-"""Circuit breakers, shared by many programs: a service that is down is left alone for a while."""
+"""Circuit breakers, shared by many programs: they stop requests to a service that is down."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from .deadlines import Expired
 if TYPE_CHECKING:
     from datetime import timedelta
 
-MOST = 1_000_000  # failures that are remembered
-EARLY = 1e-6  # seconds that a clock may be early: a wait of the whole rest must be enough
+MOST = 1_000_000  # failures
+EARLY = 1e-6  # seconds by which a clock may be early: a wait as long as refused has to suffice
 LEAST, LONGEST = 1e-3, 1e9  # seconds
-SPREAD = 2.0  # rests over which those who are refused during a probe come back
+SPREAD = 2.0  # multiples of `open_for` over which tries that a probe refuses are spread
 SILENT = (Misuse, CircuitOpen)
-"""Failures that tell nothing of the service: nobody asked it."""
-GOLDEN = 0.618033988749895  # its multiples modulo 1 are spread evenly, however many there are
+"""Failures that say nothing about the service: no request was sent."""
+GOLDEN = 0.618033988749895  # any number of its multiples modulo 1 is spread evenly
 
 
 After: TypeAlias = Callable[[Any, int, float], float | None]
-"""From a failure, a number of waits and the last one to the seconds to wait, as in `descents`."""
+"""From a failure, the number of waits and the last wait to the next one, as in `descents`."""
 
 
 @final
 class CircuitBreaker:
-    """A circuit breaker: after some failures it lets nobody ask the service for a while.
+    """A circuit breaker: after some failures it refuses requests to a service for a while.
 
-    It is *closed* at first, and every try asks the service. `failures` failures within `within`
-    seconds *open* it: then a try fails at once with `CircuitOpen`, and the service is not asked.
-    `CircuitOpen` says how much of `open_for` is left, and a ladder waits at least so long. After
-    the rest the breaker is *half open*: one try is let through, the probe. A success closes the
-    breaker and forgets the failures, a failure opens it for another rest.
+    It is *closed* at first, and every try reaches the service. `failures` failures within `within`
+    seconds *open* it: then a try fails at once with `CircuitOpen`, without a request. `CircuitOpen`
+    carries the remaining seconds of `open_for`, and a ladder waits at least that long. Then the
+    breaker is *half open*: it admits one try, the probe. If the probe succeeds, the breaker closes
+    and forgets the failures; if it fails, the breaker opens for another `open_for`.
 
     Use one breaker for each service, for all programs, threads and tasks that depend on it. `run`,
     `run_async` and `backoff` take it as `breaker`; `do(effect).guarded(breaker)` is for programs
@@ -54,35 +54,34 @@ class CircuitBreaker:
     >>> breaker
     <CircuitBreaker: open, opens for 30 s after 2 failures within 10 s>
 
-    - A try is what a step performs at a rung: a command, or an attempt with all of its commands. A
-      command of an attempt is not one, since half an attempt may be well while the service is down.
-      `Log`, `Now`, `Pick` and `Throw` need no service, so as steps they are never refused.
-    - A failure counts if it is `on`. Any other, such as a 404, counts as an answer: the service was
-      there to give it. It does not open the breaker, and as the outcome of a probe it closes it.
-      `Misuse`, a cancellation and the `CircuitOpen` of another breaker tell nothing of the service.
-      A try that is broken off by a deadline while a command runs counts as a failure.
-    - Failures are counted whether or not tries succeed between them. So choose a number that is
-      above what the service has when it is well, with all who share the breaker.
-    - While a probe runs, a try is told to wait as long as the probe may take, which is `open_for`:
-      after 0 s it would use up a rung to learn nothing. Only the first is told exactly that; the
-      others are spread evenly over two rests more. All who were refused wake when the rest is over,
-      and would otherwise stay together, come back at once and open the breaker again.
-    - A probe that is cancelled or dropped leaves its place to the next try. One that hangs, or
-      whose thread has died, loses it after `open_for`.
-    - A failure that comes while the breaker is closed counts, whenever its try was begun. While it
-      is not closed, only the outcome of the probe is heard.
-    - The time is that of the interpreter (`Now`), which is asked after a failure and while the
-      breaker is not closed. If the clock goes back, the rest begins again.
+    - A try is a command at a rung, or an attempt with all of its commands. The commands of an
+      attempt are not tries: half an attempt may succeed while the service is down. The steps `Log`,
+      `Now`, `Pick` and `Throw` need no service, so the breaker never refuses them.
+    - A failure counts if `on` chooses it. Any other, such as a 404, counts as an answer of the
+      service: it does not open the breaker, and as the outcome of a probe it closes the breaker.
+      `Misuse`, a cancellation and the `CircuitOpen` of another breaker do not count at all. A try
+      that a deadline interrupts while a command runs counts as a failure.
+    - Successes between failures change nothing. So choose a number above the failures that a
+      healthy service causes, for all programs that share the breaker.
+    - A try that is refused during a probe waits as long as the probe may take, `open_for`: after a
+      wait of 0 s it would use up a rung for nothing. Later ones are spread evenly over another two
+      `open_for`: otherwise all of them would wake together and open the breaker again.
+    - A probe that is cancelled or dropped leaves its place to the next try. A probe that hangs, or
+      whose thread has died, loses its place after `open_for`.
+    - A failure counts if it occurs while the breaker is closed, whenever its try began. While the
+      breaker is not closed, only the outcome of the probe matters.
+    - The time is that of the interpreter (`Now`), read after a failure and while the breaker is not
+      closed. If the clock is set back, `open_for` starts again.
 
     Args:
-        failures: the failures that open it, 1 or more.
-        within: the seconds in which there have to be so many, or a `timedelta`; so is `rest`.
-        open_for: the seconds for which the service is left alone, and that a probe may take.
-        on: the failures that count, as `on` of a retry chooses them.
+        failures: the number of failures that opens it, 1 or more.
+        within: the seconds within which they have to occur, or a `timedelta`.
+        open_for: the seconds for which it stays open, and that a probe may take, or a `timedelta`.
+        on: the failures that count, chosen as by `on` of a retry.
 
     Raises:
-        ValueError: `failures` is not a whole number from 1 to 10**6, or seconds are not 0.001 to
-            10**9.
+        ValueError: `failures` is not a whole number from 1 to 10**6, or `within` or `open_for` is
+            not 0.001 to 10**9 seconds.
         TypeError: `on` does not choose exceptions.
     """
 
@@ -94,13 +93,13 @@ class CircuitBreaker:
         "_probe",
         "_probing",
         "_open_for",
-        "_told",
+        "_refused",
         "_until",
         "_within",
     )
     _until: float | None
     _probe: int
-    _told: int
+    _refused: int
 
     def __init__(
         self,
@@ -122,12 +121,12 @@ class CircuitBreaker:
         self._until = None
         self._probing = False
         self._probe = 0
-        self._told = 0
+        self._refused = 0
         self._lock = RLock()
 
     @property
     def closed(self) -> bool:
-        """True if every try may ask the service."""
+        """Whether every try reaches the service."""
         return self._until is None
 
     @property
@@ -143,25 +142,25 @@ class CircuitBreaker:
         return f"<CircuitBreaker: {self.state}, opens for {self._open_for:g} s after {after}>"
 
     def admit(self, now: float) -> int:
-        """Begin a try at the time `now`: return 0, or its number if it is the probe.
+        """Admit a try at the time `now`: return 0, or its number if it is the probe.
 
         Raises:
-            CircuitOpen: the breaker is open, or there is a probe.
+            CircuitOpen: the breaker is open, or a probe is running.
         """
         with self._lock:
             if self._until is None:
                 return 0
             left = self._until - now
             if left > EARLY:
-                if left > self._open_for:  # the clock went back
+                if left > self._open_for:  # the clock was set back
                     self._until, left = now + self._open_for, self._open_for
                 if self._probing:
-                    left += self._open_for * SPREAD * (self._told * GOLDEN % 1.0)
-                    self._told += 1
+                    left += self._open_for * SPREAD * (self._refused * GOLDEN % 1.0)
+                    self._refused += 1
                 raise self._refusal(left)
             self._probe += 1
             self._until = now + self._open_for
-            self._probing, self._told = True, 0
+            self._probing, self._refused = True, 0
             return self._probe
 
     def _refusal(self, seconds: float) -> CircuitOpen:
@@ -170,10 +169,10 @@ class CircuitBreaker:
         return refusal
 
     def blames(self, failure: BaseException) -> bool | None:
-        """Return whether a failure counts; `None` if it tells nothing of the service.
+        """Return whether a failure counts; `None` if it says nothing about the service.
 
         Raises:
-            Misuse: the try was let through, and then refused by the same breaker inside.
+            Misuse: the breaker has admitted the try, and refused a part of it.
         """
         if isinstance(failure, CircuitOpen) and failure._refused_by == id(self):
             raise guarded_twice() from failure
@@ -184,7 +183,7 @@ class CircuitBreaker:
         return bool(self._chosen(failure))
 
     def fail(self, probe: int, now: float) -> None:
-        """Count a failure of a try: that of the probe opens the breaker again."""
+        """Count a failed try; the probe opens the breaker again."""
         if self._until is None:
             self._failed.append(now)
             self._judge(now)
@@ -193,14 +192,11 @@ class CircuitBreaker:
             if self._is(probe):
                 self._open(now)
 
-    def told(self, after: After, clock: Callable[[], float]) -> After:
-        """Make a function that tells the breaker each failure, and then asks `after`.
-
-        It is for tries other than the probe.
-        """
+    def counting(self, after: After, clock: Callable[[], float]) -> After:
+        """Return `after`, but with each failure counted first, for tries other than the probe."""
         chosen, failures, within = self._chosen, self._failures, self._within
 
-        def told(failure: Any, k: int, shortest: float) -> float | None:
+        def counted(failure: Any, k: int, shortest: float) -> float | None:
             if self._until is None and chosen(failure) and not isinstance(failure, SILENT):
                 now, failed = clock(), self._failed
                 failed.append(now)
@@ -208,10 +204,10 @@ class CircuitBreaker:
                     self._judge(now)
             return after(failure, k, shortest)
 
-        return told
+        return counted
 
     def succeed(self, probe: int) -> None:
-        """Count an answer to the probe: it closes the breaker."""
+        """Close the breaker: the probe was answered."""
         with self._lock:
             if self._is(probe):
                 self._failed = deque(maxlen=self._failures)
@@ -219,18 +215,18 @@ class CircuitBreaker:
                 self._probing = False
 
     def release(self, probe: int) -> None:
-        """Forget the probe: the next try is one."""
+        """Forget the probe: the next try takes its place."""
         with self._lock:
             if self._is(probe):
                 self._until = -inf
                 self._probing = False
 
     def _is(self, probe: int) -> bool:
-        """Return whether this is the probe whose outcome decides."""
+        """Return whether `probe` is the current one."""
         return self._probing and probe == self._probe
 
     def _judge(self, now: float) -> None:
-        """Open the breaker if there were too many failures."""
+        """Open the breaker after too many failures."""
         with self._lock:
             failed = self._failed
             many = len(failed) == self._failures
@@ -240,11 +236,13 @@ class CircuitBreaker:
     def _open(self, now: float) -> None:
         self._until = now + self._open_for
         self._probing = False
-        self._failed = deque(maxlen=self._failures)  # not cleared: another thread may be reading
+        self._failed = deque(
+            maxlen=self._failures
+        )  # a new one: another thread may be reading the old one
 
 
 def of_the_service(chosen: Predicate) -> Predicate:
-    """Leave out what is a failure to the program only: an answer that is not what it wants."""
+    """Exclude answers of the service that the program rejects (`until`)."""
 
     def counts(failure: Exception) -> bool:
         return not (isinstance(failure, NotReady) and failure.answered) and chosen(failure)
@@ -260,10 +258,10 @@ def guarded_twice() -> Misuse:
 
 
 def checked_breaker(name: str, breaker: object) -> CircuitBreaker:
-    """Return `breaker`, if it is one.
+    """Return `breaker`.
 
     Raises:
-        Misuse: it is not.
+        Misuse: it is not a circuit breaker.
     """
     if not isinstance(breaker, CircuitBreaker):
         raise Misuse(f"{name}={breaker!r} is not a circuit breaker: give a CircuitBreaker(...).")

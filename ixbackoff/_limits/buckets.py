@@ -1,4 +1,4 @@
-"""Token buckets: the rules by which budgets take and give tokens."""
+"""Token buckets: the rules of retry budgets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .._words.checks import between
 from .._words.failures import Throttled
 
 TOKEN = 1000
-"""Tokens are counted in whole thousandths, so no total depends on the order of its parts."""
+"""The unit of counts: whole thousandths add up to the same total in any order."""
 MOST = 10**9
 AFFORDED = "tokens with which a retry can be afforded"
 SLICES = 10
@@ -18,11 +18,11 @@ INT_MAX = 2**31 - 1  # the largest Int of Scala, in which Finagle counts
 
 
 class Rule:
-    """A rule by which a budget counts; the budget lets only one thread at a time call it.
+    """A rule by which a budget counts, called under the lock of the budget.
 
     Attributes:
-        timed: true if it needs the time.
-        left: the thousandths of tokens that are left.
+        timed: whether it needs the time.
+        left: the remaining thousandths of tokens.
     """
 
     __slots__ = ()
@@ -30,24 +30,24 @@ class Rule:
     left: int
 
     def advance(self, now: float) -> None:
-        """Note that the time is `now`, in seconds."""
+        """Advance the time to `now`, in seconds."""
 
     def begin(self) -> None:
         """Count a program that begins."""
 
     def pay(self, failure: Exception) -> int | None:
-        """Take the cost of a retry and return it; return `None` if too little is left."""
+        """Take and return the cost of a retry; return `None` if too little is left."""
         raise NotImplementedError
 
     def succeed(self, paid: int | None) -> None:
-        """Count a program that succeeded; its last retry, if any, cost `paid`."""
+        """Count a success; the last retry of the program, if any, cost `paid`."""
 
     def fail(self) -> None:
-        """Count a program whose last failure may pass, if `pay` was not called for it."""
+        """Count a program whose last failure is transient and was not paid for."""
 
 
 class Tokens(Rule):
-    """A bucket from which a retry takes tokens, and to which a success gives some."""
+    """A bucket from which a retry takes tokens, and to which a success returns some."""
 
     __slots__ = ("capacity", "cost", "left", "returned", "returned_after_retry", "throttled_cost")
 
@@ -95,7 +95,7 @@ class Tokens(Rule):
 
 
 class Failures(Rule):
-    """A bucket from which each failure takes a token, retried or not; a success gives some."""
+    """A bucket from which each failure takes a token, and to which a success returns some."""
 
     __slots__ = ("capacity", "left", "returned")
 
@@ -124,11 +124,10 @@ class Failures(Rule):
 
 
 class Requests(Rule):
-    """A bucket to which each program gives a token, and from which a retry takes some.
+    """A bucket to which each program adds a token, and from which a retry takes some.
 
-    Both are forgotten after about `ttl` seconds. Time passes in slices of a tenth of the `ttl`; the
-    tokens given and taken in a slice are forgotten when nine later slices are over. While the clock
-    goes back, no time passes.
+    Both expire after about `ttl` seconds. Time is divided into slices of a tenth of the `ttl`; the
+    tokens of a slice expire after nine later slices. No time passes when the clock is set back.
     """
 
     __slots__ = ("cost", "given", "left", "reserve", "since", "slice", "slices")
@@ -191,10 +190,10 @@ class Requests(Rule):
 
 
 def thousandths(name: str, tokens: float, least: int, most: int, what: str = "tokens") -> int:
-    """Return `tokens` in thousandths, if they are within these bounds, in thousandths too.
+    """Return `tokens` in thousandths; the bounds are in thousandths, too.
 
     Raises:
-        ValueError: they are not.
+        ValueError: `tokens` is out of bounds.
     """
     return round(between(name, tokens, least / TOKEN, most / TOKEN, what) * TOKEN)
 

@@ -1,4 +1,4 @@
-"""Retry budgets, shared by many programs: when one is empty, a program fails without a retry."""
+"""Retry budgets, shared by many programs: an empty one refuses retries."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from .._words.reasons import NOTE, add_note
 from .._words.verdicts import is_transient
 from .._words.vocabulary import CLOCK, Delay
 from .buckets import TOKEN, Failures, Requests, Rule, Tokens
+from .streams import passed_on
 
 __tracebackhide__ = True
 
@@ -18,12 +19,12 @@ REFUSED = f"{NOTE} not tried again, the retry budget is empty"
 
 @final
 class RetryBudget:
-    """A bucket of tokens that pays for the retries of many programs, so outages bring few of them.
+    """A bucket of tokens that pays for the retries of many programs, and so limits them in outages.
 
-    A program that is about to wait and retry takes some tokens. If too few are left, it fails at
-    once, with the failure that it has, instead of waiting. A wait of a program that is well
-    (`.wait()`) costs nothing. Use one budget for each service, for all programs, threads and tasks
-    that depend on it; `run` and `run_async` take it as `budget`.
+    A program takes tokens before it waits to retry. If too few are left, it fails at once with its
+    last failure. A wait after a success (`.wait()`) costs nothing. Use one budget for each service,
+    for all programs, threads and tasks that depend on it; `run` and `run_async` take it as
+    `budget`.
 
     >>> from ixbackoff import N3, Call, NotReady, at, call
     >>> from ixbackoff.testing import Virtual, always
@@ -37,20 +38,20 @@ class RetryBudget:
     >>> budget
     <RetryBudget: 0 of 2 tokens left, a retry costs 1>
 
-    A cancelled program is neither well nor failed: it gives nothing back and takes nothing more. A
-    budget is equal only to itself.
+    A cancelled program neither succeeds nor fails: it returns no tokens and takes none. A budget is
+    equal only to itself.
 
     Args:
-        capacity: tokens at the start and at most.
-        cost: tokens that a retry takes.
-        throttled_cost: tokens that a retry takes after `Throttled`; by default, `cost`.
-        returned: tokens that a program gives when it succeeds without a retry.
-        returned_after_retry: tokens that a program gives when it succeeds after retries; by
-            default, the cost of the last one.
+        capacity: the tokens at the start, and the maximum.
+        cost: the tokens that a retry takes.
+        throttled_cost: the tokens that a retry takes after `Throttled`; by default, `cost`.
+        returned: the tokens that a success without a retry returns.
+        returned_after_retry: the tokens that a success after retries returns; by default, the cost
+            of the last retry.
 
     Raises:
-        ValueError: a number is out of its bounds: `capacity` is 0.001 to 10**9, a cost is 0.001 to
-            the capacity, and the tokens that a success gives are 0 to the capacity.
+        ValueError: a number is out of bounds: `capacity` is 0.001 to 10**9, a cost is 0.001 to the
+            capacity, and the tokens that a success returns are 0 to the capacity.
     """
 
     __slots__ = ("_lock", "_rule")
@@ -83,20 +84,20 @@ class RetryBudget:
 
     @staticmethod
     def grpc(max_tokens: float = 10, token_ratio: float = 0.1) -> RetryBudget:
-        """A failure takes 1 token, a success gives `token_ratio`; a retry needs more than half.
+        """A failure takes 1 token, a success returns `token_ratio`; a retry needs more than half.
 
         The rule and the numbers of its example are those of gRFC A6, "gRPC Retry Design"
         (`A6-client-retries.md`); gRPC keeps one budget for each server name. In the long run
         nothing is retried while there are more failures than `token_ratio` times the successes. The
-        failure that a program ends with counts, too, if it may pass: a `Transient`,
-        `ConnectionError` or `TimeoutError`.
+        last failure of a program counts, too, if it is transient: a `Transient`, `ConnectionError`
+        or `TimeoutError`.
 
         >>> RetryBudget.grpc()
         <RetryBudget: 10 of 10 tokens left, a retry needs more than 5>
 
         Args:
-            max_tokens: tokens at the start and at most.
-            token_ratio: tokens that a success gives; up to three decimal places.
+            max_tokens: the tokens at the start, and the maximum.
+            token_ratio: the tokens that a success returns; up to three decimal places.
 
         Raises:
             ValueError: `max_tokens` is not above 2, so no failure could ever be retried, or
@@ -110,8 +111,8 @@ class RetryBudget:
     ) -> RetryBudget:
         """One retry for each 5 programs of the last 10 s, on top of 10 retries a second.
 
-        Each program that begins gives 1 token, and a retry takes `1 / percent_can_retry`. Both are
-        forgotten after about `ttl` seconds. The rule and its defaults are those of Finagle
+        Each program adds 1 token when it begins, and a retry takes `1 / percent_can_retry`. Both
+        expire after about `ttl` seconds. The rule and its defaults are those of Finagle
         (`RetryBudget.scala`), and so is its window of ten slices (`WindowedAdder.scala`). The
         budget needs the time, so the interpreter has to answer `Now`.
 
@@ -119,24 +120,24 @@ class RetryBudget:
         <RetryBudget: 500 tokens left, a retry costs 5>
 
         Args:
-            ttl: seconds after which given and taken tokens are forgotten, 1 to 60.
-            min_retries_per_second: retries a second that are allowed however few programs begin.
-            percent_can_retry: retries that each program allows, 0 to 1000; a ratio.
+            ttl: the seconds after which tokens expire, 1 to 60.
+            min_retries_per_second: the retries a second that need no programs.
+            percent_can_retry: the retries for each program, 0 to 1000; a ratio.
 
         Raises:
-            ValueError: a number is out of these bounds, or the last two are 0, so nothing could
-                ever be retried.
+            ValueError: a number is out of bounds, or the last two are 0, so nothing could ever be
+                retried.
         """
         return _budget(Requests(ttl, min_retries_per_second, percent_can_retry))
 
     @property
     def timed(self) -> bool:
-        """True if the budget needs the time."""
+        """Whether the budget needs the time."""
         return self._rule.timed
 
     @property
     def left(self) -> float:
-        """The tokens that are left; if the budget is `timed`, as of the last time it was used."""
+        """The remaining tokens; those of a `timed` budget as of its last use."""
         with self._lock:
             return max(self._rule.left, 0) / TOKEN
 
@@ -153,10 +154,10 @@ class RetryBudget:
 
 @final
 class Account:
-    """The account that one run of one program has with a budget.
+    """The account of one run with a budget.
 
     Attributes:
-        counted: true if the failure that the program would end with now is counted already.
+        counted: whether the current failure of the program is counted already.
     """
 
     __slots__ = ("_budget", "_paid", "counted")
@@ -179,7 +180,7 @@ class Account:
         return True
 
     def close(self, failure: BaseException | None, now: float) -> None:
-        """Count the program's end: a success (`None`), its last failure, or a cancellation."""
+        """Count the end of the program: a success (`None`), a failure, or a cancellation."""
         rule = self._budget._rule
         if failure is not None and (self.counted or not counts(failure)):
             return
@@ -194,51 +195,44 @@ class Account:
 def budgeted(stream: Stream, budget: RetryBudget) -> Stream:
     """Pass `stream` on, but begin a wait after a failure only if `budget` can pay for the retry.
 
-    If it cannot, the failure is thrown into the stream in place of the wait, and nothing is
-    retried. A `timed` budget asks for the time at the start and before each such wait; the end is
-    counted at the last time asked for. The account is closed once, however the stream ends.
+    Otherwise throw the failure into the stream in place of the wait. A `timed` budget reads the
+    clock at the start and before each such wait; the end counts at the last reading. The account is
+    closed once, however the stream ends.
     """
     now: float = (yield CLOCK) if budget.timed else 0.0
     account = budget.open(now)
-    answer: Any = None
-    asked: Exception | None = None
-    failure: BaseException | None = None
+
+    def instead(command: Any) -> Stream | None:
+        if isinstance(command, Delay) and command.failure is not None:
+            return paid(command)
+        return None
+
+    def paid(wait: Any) -> Stream:
+        nonlocal now
+        try:
+            if budget.timed:
+                now = yield CLOCK
+            if not account.afford(wait.failure, now):
+                add_note(wait.failure, REFUSED)
+                wait.refuse("budget empty")
+                raise wait.failure
+            account.counted = True  # no try follows a wait that is interrupted
+            yield wait
+            account.counted = False
+        finally:  # break the cycle of failure, traceback, this frame and the wait
+            del wait
+
     try:
-        command = next(stream)
-        while True:
-            asked = command.failure if isinstance(command, Delay) else None
-            try:
-                if not isinstance(command, Delay) or asked is None:
-                    answer = yield command
-                else:
-                    if budget.timed:
-                        now = yield CLOCK
-                    if account.afford(asked, now):
-                        account.counted = True  # no try follows a wait that is broken off
-                        answer = yield command
-                        account.counted = False
-                    else:
-                        failure = asked
-                        add_note(failure, REFUSED)
-                        command.refuse("budget empty")
-            except BaseException as error:
-                failure = error
-            asked = None
-            command = stream.send(answer) if failure is None else stream.throw(failure)
-            answer = failure = None
-    except StopIteration as end:
-        account.close(None, now)
-        return end.value
+        answer = yield from passed_on(stream, instead)
     except BaseException as error:
         account.close(error, now)
         raise
-    finally:  # an exception must not be kept alive by a frame in its own traceback
-        asked = failure = None
-        command = CLOCK
+    account.close(None, now)
+    return answer
 
 
 def counts(failure: BaseException) -> bool:
-    """Return whether a program that ends with this failure tells something of the service."""
+    """Return whether the last failure of a program counts for the service."""
     return isinstance(failure, Exception) and is_transient(failure)
 
 

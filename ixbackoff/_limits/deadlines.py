@@ -1,4 +1,4 @@
-"""Deadlines: the seconds that a part of a run has, and the end of it when they are over."""
+"""Deadlines: time limits on a run or on one of its attempts."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ __tracebackhide__ = True
 
 
 class Limit:
-    """A limit on the seconds of a part of a run: of the whole run, or of one attempt.
+    """A time limit on a part of a run: on the whole run, or on one attempt.
 
     Attributes:
-        deadline: the time at which the part has to end, on the interpreter's clock.
-        seconds: the seconds that the part has in all.
-        whole: true if the part is the whole run.
-        over: true once the part was told that its time is over.
-        ending: true while the part cleans up, since it was told to end by this limit or otherwise.
-        where: the command at which the time was over, as the error message says it.
-        refused: the time at which the next command was refused, if none was running.
-        cause: the failure of the command that was running, if one was.
+        deadline: the time at which the part has to end, on the clock of the interpreter.
+        seconds: the seconds of the whole part.
+        whole: whether the part is the whole run.
+        over: whether the part was interrupted at its deadline.
+        ending: whether the part cleans up, after this limit or another one has interrupted it.
+        where: the command at the deadline, as text for the message.
+        refused: the time at which the next command was refused, if no command was running.
+        cause: the failure of the running command, if one was running.
     """
 
     # Class attributes, since most limits change none of them.
@@ -47,20 +47,20 @@ class Limit:
         self.whole = whole
 
     def expire(self, where: str = "", refused: float | None = None) -> Expired:
-        """Note that the time is over, and return the exception to throw into the part."""
+        """Mark the limit as over, and return the exception to throw into the part."""
         self.over = True
         if where:
             self.where, self.refused = where, refused
         return Expired(self)
 
     def unbegun(self, now: float) -> DeadlineExceeded:
-        """Make the failure of a part that has no time at all."""
+        """Return the failure of a part with no time at all."""
         made = DeadlineExceeded(f"not done within {self.seconds:g} s: there was no time to begin")
         made.refused = now
         return made
 
     def exceeded(self, outcome: BaseException | None) -> DeadlineExceeded:
-        """Make the failure of a part whose time was over, with the notes of its own failure."""
+        """Return the failure of a part that was interrupted, with the notes of `outcome`."""
         made = DeadlineExceeded(f"not done within {self.seconds:g} s{self.where}")
         made.refused = self.refused
         with suppress(Exception):  # some exceptions take no note
@@ -70,10 +70,10 @@ class Limit:
 
 
 class Expired(BaseException):
-    """Thrown into a part of a run whose time is over.
+    """An exception to interrupt a part of a run at its deadline.
 
-    It is not a failure, so nothing recovers from it. Only `finally` blocks run, with the commands
-    in them, as they do when a program is cancelled.
+    It is not an `Exception`, so no step recovers from it. Only `finally` blocks run, with their
+    commands, as in a cancelled program.
     """
 
     def __init__(self, limit: Limit) -> None:
@@ -82,7 +82,7 @@ class Expired(BaseException):
 
 
 class Left:
-    """The seconds that one command may take, while it is being answered."""
+    """The remaining seconds of one command, while its handler runs."""
 
     __slots__ = ("over", "seconds")
 
@@ -95,10 +95,10 @@ LEFT: ContextVar[Left | None] = ContextVar("ixbackoff_left", default=None)
 
 
 def time_limit() -> float | None:
-    """Return the seconds that a command may take from when it was issued: for its handler.
+    """Return the seconds that the current command may take, from when it was issued.
 
-    `None` means that nothing limits it. A handler passes the seconds on as a time-out. An awaited
-    handler is cancelled when they are over.
+    `None` means no limit. A handler passes the seconds on as a timeout. An awaited handler is
+    cancelled at the deadline.
 
     >>> from ixbackoff import N0, Log, Now, at
     >>> clock = Now.handled_by(lambda command: 0.0)
@@ -110,10 +110,10 @@ def time_limit() -> float | None:
 
 
 def checked_seconds(name: str, seconds: float | timedelta | None) -> float | None:
-    """Return `seconds` as a number, if they can be a limit; 0 or less means that none are left.
+    """Return a time limit in seconds; 0 or less means that no time is left.
 
     Raises:
-        ValueError: they are not a finite number or a timedelta.
+        ValueError: `seconds` is not a finite number or a timedelta.
     """
     if seconds is None or (type(seconds) is float and -inf < seconds < inf):
         return seconds
@@ -124,9 +124,9 @@ def checked_seconds(name: str, seconds: float | timedelta | None) -> float | Non
 
 
 def timely(command: Command[Any], limits: Sequence[Limit]) -> Stream:
-    """Issue `command`, which has to be answered within these limits.
+    """Issue `command` within `limits`, innermost last.
 
-    The innermost limit is the last. A part that was told to end cleans up without a limit.
+    A part that was interrupted cleans up without a limit.
     """
     try:
         if command.__class__ is Delay:
@@ -140,12 +140,12 @@ def timely(command: Command[Any], limits: Sequence[Limit]) -> Stream:
     except BaseException as error:
         clean_up(limits, error)
         raise
-    finally:  # a wait holds its failure, whose traceback holds this frame
+    finally:  # break the cycle of failure, traceback, this frame and the wait
         del command
 
 
 def in_time(command: Command[Any], limits: Sequence[Limit]) -> Stream:
-    """Issue `command`, unless a deadline has passed, and tell its handler how long it may take."""
+    """Issue `command` before the first deadline, with its remaining seconds for the handler."""
     now: float = yield CLOCK
     left = seconds_left(command, limits, now)
     before = LEFT.get()
@@ -153,25 +153,22 @@ def in_time(command: Command[Any], limits: Sequence[Limit]) -> Stream:
         left = min(left, before.seconds)
     mine = Left(left)
     try:
-        try:
-            LEFT.set(mine)
-            return (yield command)
-        except Exception as error:
-            if not is_transient(error):  # a bug stays a bug, even after the deadline
-                raise
-            mine.over = True
-            check_in_time(command, limits, now, (yield CLOCK), error)
+        LEFT.set(mine)
+        return (yield command)
+    except Exception as error:
+        if not is_transient(error):  # a bug stays a bug, even after the deadline
             raise
-        finally:
-            mine.over = True
-    finally:  # a second one, since Ctrl-C may come at the beginning of the first
+        mine.over = True
+        check_in_time(command, limits, now, (yield CLOCK), error)
+        raise
+    finally:
         mine.over = True
         if LEFT.get() is mine:  # the collector may close a stream in another context
             LEFT.set(before)
 
 
 def seconds_left(command: Command[Any], limits: Sequence[Limit], now: float) -> float:
-    """Return how long a command that is issued now may take.
+    """Return the seconds that a command may take if it is issued at `now`.
 
     Raises:
         Expired: a deadline has passed.
@@ -185,10 +182,10 @@ def seconds_left(command: Command[Any], limits: Sequence[Limit], now: float) -> 
 def check_in_time(
     command: Command[Any], limits: Sequence[Limit], begun: float, now: float, failure: Exception
 ) -> None:
-    """Check that a command, which has failed now, has not failed since its time was over.
+    """Check that a command that failed at `now` did so before its deadline.
 
     Raises:
-        Expired: it has.
+        Expired: it failed at the deadline or later.
     """
     for limit in limits:
         # Adding the seconds that were left to `begun` may round to a little less.
@@ -198,7 +195,7 @@ def check_in_time(
 
 
 def clean_up(limits: Sequence[Limit], error: BaseException) -> None:
-    """Note that parts are told to end by `error`: they clean up from now on."""
+    """Mark the parts that `error` interrupts: all; for an `Expired`, its own and those inside."""
     outermost = error.limit if isinstance(error, Expired) else None
     place = limits.index(outermost) if outermost in limits else 0
     for limit in limits[place:]:
@@ -206,10 +203,10 @@ def clean_up(limits: Sequence[Limit], error: BaseException) -> None:
 
 
 def wait_in_time(wait: Any, limit: Limit) -> Stream:
-    """Issue a wait, unless it leaves no time for the command after it."""
+    """Issue a wait, if it leaves time for the next command."""
     if limit.over:
         raise limit.expire()
-    limit.ending = False  # a program that waits is no longer cleaning up
+    limit.ending = False  # a program that waits has ended its cleanup
     try:
         check_wait(wait, limit.deadline - (yield CLOCK), limit.seconds)
         return (yield wait)
@@ -218,9 +215,9 @@ def wait_in_time(wait: Any, limit: Limit) -> Stream:
 
 
 def check_wait(wait: Any, left: float, seconds: float) -> None:
-    """Raise the last failure instead of beginning a wait that would end too late.
+    """Raise the last failure in place of a wait that would end too late.
 
-    After a wait that follows a failure there has to be time for another try.
+    A wait after a failure has to leave time for another try.
     """
     failure: Exception | None = wait.failure
     if wait.seconds < left or (failure is None and wait.seconds == left):

@@ -1,4 +1,4 @@
-"""The event loop that runs in this thread, found without importing asyncio or trio."""
+"""The event loop of this thread, found without an import of asyncio or trio."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from types import ModuleType
 def running() -> tuple[ModuleType | None, ModuleType | None]:
     """Return the library that runs the caller: (asyncio, None), (None, trio) or (None, None).
 
-    One that another thread is importing at this moment has no such functions yet, and runs nobody.
+    A library that another thread is importing may not have these functions yet.
     """
     trio, asyncio = sys.modules.get("trio"), sys.modules.get("asyncio")
     try:

@@ -1,109 +1,156 @@
-"""No retry inside a retry, at run time: a run that may wait sets a mark, and first looks for one.
-
-The mark is in the context, so tasks and threads that a handler starts with a copy of its context
-see it. If a handler runs something in another context, the thread tells that a run goes on there.
-The stack of frames then decides: other tasks of an event loop, and greenlets, are not inside.
-"""
+"""Rejection, at run time, of a retry inside a retry: a run that may wait marks its context."""
 
 from __future__ import annotations
 
 import sys
 from _thread import _local  # threading's own; threading itself costs 5 ms to import
+from collections.abc import Callable
 from contextvars import ContextVar
 from types import CodeType, FrameType
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from .._words.commands import Misuse
 from .eventloop import running
 
 __tracebackhide__ = True
 
-Mark: TypeAlias = list[Any]
-"""The program that runs, or `None` once it is over, in every copy; and how often it tried again.
+# A run that starts inside the handler or the function of another run must be rejected, or their
+# retries multiply. Type checkers see this for programs. For functions that call each other we have
+# to answer, on every call and within a fraction of a microsecond: is another run around this one?
+#
+# Things that don't work:
+#
+# - A context variable alone. A handler may call code in another context (`Context().run`, as some
+#   frameworks do for every request), where an inner run sees nothing. In the other direction, a
+#   task that a handler starts inherits the variable and keeps it for as long as it lives, long
+#   after the outer run has ended. Resetting the variable with its token does not change the task's
+#   copy.
+#
+# - A thread-local alone. Tasks of one event loop, and greenlets, share a thread without being
+#   inside each other, and a handler that hands work to another thread takes the run along.
+#
+# - The stack alone. It ends at the boundary of a task or a thread, and to walk it on every call
+#   costs more than the call.
+#
+# What we do: the context variable holds a list, the mark, which all copies of the context share.
+# The end of a run empties the mark, so every copy learns of it, and no token is needed. A
+# thread-local notes the newest run of its thread. If the mark is empty and the thread-local says
+# that a run may be active, `mark_around` walks the stack and decides: it looks for the frame of a
+# function that `carries_mark`, and reads the local variable `mine` there.
+#
+# What remains: a thread that a handler starts without a copy of its context is not inside.
 
-Behind these stands the error of a program that was refused inside it, if one was.
+F = TypeVar("F", bound=Callable[..., Any])
+
+Mark: TypeAlias = list[Any]
+"""The program that runs, and its number of retries; the program is `None` once the run has ended.
+
+A third item, if present, is the message for a nested program that was rejected.
 """
 
 OVER: Mark = [None, 0]
+"""A mark of no run."""
 
 
 RUNNING: ContextVar[Mark] = ContextVar("ixbackoff_running", default=OVER)
+
+
+class ThreadState:
+    """The runs of one thread.
+
+    Attributes:
+        mark: the mark of its newest sync run.
+        awaits: whether an async run may be active.
+        notifying: whether it is calling an observer: what an observer runs is not observed.
+    """
+
+    __slots__ = ("awaits", "mark", "notifying")
+
+    def __init__(self) -> None:
+        self.mark: Mark = OVER
+        self.awaits = self.notifying = False
+
+
 HERE = _local()
-"""Its `last` is the last sync run of this thread, by its mark, whether an async one may be going
-on, and whether an observer is told of something, so that nobody is told of what it runs itself.
-In a new thread it is missing until `new_thread`, since a subclass would be slower.
+"""`HERE.state` is the state of this thread.
+
+It is missing in a new thread until `new_thread` sets it: a subclass of `_local` with an `__init__`
+would be slower.
 """
 
 
-def this_thread() -> list[Any]:
-    """Return the `last` of this thread."""
+def this_thread() -> ThreadState:
+    """Return the state of this thread; set it first in a new thread."""
     try:
-        last: list[Any] = HERE.last
+        state: ThreadState = HERE.state
     except AttributeError:
         return new_thread()
-    return last
+    return state
 
 
-def new_thread() -> list[Any]:
-    """Begin the `last` of a thread, where there is no run yet."""
-    last: list[Any] = [OVER, False, False]
-    HERE.last = last
-    return last
+def new_thread() -> ThreadState:
+    """Set and return the state of a thread without a run."""
+    state = HERE.state = ThreadState()
+    return state
 
 
-BEGINNERS: dict[int, CodeType] = {}
-"""The code of functions that run programs that may wait, by id, since hashing code is slow."""
+CARRIERS: dict[int, CodeType] = {}
+"""The code objects of the functions that carry a mark, by id: hashing a code object is slow."""
 
 
-def begins(code: CodeType) -> None:
-    """Register the code of a function that runs what may wait, and names its mark `mine`."""
-    BEGINNERS[id(code)] = code
+def carries_mark(function: F) -> F:
+    """Decorate a function that runs programs, and keeps their mark in a local variable `mine`."""
+    code: CodeType = function.__code__
+    assert "mine" in code.co_varnames, f"{function.__qualname__} has no variable `mine`"
+    CARRIERS[id(code)] = code
+    return function
 
 
 def begin(mine: Mark, program: object, *, awaits: bool = False) -> None:
-    """Mark that a program that may wait runs; no other one may run inside it until its `end`.
+    """Mark this context as running `program`, until its mark is cleared.
 
-    Call this in a `try` whose `finally` calls `end`, and put another such `try` around that, since
-    Ctrl-C may come between any two instructions.
+    Call this in a `try` whose `finally` begins with `mine[0] = None`, which clears the mark in all
+    copies of the context: see the comment in `interrupts`.
 
     Raises:
-        Misuse: it runs inside another one itself.
+        Misuse: another program that may wait is running around this one.
     """
-    last = this_thread()
-    if RUNNING.get()[0] is not None or last[0][0] is not None or last[1]:
+    if may_be_inside():
         check_alone(program)
     mine[0] = program
     RUNNING.set(mine)
+    thread = this_thread()
     if awaits:
-        last[1] = True
+        thread.awaits = True
     else:
-        last[0] = mine
+        thread.mark = mine
 
 
-def end(mine: Mark) -> None:
-    """Mark that the program is over."""
-    mine[0] = None
+def may_be_inside() -> bool:
+    """Return whether a run may be around the caller; if so, `check_alone` decides."""
+    thread = this_thread()
+    return RUNNING.get()[0] is not None or thread.mark[0] is not None or thread.awaits
 
 
 def check_alone(inner: object, once: bool = False) -> object:
-    """Check that what begins is not inside a program that may wait.
+    """Look for a run around `inner`, which is about to begin.
 
     Args:
-        inner: what begins.
-        once: whether it can do without further tries, if it or the one around it says so.
+        inner: a program or a decorated function.
+        once: whether a setting of either may reduce `inner` to a single try.
 
     Returns:
-        The one around it, if it is to be tried once; else `None`.
+        The outer run, if `inner` gets a single try because of it; `None` if there is no outer run.
 
     Raises:
-        Misuse: it is inside another one.
+        Misuse: there is one, and `inner` may not run inside it.
     """
     mark = RUNNING.get()
     if mark[0] is None:
         mark = mark_around()
     outer = mark[0]
     if outer is None:
-        this_thread()[1] = running() != (None, None)
+        this_thread().awaits = running() != (None, None)
         return None
     if once and (getattr(inner, "once", False) or getattr(outer, "once", False)):
         return outer
@@ -111,11 +158,11 @@ def check_alone(inner: object, once: bool = False) -> object:
 
 
 def mark_around() -> Mark:
-    """Return the mark of the innermost of the `BEGINNERS` on the stack whose program runs."""
+    """Return the mark of the innermost active run on the stack, or `OVER`."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        if id(frame.f_code) in BEGINNERS:
-            mark: Mark = frame.f_locals.get("mine", OVER)
+        if id(frame.f_code) in CARRIERS:
+            mark: Mark = frame.f_locals.get("mine", OVER)  # missing: the run has not begun
             if mark[0] is not None:
                 return mark
         frame = frame.f_back
@@ -123,26 +170,26 @@ def mark_around() -> Mark:
 
 
 def check_begun(program: object) -> None:
-    """Check that a program that may wait is not begun inside another one.
+    """Reject a program that may wait if another one is running around it.
 
     Raises:
-        Misuse: it would be.
+        Misuse: another one is.
     """
     if getattr(program, "may_wait", False) is False:
         return
-    mark, last = RUNNING.get(), this_thread()
-    if mark[0] is None and (last[0][0] is not None or last[1]):
+    mark, thread = RUNNING.get(), this_thread()
+    if mark[0] is None and (thread.mark[0] is not None or thread.awaits):
         mark = mark_around()
     if mark[0] is not None:
         raise refused(program, mark)
 
 
 REFUSED: list[bool] = []
-"""Not empty once something was refused: until then no run need look whether it caught that."""
+"""Not empty after the first rejection in this process; runs skip `check_not_refused` until then."""
 
 
 def refused(inner: object, mark: Mark, once: bool = False) -> Misuse:
-    """Make the error for what runs inside another one, and let that one know of it."""
+    """Return the error for a nested `inner`, and leave its message in the mark of the outer run."""
     instead = ', or give the backoff of either nested="once"' if once else ""
     message = (
         f"{inner} was called inside {mark[0]}, and their retries would multiply: let only the "
@@ -154,21 +201,21 @@ def refused(inner: object, mark: Mark, once: bool = False) -> Misuse:
 
 
 def check_not_refused(mine: Mark, failure: BaseException | None = None) -> None:
-    """Check that the body of a run did not take the error of a nested one for a failure.
+    """Raise the error of a nested program again if the body of this run has swallowed it.
 
     Raises:
-        Misuse: it did.
+        Misuse: a nested program was rejected, and `failure` is something else.
     """
     if len(mine) > 2 and not isinstance(failure, Misuse):
         raise Misuse(mine[2]) from failure
 
 
 def tries_so_far() -> int:
-    """Return how many tries have failed before the present one: for its function or its handlers.
+    """Return the number of failed tries before the current one, inside a function or a handler.
 
-    It counts the failures after which the program or the function that runs here has waited: 0 at
-    the first try, and where nothing is tried again. A client that is asked to count its resends, as
-    OpenTelemetry's `http.request.resend_count` does, sends this number.
+    It is 0 on the first try and outside of a retry. Only failures that were followed by a wait
+    count. Send it where a protocol asks for the number of resends, such as OpenTelemetry's
+    `http.request.resend_count`.
 
     >>> from ixbackoff import N2, Log, NotReady, at
     >>> from ixbackoff.observing import tries_so_far
@@ -179,5 +226,5 @@ def tries_so_far() -> int:
     >>> at(N2).retry(Log("try")).run(world.interpreter)
     0
     """
-    program, again, *_ = RUNNING.get()
-    return 0 if program is None else again
+    program, retries, *_ = RUNNING.get()
+    return 0 if program is None else retries

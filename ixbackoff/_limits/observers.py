@@ -1,7 +1,7 @@
-"""Observers: functions that are told what runs do, and the transformer of streams that tells them.
+"""Observers, and the stream transformer that calls them with the events of a run.
 
-An observer that is there when a run begins is told of the whole run, and no other one of any part
-of it.
+An observer sees a run from beginning to end, or not at all: it has to be registered before the run
+begins.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 import warnings
 from _thread import allocate_lock
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import BuiltinMethodType, MethodType
@@ -19,11 +19,13 @@ from .._words.commands import Command, Misuse, Stream
 from .._words.reasons import Reason
 from .._words.vocabulary import CLOCK, Delay, Together
 from .events import Answered, Began, Ended, Event, Issued, Run, WaitBegan
-from .nesting import this_thread
+from .interrupts import assigned
+from .nesting import HERE, new_thread, this_thread
+from .streams import passed_on
 
 
 class Observer(Protocol):
-    """A function that is called with each event, in the thread or task where it happens."""
+    """A function of one event. The thread or task where the event occurs calls it."""
 
     def __call__(self, event: Event, /) -> object: ...
 
@@ -31,21 +33,22 @@ class Observer(Protocol):
 Observers: TypeAlias = tuple[Observer, ...]
 
 PRESENT: list[Observer] = []
-"""Not empty while anybody observes: those who are there now, as one observer."""
+"""The registered observers, combined into one; empty if there are none."""
 
 SWAPPED: list[Observer | None] = []
-"""What a decorated function has to look at before a call, if it is not empty: the cheapest look.
+"""Not empty if a decorated function has to leave its fast path.
 
-`None` if another interpreter may answer; then those who observe.
+Contains `None` if another interpreter may answer the call, then the combined observer.
 """
 
 LOOK: list[Observer | None] = [None]
+"""What `SWAPPED` starts with once an interpreter may answer for decorated functions."""
 
 clock = time.perf_counter
 
 
 class Register:
-    """The observers of this process, as they were added."""
+    """The observers of this process, in the order of their registration."""
 
     def __init__(self) -> None:
         self._lock = allocate_lock()
@@ -61,32 +64,32 @@ class Register:
     def remove(self, observers: Observers) -> None:
         with self._lock:
             self._added = [one for one in self._added if one is not observers]
-            self._warned = [one for one in self._warned if not among(one, observers)]
+            self._warned = [one for one in self._warned if not contains(observers, one)]
             self._publish()
 
     def swap(self) -> None:
-        """From now on decorated functions look who answers."""
+        """Make decorated functions check for another interpreter from now on."""
         with self._lock:
             self.swapped = True
             self._publish()
 
     def _publish(self) -> None:
-        several: list[Observer] = []
+        distinct: list[Observer] = []
         for observer in [one for added in self._added for one in added]:
-            if not among(observer, several):
-                several.append(observer)
-        PRESENT[:] = [as_one(tuple(several))] if several else []
+            if not contains(distinct, observer):
+                distinct.append(observer)
+        PRESENT[:] = [combined(tuple(distinct))] if distinct else []
         SWAPPED[:] = [*LOOK, *PRESENT] if self.swapped else PRESENT
 
     def warn(self, observer: Observer, error: Exception) -> None:
-        """Warn of an observer that failed, once, also where warnings are errors."""
+        """Warn about a failed observer, once; print the warning where warnings are errors."""
         with self._lock:
-            if among(observer, self._warned):
+            if contains(self._warned, observer):
                 return
             self._warned.append(observer)
-        said = f"the observer {shown(observer)} failed, and programs went on: {shown(error)}"
+        message = f"the observer {shown(observer)} failed, and programs went on: {shown(error)}"
         try:
-            warnings.warn(said, RuntimeWarning, stacklevel=4)
+            warnings.warn(message, RuntimeWarning, stacklevel=4)
         except RuntimeWarning as warning:
             warnings.showwarning(warning, RuntimeWarning, __file__, 0)
 
@@ -96,20 +99,20 @@ REGISTER: Final = Register()
 BOUND = MethodType | BuiltinMethodType
 
 
-def among(observer: Observer, others: Iterable[Observer]) -> bool:
-    """Return whether an observer is one of these; equal ones are not the same, unless methods.
+def contains(observers: Iterable[Observer], observer: Observer) -> bool:
+    """Return whether `observers` contains this observer itself, not merely an equal one.
 
-    A method is another object each time that it is looked up.
+    Bound methods are compared by equality: `recorder.add` is a new object at each lookup.
     """
     method = isinstance(observer, BOUND)
     return any(
         observer is other or (method and isinstance(other, BOUND) and observer == other)
-        for other in others
+        for other in observers
     )
 
 
 def shown(value: object) -> str:
-    """Return the representation of an observer or its failure, which may itself fail."""
+    """Return `repr(value)`, or a default one if the value's own `__repr__` raises."""
     try:
         return repr(value)
     except Exception:
@@ -117,11 +120,11 @@ def shown(value: object) -> str:
 
 
 def observe(*observers: Observer) -> None:
-    """Tell `observers` of every run that begins from now on, in the whole process.
+    """Call `observers` with the events of every run that begins from now on in this process.
 
-    An observer is called in the thread or task of the run, so it must be quick, and it must not run
-    programs that wait. Nobody is told of the runs that it begins itself. If it raises an exception,
-    there is one warning and the program goes on.
+    The thread or task of the run makes the call, so an observer must be quick, and it must not run
+    programs that wait. Runs that an observer starts are not observed. An observer that raises an
+    exception causes one warning, and the program continues.
 
     >>> from ixbackoff.observing import observe
     >>> observe()
@@ -134,10 +137,10 @@ def observe(*observers: Observer) -> None:
 
 @contextmanager
 def observed(*observers: Observer) -> Generator[None]:
-    """Tell `observers` of every run that begins in this block, in the whole process.
+    """Call `observers` with the events of every run of this process that begins in this block.
 
-    Blocks may be nested, and may end in any order. A run that goes on after the block is told of to
-    its end.
+    Blocks may be nested, and may end in any order. A run that outlives the block is observed to its
+    end.
 
     >>> from ixbackoff import N0, Log, at
     >>> from ixbackoff.live import live
@@ -161,26 +164,34 @@ def observed(*observers: Observer) -> Generator[None]:
 
 
 def checked(observers: Observers) -> Observers:
+    """Return `observers`.
+
+    Raises:
+        Misuse: one of them is not a function.
+    """
     for observer in observers:
-        given: object = observer
-        if not callable(given) or isinstance(given, type):
+        candidate: object = observer
+        if not callable(candidate) or isinstance(candidate, type):
             raise Misuse(f"{observer!r} is not an observer: give a function of one event.")
     return observers
 
 
-def as_one(observers: Observers) -> Observer:
-    """Make one observer of several: each is told, whatever the others make of it."""
+def combined(observers: Observers) -> Observer:
+    """Combine observers into one that calls each of them, whatever the others raise."""
     if len(observers) == 1:
         return observers[0]
 
-    def all_told(event: Event) -> None:
-        left, interrupt, going = iter(observers), None, True
-        while going:
+    def notify_all(event: Event) -> None:
+        remaining, observer = iter(observers), observers[0]
+        interrupt, pending = None, True
+        while pending:
             try:
-                for observer in left:
-                    tell(observer, event)
-                going = False
-            except BaseException as error:  # such as Ctrl-C: it is raised when all have been told
+                for observer in remaining:
+                    observer(event)
+                pending = False
+            except Exception as error:
+                REGISTER.warn(observer, error)
+            except BaseException as error:  # Ctrl-C: call the others first, then raise it
                 interrupt = error
         try:
             if interrupt is not None:
@@ -188,57 +199,47 @@ def as_one(observers: Observers) -> Observer:
         finally:
             interrupt = None
 
-    return all_told
+    return notify_all
 
 
-def tell(observer: Observer, event: Event) -> None:
-    """Tell one event, whatever the observer makes of it."""
-    last = this_thread()
-    before = last[2]
-    try:  # twice, since Ctrl-C may come at the beginning of a `finally`
+class Notifier:
+    """Calls an observer with the events of one run.
+
+    Attributes:
+        observer: the observer.
+        begun: when the run began, in seconds.
+        delivered: the kind of the newest event; `None` before `Began`.
+    """
+
+    delivered: type[Event] | None = None
+
+    def __init__(self, observer: Observer) -> None:
+        self.observer = observer
+        self.begun = clock()
+
+    def notify(self, *events: Event) -> None:
+        """Call the observer with each event; warn if it raises an exception."""
+        try:  # as `this_thread`, in place: most calls deliver four events
+            thread = HERE.state
+        except AttributeError:
+            thread = new_thread()
+        observer, before = self.observer, thread.notifying
         try:
-            last[2] = True
-            observer(event)
-        except Exception as error:
-            REGISTER.warn(observer, error)
+            thread.notifying = True
+            for event in events:
+                try:
+                    self.delivered = event.__class__  # no look for signals before the call
+                    observer(event)
+                except Exception as error:
+                    REGISTER.warn(observer, error)
         finally:
-            last[2] = before
-    finally:
-        last[2] = before
+            thread.notifying = before
 
-
-Telling: TypeAlias = Iterator[object]
-"""`map(observer, events)`: each step of it takes an event and tells it, in one instruction.
-
-Ctrl-C comes before that or after it, and what is left can still be told.
-"""
-
-
-def tell_rest(observer: Observer, telling: Telling) -> None:
-    """Tell what is left of one event or two, whatever the observer makes of it."""
-    last = this_thread()
-    before = last[2]
-    try:  # twice, since Ctrl-C may come at the beginning of a `finally`
-        try:
-            for _ in EACH:  # an observer that raises `StopIteration` ends one round
-                left = True
-                while left:
-                    try:
-                        last[2] = True
-                        for _ in telling:
-                            pass
-                        left = False
-                    except Exception as error:
-                        REGISTER.warn(observer, error)
-                    finally:
-                        last[2] = before
-        finally:
-            last[2] = before
-    finally:
-        last[2] = before
-
-
-EACH = range(2)
+    def end(self, run: Run, failure: BaseException | None) -> None:
+        """Deliver the `Ended` of `run`, unless it was delivered, or `Began` never was."""
+        if self.delivered not in (None, Ended):
+            seconds = clock() - self.begun
+            self.notify(Ended(run, reason_of(run, failure), seconds, failure))
 
 
 def reason_of(run: Run, failure: BaseException | None) -> Reason:
@@ -250,109 +251,75 @@ def reason_of(run: Run, failure: BaseException | None) -> Reason:
     return run.reason if isinstance(failure, Exception) else getattr(failure, "reason", "cancelled")
 
 
+def current_observer() -> Observer | None:
+    """Return the observer of a run that begins now; `None` without one, and inside an observer."""
+    for observer in PRESENT:  # a loop: another thread may empty the list after a check
+        if not this_thread().notifying:
+            return observer
+    return None
+
+
 def watched(stream: Stream, run: Run) -> Stream:
-    """Pass the stream of a run on, and tell the observers that are there now.
-
-    It stands outside of deadlines and budgets, so a wait that they refuse is not told of.
-    """
-    for observer in PRESENT:  # which another thread may have emptied meanwhile
-        if not this_thread()[2]:
-            return run_told(stream, run, observer)
-    return stream
+    """Return the stream of a run, observed if there is an observer."""
+    observer = current_observer()
+    return stream if observer is None else with_events(stream, run, observer)
 
 
-def run_told(stream: Stream, run: Run, observer: Observer) -> Stream:
-    """Pass the stream of a run on, and tell of the run from its beginning to its end."""
-    began: Telling = map(observer, (Began.of(run),))
-    ended: Telling | None = None
-    failure: BaseException | None = None
-    begun = clock()
-    try:  # twice, since Ctrl-C may come at the beginning of a `finally`
-        try:
-            tell_rest(observer, began)
-            answer = yield from told(stream, run, observer)
-            ended = ending(observer, run, begun, None)
-            return answer  # noqa: TRY300  Ctrl-C may come before it
-        except BaseException as error:
-            failure = error
-            raise
-        finally:
-            tell_rest(observer, began)
-            ended = ended or ending(observer, run, begun, failure)
-            tell_rest(observer, ended)
-    finally:
-        tell_rest(observer, began)
-        tell_rest(observer, ended or ending(observer, run, begun, failure))
-        failure = ended = None
-
-
-def ending(observer: Observer, run: Run, begun: float, failure: BaseException | None) -> Telling:
-    """Begin to tell that a run has ended, with this failure if there is one."""
-    return map(observer, (Ended.of(run, reason_of(run, failure), clock() - begun, failure),))
-
-
-WATCHING: ContextVar[tuple[Run, Observer] | None] = ContextVar("ixbackoff_watching", default=None)
-"""The run that effects at the same time are parts of, while they are performed."""
-
-
-def told(stream: Stream, run: Run, observer: Observer) -> Stream:
-    """Pass a stream on, and tell of its commands and waits."""
-    answer: Any = None
-    failure: BaseException | None = None
-    command: Any = None
+def with_events(stream: Stream, run: Run, observer: Observer) -> Stream:
+    """Pass the stream of a run on, with all its events from `Began` to `Ended`."""
+    notifier = Notifier(observer)
     try:
-        while True:
-            command = stream.send(answer) if failure is None else stream.throw(failure)
-            answer = failure = None
-            try:
-                if command.__class__ is Delay:
-                    tell(
-                        observer, WaitBegan.of(run, command.seconds, command.rung, command.failure)
-                    )
-                    answer = yield command
-                elif command is CLOCK:
-                    answer = yield command
-                else:
-                    answer = yield from answered(command, run, observer)
-            except BaseException as error:
-                failure = error
-    except StopIteration as end:
-        return end.value
-    except BaseException:  # Ctrl-C may have come while the stream was not answered
-        stream.close()
+        notifier.notify(Began(run))
+        answer = yield from with_command_events(stream, run, notifier)
+        notifier.end(run, None)
+        return answer  # noqa: TRY300  Ctrl-C may arrive before this line
+    except BaseException as failure:
+        try:  # twice: see the comment in `interrupts`
+            notifier.end(run, failure)
+        finally:
+            notifier.end(run, failure)
         raise
-    finally:  # an exception must not be kept alive by a frame in its own traceback
-        failure = command = None
 
 
-def answered(command: Command[Any], run: Run, observer: Observer) -> Stream:
-    """Issue one command, and tell of it and of what came of it."""
-    issued = Issued.of(run, command)
+WATCHING: ContextVar[tuple[Run, Notifier] | None] = ContextVar("ixbackoff_watching", default=None)
+"""While effects of an `all_of` run: the observed run that they belong to, and its notifier."""
+
+
+def with_command_events(stream: Stream, run: Run, notifier: Notifier) -> Stream:
+    """Pass a stream on, with an event for each wait and two for each command."""
+
+    def instead(command: Any) -> Stream | None:
+        if command.__class__ is not Delay:
+            return None if command is CLOCK else issued(command, run, notifier)
+        notifier.notify(WaitBegan(run, command.seconds, command.rung, command.failure))
+        return None
+
+    return passed_on(stream, instead)
+
+
+def issued(command: Command[Any], run: Run, notifier: Notifier) -> Stream:
+    """Issue one command between its two events."""
+    event = Issued(run, command)
     failure: BaseException | None = None
-    before, together = None, command.__class__ is Together
     begun = clock()
     try:
-        try:
-            tell(observer, issued)
-            if together:
-                before = WATCHING.get()
-                WATCHING.set((run, observer))
+        notifier.notify(event)
+        if command.__class__ is not Together:
             return (yield command)
-        except BaseException as error:
-            failure = error
-            raise
-        finally:
-            if together:
-                WATCHING.set(before)
-            tell(observer, Answered.of(issued, clock() - begun, failure))
+        with assigned(WATCHING, (run, notifier)):
+            return (yield command)
+    except BaseException as error:
+        failure = error
+        raise
     finally:
-        failure = None
+        notifier.notify(Answered(event, clock() - begun, failure))
+        del failure  # break the cycle of exception, traceback and this frame
 
 
-def parts_told() -> Callable[[Stream], Stream]:
-    """Return the function that has observers told of a part of the run that is watched here."""
+def events_of_parts() -> Callable[[Stream], Stream]:
+    """Return the transformer that adds events to an effect of an `all_of`, if its run has any."""
     watching = WATCHING.get()
     if watching is None:
         return lambda stream: stream
-    run, observer = watching
-    return lambda stream: told(stream, run, observer)
+    run, notifier = watching
+    return lambda stream: with_command_events(stream, run, notifier)

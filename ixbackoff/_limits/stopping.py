@@ -1,10 +1,9 @@
-"""Stopping a sync program from outside: a `threading.Event` ends its waits."""
+"""Stopping a sync program from outside, by a `threading.Event` that ends its waits."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,8 @@ from .._words.commands import Misuse, Stream
 from .._words.failures import Stopped
 from .._words.reasons import NOTE, add_note
 from .._words.vocabulary import Delay
+from .interrupts import assigned
+from .streams import passed_on
 
 if TYPE_CHECKING:
     from threading import Event
@@ -21,88 +22,59 @@ if TYPE_CHECKING:
 __tracebackhide__ = True
 
 STOPS: ContextVar[Stops] = ContextVar("ixbackoff_stops", default=())
-"""The events that end the present wait, for what sleeps."""
+"""The events that end the current wait, for the functions that sleep."""
 
 
 def checked_stop(stop: Event) -> Event:
-    """Return `stop`, if it is an event of threading.
+    """Return `stop`.
 
     Raises:
-        Misuse: it is not.
+        Misuse: it is not an event of threading.
     """
-    given: object = stop
-    threading = sys.modules.get("threading")  # whoever has an event has imported it
-    if threading is not None and isinstance(given, threading.Event):
+    candidate: object = stop
+    threading = sys.modules.get("threading")  # imported by whoever has an event
+    if threading is not None and isinstance(candidate, threading.Event):
         return stop
     raise Misuse(f"stop={stop!r}: give a threading.Event; a program that is awaited is cancelled.")
 
 
 def stoppable(stream: Stream, stop: Event) -> Stream:
-    """Pass `stream` on until `stop` is set: then a wait ends, and none is begun.
+    """Pass `stream` on until `stop` is set: this ends a wait, and later ones do not begin.
 
     Raises:
-        Stopped: it was set before the first command, or in a wait that follows no failure.
+        Stopped: `stop` was set before the first command, or in a wait after a success.
     """
     if stop.is_set():
         stream.close()
         raise Stopped("stopped before anything was asked")
-    answer: Any = None
-    failure: BaseException | None = None
-    command: Any = None
-    try:
-        while True:
-            command = stream.send(answer) if failure is None else stream.throw(failure)
-            answer = failure = None
-            try:
-                if command.__class__ is Delay:
-                    answer = yield from waited(command, stop)
-                else:
-                    answer = yield command
-            except BaseException as error:
-                failure = error
-    except StopIteration as end:
-        return end.value
-    finally:  # an exception must not be kept alive by a frame in its own traceback
-        failure = command = None
+
+    def instead(command: Any) -> Stream | None:
+        return waited(command, stop) if command.__class__ is Delay else None
+
+    return (yield from passed_on(stream, instead))
 
 
 def waited(wait: Any, stop: Event) -> Stream:
-    """Issue a wait, unless `stop` is set; it ends the wait, too."""
+    """Issue a wait until `stop` is set."""
     try:
         if not stop.is_set():
             with ending_waits(stop):
                 yield wait
         if stop.is_set():
             raise stopped(wait)
-    finally:
+    finally:  # break the cycle of failure, traceback, this frame and the wait
         del wait
 
 
-@contextmanager
-def ending_waits(stop: Event) -> Generator[None]:
-    """Have `stop` end what sleeps in this block."""
-    before = STOPS.get()
-    mine = (*before, stop)
-    try:  # twice, since Ctrl-C may come at the beginning of a `finally`
-        try:
-            STOPS.set(mine)
-            yield
-        finally:
-            leave(mine, before)
-    finally:
-        leave(mine, before)
-
-
-def leave(mine: Stops, before: Stops) -> None:
-    """Take back what was set; the collector may close a stream in another context."""
-    if STOPS.get() is mine:
-        STOPS.set(before)
+def ending_waits(stop: Event) -> AbstractContextManager[None]:
+    """Let `stop` end what sleeps in this block."""
+    return assigned(STOPS, (*STOPS.get(), stop))
 
 
 def stopped(wait: Any) -> Exception:
-    """Return what a program ends with that is stopped in this wait: the only place that says so.
+    """Return the exception for a program that is stopped in `wait`.
 
-    It is the failure that the wait follows, with a note.
+    It is the failure before the wait, with a note; after a success it is `Stopped`.
     """
     failure: Exception | None = wait.failure
     wait.refuse("stopped")
@@ -111,5 +83,5 @@ def stopped(wait: Any) -> Exception:
             return Stopped("stopped in a wait")
         add_note(failure, f"{NOTE} not tried again: stopped")
         return failure
-    finally:  # the failure must not be kept alive by a frame in its own traceback
+    finally:  # break the cycle of failure, traceback and this frame
         del failure, wait

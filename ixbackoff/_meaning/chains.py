@@ -1,4 +1,4 @@
-"""Lists of steps that only grow, and the rungs of a ladder where they start and end."""
+"""Chains, which are lists of steps that only grow, and ladders, which also have rungs."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from .._words.nat import name_of
 from .defaults import USUAL, Defaults
 
 Position: TypeAlias = int | None
-"""The number of waits left: `ENDLESS` on a ladder without end, `None` if only the run can tell."""
+"""The number of waits left: `ENDLESS` on a ladder without end, `None` if only the run tells it."""
 
 
 class Step:
     """A step of an attempt or of a program.
 
     Attributes:
-        start: the rung where the step has to stand, if there is only one.
-        may_wait: true if the step can issue a `Delay`; `None` if only the run can tell.
-        defaults: how a program that the step goes on with is run by itself.
-        unknown: true if only the run can tell where the step stands and where it ends.
+        start: the rung that the step needs, or `None` if it fits several.
+        may_wait: true if the step can issue a `Delay`; `None` if only the run tells.
+        defaults: the defaults of the program that the step joins.
+        unknown: true if only the run tells the rungs where the step starts and ends.
     """
 
     __slots__ = ()
@@ -29,15 +29,15 @@ class Step:
     defaults: Defaults = USUAL
 
     def below(self, rung: Position) -> Position:
-        """Return the rung after this step, when it stands at `rung`.
+        """Return the rung after this step, if `rung` is the one before it.
 
         Raises:
-            Misuse: the step cannot stand there.
+            Misuse: the step is impossible on `rung`.
         """
         return rung
 
     def parts(self) -> tuple[Any, ...]:
-        """The effects and programs in the step, or the functions that make them in a run."""
+        """Return the effects and programs in the step, or the functions that make them in a run."""
         return ()
 
     def bound(self, rung: int) -> int:
@@ -101,7 +101,7 @@ class Ladder(Chain):
 
     @property
     def ends_at(self) -> Position:
-        """The number of waits left where it ends; `None` if only the run can tell."""
+        """The number of waits left where it ends; `None` if only the run tells."""
         return self._end
 
     @property
@@ -111,7 +111,7 @@ class Ladder(Chain):
 
     @property
     def may_wait(self) -> bool | None:
-        """True if it can wait; `None` if only the run can tell."""
+        """True if it can wait; `None` if only the run tells."""
         return self._may_wait
 
 
@@ -132,10 +132,10 @@ def chain(kind: type[C], before: Chain | None, last: Step | None, recovers: bool
     """Make a chain; every chain, and so every attempt and program, is made here.
 
     Args:
-        kind: its class.
+        kind: the class of the chain.
         before: all steps but the last, if there are any.
         last: the last step.
-        recovers: true if an attempt that has failed can be well after the last step.
+        recovers: true if the last step can recover from a failure.
     """
     made = object.__new__(kind)
     made._before = before
@@ -164,10 +164,10 @@ def ladder(kind: type[L], start: int, defaults: Defaults = USUAL) -> L:
 
 
 def longer(kind: type[L], before: Ladder, last: Step) -> L:
-    """Make a ladder of `before` and one step more.
+    """Make a ladder of `before` and one more step.
 
     Raises:
-        Misuse: the step cannot stand where `before` ends.
+        Misuse: the step is impossible where `before` ends.
     """
     made = chain(kind, before, last)
     made._name = before._name
@@ -193,7 +193,7 @@ def renamed(kind: type[L], before: Ladder, name: str) -> L:
     """Make a ladder of the same steps, with a name.
 
     Raises:
-        Misuse: the name is not a string, or it is empty.
+        Misuse: `name` is not a string, or it is empty.
     """
     made = chain(kind, before._before, before._last)
     made._flat = before._flat
@@ -208,7 +208,7 @@ def checked_name(name: str) -> str:
     """Return `name`, if it can be the name of a program or a function.
 
     Raises:
-        Misuse: it is not a string, or it is empty.
+        Misuse: `name` is not a string, or it is empty.
     """
     given: object = name
     if not isinstance(given, str) or not given:
@@ -217,10 +217,10 @@ def checked_name(name: str) -> str:
 
 
 def continued(following: Ladder, rung: Position) -> Position:
-    """Return the rung where `following` ends, when it begins at `rung`.
+    """Return the rung where `following` ends, if it starts at `rung`.
 
     Raises:
-        Misuse: it begins at another rung.
+        Misuse: `following` starts at another rung.
     """
     if rung is not None:
         check_start(following.start, rung)
@@ -228,15 +228,15 @@ def continued(following: Ladder, rung: Position) -> Position:
 
 
 def check_start(start: int, rung: int) -> None:
-    """Check that a program which starts at `start` can go on where another one ends, at `rung`.
+    """Check that a program that starts at `start` can follow one that ends at `rung`.
 
     Raises:
-        Misuse: it cannot.
+        Misuse: the rungs differ.
     """
     if start != rung:
         instead = ", or put its effect into the attempt before, so that both are tried together"
         raise Misuse(
-            f"A program that ends at {name_of(rung)} cannot go on with one that starts at "
+            f"A program that ends at {name_of(rung)} cannot continue with one that starts at "
             f"{name_of(start)}: start the second with at({name_of(rung)})"
             f"{instead if start > rung else ''}."
         )

@@ -1,43 +1,47 @@
-"""The commands of an effect, counted by kind without performing it."""
+"""The commands and the seconds of an effect, at most, counted without performing it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from math import inf
 from typing import Any, NamedTuple
 
 from .._words.commands import Command
-from .._words.vocabulary import Together
+from .._words.vocabulary import Log, Now, Pick, Throw, Together
 from .chains import Chain
 from .names import function_name
 from .pieces import folded
 from .steps import Guarded, Limited
+
+INSTANT = (Log, Now, Pick, Throw)
+"""The commands that ask no service, so they are taken to need no time."""
 
 
 class Commands(NamedTuple):
     """Commands by kind, and what only the run tells.
 
     Attributes:
-        kinds: from a kind of command to how many there are at most.
+        kinds: from a kind of command to its number at most.
         untold: the names of functions whose commands are not among them.
     """
 
     kinds: Mapping[type, float]
     untold: frozenset[str]
 
-    def times(self, number: int) -> Commands:
-        """As many of them, so many times."""
+    def times(self, number: float) -> Commands:
+        """Return these commands `number` times."""
         if number == 1 or not self.kinds:
             return self
         return Commands({kind: number * count for kind, count in self.kinds.items()}, self.untold)
 
     def plus(self, other: Commands) -> Commands:
-        """These, and the others after them."""
+        """Return these commands and the others."""
         if not other.kinds and not other.untold:
             return self
-        return together((self, other))
+        return summed((self, other))
 
     def most(self, other: Commands) -> Commands:
-        """The most of either, kind by kind."""
+        """Return the larger number of either, kind by kind."""
         if self is other:
             return self
         kinds = dict(self.kinds)
@@ -54,37 +58,7 @@ class Commands(NamedTuple):
 NONE = Commands({}, frozenset())
 
 
-def only_the_run_tells(name: str) -> Commands:
-    """The commands of a function that only the run tells."""
-    return Commands({}, frozenset({name}))
-
-
-def commands_of(effect: Any) -> Commands:
-    """The commands that one performance of `effect` issues at most.
-
-    An attempt in do-notation and the function of a `.then` tell theirs only when they run.
-
-    >>> from ixbackoff import Download, Log, do
-    >>> print(commands_of(do(Log("begin")).or_else(Download("http://localhost/a", "a"))))
-    1 Log, 1 Download
-    """
-    return folded(effect, lambda part, pieces: together(pieces).plus(alone(part)))
-
-
-def alone(part: Any) -> Commands:
-    """The commands of a part without those of its pieces."""
-    kind: type = part.__class__
-    if issubclass(kind, Chain | Limited | Guarded | Together):
-        return NONE
-    return (
-        Commands({kind: 1}, frozenset())
-        if issubclass(kind, Command)
-        else only_the_run_tells(function_name(part))
-    )
-
-
-def together(several: Iterable[Commands]) -> Commands:
-    """All of them, one after the other."""
+def summed(several: Iterable[Commands]) -> Commands:
     kinds: dict[type, float] = {}
     untold: set[str] = set()
     for one in several:
@@ -92,3 +66,56 @@ def together(several: Iterable[Commands]) -> Commands:
         for kind, count in one.kinds.items():
             kinds[kind] = kinds.get(kind, 0) + count
     return Commands(kinds, frozenset(untold))
+
+
+class Cost(NamedTuple):
+    """The most that one performance of an effect costs.
+
+    Attributes:
+        commands: the commands that it issues.
+        seconds: the seconds that it takes; inf if nothing limits it.
+    """
+
+    commands: Commands
+    seconds: float
+
+
+def unknown_cost(function: Any) -> Cost:
+    """Return the cost of an effect that `function` makes: only the run tells it."""
+    return Cost(Commands({}, frozenset({function_name(function)})), inf)
+
+
+def cost_of(effect: Any) -> Cost:
+    """Return the most that one performance of `effect` costs.
+
+    A limit bounds what is inside it. Commands that an attempt issues in its `finally` blocks come
+    on top, and so does what cannot be stopped, such as a plain function.
+
+    >>> from ixbackoff import Download, Log, all_of, do
+    >>> page = Download("http://localhost/a", "a")
+    >>> print(cost_of(do(Log("begin")).or_else(page)).commands)
+    1 Log, 1 Download
+    >>> cost_of(page).seconds, cost_of(do(page).limit(5)).seconds, cost_of(Log("ready")).seconds
+    (inf, 5.0, 0.0)
+    >>> cost_of(do(page).limit(5).or_else(do(page).limit(2))).seconds
+    7.0
+    >>> cost_of(all_of(do(page).limit(5), do(page).limit(2))).seconds
+    5.0
+    """
+    return folded(effect, cost_of_part)
+
+
+def cost_of_part(part: Any, pieces: list[Cost]) -> Cost:
+    """Return the cost of a part, given the costs of its pieces."""
+    kind: type = part.__class__
+    commands = summed(piece.commands for piece in pieces)
+    seconds: float = sum(piece.seconds for piece in pieces)
+    if issubclass(kind, Chain | Guarded):
+        return Cost(commands, seconds)
+    if issubclass(kind, Limited):
+        return Cost(commands, min(max(part.seconds, 0.0), seconds))
+    if issubclass(kind, Together):
+        return Cost(commands, max((piece.seconds for piece in pieces), default=0.0))
+    if issubclass(kind, Command):
+        return Cost(Commands({kind: 1}, frozenset()), 0.0 if issubclass(kind, INSTANT) else inf)
+    return unknown_cost(part)

@@ -1,4 +1,4 @@
-"""How a program is run unless its run says otherwise."""
+"""The default arguments of a run, which a program carries."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 
 class Defaults(Value):
-    """The arguments of a run that a program brings along; those of `backoff` are in its programs.
+    """The default arguments of a run; programs of a `backoff` carry those of the `backoff`.
 
     Attributes:
-        schedule: the seconds of its waits.
-        within: the seconds that it has in all.
-        budget: the budget that its further tries are taken from.
+        schedule: the seconds of the waits.
+        within: the seconds for the whole run.
+        budget: the budget that pays for further tries.
         breaker: the circuit breaker that each try goes through.
-        stop: the event that ends its waits, and so the program.
-        nested: what becomes of decorated functions that are called inside it.
+        stop: the event that ends a wait, and so the program.
+        nested: the treatment of decorated functions that the program calls.
     """
 
     __slots__ = ("schedule", "within", "budget", "breaker", "stop", "nested")
@@ -52,7 +52,7 @@ class Defaults(Value):
         breaker: CircuitBreaker | None = None,
         stop: Event | None = None,
     ) -> Defaults:
-        """Return these, with what was given in place of them; `None` was not given.
+        """Return a copy with the given values; `None` keeps the old one.
 
         >>> from ixbackoff import Exponential
         >>> Defaults(within=2).replace(Exponential(base=0.1)).within
@@ -72,6 +72,6 @@ class Defaults(Value):
 
 
 ONCE = "once"
-"""Decorated functions inside a program are tried once, and are not refused."""
+"""The value of `nested` that reduces nested functions to one try instead of rejecting them."""
 
 USUAL = Defaults()

@@ -1,4 +1,4 @@
-"""The one definition of a retry: after which failures it waits, and for how long."""
+"""The one definition of a retry: the failures to wait for, and the seconds of each wait."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from types import NoneType
 from typing import Any, TypeAlias
 
 from .._words.checks import inf
-from .._words.commands import Misuse
+from .._words.commands import Misuse, stopped
 from .._words.failures import On, Predicate, Transient, choices, predicate
 from .._words.nat import DEEPEST, ENDLESS
 from .._words.verdicts import FORGOTTEN, SILENT, asked_for, is_transient
@@ -18,17 +18,17 @@ from ..schedules.timings import Chance, Timing, WaitFunction, usable
 __tracebackhide__ = True
 
 Kinds: TypeAlias = type[object] | tuple[type[Exception], ...]
-"""As `isinstance` takes them; it is faster with a class than with a tuple of one."""
+"""A second argument of `isinstance`, which is faster with a class than with a tuple of one."""
 
 After: TypeAlias = Callable[[Any, int, float], float | None]
-"""Asked after each failure of a run: the seconds to wait before the next try, or `None`: no try.
+"""Computes the seconds to wait after a failure; `None` for no further try.
 
-It is told the failure, how many waits there have been, and how long the last of them was.
+Its arguments are the failure, the number of waits so far, and the seconds of the last one.
 """
 
 
 ONE_TRY: list[object] = []
-"""Not empty while every ladder in the process tries once: what a test has switched on."""
+"""Not empty while a test reduces every ladder of the process to a single try."""
 
 
 def descents(
@@ -41,11 +41,12 @@ def descents(
     first: int = 0,
     shortens: bool = False,
 ) -> Callable[[], After]:
-    """A retry: while a rung is left and the failure is chosen, wait and go down.
+    """Return a function that begins a retry, and returns the function that computes its waits.
 
-    No wait is shorter than the one before it, nor than the service asked for. A ladder without end
-    has the waits of the deepest one, and then the last of them again and again. What fails first
-    while `ONE_TRY` is switched on is not tried again; a wait without a failure is waited.
+    While a rung is left and the failure is chosen, there is a wait. It is never shorter than the
+    wait before, or than the service asked for. An endless ladder has the waits of the deepest one,
+    then the last of these again and again. While `ONE_TRY` is switched on, the first failure ends
+    the retry; a wait after a success still takes place.
 
     >>> from ixbackoff import Exponential, NotReady, Throttled
     >>> after = descents(3, (NotReady, Throttled), bool, Exponential().begin)()
@@ -55,14 +56,14 @@ def descents(
     True
 
     Args:
-        rungs: how many waits are left, or `ENDLESS`.
-        kinds: the failures that are worth another try, by their classes,
-        chosen: and by a predicate, which is asked for the others.
-        begin: begins the waits of a run, at the first of them.
-        common: whether all runs may have these in common, so that they are begun once.
-        table: the waits, if they are always the same.
-        first: how many waits there have been.
-        shortens: whether a wait may be shorter than the one before: in simulations.
+        rungs: the number of waits left, or `ENDLESS`.
+        kinds: the classes of failures to retry.
+        chosen: a predicate of all other failures: whether to retry them.
+        begin: draws the schedule for a run, at its first wait.
+        common: whether all runs can share one draw.
+        table: the waits, if they are the same in all runs.
+        first: the number of waits before.
+        shortens: whether a wait may be shorter than the one before, as in simulations.
     """
     last = first + rungs
     if rungs == ENDLESS:
@@ -79,6 +80,8 @@ def descents(
             if (k == last or (ONE_TRY and k == first)) and kind is not NoneType:
                 return None
             usual = kind is plain and known == FORGOTTEN[0]
+            if not usual and isinstance(failure, StopIteration):
+                failure = stopped(failure)
             if not (usual or isinstance(failure, kinds) or chosen(failure)):
                 return None
             if table is not None:
@@ -98,8 +101,8 @@ def descents(
             elif kind not in SILENT:
                 seconds = max(seconds, asked_for(failure))
             elif chosen is is_transient or isinstance(failure, kinds):
-                plain = kind  # all failures of this kind are chosen, and ask for no time
-                known = forgotten  # last, since other threads may look
+                plain = kind  # all failures of this class are chosen, and carry no Retry-After
+                known = forgotten  # last: other threads read it
             return seconds
 
         return after
@@ -111,7 +114,7 @@ def descents(
 
 
 def without_end(begin: Callable[[], WaitFunction]) -> Callable[[], WaitFunction]:
-    """Waits that go on: those of the deepest ladder, and then the last of them again and again."""
+    """Return endless waits: those of the deepest ladder, then the last of them again and again."""
 
     def begun() -> WaitFunction:
         waits = begin()
@@ -123,15 +126,17 @@ def without_end(begin: Callable[[], WaitFunction]) -> Callable[[], WaitFunction]
 def begins(
     timing: Timing, top: int, chance: Chance | None = None, checked: bool = True
 ) -> tuple[Callable[[], WaitFunction], bool, list[float] | None]:
-    """A function that begins the waits of a run, at most `top` of them.
+    """Prepare the waits of runs, at most `top` each.
 
-    Return with it whether all runs can have them in common, and a table of those that are always
-    the same.
+    Waits that are the same in all runs, at most times a random factor, are computed here.
 
-    Those that are always the same, or so but for a random factor, are asked for once and for all.
+    Returns:
+        1. the function that draws the waits of a run;
+        2. whether all runs can share one draw;
+        3. the table of the waits, if they are the same in all runs.
 
     Raises:
-        ValueError: it is `checked`, and one of these is not a usable number.
+        ValueError: a wait that is computed here is not a usable number, and `checked` is true.
     """
     table: list[float] = []
     spread: float | None = None
@@ -149,24 +154,24 @@ def begins(
 
 
 def spread_out(table: list[float], spread: float, chance: Chance | None) -> WaitFunction:
-    """The waits of any run: those of the table, each times a random factor from 1 to `spread`."""
+    """Return the waits of the table, each times a random factor from 1 to `spread`."""
     if chance is not None:
         uniform = chance.uniform
         return lambda k: table[k] * uniform(1.0, spread)
-    import random  # now, since what is decorated may never be called; `from` would be slow
+    import random  # here: a decorated function may never be called
 
     more = spread - 1.0
     return lambda k: table[k] * (1.0 + more * random.random())  # noqa: S311  as uniform(1, spread)
 
 
 def drawn(timing: Timing, chance: Chance | None = None) -> WaitFunction:
-    """The waits of one run, asked for one by one."""
+    """Draw the waits of one run, one by one."""
     waits = timing.begin(chance)
     return lambda k: usable(waits(k), k, timing)
 
 
 def kinds_and_predicate(on: On) -> tuple[Kinds, Predicate]:
-    """The failures that are chosen by their class alone, and the predicate for all others."""
+    """Return the classes that `on` chooses, and a predicate for all other failures."""
     if on is is_transient:
         return Transient, is_transient
     kinds, predicates = choices(on)

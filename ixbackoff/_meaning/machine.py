@@ -1,4 +1,4 @@
-"""The machine: a stack of generators, the topmost of which runs, so depth costs no recursion."""
+"""The machine: a stack of generators, of which the topmost runs; so depth needs no recursion."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from .._limits.deadlines import Expired, timely
 from .._words.commands import Handlers, Misuse, Stream, stopped, unawaited
 from .._words.vocabulary import CLOCK, Delay
 from .chains import Chain, Ladder
-from .runs import InAttempt, Run
+from .runs import InAttempt, ProgramRun
 
 __tracebackhide__ = True
 
 Task: TypeAlias = Generator[Any, Any, Any]
-"""A generator that asks the machine for commands and for other tasks, and is sent the answers."""
+"""A generator that yields commands and requests for other tasks, and is sent the answers."""
 
 NO_ANSWERS = dict[type, Any]().get
 
 CLOSED = 100
-"""How often an attempt may ask for something in its `finally` blocks when nobody answers."""
+"""The number of commands that the `finally` blocks of a closed attempt may issue in vain."""
 
 
 class Enter:
-    """A task's request to have another one run first; it is sent what comes of that."""
+    """The request of a task to run another one first, and to be sent its result."""
 
     __slots__ = ("task",)
 
@@ -33,7 +33,7 @@ class Enter:
 
 
 class Perform:
-    """An attempt's request, out of a generator that anybody can iterate: perform another attempt.
+    """The request of an attempt to perform another one, from a generator that users can iterate.
 
     >>> from ixbackoff import N1, at
     >>> Perform(at(N1).wait())
@@ -52,22 +52,22 @@ class Perform:
 
 def driven(
     task: Task,
-    run: Run,
+    run: ProgramRun,
     handlers: Handlers,
     perform: Callable[[Chain, InAttempt], Task],
     callers: list[Task] | None = None,
 ) -> Stream:
-    """Drive `task` to its end, and issue every command that it asks for.
+    """Drive `task` to its end, and issue every command that it yields.
 
-    A command that `handlers` have is answered in place. A task that another one enters runs first,
-    whatever the depth; one that it returns takes its place.
+    `handlers` answer their commands in place. A task that another one enters runs first, at any
+    depth; a task that another one returns takes its place.
 
     Args:
         task: the topmost task.
-        run: it is told how the task ended, and has the limits that hold.
-        handlers: they answer in place.
+        run: the run, which holds the current limits, and ends with the task.
+        handlers: the handlers that answer in place.
         perform: makes the task of an attempt.
-        callers: the tasks below, which wait for what comes of the topmost.
+        callers: the suspended tasks below, each of which waits for the next.
     """
     callers, limits, in_place = callers or [], run.limits, handlers.get
     value: Any = None
@@ -76,13 +76,13 @@ def driven(
     try:
         while True:
             send, throw = task.send, task.throw
-            answers = NO_ANSWERS if limits else in_place  # limits change between tasks only
+            answers = NO_ANSWERS if limits else in_place  # limits change only between tasks
             kind = handler = None
             try:
                 request = send(value) if failure is None else throw(failure)
                 failure = None
                 while True:
-                    if kind is not request.__class__:  # most often it is of the same kind again
+                    if kind is not request.__class__:  # often the class is the same again
                         kind = request.__class__
                         if kind is Enter:
                             request = request.task
@@ -127,12 +127,12 @@ def driven(
                     break
                 task = callers.pop()
         return run.ended(value, failure)
-    finally:  # an exception must not be kept alive by a frame in its own traceback
+    finally:  # break the cycle of exception, traceback and this frame
         failure = request = run.wait = run.not_waited = run.unchosen = run.expired = None
 
 
-def delivered(error: BaseException, run: Run) -> BaseException:
-    """The failure of a command as its task is told of it."""
+def delivered(error: BaseException, run: ProgramRun) -> BaseException:
+    """Return what to throw into the task for the exception of a command."""
     if isinstance(error, Expired):
         run.expire(error)
         return error
@@ -144,7 +144,7 @@ def waits_in_an_attempt() -> Misuse:
 
 
 def close(task: Task, callers: list[Task]) -> None:
-    """End a task, and then its callers; nobody answers what their `finally` blocks ask for."""
+    """Close a task, and then its callers; commands in their `finally` blocks are not answered."""
     for ending in (task, *reversed(callers)):
         try:
             for _ in range(CLOSED):

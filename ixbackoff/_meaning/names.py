@@ -1,4 +1,4 @@
-"""Names of programs and functions, as logs, observers and errors say them."""
+"""Names of programs and functions, for logs, observers and errors."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def name_of_program(program: Chain) -> str:
 
 
 def name_of_part(part: Any) -> str:
-    """Return the name of a function or a command, "" if it has none to tell it by."""
+    """Return the name of a function or a command, "" if it has none."""
     if isinstance(part, Calling):
         return name_of_part(part.function)
     kind: type = part.__class__
@@ -44,7 +44,7 @@ def name_of_part(part: Any) -> str:
 
 
 def function_name(function: Any) -> str:
-    """The name of a function, as a reader knows it; of another object, that of its class.
+    """Return the name of a function as written in its source; of another object, of its class.
 
     >>> from functools import partial
     >>> function_name(partial(pow, 2))

@@ -1,4 +1,4 @@
-"""The pieces of an effect or a program, and what is summed up of them without performing it."""
+"""The pieces of an effect or a program, and folds over them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ A = TypeVar("A")
 
 
 def pieces_of(part: Any) -> list[Any]:
-    """The effects and programs that a part is made of, and the functions that make others."""
+    """Return the effects and programs inside `part`, and the functions that make others."""
     if isinstance(part, Together):
         return list(part.effects)
     if isinstance(part, Limited | Guarded):
@@ -24,7 +24,7 @@ def pieces_of(part: Any) -> list[Any]:
 
 
 def parts(whole: object) -> Iterator[Any]:
-    """Go through an effect or a program, its pieces, and theirs: each of them once."""
+    """Iterate over an effect or a program and all pieces inside it, each once."""
     seen: set[int] = set()
     left = [whole]
     while left:
@@ -36,7 +36,7 @@ def parts(whole: object) -> Iterator[Any]:
 
 
 def folded(whole: Any, sum_up: Callable[[Any, list[A]], A]) -> A:
-    """Sum up a whole from its pieces: `sum_up` is given a part and the sums of its pieces.
+    """Fold a whole bottom-up: call `sum_up` with each part and the results of its pieces.
 
     >>> from ixbackoff import Log, do
     >>> folded(do(Log("one")).then(Log), lambda part, depths: 1 + max(depths, default=0))

@@ -12,24 +12,34 @@ from .._words.commands import Misuse
 from .._words.nat import DEEPEST, ENDLESS
 from ..schedules.kinds import Schedule, check_schedule
 from .chains import Ladder, Step, program_of
-from .counting import NONE, Commands, commands_of, only_the_run_tells
-from .durations import seconds_of
-from .names import function_name
-from .steps import Backoff, Bind, Do, Map, OrBind, OrElse, Retry, RetryWith, Then, Wait
+from .counting import NONE, Commands, Cost, cost_of, unknown_cost
+from .steps import (
+    BackoffStep,
+    BindStep,
+    DoStep,
+    MapStep,
+    OrBindStep,
+    OrElseStep,
+    RetryStep,
+    RetryWithStep,
+    ThenStep,
+    WaitStep,
+)
 
 
 class PlannedRung(NamedTuple):
     """The most that may happen on one rung.
 
     Attributes:
-        rung: how many waits are left.
-        tries: how many commands and attempts are tried here at most; `None` if only the run tells.
-        wait_seconds: seconds of the wait that leads down from here; `None` if none does.
-        when: "failed", "well", or "perhaps" if only the run tells; "" without a wait.
-        takes: seconds that the tries here take in all at most, as their limits (`.limit`) and
-            `each` say; `None` if they say nothing.
-        begins: seconds after the start when it is reached at the latest, without the tries whose
-            seconds nobody knows.
+        rung: the number of waits left.
+        tries: the number of commands and attempts tried here at most; `None` if only the run tells.
+        wait_seconds: the seconds of the wait that leads down from here; `None` if there is none.
+        when: the state in which the run waits: "failed", "well", or "perhaps" if only the run
+            tells; "" without a wait.
+        takes: the seconds of all tries here at most, by their limits (`.limit`) and `each`; `None`
+            if a try has no limit.
+        begins: the seconds after the start when it is reached at the latest; tries without a limit
+            count 0.
     """
 
     rung: int
@@ -43,7 +53,7 @@ class PlannedRung(NamedTuple):
 class Plan(NamedTuple):
     """The most that a program does, rung by rung; it prints as a table.
 
-    A service's Retry-After may lengthen a wait, nothing adds one.
+    A service's Retry-After may lengthen a wait, but nothing adds one.
 
     >>> from ixbackoff import N2, Log, at
     >>> known = plan(at(N2).retry(Log("try")))
@@ -51,18 +61,18 @@ class Plan(NamedTuple):
     (3, 2, 3.0)
 
     Attributes:
-        rungs: from the one where the program starts down to the last. On a ladder without end those
-            of the deepest one; its last wait is then repeated until the program is well.
-        tries: how many commands and attempts it tries at most; `None` if only the run tells, inf if
-            it tries until it is well.
-        wait_count: the number of its waits at most.
-        seconds: how many seconds it waits in all at most.
-        commands: how many commands it issues at most, by kind; a print of them names the functions
-            whose commands only the run tells.
-        longest: how many seconds it takes in all at most, its tries and its waits, on the way that
-            takes longest; `None` if only the run tells, inf if it tries until it is well. The limit
-            of a try bounds it, and so does `within` of a decorated function; it leaves out what
-            cannot be ended at a limit, such as a plain function.
+        rungs: the rungs from the start of the program down to its end. A ladder without end shows
+            those of the deepest ladder; the last wait is repeated until the program is well.
+        tries: the number of commands and attempts tried at most; `None` if only the run tells, inf
+            if it tries until it is well.
+        wait_count: the number of waits at most.
+        seconds: the seconds of all waits at most.
+        commands: the commands issued at most, by kind; printed, they name the functions whose
+            commands only the run tells.
+        longest: the seconds of all tries and waits at most; `None` if only the run tells, inf if it
+            tries until it is well. The limit of a try bounds it, and so does `within` of a
+            decorated function; what cannot be stopped at a limit, such as a plain function, may
+            take longer.
     """
 
     rungs: tuple[PlannedRung, ...]
@@ -103,7 +113,7 @@ def plan(
     *,
     each: float | None = None,
 ) -> Plan:
-    """Plan what `program` does at most, without doing it.
+    """Plan what `program` does at most, without running it.
 
     >>> from ixbackoff import N3, Download, at, plan
     >>> print(plan(at(N3).retry(Download("http://localhost/a", "a"))))
@@ -114,17 +124,17 @@ def plan(
     N0        1             -
     at most 4 tries, 3 waits, 7 s
 
-    The program that a function of `bind` returns is known only when it runs: the plan then has a
-    "perhaps" on every rung that is left to it. Where the function is annotated, or `.at`
-    says where its program ends, these are fewer.
+    The program that a function of `bind` returns is known only in the run: the plan then has a
+    "perhaps" on every rung that is left to it. An annotation of the function, or `.at` with the
+    rung where its program ends, leaves fewer of them.
 
-    A function that is decorated with `backoff` has the plan of one call of it.
+    The plan of a function that is decorated with `backoff` is that of one call.
 
     >>> from ixbackoff import backoff
     >>> plan(backoff(N3)(print)).seconds
     7.0
 
-    Where each try has a limit, the plan knows how long the program takes in all:
+    If each try has a limit, the plan has the seconds of the whole program:
 
     >>> from ixbackoff import do
     >>> plan(at(N3).retry(do(Download("http://localhost/a", "a")).limit(5))).longest
@@ -132,11 +142,11 @@ def plan(
 
     Args:
         program: the program, or a decorated function.
-        schedule: the seconds of its waits, unless it is its own.
-        each: the seconds that each try takes at most, where its own limit is not shorter.
+        schedule: the schedule of its waits, instead of its own.
+        each: the seconds that each try takes at most, unless its own limit is shorter.
 
     Raises:
-        Misuse: it is not a program, or `schedule` is not a schedule.
+        Misuse: `program` is not a program, or `schedule` is not a schedule.
         ValueError: `each` is not a number of seconds, 0 or more.
     """
     given = program_of(program)
@@ -156,9 +166,9 @@ class Worst(NamedTuple):
     """The most that can have happened on the way to a place.
 
     Attributes:
-        longest: the seconds of its waits and tries, without those that nobody knows.
-        open: true if there are tries whose seconds nobody knows.
-        unknown: the rungs, from one down to another, between which a function of a `bind` led.
+        longest: the seconds of its waits and tries; a try without a limit counts 0.
+        open: true if a try has no limit.
+        unknown: pairs of rungs, between which the program of a `bind` led down.
     """
 
     tries: float = 0
@@ -169,18 +179,18 @@ class Worst(NamedTuple):
     commands: Commands = NONE
     unknown: frozenset[tuple[int, int]] = frozenset()
 
-    def tried(self, takes: float, commands: Commands, times: int = 1) -> Worst:
-        """As many tries more, of so many seconds each; inf if nobody knows them."""
-        known = takes < inf
+    def tried(self, cost: Cost) -> Worst:
+        """Add a try."""
+        known = cost.seconds < inf
         return self._replace(
-            tries=self.tries + times,
-            longest=self.longest + times * takes if known else self.longest,
+            tries=self.tries + 1,
+            longest=self.longest + cost.seconds if known else self.longest,
             open=self.open or not known,
-            commands=self.commands.plus(commands.times(times)),
+            commands=self.commands.plus(cost.commands),
         )
 
     def waited(self, seconds: float, times: int = 1) -> Worst:
-        """As many waits more, of so many seconds in all."""
+        """Add waits, of `seconds` in all."""
         return self._replace(
             waits=self.waits + times,
             seconds=self.seconds + seconds,
@@ -188,7 +198,7 @@ class Worst(NamedTuple):
         )
 
     def most(self, other: Worst | None) -> Worst:
-        """The most of two ways to the same place."""
+        """Return the most of two ways to the same place."""
         if other is None or other is self:
             return self
         return Worst(
@@ -203,14 +213,14 @@ class Worst(NamedTuple):
 
 
 Place: TypeAlias = tuple[int, bool]
-"""A rung, as a run knows it, and whether it stands exactly there (`Run.rung`, `Run.sure`)."""
+"""A rung, and whether the run is exactly there (`Run.rung`, `Run.sure`)."""
 
 Ways: TypeAlias = dict[Place, Worst]
-"""From each place where a run may be to the most that can have happened on the way."""
+"""From each place where a run may be to the most that can have happened before."""
 
 
 def merged(*several: Ways) -> Ways:
-    """All of these places, with the most on any way to each."""
+    """Return all of these places, with the most on any way to each."""
     ways: Ways = {}
     for one in several:
         for place, worst in one.items():
@@ -219,13 +229,13 @@ def merged(*several: Ways) -> Ways:
 
 
 class _Planner:
-    """Walks a program's steps with all places where a run may be, when it is well and failed."""
+    """A walk through the steps of a program, with all places where a run may be, well or failed."""
 
     def __init__(self, program: Ladder, schedule: Schedule, each: float) -> None:
         self.top = program.start
         self.schedule = schedule
-        self.each = each  # seconds of a try at most; inf if nobody said
-        self.longest: list[float] = []  # of each wait, and of all before it
+        self.each = each  # seconds of a try at most; inf if they are not limited
+        self.longest: list[float] = []  # by k: the seconds of a wait, never less than before
         self.well: Ways = {(self.top, True): Worst()}
         self.failed: Ways = {}
         self.ended: Ways = {}  # by a misuse
@@ -235,12 +245,12 @@ class _Planner:
         self.waits: dict[int, tuple[float, str]] = {}
 
     def planned(self, program: Ladder) -> Plan:
-        """Take all steps, into programs that are joined and out again, and sum up."""
+        """Take all steps, those of joined programs included, and sum up."""
         frames: list[tuple[Iterator[Step], Ways, Ways]] = [(iter(program.steps()), {}, {})]
         while frames:
             steps, well, failed = frames[-1]
             for step in steps:
-                if not isinstance(step, Bind | OrBind) or step.known is None:
+                if not isinstance(step, BindStep | OrBindStep) or step.known is None:
                     self.take(step)
                     continue
                 frames.append((iter(step.known.steps()), *self.enter(step, step.known)))
@@ -271,24 +281,19 @@ class _Planner:
         )
 
     def rungs(self, end: int) -> tuple[PlannedRung, ...]:
-        """The table, from the top down to `end`."""
+        """Return the table, from the top down to `end`."""
         first, last = (DEEPEST, 1) if self.top == ENDLESS else (self.top, end)
         return tuple(self.planned_rung(rung) for rung in range(first, last - 1, -1))
 
     def planned_rung(self, rung: int) -> PlannedRung:
-        """Return what is known of one rung."""
         waits, when = self.waits.get(rung, (None, ""))
-        tries, begins = self.tries.get(rung, 0), self.begins.get(rung, 0.0)
-        return PlannedRung(rung, tries, waits, when, self.taken(rung), begins)
+        tries, takes = self.tries.get(rung, 0), self.takes.get(rung, 0.0)
+        known = None if tries is None or takes == inf else takes
+        return PlannedRung(rung, tries, waits, when, known, self.begins.get(rung, 0.0))
 
-    def taken(self, rung: int) -> float | None:
-        """The seconds of all tries on a rung, if they are known."""
-        takes = self.takes.get(rung, 0.0)
-        return None if self.tries.get(rung, 0) is None or takes == inf else takes
-
-    def enter(self, step: Bind | OrBind, known: Ladder) -> tuple[Ways, Ways]:
-        """Go into a program that is joined; the places of those that pass it over."""
-        bind = isinstance(step, Bind)
+    def enter(self, step: BindStep | OrBindStep, known: Ladder) -> tuple[Ways, Ways]:
+        """Enter a joined program; return the places, well and failed, of runs that pass it over."""
+        bind = isinstance(step, BindStep)
         taken = self.well if bind else self.failed
         over_well = {} if bind else self.moved(self.well, step)
         inside: Ways = {}
@@ -300,30 +305,29 @@ class _Planner:
         return over_well, over_failed
 
     def take(self, step: Step) -> None:
-        """Take one step."""
-        if isinstance(step, Bind | OrBind):
+        if isinstance(step, BindStep | OrBindStep):
             self.take_unknown(step)
-        elif isinstance(step, Retry):
+        elif isinstance(step, RetryStep):
             self.take_retry(step)
-        elif isinstance(step, Do | Then):
+        elif isinstance(step, DoStep | ThenStep):
             tried = self.tried(self.well, step)
             self.well, self.failed = tried, merged(self.failed, tried)
-        elif isinstance(step, OrElse):
+        elif isinstance(step, OrElseStep):
             tried = self.tried(self.failed, step)
             self.well, self.failed = merged(self.well, tried), merged(self.failed, tried)
-        elif isinstance(step, Map):
+        elif isinstance(step, MapStep):
             self.failed = merged(self.failed, self.well)
         elif step.parts():
             raise NotImplementedError(f"A plan does not know what {step.__class__.__name__} does.")
         else:
-            failed = self.waited(self.failed, "failed") if isinstance(step, Backoff) else {}
-            well = self.waited(self.well, "well") if isinstance(step, Wait) else self.well
+            failed = self.waited(self.failed, "failed") if isinstance(step, BackoffStep) else {}
+            well = self.waited(self.well, "well") if isinstance(step, WaitStep) else self.well
             self.failed = self.moved(merged(self.failed, failed), step)
             self.well = self.moved(well, step)
 
-    def take_unknown(self, step: Bind | OrBind) -> None:
-        """Go on with a program that only a function of the user's knows."""
-        bind = isinstance(step, Bind)
+    def take_unknown(self, step: BindStep | OrBindStep) -> None:
+        """Go on with a program that a function makes in the run."""
+        bind = isinstance(step, BindStep)
         outcome: Ways = {}
         for (rung, _), worst in (self.well if bind else self.failed).items():
             start = rung if step.start is None else min(rung, step.start)
@@ -332,8 +336,7 @@ class _Planner:
                 ends = [0, ENDLESS] if step.end is None else [step.end]
             for end in ends:
                 waits = self.all_waits(start, end)
-                told = only_the_run_tells(function_name(step.function))
-                after = worst.tried(inf, told).waited(sum(waits), len(waits))
+                after = worst.tried(unknown_cost(step.function)).waited(sum(waits), len(waits))
                 after = after._replace(tries=inf, unknown=worst.unknown | {(start, end)})
                 for done, rung in enumerate(range(start, end - 1, -1)):
                     self.reach(rung, worst.longest + sum(waits[:done]))
@@ -346,40 +349,35 @@ class _Planner:
         self.well = outcome if bind else merged(self.moved(self.well, step), outcome)
         self.failed = failed
 
-    def take_retry(self, step: Retry) -> None:
-        """Try, and wait and try again, on every rung that is left."""
-        effect = commands_in(step)
-        takes = self.seconds_of_a_try(step)
+    def take_retry(self, step: RetryStep) -> None:
+        """Try, wait and try again, on every rung that is left."""
+        cost = self.cost_of_a_try(step)
         outcome: Ways = {}
         for (rung, _), worst in self.well.items():
             endless = rung == ENDLESS
             after = worst
             for place in range(DEEPEST if endless else rung, 0 if endless else -1, -1):
                 self.reach(place, after.longest)
-                self.try_on(place, takes)
-                after = after.tried(takes, effect)
+                self.try_on(place, cost)
+                after = after.tried(cost)
                 if place:
                     self.wait_on(place, "failed")
                     after = after.waited(self.waits[place][0])
             if endless:
-                commands = worst.commands.plus(many(effect))
+                commands = worst.commands.plus(cost.commands.times(inf))
                 after = Worst(inf, inf, inf, inf, False, commands, worst.unknown)
             self.arrive(outcome, (0, True), after)
         self.well, self.failed = outcome, merged(self.moved(self.failed, step), outcome)
 
-    def tried(self, ways: Ways, step: Do | Then | OrElse) -> Ways:
-        """One try more."""
-        commands = commands_in(step)
-        takes = self.seconds_of_a_try(step)
-        after: Ways = {}
+    def tried(self, ways: Ways, step: DoStep | ThenStep | OrElseStep) -> Ways:
+        """Add a try."""
+        cost = self.cost_of_a_try(step)
         for rung in {rung for rung, _ in ways}:
-            self.try_on(min(rung, DEEPEST), takes)
-        for place, worst in ways.items():
-            after[place] = worst.tried(takes, commands)
-        return after
+            self.try_on(min(rung, DEEPEST), cost)
+        return {place: worst.tried(cost) for place, worst in ways.items()}
 
     def waited(self, ways: Ways, when: str) -> Ways:
-        """One wait more."""
+        """Add a wait."""
         after: Ways = {}
         for place, worst in ways.items():
             rung = place[0]
@@ -388,7 +386,7 @@ class _Planner:
         return after
 
     def moved(self, ways: Ways, step: Step) -> Ways:
-        """The places after a step that only goes down, as `Run.descend` says."""
+        """Return the places after a step that only goes down, as `Run.descend` does it."""
         after: Ways = {}
         for (rung, sure), worst in ways.items():
             start = step.start
@@ -404,29 +402,32 @@ class _Planner:
         return after
 
     def arrive(self, ways: Ways, place: Place, worst: Worst) -> None:
-        """One more way to a place."""
+        """Add a way to a place."""
         ways[place] = worst.most(ways.get(place))
 
-    def seconds_of_a_try(self, step: Do | Then | OrElse | Retry) -> float:
-        told = inf if isinstance(step, Then | RetryWith) else seconds_of(step.effect)
-        return min(told, self.each)
+    def cost_of_a_try(self, step: DoStep | ThenStep | OrElseStep | RetryStep) -> Cost:
+        if isinstance(step, ThenStep | RetryWithStep):
+            cost = unknown_cost(step.function)
+        else:
+            cost = cost_of(step.effect)
+        return cost._replace(seconds=min(cost.seconds, self.each))
 
     def reach(self, rung: int, seconds: float) -> None:
-        """Note when a rung is reached, unless the run stood on it before."""
+        """Note when a rung is reached, unless the run starts there."""
         if rung != self.top:
             self.begins[rung] = max(self.begins.get(rung, 0.0), seconds)
 
-    def try_on(self, rung: int, takes: float) -> None:
+    def try_on(self, rung: int, cost: Cost) -> None:
         tries = self.tries.get(rung, 0)
         self.tries[rung] = None if tries is None else tries + 1
-        self.takes[rung] = self.takes.get(rung, 0.0) + takes
+        self.takes[rung] = self.takes.get(rung, 0.0) + cost.seconds
 
     def wait_on(self, rung: int, when: str) -> None:
         top = min(self.top, DEEPEST)
         self.waits[rung] = (self.wait(top - rung), when)
 
     def mark(self, unknown: frozenset[tuple[int, int]]) -> None:
-        """Between these rungs, only the run tells."""
+        """Mark the rungs between these pairs: only the run tells what happens there."""
         for start, end in unknown:
             for rung in range(min(start, DEEPEST), end - 1, -1):
                 self.tries[rung] = None
@@ -434,13 +435,13 @@ class _Planner:
                     self.wait_on(rung, "perhaps")
 
     def all_waits(self, start: int, end: int) -> list[float]:
-        """The seconds of the waits from one rung down to another."""
+        """Return the seconds of the waits from one rung down to another."""
         if start == ENDLESS:
             return []
         return [self.wait(self.top - rung) for rung in range(start, end, -1)]
 
     def wait(self, k: int) -> float:
-        """The seconds of the k-th wait at most: none is shorter than one before it."""
+        """Return the seconds of the k-th wait at most, never fewer than of one before it."""
         while len(self.longest) <= k:
             before = self.longest[-1] if self.longest else 0.0
             self.longest.append(max(before, self.schedule.longest(len(self.longest))))
@@ -448,20 +449,8 @@ class _Planner:
 
 
 def longest_of(worst: Worst, within: float | None) -> float | None:
-    """The seconds that a run takes in all; `None` if nobody knows."""
+    """Return the seconds that a run takes in all; `None` if a try has no limit."""
     known = worst.longest if worst.waits == inf or not worst.open else None
     if within is None:
         return known
     return max(within, 0.0) if known is None else min(known, max(within, 0.0))
-
-
-def commands_in(step: Do | Then | OrElse | Retry) -> Commands:
-    """The commands of one try of a step, as far as they are known."""
-    if isinstance(step, Then | RetryWith):
-        return only_the_run_tells(function_name(step.function))
-    return commands_of(step.effect)
-
-
-def many(commands: Commands) -> Commands:
-    """The same, as often as it takes."""
-    return Commands(dict.fromkeys(commands.kinds, inf), commands.untold)

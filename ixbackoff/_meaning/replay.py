@@ -1,4 +1,4 @@
-"""Resuming a stream of commands where it failed, by giving it the answers that it had."""
+"""Resuming a stream of commands where it failed, by replaying its answers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __tracebackhide__ = True
 
 
 class Entry:
-    """A command that was issued, with its answer or its failure."""
+    """An issued command, with its answer or its failure."""
 
     __slots__ = ("answer", "command", "failure")
 
@@ -27,8 +27,8 @@ class Entry:
 class Diverged(Misuse):
     """A resumed attempt issued another command than it did before.
 
-    Between its commands an attempt may only compute. Ask for anything that depends on the time, on
-    chance or on outside state by a command, so that its answer can be given again.
+    Between its commands an attempt may only compute. Whatever depends on the time, on chance or on
+    outside state has to be the answer of a command, which can be replayed.
 
     >>> from itertools import count
     >>> from ixbackoff import N1, Do, Log, NotReady, at, attempt
@@ -46,10 +46,10 @@ class Diverged(Misuse):
 
 
 def replay(stream: Stream, log: list[Entry]) -> Stream:
-    """Answer `stream` from `log` as far as it goes, then from outside; add new answers to `log`.
+    """Answer `stream` from `log` as far as that goes, then from outside; add new answers to `log`.
 
-    When `stream` fails, the entry of the command that failed and all later ones are removed from
-    `log`, so that the next replay asks them again.
+    When `stream` fails, remove the entry of the failed command and all later ones from `log`, so
+    that the next replay issues them again.
 
     Raises:
         Diverged: `stream` does not issue the commands of `log`.
@@ -62,7 +62,7 @@ def replay(stream: Stream, log: list[Entry]) -> Stream:
     try:
         command = next(stream)
         while True:
-            if command is CLOCK:  # a limit counts from where the attempt goes on
+            if command is CLOCK:  # a limit counts from where the attempt resumes
                 answer = failure = None
                 try:
                     if now is None or position >= len(log):
@@ -81,7 +81,7 @@ def replay(stream: Stream, log: list[Entry]) -> Stream:
                         f"{known!r}; ask for time, chance and outside state by commands, or use "
                         "retry."
                     )
-                    log = []  # its cleaning up is answered from outside
+                    log = []  # its cleanup is answered from outside
             else:
                 answer = failure = None
                 try:
@@ -97,14 +97,13 @@ def replay(stream: Stream, log: list[Entry]) -> Stream:
         del log[_failed_at(error, log, places) :]
         raise
     finally:
-        del log, failure  # an exception must not be kept alive by a frame in its own traceback
+        del log, failure  # break the cycle of exception, traceback and this frame
 
 
 def _failed_at(error: BaseException, log: list[Entry], places: dict[float, int]) -> int:
-    """Find the place in `log` of the command whose failure became `error`, or that came too late.
+    """Return the place in `log` of the command whose failure or lateness caused `error`.
 
-    If there is none, the attempt failed because of an answer that it judged. That is taken to be
-    the last answer but `None`, which has nothing to judge by.
+    If there is none, the attempt rejected an answer: presumably the last one that is not `None`.
     """
     cause: BaseException | None = error
     seen: set[int] = set()
@@ -113,7 +112,7 @@ def _failed_at(error: BaseException, log: list[Entry], places: dict[float, int])
         for place in range(len(log) - 1, -1, -1):
             if log[place].failure is cause:
                 return place
-        if isinstance(cause, CircuitOpen):  # nothing was asked
+        if isinstance(cause, CircuitOpen):  # no command was issued
             return len(log)
         if isinstance(cause, DeadlineExceeded) and cause.refused in places:
             return places[cause.refused]
@@ -127,14 +126,14 @@ def _same(known: Command[Any], command: Command[Any]) -> bool:
     if known.__class__ is not command.__class__:
         return False
     if isinstance(known, Calling) and isinstance(command, Calling):
-        # Each run makes a function that is written inside the attempt anew, from the same parts.
+        # A function that is written inside the attempt is a new object in each run, of equal parts.
         return (_made_of(known.function), known.arguments, known.keywords) == (
             _made_of(command.function),
             command.arguments,
             command.keywords,
         )
     if isinstance(known, Together) and isinstance(command, Together):
-        # Attempts cannot be compared, so a replay tells them apart by their number only.
+        # Attempts cannot be compared, only counted.
         return len(known.effects) == len(command.effects)
     return known == command
 

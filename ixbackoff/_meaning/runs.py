@@ -1,18 +1,18 @@
-"""One run of a program: the rung where it stands, and what it has tried and waited."""
+"""The state of one run of a program: its rung, its waits and its failures."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from .._limits import events
 from .._limits.breakers import CircuitBreaker
 from .._limits.deadlines import Expired, Limit
+from .._limits.events import Run
 from .._limits.nesting import REFUSED, RUNNING, Mark, check_not_refused
 from .._words.commands import Misuse
 from .._words.failures import CircuitOpen, Predicate
 from .._words.nat import DEEPEST, ENDLESS, name_of
-from .._words.reasons import NOTE, TRIES, Reason, Story, told
+from .._words.reasons import NOTE, TRIES, Reason, Story, story_note
 from .._words.verdicts import is_transient, judge
 from .._words.vocabulary import Delay, delay
 from ..schedules.timings import Chance, Timing, WaitFunction
@@ -28,14 +28,14 @@ __tracebackhide__ = True
 
 
 class InAttempt:
-    """The inside of an attempt, where there is no rung: nothing waits, and nothing goes down.
+    """The state of an attempt inside a run. It has no rung, so nothing waits or descends in it.
 
     Attributes:
-        breakers: those that the present try goes through.
-        limits: the time limits of the whole run, the innermost last.
-        breaker: nothing, since a breaker guards whole tries of the run that the attempt is in.
-        expired: nothing, since a time limit ends the run that the attempt is in.
-        tries: nobody asks for it: the commands of an attempt are one try.
+        breakers: the circuit breakers that the current try goes through.
+        limits: the time limits of the run, innermost last.
+        breaker: always `None`: a breaker guards whole tries, not their commands.
+        expired: always `None`: a time limit ends the run, not the attempt.
+        tries: unused; `ProgramRun` has the same attribute.
     """
 
     __slots__ = ("breakers", "limits", "tries")
@@ -48,33 +48,50 @@ class InAttempt:
         self.tries = 0
 
     def recoverable(self, failure: BaseException) -> bool:
-        """Return true if a step may recover from this failure: not from a misuse."""
+        """Return whether a step may recover from `failure`, which excludes a misuse."""
         return isinstance(failure, Exception) and not isinstance(failure, Misuse)
 
 
-class Run(events.Run):
-    """One run: the rung where it stands, and what it has tried and waited.
+class ProgramRun(Run):
+    """The state of one run of a program.
 
     Attributes:
-        breaker: guards each try, if there is one.
-        wait: the one that it waits now.
-        not_waited: the failure of a wait, if one failed.
-        refused: why that wait was not begun, if it was refused.
-        unchosen: the failure that was not tried again, since `on` did not choose it.
-        unchosen_note: what to note on it.
-        retries: how many waits followed a failure.
-        mark: the mark of the run, which knows these, too.
-        logger: where its waits are logged, if they really take time.
-        expired: what ended the run, if its time was over.
-        limits: the time limits that hold now, the innermost last.
-        top: the rung where the whole program starts.
-        rung: the rung where the run stands.
-        sure: whether it stands exactly there. Nobody knows where a `bind` that was passed over
-            would have ended, unless it says so; then the rung is an upper bound, until the next
-            program that is joined says where it starts.
+        program: the program.
+        ladder: whether the program has rungs.
+        timing: the schedule.
+        chance: the source of random numbers for jitter; `None` for the default one.
+        breaker: the circuit breaker that guards each try, if any.
+        seconds: the schedule as drawn for this run; `None` before that.
+        shortest: the seconds of the last wait, which is the floor of the next one.
+        wait: the current wait.
+        not_waited: the exception that a wait raised, if one did.
+        refused: why the run refused that wait, if it did.
+        unchosen: the failure that ended the retry because `on` does not choose it.
+        unchosen_note: the note for that failure.
+        retries: the number of waits after a failure.
+        mark: the mark of the run in its context, which also holds `retries`.
+        logger: the logger for waits that really take time.
+        expired: the timeout that ended the run, if one did.
+        limits: the current time limits, innermost last.
+        top: the rung where the program starts.
+        rung: the current rung, or an upper bound of it.
+        sure: whether `rung` is exact.
     """
 
-    # Class attributes, since most runs change few of them.
+    # Why a rung can be unsure. `bind(f)` goes on with a program that f makes of a value, and only
+    # that program knows its end. When the run has failed before, f is not called: there is no value
+    # to call it with. Yet a later `or_bind` may recover, and its program has to start somewhere.
+    #
+    # Things that don't work: to take the rung from before the `bind` as exact rejects a right
+    # program that starts lower. To take Z rejects all that start higher. To call f with some value
+    # runs the user's code on data that never existed.
+    #
+    # What we do: the run keeps the rung as an upper bound and clears `sure`. The rung becomes exact
+    # again at the first step that names one: an annotated `bind`, or the start of the program that
+    # the run enters next. Until then the check only demands that a start is not above the bound, so
+    # an unsure run may stand lower than `rung` says, and never climbs.
+
+    # Class attributes, not slots or assignments in `__init__`: most runs change few of them.
     breaker: CircuitBreaker | None = None
     seconds: WaitFunction | None = None
     shortest = 0.0
@@ -101,37 +118,37 @@ class Run(events.Run):
 
     @property
     def name(self) -> str:
-        """The name of the program, or of the first function or command in it."""
+        """The name of the program; by default that of its first function or command."""
         return name_of_program(self.program)
 
     @property
     def once(self) -> bool:
-        """True if decorated functions inside it are tried once."""
+        """Whether decorated functions that it calls get a single try."""
         return isinstance(self.program, Ladder) and self.program._defaults.nested == ONCE
 
     def __str__(self) -> str:
-        """Its name and rung, as errors of what is called inside it say them."""
+        """Return the name and the top rung, for the error messages of nested calls."""
         made = isinstance(self.program, Ladder) and self.program._defaults.nested is not None
         return f"{self.name} ({'backoff' if made else 'at'} {name_of(self.top)})"
 
     @property
     def inside(self) -> InAttempt:
-        """The inside of its attempts."""
+        """The state that its attempts share, made on first use."""
         if self._inside is None:
             self._inside = InAttempt(self.limits)
         return self._inside
 
     @property
     def number(self) -> int:
-        """The number of waits left: on a ladder without end as on the deepest one, and then 1."""
+        """The number of waits left; an endless ladder counts down from the deepest rung to 1."""
         return number_after(ENDLESS, self.wait_count) if self.rung == ENDLESS else self.rung
 
     def descend(self, step: Step) -> tuple[int, bool]:
-        """Go down as far as the step does, taken or passed over; where the run stood, if surely."""
-        stood = self.rung, self.sure
+        """Descend by `step`, be it taken or passed over; return the old `rung` and `sure`."""
+        before = self.rung, self.sure
         if step.unknown:
             self.sure = False
-            return stood
+            return before
         if not self.sure and step.start is not None:
             self.rung, self.sure = min(self.rung, step.start), True
         below = step.below(self.rung if self.sure else None)
@@ -140,10 +157,20 @@ class Run(events.Run):
             self.rung = step.bound(self.rung)
         elif below < self.rung:
             self.rung = below
-        return stood
+        return before
 
     def entered(self, step: Any, given: Any, rung: int, sure: bool) -> Ladder:
-        """The program that a `bind` goes on with, if it starts where the run stood before it."""
+        """Call the function of a `bind` with `given`, enter the program it returns, and return it.
+
+        Args:
+            step: the `bind` or `or_bind`.
+            given: the value or the failure.
+            rung: the rung before the step.
+            sure: whether that rung is exact.
+
+        Raises:
+            Misuse: the function returned no program, or one with the wrong start or end.
+        """
         program: object = step.function(given)
         if not isinstance(program, Ladder):
             raise Misuse(
@@ -162,23 +189,27 @@ class Run(events.Run):
         return program
 
     def left(self, end: Position) -> None:
-        """A program that was entered has ended, at a rung that is known if `end` is one."""
+        """Leave an entered program, whose end is `end` if that is known."""
         if end is not None and not self.sure:
             self.rung, self.sure = min(self.rung, end), True
 
     def descent(self, rung: int) -> After:
-        """The function that gives the seconds after failures that are chosen, from this rung."""
+        """Return the function that computes the wait after each failure, from `rung` on."""
         first, shortens = self.top - rung, self.timing.shortens
         return descents(rung, object, bool, self.begin, first=first, shortens=shortens)()
 
     def begin(self) -> WaitFunction:
-        """The waits of the run, which are begun once."""
+        """Return the schedule as drawn for this run; draw it on the first call."""
         if self.seconds is None:
             self.seconds = drawn(self.timing, self.chance)
         return self.seconds
 
     def begin_wait(self, rung: int, k: int, after: After, failure: Any) -> Delay | None:
-        """The k-th wait, on `rung`, after this failure, which begins now, if there is one."""
+        """Begin the k-th wait, on `rung`, after `failure`; return `None` if no wait is left.
+
+        Raises:
+            Misuse: the failure replaces the error of a nested program.
+        """
         try:
             if REFUSED and (around := RUNNING.get())[0] is not None:
                 check_not_refused(around, failure)
@@ -190,29 +221,29 @@ class Run(events.Run):
         except BaseException as error:
             self.not_waited = error
             raise
-        finally:  # an exception must not be kept alive by a frame in its own traceback
+        finally:  # break the cycle of exception, traceback and this frame
             failure = None
         return self.wait
 
     def end_wait(self) -> None:
-        """The wait is over."""
+        """End the current wait, and count it."""
         wait = self.wait
         if wait is not None and wait._failure is not None:
-            self.retries = again = self.retries + 1
+            self.retries = retries = self.retries + 1
             mark = self.mark
             if mark is not None:
-                mark[1] = again
+                mark[1] = retries
         self.wait = None
         self.wait_count += 1
         self.wait_seconds += self.shortest
 
     def pass_on(self, failure: Exception, chosen: Predicate) -> None:
-        """Note that a failure is not tried again, although a rung is left: it is not chosen."""
+        """Record a failure that `on` does not choose, so that it is not tried again."""
         self.unchosen = failure
         self.unchosen_note = not_chosen(failure, chosen is is_transient)
 
     def recoverable(self, failure: BaseException) -> bool:
-        """Return true if a step may recover: not from a misuse, and not from a wait that failed."""
+        """Return whether a step may recover, which excludes a misuse and an exception of a wait."""
         return (
             isinstance(failure, Exception)
             and failure is not self.not_waited
@@ -221,20 +252,20 @@ class Run(events.Run):
         )
 
     def expire(self, expired: Expired) -> None:
-        """The time of the run is over, or that of a run around it; not only of one attempt."""
+        """Record a timeout of this run or of one around it, but not that of a single attempt."""
         if expired.limit.whole or expired.limit not in self.limits:
             self.expired = expired
 
     @property
     def story(self) -> Story:
-        """The run until now."""
+        """The counts of the run so far."""
         return Story(self.tries, self.wait_count, self.wait_seconds, self.reason)
 
     def ended(self, value: Any, failure: BaseException | None) -> Any:
-        """The value, or the failure, with a note of what was done about it.
+        """Return `value`, or raise the failure of the run with a note about its tries and waits.
 
         Raises:
-            Misuse: the program has not come down to N0, which a type checker would not let pass.
+            Misuse: the program ended above N0, which a type checker would have rejected.
         """
         if self.expired is not None and (failure is None or isinstance(failure, Exception)):
             failure = self.expired
@@ -263,7 +294,7 @@ class Run(events.Run):
 
 
 def number_after(top: int, waits: int) -> int:
-    """How many waits are left after so many waits on a ladder from `top`.
+    """Return the number of waits left on a ladder from `top` after `waits` of them.
 
     >>> number_after(3, 2), number_after(ENDLESS, 2), number_after(ENDLESS, 200)
     (1, 18, 1)
@@ -272,7 +303,7 @@ def number_after(top: int, waits: int) -> int:
 
 
 def not_chosen(failure: Exception, by_default: bool) -> str:
-    """The note on a failure that was not tried again, since `on` does not choose it.
+    """Return the note for a failure that `on` does not choose.
 
     >>> not_chosen(KeyError("id"), by_default=False)
     'ixbackoff: not tried again: on=... does not choose KeyError'
@@ -289,17 +320,17 @@ def not_chosen(failure: Exception, by_default: bool) -> str:
 def noted(
     failure: BaseException, story: Story, note: str = "", refused: bool = False
 ) -> BaseException:
-    """Add notes of what was done about a failure, and take away those of a run before.
+    """Replace the notes that an earlier run left on `failure` by those of this run; return it.
 
-    If its wait was `refused`, there is a note of this run that says so.
+    If the run has `refused` a wait, keep the note that says why, which is its own.
     """
-    with suppress(Exception):  # there are exceptions that take no note
+    with suppress(Exception):  # some exceptions reject notes
         notes = getattr(failure, "__notes__", [])
         stale = TRIES if refused else NOTE
         notes[:] = [kept for kept in notes if not str(kept).startswith(stale)]
         if note:
             failure.add_note(note)
         failure.add_note(
-            told(story, " (each ladder tries once: testing.single_try())" if ONE_TRY else "")
+            story_note(story, " (each ladder tries once: testing.single_try())" if ONE_TRY else "")
         )
     return failure

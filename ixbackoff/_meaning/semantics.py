@@ -1,7 +1,7 @@
 """The meaning of a program: one flat stream of commands.
 
-`chained` walks a chain of steps; the tables have the meaning of each kind of step, one for a
-program that is well and one for a program that has failed.
+`chained` walks the steps of a chain. Two tables hold the meaning of each kind of step: `WELL` while
+the program has a value, and `FAILED` while it has a failure.
 """
 
 from __future__ import annotations
@@ -13,36 +13,37 @@ from .._limits.breakers import CircuitBreaker, guarded_twice
 from .._limits.budgets import RetryBudget, budgeted
 from .._limits.deadlines import LEFT, Expired, Limit, checked_seconds
 from .._limits.nesting import check_begun
+from .._limits.observers import current_observer, with_events
+from .._limits.stopping import checked_stop, stoppable
 from .._words.commands import Command, Handlers, Misuse, Stream
 from .._words.failures import Predicate
 from .._words.nat import ENDLESS
 from .._words.vocabulary import CLOCK, Delay, Log, Now, Pick, Throw
 from ..schedules.kinds import Schedule, check_schedule
-from ..schedules.timings import Chance, Timing
 from .chains import Chain, Ladder, Step, chain
-from .defaults import USUAL
+from .defaults import USUAL, Defaults
 from .descents import After
 from .machine import Enter, Task, driven
 from .replay import Entry, replay
-from .runs import InAttempt, Run
+from .runs import InAttempt, ProgramRun
 from .steps import (
-    At,
-    Backoff,
-    Bind,
-    Do,
-    End,
+    AtStep,
+    BackoffStep,
+    BindStep,
+    DoStep,
+    EndStep,
     Guarded,
     Limited,
-    Map,
-    OrBind,
-    OrElse,
-    Resume,
-    Retry,
-    RetryWith,
-    Skip,
-    Start,
-    Then,
-    Wait,
+    MapStep,
+    OrBindStep,
+    OrElseStep,
+    ResumeStep,
+    RetryStep,
+    RetryWithStep,
+    SkipStep,
+    StartStep,
+    ThenStep,
+    WaitStep,
     checked_effect,
     fresh,
 )
@@ -52,16 +53,16 @@ if TYPE_CHECKING:
 
 __tracebackhide__ = True
 
-Place: TypeAlias = Run | InAttempt
-"""Where a chain runs: on a ladder, or inside an attempt."""
+Place: TypeAlias = ProgramRun | InAttempt
+"""The place of a chain: on a ladder, or inside an attempt."""
 
 Asked: TypeAlias = "Command[Any] | Enter | None"
-"""What a step asks the machine for, if anything."""
+"""The request of a step to the machine, if it has one."""
 
 NO_HANDLERS: Handlers = {}
 
 WITHOUT_SERVICE = (Log, Now, Pick, Throw)
-"""The commands that ask no service, so no breaker refuses them as steps."""
+"""The commands that need no service, so that no breaker refuses them as steps."""
 
 
 def unroll(
@@ -72,12 +73,12 @@ def unroll(
     budget: RetryBudget | None = None,
     breaker: CircuitBreaker | None = None,
 ) -> Stream:
-    """Every command of a program, in order, waits included; it is sent every answer.
+    """Return the stream of a program: a generator of its commands, in order, waits included.
 
-    A command's failure is thrown in. It returns the program's value, or raises its last failure.
-    An exception that is not an `Exception` (cancellation, `KeyboardInterrupt`) is never swallowed:
-    it passes through the running attempts, innermost first, and the commands of their `finally`
-    blocks are issued.
+    Send the answer of each command into it, or throw the failure. The stream returns the value of
+    the program, or raises its last failure. An exception that is not an `Exception` (cancellation,
+    `KeyboardInterrupt`) passes through the running attempts, innermost first, and the commands of
+    their `finally` blocks are issued; no step recovers from it.
 
     >>> from ixbackoff import N1, Log, at
     >>> list(unroll(at(N1).do(Log("one")).wait().do(Log("two"))))
@@ -85,52 +86,68 @@ def unroll(
 
     Args:
         program: the program, or an attempt.
-        schedule: the seconds of its waits, powers of two unless the program has its own.
-        within: the seconds that it has in all; it then asks for the time, with `Now`.
-        budget: its further tries are taken from it.
-        breaker: lets its tries through or refuses them; it asks for the time, with `Now`.
+        schedule: the seconds of the waits; by default that of the program, or powers of two.
+        within: the seconds for the whole run, which then reads the clock, with `Now`.
+        budget: the budget that pays for further tries.
+        breaker: the circuit breaker that each try goes through; it reads the clock, with `Now`.
     """
     usual = program._defaults if isinstance(program, Ladder) else USUAL
     how = usual.replace(schedule, within, budget, breaker)
     check_schedule(how.schedule)
     check_begun(program)
-    return unrolled(
-        program, how.schedule, within=how.within, budget=how.budget, breaker=how.breaker
-    )
+    return unrolled(program, how)
 
 
 def unrolled(
     program: Chain,
-    timing: Timing,
+    how: Defaults = USUAL,
     handlers: Handlers = NO_HANDLERS,
+    run: ProgramRun | None = None,
     *,
-    chance: Chance | None = None,
-    within: float | timedelta | None = None,
-    budget: RetryBudget | None = None,
-    breaker: CircuitBreaker | None = None,
-    run: Run | None = None,
+    observed: bool = False,
 ) -> Stream:
-    """`unroll`, where commands that `handlers` have are answered in place.
+    """Return the stream of a program inside all its limits: the one place that orders them.
 
-    A `Timing` that can shorten waits is for simulations. Whoever makes the `run` knows more of it.
+    From the inside to the outside:
+
+    1. the circuit breaker, around each try;
+    2. the deadline;
+    3. the budget, which a wait that the deadline refuses costs nothing;
+    4. the stop, which ends a wait that has begun;
+    5. the observers, for which a refused wait is no event.
+
+    Args:
+        program: the program, or an attempt.
+        how: the schedule and the limits.
+        handlers: answer commands in place, unless the run is observed.
+        run: the state of the run, if its caller needs it.
+        observed: whether to call the current observers. A durable run has its journal between the
+            stop and the observers, so it adds them itself.
     """
-    run = run or Run(program, timing, chance)
-    if breaker is not None:
-        run.breaker = breaker
+    run = run or ProgramRun(program, how.schedule)
+    observer = current_observer() if observed else None
+    if observer is not None:
+        handlers = NO_HANDLERS
+    if how.breaker is not None:
+        run.breaker = how.breaker
     task = chained(program, run) if run.ladder else attempted(program, run.inside)
-    seconds = None if within is None else checked_seconds("within", within)
+    seconds = None if how.within is None else checked_seconds("within", how.within)
     if seconds is not None:
         task = limited(Enter(task), seconds, run)
     stream = driven(task, run, handlers, attempted)
-    return stream if budget is None else budgeted(stream, budget)
+    if how.budget is not None:
+        stream = budgeted(stream, how.budget)
+    if how.stop is not None:
+        stream = stoppable(stream, checked_stop(how.stop))
+    return stream if observer is None else with_events(stream, run, observer)
 
 
 def chained(chain: Chain, place: Place) -> Task:
-    """Run a chain. It is well, and holds a value, or it has failed; each step says what it does.
+    """Run a chain, which at each step has a value or a failure.
 
-    The table of the state that it is in has the meaning of each step.
+    The table of that state holds the meaning of the step.
     """
-    on_ladder = place.__class__ is Run
+    on_ladder = place.__class__ is ProgramRun
     well = WELL if on_ladder else WELL_IN_ATTEMPT
     failed = FAILED if on_ladder else FAILED_IN_ATTEMPT
     value: Any = None
@@ -142,7 +159,7 @@ def chained(chain: Chain, place: Place) -> Task:
             kind = step.__class__
             try:
                 if failure is None:
-                    if kind is Map:
+                    if kind is MapStep:
                         value = step.function(value)
                         continue
                     meaning = well.get(kind, refused)
@@ -159,7 +176,7 @@ def chained(chain: Chain, place: Place) -> Task:
                         return asked
                     value = yield asked
                     failure = None
-                    if place.expired is not None:  # an attempt held it back
+                    if place.expired is not None:  # an attempt has swallowed it
                         raise place.expired
             except BaseException as error:
                 failure = error
@@ -171,22 +188,22 @@ def chained(chain: Chain, place: Place) -> Task:
 
 
 def attempted(attempt: Chain, inside: InAttempt) -> Task:
-    """Run an attempt."""
+    """Return the task of an attempt."""
     return (chained if attempt._recovers else in_order)(attempt, inside)
 
 
 def in_order(attempt: Chain, inside: InAttempt) -> Task:
-    """As `chained`, for an attempt where no step recovers: the first failure ends it."""
+    """As `chained`, for an attempt without a step that recovers: the first failure ends it."""
     value: Any = None
     steps: tuple[Any, ...] = attempt._flat or attempt.steps()
     last = steps[-1]
     for step in steps:
         kind = step.__class__
-        if kind is Map:
+        if kind is MapStep:
             value = step.function(value)
             continue
-        if kind is Do or kind is Then:  # as `do` and `then`, in place
-            effect = step.effect if kind is Do else checked_effect(step.function(value))
+        if kind is DoStep or kind is ThenStep:  # as `do` and `then`, in place
+            effect = step.effect if kind is DoStep else checked_effect(step.function(value))
             if issubclass(effect.__class__, Command):
                 value = yield effect
                 continue
@@ -199,8 +216,8 @@ def in_order(attempt: Chain, inside: InAttempt) -> Task:
     return value
 
 
-def do(step: Do, place: Place, _: Any) -> Asked:
-    """Perform the effect. Its answer is the value.
+def do(step: DoStep, place: Place, _: Any) -> Asked:
+    """Perform the effect; its answer is the value.
 
     >>> from ixbackoff import N0, Log, at, unroll
     >>> list(unroll(at(N0).do(Log("one"))))
@@ -209,8 +226,8 @@ def do(step: Do, place: Place, _: Any) -> Asked:
     return performed(step.effect, place)
 
 
-def start(step: Start, place: Place, _: Any) -> Asked:
-    """Start the generator function of an attempt in do-notation. What it returns is the value.
+def start(step: StartStep, place: Place, _: Any) -> Asked:
+    """Start the generator function of an attempt in do-notation; its return value is the value.
 
     >>> from ixbackoff import Log, attempt, unroll
     >>> @attempt
@@ -224,8 +241,8 @@ def start(step: Start, place: Place, _: Any) -> Asked:
     return Enter(task if step.fresh else fresh(task, step.function))
 
 
-def then(step: Then, place: Place, value: Any) -> Asked:
-    """Perform the effect that the function makes of the value. Its answer is the next value.
+def then(step: ThenStep, place: Place, value: Any) -> Asked:
+    """Perform the effect that the function makes of the value; its answer is the next value.
 
     >>> from ixbackoff import N0, Log, Pick, at, unroll
     >>> stream = unroll(at(N0).do(Pick(6)).then(lambda number: Log(str(number))))
@@ -235,8 +252,8 @@ def then(step: Then, place: Place, value: Any) -> Asked:
     return performed(checked_effect(step.function(value)), place)
 
 
-def or_else(step: OrElse, place: Place, failure: Exception) -> Asked:
-    """Perform the effect instead, if the failure is chosen. The program is then well.
+def or_else(step: OrElseStep, place: Place, failure: Exception) -> Asked:
+    """Perform the effect if the failure is chosen; its answer replaces the failure.
 
     >>> from ixbackoff import N0, Log, NotReady, at, unroll
     >>> stream = unroll(at(N0).do(Log("one")).or_else(Log("other")))
@@ -246,8 +263,8 @@ def or_else(step: OrElse, place: Place, failure: Exception) -> Asked:
     return performed(step.effect, place) if step.chosen(failure) else None
 
 
-def bind(step: Bind, run: Run, value: Any) -> Asked:
-    """Go on with the program that the function makes of the value.
+def bind(step: BindStep, run: ProgramRun, value: Any) -> Asked:
+    """Continue with the program that the function makes of the value.
 
     >>> from ixbackoff import N1, Log, at, unroll
     >>> list(unroll(at(N1).bind(lambda _: at(N1).wait())))
@@ -257,8 +274,8 @@ def bind(step: Bind, run: Run, value: Any) -> Asked:
     return entered_by(step, run, value, rung, sure)
 
 
-def or_bind(step: OrBind, run: Run, failure: Exception) -> Asked:
-    """Go on with the program that the function makes of the failure, if it is chosen.
+def or_bind(step: OrBindStep, run: ProgramRun, failure: Exception) -> Asked:
+    """Continue with the program that the function makes of the failure, if it is chosen.
 
     >>> from ixbackoff import N1, Log, NotReady, at, unroll
     >>> stream = unroll(at(N1).do(Log("one")).or_bind(lambda failure: at(N1).retry(Log("other"))))
@@ -269,8 +286,8 @@ def or_bind(step: OrBind, run: Run, failure: Exception) -> Asked:
     return entered_by(step, run, failure, *stood) if step.chosen(failure) else None
 
 
-def wait(step: Wait, run: Run, value: Any) -> Asked:
-    """Wait, and go on with the value, one rung down.
+def wait(step: WaitStep, run: ProgramRun, value: Any) -> Asked:
+    """Wait, and keep the value, one rung down.
 
     >>> from ixbackoff import N2, at, unroll
     >>> list(unroll(at(N2).wait().wait()))
@@ -280,8 +297,8 @@ def wait(step: Wait, run: Run, value: Any) -> Asked:
     return Enter(waited(rung, run, None, value))
 
 
-def backoff(step: Backoff, run: Run, failure: Exception) -> Asked:
-    """Wait, if the failure is chosen, and stay failed. One rung down in any case.
+def backoff(step: BackoffStep, run: ProgramRun, failure: Exception) -> Asked:
+    """Wait if the failure is chosen, and keep the failure; descend one rung in any case.
 
     >>> from ixbackoff import N1, Log, NotReady, at, unroll
     >>> stream = unroll(at(N1).do(Log("one")).backoff())
@@ -295,8 +312,8 @@ def backoff(step: Backoff, run: Run, failure: Exception) -> Asked:
     return None
 
 
-def retry(step: Retry, run: Run, _: Any) -> Asked:
-    """Perform the effect; while its failure is chosen, wait, go down, and perform it again.
+def retry(step: RetryStep, run: ProgramRun, _: Any) -> Asked:
+    """Perform the effect; while its failure is chosen, wait, descend, and perform it again.
 
     `retry_with` performs the effect that its function makes of the rung.
 
@@ -308,8 +325,8 @@ def retry(step: Retry, run: Run, _: Any) -> Asked:
     return Enter(retried(step.on, step.chosen, run))
 
 
-def resume(step: Resume, run: Run, _: Any) -> Asked:
-    """As `retry`, but a command that was answered is not issued again.
+def resume(step: ResumeStep, run: ProgramRun, _: Any) -> Asked:
+    """As `retry`, but do not issue answered commands again.
 
     >>> from ixbackoff import N1, Log, NotReady, at, do, unroll
     >>> stream = unroll(at(N1).resume(do(Log("one")).then(lambda _: Log("two"))))
@@ -321,8 +338,8 @@ def resume(step: Resume, run: Run, _: Any) -> Asked:
     return Enter(resumed(step, run))
 
 
-def passed_over(step: Step, run: Run, _: Any) -> Asked:
-    """Only go down as far as the step does.
+def passed_over(step: Step, run: ProgramRun, _: Any) -> Asked:
+    """Descend as far as the step does, and do nothing else.
 
     >>> from ixbackoff import N2, at, unroll
     >>> list(unroll(at(N2).skip().wait()))
@@ -333,8 +350,8 @@ def passed_over(step: Step, run: Run, _: Any) -> Asked:
 
 
 def refused(step: Step, place: Place, _: Any) -> Asked:
-    """Refuse a step that is for a ladder, inside an attempt."""
-    if isinstance(place, Run):
+    """Reject a step of a program inside an attempt."""
+    if isinstance(place, ProgramRun):
         raise NotImplementedError(f"{step.__class__.__name__} has no meaning in WELL and FAILED.")
     raise Misuse(
         f"{step.__class__.__name__} is a step of a program and cannot stand in an attempt, or "
@@ -343,63 +360,63 @@ def refused(step: Step, place: Place, _: Any) -> Asked:
 
 
 Meanings: TypeAlias = Mapping[type[Step], Any]
-"""From a kind of step to its meaning: a function of the step, its place, and value or failure.
+"""From a kind of step to its meaning: a function of the step, the place, and value or failure.
 
-`None` passes over a step that stays on its rung.
+`None` passes over a step that does not descend.
 """
 
-WELL_IN_ATTEMPT: Meanings = {Do: do, Start: start, Then: then, OrElse: None}
+WELL_IN_ATTEMPT: Meanings = {DoStep: do, StartStep: start, ThenStep: then, OrElseStep: None}
 FAILED_IN_ATTEMPT: Meanings = {
-    Do: None,
-    Start: None,
-    Then: None,
-    Map: None,
-    OrElse: or_else,
+    DoStep: None,
+    StartStep: None,
+    ThenStep: None,
+    MapStep: None,
+    OrElseStep: or_else,
 }
 WELL: Meanings = {
-    Do: do,
-    Start: start,
-    Then: then,
-    OrElse: None,
-    Bind: bind,
-    OrBind: passed_over,
-    Backoff: passed_over,
-    Wait: wait,
-    Skip: passed_over,
-    At: passed_over,
-    Retry: retry,
-    RetryWith: retry,
-    Resume: resume,
-    End: passed_over,
+    DoStep: do,
+    StartStep: start,
+    ThenStep: then,
+    OrElseStep: None,
+    BindStep: bind,
+    OrBindStep: passed_over,
+    BackoffStep: passed_over,
+    WaitStep: wait,
+    SkipStep: passed_over,
+    AtStep: passed_over,
+    RetryStep: retry,
+    RetryWithStep: retry,
+    ResumeStep: resume,
+    EndStep: passed_over,
 }
 FAILED: Meanings = {
-    Do: None,
-    Start: None,
-    Then: None,
-    Map: None,
-    OrElse: or_else,
-    Bind: passed_over,
-    OrBind: or_bind,
-    Backoff: backoff,
-    Wait: passed_over,
-    Skip: passed_over,
-    At: passed_over,
-    Retry: passed_over,
-    RetryWith: passed_over,
-    Resume: passed_over,
-    End: passed_over,
+    DoStep: None,
+    StartStep: None,
+    ThenStep: None,
+    MapStep: None,
+    OrElseStep: or_else,
+    BindStep: passed_over,
+    OrBindStep: or_bind,
+    BackoffStep: backoff,
+    WaitStep: passed_over,
+    SkipStep: passed_over,
+    AtStep: passed_over,
+    RetryStep: passed_over,
+    RetryWithStep: passed_over,
+    ResumeStep: passed_over,
+    EndStep: passed_over,
 }
 
 
 def performed(effect: Any, place: Place) -> Asked:
-    """Ask for a command, or enter an attempt: one try more."""
+    """Return the request for a command or an attempt, and count a try."""
     place.tries += 1
     kind: type = effect.__class__
     breaker = place.breaker
     if breaker is None and issubclass(kind, Command):
         command: Asked = effect
         return command
-    inside = place._inside or place.inside if isinstance(place, Run) else place
+    inside = place._inside or place.inside if isinstance(place, ProgramRun) else place
     if breaker is not None:
         return (
             effect if issubclass(kind, WITHOUT_SERVICE) else Enter(guarded(effect, breaker, inside))
@@ -414,8 +431,10 @@ def performed(effect: Any, place: Place) -> Asked:
     return Enter(fresh(iter(effect), kind))
 
 
-def entered_by(step: Bind | OrBind, run: Run, given: Any, rung: int, sure: bool) -> Enter:
-    """Enter the program that a function makes; if its end is known, the run is there then."""
+def entered_by(
+    step: BindStep | OrBindStep, run: ProgramRun, given: Any, rung: int, sure: bool
+) -> Enter:
+    """Enter the program that the function of a step makes."""
     program = run.entered(step, given, rung, sure)
     task = chained(program, run)
     return Enter(
@@ -423,20 +442,20 @@ def entered_by(step: Bind | OrBind, run: Run, given: Any, rung: int, sure: bool)
     )
 
 
-def ending(task: Task, run: Run, step: Bind | OrBind) -> Task:
-    """Run `task`, which ends at a rung that its step knows and the task itself may not."""
+def ending(task: Task, run: ProgramRun, step: BindStep | OrBindStep) -> Task:
+    """Run `task`, then set the rung of the run to the end that the step is annotated with."""
     try:
         return (yield Enter(task))
     finally:
         run.left(step.end)
 
 
-def waited(rung: int, run: Run, failure: Exception | None, value: Any) -> Task:
-    """Wait on a rung, and be what it was: well with a value, or failed."""
+def waited(rung: int, run: ProgramRun, failure: Exception | None, value: Any) -> Task:
+    """Wait on a rung; then return the value, or raise the failure."""
     wait: Delay | None = None
     try:
         wait = run.begin_wait(rung, run.top - rung, run.descent(rung), failure)
-        if wait is None:  # every ladder tries once, so nothing may try again
+        if wait is None:  # a test reduces every ladder to one try
             run.not_waited = failure
         else:
             yield from paused(run, wait)
@@ -448,8 +467,8 @@ def waited(rung: int, run: Run, failure: Exception | None, value: Any) -> Task:
         failure = wait = None
 
 
-def paused(run: Run, wait: Delay | None) -> Task:
-    """Issue a wait; if it fails, nothing recovers from that."""
+def paused(run: ProgramRun, wait: Delay | None) -> Task:
+    """Issue a wait; no step recovers from an exception of it."""
     try:
         yield wait
     except BaseException as error:
@@ -460,8 +479,8 @@ def paused(run: Run, wait: Delay | None) -> Task:
     run.end_wait()
 
 
-def retried(effect_on: Callable[[int], Any], chosen: Predicate, run: Run) -> Task:
-    """Try; as long as there is a wait for the failure, wait, go down, and try again."""
+def retried(effect_on: Callable[[int], Any], chosen: Predicate, run: ProgramRun) -> Task:
+    """Try; while there is a wait for the failure, wait, descend, and try again."""
     after: After | None = None
     failure: Exception | None = None
     wait: Delay | None = None
@@ -472,7 +491,7 @@ def retried(effect_on: Callable[[int], Any], chosen: Predicate, run: Run) -> Tas
             try:
                 return (yield performed(effect_on(number), run))
             except Exception as error:
-                # As `recoverable` says, in place: it is asked after each try that fails.
+                # `recoverable`, in place: it runs after each failed try.
                 if error is run.not_waited or run.expired is not None or isinstance(error, Misuse):
                     raise
                 if run.rung and not chosen(error):
@@ -485,7 +504,7 @@ def retried(effect_on: Callable[[int], Any], chosen: Predicate, run: Run) -> Tas
             wait = run.begin_wait(number, k, after, failure)
             if wait is None:
                 raise failure
-            failure = None  # nothing keeps it, and all that it knows of, for another try
+            failure = None  # or its frames would live until the next failure
             try:  # as `paused`, in place
                 yield wait
             except BaseException as error:
@@ -499,10 +518,10 @@ def retried(effect_on: Callable[[int], Any], chosen: Predicate, run: Run) -> Tas
         run.rung, run.sure = 0, True
 
 
-def resumed(step: Resume, run: Run) -> Task:
-    """Retry, with a log of what was answered, which each try is answered from first."""
+def resumed(step: ResumeStep, run: ProgramRun) -> Task:
+    """Retry, with a log of answers that each try replays first."""
     log: list[Entry] = []
-    once = chain(Chain, None, Do(step.effect))
+    once = chain(Chain, None, DoStep(step.effect))
     try:
         return (yield from retried(lambda _: Again(once, log), step.chosen, run))
     finally:
@@ -510,7 +529,7 @@ def resumed(step: Resume, run: Run) -> Task:
 
 
 class Again:
-    """An effect that, performed again, goes on at the command that failed."""
+    """An effect that resumes at the failed command when it is performed again."""
 
     __slots__ = ("chain", "log")
 
@@ -519,23 +538,23 @@ class Again:
         self.log = log
 
     def __iter__(self) -> Stream:
-        return replay(unrolled(self.chain, USUAL.schedule), self.log)
+        return replay(unrolled(self.chain), self.log)
 
 
 def limited(asked: Asked, seconds: float, place: Place) -> Task:
-    """Have what is asked for done within so many seconds, on the clock of the interpreter.
+    """Perform a request within `seconds` on the clock of the interpreter.
 
-    While it runs, its limit is among those that hold for each command (`deadlines.timely`). Inside
-    a handler that has less time itself, it has that.
+    Meanwhile its limit holds for each command (`deadlines.timely`). Inside a handler with less
+    time, the request has that.
 
     Raises:
-        DeadlineExceeded: its time was over, whatever it made of that, or there was none.
+        DeadlineExceeded: the deadline passed, even if the attempt went on, or there was no time.
     """
     given = LEFT.get()
     if given is not None and not given.over:
         seconds = min(seconds, given.seconds)
     now: float = yield CLOCK
-    limit = Limit(now, seconds, whole=place.__class__ is Run)
+    limit = Limit(now, seconds, whole=place.__class__ is ProgramRun)
     if seconds <= 0:
         raise limit.unbegun(now)
     place.limits.append(limit)
@@ -557,20 +576,20 @@ def limited(asked: Asked, seconds: float, place: Place) -> Task:
         cause = limit.cause
         if cause is not None:
             limit.cause = None
-    if isinstance(place, Run):
+    if isinstance(place, ProgramRun):
         place.expired, place.reason = None, "no time left"
     try:
         raise limit.exceeded(outcome) from cause or without_expired(outcome)
-    finally:  # an exception must not be kept alive by a frame in its own traceback
+    finally:  # break the cycle of exception, traceback and this frame
         outcome = cause = None
 
 
 def guarded(effect: Any, breaker: CircuitBreaker, inside: InAttempt) -> Task:
-    """Perform `effect`, if `breaker` lets it through, and tell the breaker its outcome.
+    """Perform `effect` if `breaker` admits it, and report the outcome to the breaker.
 
     Raises:
-        CircuitOpen: it does not.
-        Misuse: it is asked inside a try that it has let through.
+        CircuitOpen: the breaker refuses it.
+        Misuse: the breaker is around the effect twice.
     """
     if breaker in inside.breakers:
         raise guarded_twice()
@@ -596,5 +615,5 @@ def guarded(effect: Any, breaker: CircuitBreaker, inside: InAttempt) -> Task:
 
 
 def without_expired(outcome: BaseException | None) -> BaseException | None:
-    """The failure that a part of a run ended with when its time was over, if it had one."""
+    """Return the own failure of an interrupted part, if it had one."""
     return None if isinstance(outcome, Expired) else outcome

@@ -1,7 +1,8 @@
-"""The kinds of steps that attempts and programs are made of, untyped by rung.
+"""The kinds of steps in attempts and programs, untyped by rung.
 
-A step holds its arguments and knows how far down it goes; its meaning is in `semantics`. "Well:" or
-"Failed:" in a docstring is the state in which the run takes the step; else the step is passed over.
+A step holds its arguments and computes the rung after it; its meaning is in `semantics`. "Well:" or
+"Failed:" in a docstring is the state in which the run takes the step; in the other state the step
+is passed over.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class Guarded:
 EFFECTS: tuple[type, ...] = (Chain, Limited, Guarded)
 
 
-class Do(Step):
+class DoStep(Step):
     """Well: perform the effect."""
 
     __slots__ = ("effect",)
@@ -61,7 +62,7 @@ class Do(Step):
         return (self.effect,)
 
 
-class Start(Step):
+class StartStep(Step):
     """Well: start a generator function.
 
     Attributes:
@@ -82,7 +83,7 @@ class Start(Step):
         return (self.function,)
 
 
-class Then(Step):
+class ThenStep(Step):
     """Well: perform the effect that the function makes of the value."""
 
     __slots__ = ("function",)
@@ -94,7 +95,7 @@ class Then(Step):
         return (self.function,)
 
 
-class Map(Step):
+class MapStep(Step):
     """Well: apply the function to the value."""
 
     __slots__ = ("function",)
@@ -103,7 +104,7 @@ class Map(Step):
         self.function = checked_function(function)
 
 
-class OrElse(Step):
+class OrElseStep(Step):
     """Failed, and the failure is chosen: perform the effect instead."""
 
     __slots__ = ("effect", "chosen")
@@ -116,13 +117,13 @@ class OrElse(Step):
         return (self.effect,)
 
 
-class Joint(Step):
-    """Go on with the program that the function makes.
+class JoiningStep(Step):
+    """Continue with the program that the function makes.
 
     Attributes:
         known: the program, if it is always the same.
-        start: the rung where it starts, if that is known.
-        end: the rung where it ends, if that is known.
+        start: the rung where the program starts, if that is known.
+        end: the rung where the program ends, if that is known.
     """
 
     __slots__ = ("defaults", "end", "function", "known", "start", "unknown", "may_wait")
@@ -147,8 +148,8 @@ class Joint(Step):
             check_start(self.start, rung)
         if rung is not None and self.end is not None and self.end > rung:
             raise Misuse(
-                f"A program that stands at {name_of(rung)} cannot go on to {name_of(self.end)}: "
-                "nothing goes up a ladder."
+                f"A program on {name_of(rung)} cannot continue to {name_of(self.end)}: nothing "
+                "goes up a ladder."
             )
         return self.end
 
@@ -157,14 +158,14 @@ class Joint(Step):
         return rung if end is None else min(rung, end)
 
 
-class Bind(Joint):
-    """Well: go on with the program that the function makes of the value."""
+class BindStep(JoiningStep):
+    """Well: continue with the program that the function makes of the value."""
 
     __slots__ = ()
 
 
-class OrBind(Joint):
-    """Failed, and the failure is chosen: go on with the program that the function makes of it."""
+class OrBindStep(JoiningStep):
+    """Failed, and the failure is chosen: continue with the program that the function makes."""
 
     __slots__ = ("chosen",)
 
@@ -173,7 +174,7 @@ class OrBind(Joint):
         self.chosen = chosen
 
 
-class Backoff(Step):
+class BackoffStep(Step):
     """Failed, and the failure is chosen: wait. Goes one rung down in any case."""
 
     __slots__ = ("chosen",)
@@ -186,7 +187,7 @@ class Backoff(Step):
         return _one_down(rung, "backoff")
 
 
-class Wait(Step):
+class WaitStep(Step):
     """Well: wait. Goes one rung down in any case."""
 
     __slots__ = ()
@@ -196,7 +197,7 @@ class Wait(Step):
         return _one_down(rung, "wait")
 
 
-class Skip(Step):
+class SkipStep(Step):
     """Go one rung down without a wait."""
 
     __slots__ = ()
@@ -205,8 +206,8 @@ class Skip(Step):
         return _one_down(rung, "skip")
 
 
-class At(Step):
-    """It stands on this rung: for a run that does not know where it would have come to."""
+class AtStep(Step):
+    """State the rung, for a run that passed over a `bind` and lost track of it."""
 
     __slots__ = ("rung", "start")
 
@@ -216,13 +217,13 @@ class At(Step):
     def below(self, rung: Position) -> Position:
         if rung is not None and rung != self.rung:
             raise Misuse(
-                f".at({name_of(self.rung)}) says where the program stands, and it stands at "
+                f".at({name_of(self.rung)}) states the rung of the program, which is "
                 f"{name_of(rung)}: write .at({name_of(rung)}), or leave the step out."
             )
         return self.rung
 
 
-class Retry(Step):
+class RetryStep(Step):
     """Well: perform the effect; while its failure is chosen, wait and perform it again."""
 
     __slots__ = ("chosen", "effect")
@@ -243,14 +244,14 @@ class Retry(Step):
         return self.effect
 
 
-class Resume(Retry):
-    """Do as `Retry`, but go on at the command that failed."""
+class ResumeStep(RetryStep):
+    """A `RetryStep` whose further tries continue at the command that failed."""
 
     __slots__ = ()
 
 
-class RetryWith(Retry):
-    """Do as `Retry`, with the effect that the function makes of each rung."""
+class RetryWithStep(RetryStep):
+    """A `RetryStep` with the effect that the function makes of each rung."""
 
     __slots__ = ("function",)
 
@@ -265,7 +266,7 @@ class RetryWith(Retry):
         return checked_effect(self.function(rung))
 
 
-class End(Step):
+class EndStep(Step):
     """Go down to the last rung without a wait."""
 
     __slots__ = ()
@@ -292,7 +293,7 @@ def checked_effect(effect: Any) -> Any:
     """Return `effect`, if it can be tried at a rung.
 
     Raises:
-        Misuse: it cannot.
+        Misuse: it is not a command or an attempt.
     """
     kind: type = effect.__class__
     if issubclass(kind, Command) and kind is not Delay:
@@ -311,22 +312,22 @@ def checked_effect(effect: Any) -> Any:
             f"The generator {effect.__name__!r} can run only once: decorate its function "
             "with @attempt."
         )
-    # An effect of a user's own has an `__iter__` written in Python; strings and lists do not.
+    # An effect of a user's own has an `__iter__` in Python; those of strings and lists are in C.
     if isinstance(effect, type) or not hasattr(getattr(effect, "__iter__", None), "__code__"):
         hint = ": to call a function, write call(function, its_argument, ...)"
         if callable(effect):
-            hint = "; if it makes one, call it first; to try the function itself, write call(...)"
+            hint = "; if it returns one, call it first; to try the function itself, write call(...)"
         raise Misuse(f"{effect!r} is not a command or an attempt{hint}.")
     return effect
 
 
 def fresh(task: Any, function: Any) -> Any:
-    """Return `task`, if it is a generator that has not begun.
+    """Return `task`, if it is a generator that has not started.
 
-    A stored generator is over at the second try, and would seem to answer `None`.
+    A stored generator is exhausted at the second try, and would seem to answer `None`.
 
     Raises:
-        Misuse: it is not.
+        Misuse: it is something else.
     """
     name = getattr(function, "__name__", function)
     kind: type = task.__class__
@@ -344,14 +345,14 @@ def fresh(task: Any, function: Any) -> Any:
 
 
 def known_program(following: object, operator: str, instead: str) -> tuple[Function, Ladder]:
-    """Make the arguments of a step that goes on with a known program: a function, the program.
+    """Make the arguments of a step that joins a known program: a function and the program.
 
     Raises:
         Misuse: `following` is not a program.
     """
     if not isinstance(following, Ladder):
         raise Misuse(
-            f"{operator} goes on with a program, not with {following!r}: use {instead} for that."
+            f"{operator} continues with a program, not with {following!r}: use {instead} for that."
         )
     known: Ladder = following
 
@@ -362,7 +363,7 @@ def known_program(following: object, operator: str, instead: str) -> tuple[Funct
 
 
 def annotated(function: Any) -> tuple[Position, Position]:
-    """Read from annotations where the program that `function` returns starts and ends.
+    """Return the rungs where the program that `function` returns starts and ends, as annotated.
 
     >>> from ixbackoff import N0, N2, Program
     >>> def ask(answer: str) -> Program[N2, N0, str]: ...
@@ -384,14 +385,14 @@ def annotated(function: Any) -> tuple[Position, Position]:
 
 @cache
 def annotations_read() -> WeakKeyDictionary[FunctionType, tuple[Position, Position]]:
-    """Return the rungs of functions that were bound before: reading them takes microseconds."""
-    from weakref import WeakKeyDictionary  # now, since few programs need it
+    """Return the cache of `annotated`: reading an annotation takes microseconds."""
+    from weakref import WeakKeyDictionary  # here, because few programs need it
 
     return WeakKeyDictionary()
 
 
 def rungs_of(hint: Any, function: Any) -> tuple[Position, Position]:
-    """Read the rungs of a `Program` in an annotation of `function`, as far as it says them."""
+    """Return the rungs of a `Program` in an annotation of `function`, as far as it has them."""
     if isinstance(hint, str):
         written = SimpleNamespace(__annotations__={"return": hint})
         with suppress(Exception):  # a name that only a type checker knows
@@ -414,7 +415,7 @@ def checked_function(function: Any) -> Any:
     """Return `function`, if it can be called.
 
     Raises:
-        Misuse: it cannot.
+        Misuse: it is not callable.
     """
     if not callable(function):
         raise Misuse(f"{function!r} is not a function: this step takes a function of the value.")

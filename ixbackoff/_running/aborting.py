@@ -1,4 +1,4 @@
-"""Aborting the handlers of a thread, when another effect at the same time has failed."""
+"""Requests to abort the handlers of a thread after a concurrent effect has failed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextvars import ContextVar
 
 
 class Abort:
-    """A request to abort effects that run at the same time, with callbacks that interrupt handlers.
+    """A request to abort concurrent effects, with callbacks that interrupt their handlers.
 
     >>> abort = Abort()
     >>> abort.on_request(lambda: print("shut"))
@@ -18,7 +18,7 @@ class Abort:
     shut at once
 
     Attributes:
-        requested: true once the effects are to be aborted.
+        requested: whether the request was made.
     """
 
     __slots__ = ("_callbacks", "requested")
@@ -28,16 +28,16 @@ class Abort:
         self.requested = False
 
     def on_request(self, callback: Callable[[], object]) -> None:
-        """Call `callback` at the request, from another thread; at once if it was made already."""
+        """Call `callback` from the requesting thread; at once if the request was made before."""
         self._callbacks.append(callback)
         if self.requested:
             self.request()
 
     def request(self) -> None:
-        """Abort the effects: call every callback once."""
+        """Make the request: call every callback once."""
         self.requested = True
         while self._callbacks:
-            with suppress(IndexError, OSError):  # another thread was first; it is closed already
+            with suppress(IndexError, OSError):  # another thread was first; the socket is closed
                 self._callbacks.pop()()
 
 
@@ -45,10 +45,10 @@ ABORT: ContextVar[Abort | None] = ContextVar("ixbackoff_abort", default=None)
 
 
 def check_not_aborted() -> None:
-    """Check that a handler may go on; for handlers that look from time to time.
+    """Check that the current handler is not aborted; for handlers that check now and then.
 
     Raises:
-        ConnectionAbortedError: its effect is to be aborted.
+        ConnectionAbortedError: a concurrent effect has failed.
     """
     abort = ABORT.get()
     if abort is not None and abort.requested:

@@ -1,4 +1,4 @@
-"""The present start of the machine."""
+"""The current boot of the machine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 @cache
 def boot_id() -> str:
-    """Return what tells this start of the machine from others; empty where that is not known."""
+    """Return the id of the current boot; empty on a system without one."""
     try:
         return BOOT_ID.read_text().strip()
     except OSError:

@@ -1,4 +1,4 @@
-"""Tasks, time-outs, shields and the time, by asyncio or trio, whichever runs the caller."""
+"""Tasks, timeouts, shields and clocks, by asyncio or trio, whichever runs the caller."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ S = TypeVar("S")
 
 
 def shielded() -> AbstractContextManager[object]:
-    """Make a block in which the last commands of a cancelled program are not cancelled again.
+    """Return a block that protects the cleanup of a cancelled program from further cancellation.
 
     Plain asyncio cancels once. trio, and anyio on asyncio, cancel at every await unless shielded.
     """
@@ -34,12 +34,12 @@ def shielded() -> AbstractContextManager[object]:
 
 
 def now() -> float:
-    """Return the seconds on the clock of `sleep`, which trio or a test's loop may have replaced."""
+    """Return the time on the clock of `sleep`, in seconds; trio and test loops have their own."""
     return clock()()
 
 
 def clock() -> Callable[[], float]:
-    """Return that clock, for as long as the caller's event loop runs."""
+    """Return that clock; it is valid while the event loop of the caller runs."""
     asyncio, trio = running()
     if asyncio is not None:
         of_loop: Callable[[], float] = asyncio.get_running_loop().time
@@ -51,10 +51,10 @@ def clock() -> Callable[[], float]:
 
 
 async def with_timeout(seconds: float, answer: Awaitable[A]) -> A:
-    """Await `answer`, and cancel it if it takes longer than `seconds`.
+    """Await `answer`, and cancel it after `seconds`.
 
     Raises:
-        TimeoutError: it was cancelled.
+        TimeoutError: `answer` was cancelled.
     """
     asyncio, trio = running()
     if asyncio is not None:
@@ -72,8 +72,8 @@ async def all_tasks(
 ) -> None:
     """Await `work(place, item)` for all items, each in a task of its own.
 
-    If one fails, its failure is added to `failures` and the others are cancelled. A cancellation
-    from outside reaches all of them, and is raised when they have ended.
+    If a task fails, its failure is added to `failures`, and the other tasks are cancelled. A
+    cancellation from outside cancels all tasks, and is raised when they have ended.
 
     Raises:
         Misuse: neither asyncio nor trio is running.
@@ -93,8 +93,8 @@ async def asyncio_tasks(
     items: Sequence[S],
     failures: list[BaseException],
 ) -> None:
-    # A TaskGroup will not do: it drops a cancellation if a task fails meanwhile, takes a task that
-    # cancelled itself for a success, and leaves reference cycles.
+    # Not a TaskGroup: it drops a cancellation if a task fails meanwhile, treats a task that
+    # cancelled itself as a success, and leaves reference cycles.
     async def one(place: int, item: S) -> None:
         try:
             await work(place, item)
@@ -129,7 +129,7 @@ async def asyncio_tasks(
     finally:
         end()
         tasks.clear()
-        del cancellation  # an exception must not be kept alive by a frame in its own traceback
+        del cancellation  # break the cycle of exception, traceback and this frame
 
 
 async def trio_tasks(

@@ -1,4 +1,4 @@
-"""The log: a line for each wait that really takes time, and one for giving up after it."""
+"""The log: a line for each real wait, and one for a run that gives up after it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 WARNING = 30  # logging.WARNING; logging itself costs 16 ms to import
 
 REFUSED: frozenset[Reason] = frozenset({"no time left", "budget empty", "circuit open", "stopped"})
-"""Reasons of runs that end where they would have waited."""
+"""The reasons of runs that ended in place of a wait."""
 
 
 @cache
@@ -28,7 +28,7 @@ def default_logger() -> Any:
 
 
 def log(wait: Delay, logger: Logger | None = None) -> None:
-    """Log a wait that begins now: a WARNING after a failure, else at the level INFO."""
+    """Log a wait that begins: at WARNING after a failure, at INFO after a success."""
     to: Any = logger or default_logger()
     run = wait.run
     if run is not None:
@@ -56,10 +56,10 @@ def log_wait(
 
     Args:
         name: the name of the function or the program.
-        number: the number of the try that failed, from 1.
-        of: how many tries there can be, `None` for no end.
-        failure: how it failed.
-        seconds: the length of the wait.
+        number: the number of the failed try, from 1.
+        of: the greatest number of tries, `None` for no end.
+        failure: its failure.
+        seconds: the seconds of the wait.
         logger: the logger; by default `"ixbackoff"`.
     """
     to: Any = logger or default_logger()
@@ -78,7 +78,7 @@ def log_wait(
 
 
 def log_end(name: str, story: Story, failure: Exception, logger: Logger | None = None) -> None:
-    """Log that a run has given up, if its waits were logged or its wait was refused."""
+    """Log that a run has given up, if it has logged a wait, or a wait was refused."""
     if not (story.wait_count or story.reason in REFUSED) or story.reason == "misuse":
         return
     to: Any = logger or default_logger()
@@ -99,7 +99,7 @@ def log_end(name: str, story: Story, failure: Exception, logger: Logger | None =
 
 
 def described(failure: BaseException) -> str:
-    """Describe a failure in one line, with the first note that a handler has added to it.
+    """Return a failure as one line, with the first note of a handler.
 
     >>> described(ConnectionResetError("reset by peer"))
     'ConnectionResetError: reset by peer'
@@ -113,7 +113,7 @@ def described(failure: BaseException) -> str:
 
 
 def first_note(failure: BaseException) -> str:
-    """Return the first note that is not of this library, empty if there is none."""
+    """Return the first note that this library has not added; empty if there is none."""
     with suppress(Exception):  # notes can be anything
         notes = map(one_line, getattr(failure, "__notes__", ()))
         return next((note for note in notes if not note.startswith(NOTE)), "")
@@ -121,7 +121,7 @@ def first_note(failure: BaseException) -> str:
 
 
 def one_line(value: object) -> str:
-    """Return the text of a failure or a note, with a space for what would begin another line."""
+    """Return the text of a failure or a note, with spaces for unprintable characters."""
     try:
         said = str(value)
     except Exception:

@@ -1,4 +1,4 @@
-"""Running a program: the two loops, sync and async, that answer its commands with handlers."""
+"""The two loops, sync and async, that answer the commands of a program with handlers."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ from typing import Any, TypeAlias
 from .._limits.breakers import checked_breaker
 from .._limits.budgets import RetryBudget
 from .._limits.deadlines import checked_seconds, time_limit
-from .._limits.nesting import REFUSED, begin, begins, check_not_refused
-from .._limits.observers import PRESENT, watched
-from .._limits.stopping import checked_stop, stoppable
+from .._limits.nesting import REFUSED, begin, carries_mark, check_not_refused
 from .._meaning.chains import Ladder
 from .._meaning.defaults import USUAL, Defaults
-from .._meaning.runs import Run
-from .._meaning.semantics import NO_HANDLERS, unrolled
+from .._meaning.runs import ProgramRun
+from .._meaning.semantics import unrolled
 from .._words.commands import (
     AsyncInterpreter,
     Awaited,
@@ -43,8 +41,8 @@ AnyInterpreter: TypeAlias = "Interpreter[Any] | AsyncInterpreter[Any]"
 def run(program: Ladder, interpreter: Interpreter[Any], how: Defaults) -> Any:
     """Run a program: return its value, or raise its last failure."""
     check_run(program, interpreter, Interpreter, how)
-    one, handlers = Run(program, how.schedule), interpreter._handlers
-    stream = begun(program, interpreter._in_place, how, one)
+    one, handlers = ProgramRun(program, how.schedule), interpreter._handlers
+    stream = unrolled(program, how, interpreter._in_place, one, observed=True)
     if program._may_wait is False:
         return answered(stream, handlers)
     return alone(stream, handlers, one)
@@ -55,83 +53,55 @@ async def run_async(program: Ladder, interpreter: AnyInterpreter, how: Defaults)
     if how.stop is not None:
         raise Misuse("stop= is for run: cancel the task of a program that is awaited instead.")
     check_run(program, interpreter, Interpreter | AsyncInterpreter, how)
-    one, handlers = Run(program, how.schedule), interpreter._handlers
-    stream = begun(program, interpreter._in_place, how, one)
+    one, handlers = ProgramRun(program, how.schedule), interpreter._handlers
+    stream = unrolled(program, how, interpreter._in_place, one, observed=True)
     if program._may_wait is False:
         return await answered_async(stream, handlers)
     return await alone_async(stream, handlers, one)
 
 
-def begun(program: Ladder, in_place: Handlers, how: Defaults, one: Run) -> Stream:
-    """Begin the stream of a program; unless somebody observes, it answers in place what it can."""
-    handlers = NO_HANDLERS if PRESENT else in_place
-    if how is USUAL:
-        stream = unrolled(program, how.schedule, handlers, run=one)
-        return watched(stream, one) if PRESENT else stream
-    stream = unrolled(
-        program,
-        how.schedule,
-        handlers,
-        within=how.within,
-        budget=how.budget,
-        breaker=how.breaker,
-        run=one,
-    )
-    if how.stop is not None:
-        stream = stoppable(stream, checked_stop(how.stop))
-    return watched(stream, one) if PRESENT else stream
-
-
-def alone(stream: Stream, handlers: Handlers, one: Run) -> Any:
-    """Answer the stream of a program that may wait; no other one may run inside it."""
+@carries_mark
+def alone(stream: Stream, handlers: Handlers, one: ProgramRun) -> Any:
+    """Answer the stream of a program that may wait; reject any other inside it."""
     one.mark = mine = [None, 0]
     try:
-        try:
-            begin(mine, one)
-            answer = answered(stream, handlers)
-            if REFUSED:
-                check_not_refused(mine)
-            return answer  # noqa: TRY300  Ctrl-C may come before it
-        except Exception as failure:
-            if REFUSED:
-                check_not_refused(mine, failure)
-            log_ended(one, failure, handlers)
-            raise
-        finally:
-            mine[0] = None
+        begin(mine, one)
+        answer = answered(stream, handlers)
+        if REFUSED:
+            check_not_refused(mine)
+        return answer  # noqa: TRY300  Ctrl-C may arrive before this line
+    except Exception as failure:
+        if REFUSED:
+            check_not_refused(mine, failure)
+        log_ended(one, failure, handlers)
+        raise
     finally:
         mine[0] = None
 
 
-async def alone_async(stream: Stream, handlers: Handlers, one: Run) -> Any:
+@carries_mark
+async def alone_async(stream: Stream, handlers: Handlers, one: ProgramRun) -> Any:
     """As `alone`, but handlers may be awaited."""
     one.mark = mine = [None, 0]
     try:
-        try:
-            begin(mine, one, awaits=True)
-            answer = await answered_async(stream, handlers)
-            if REFUSED:
-                check_not_refused(mine)
-            return answer  # noqa: TRY300  Ctrl-C may come before it
-        except Exception as failure:
-            if REFUSED:
-                check_not_refused(mine, failure)
-            log_ended(one, failure, handlers)
-            raise
-        finally:
-            mine[0] = None
+        begin(mine, one, awaits=True)
+        answer = await answered_async(stream, handlers)
+        if REFUSED:
+            check_not_refused(mine)
+        return answer  # noqa: TRY300  Ctrl-C may arrive before this line
+    except Exception as failure:
+        if REFUSED:
+            check_not_refused(mine, failure)
+        log_ended(one, failure, handlers)
+        raise
     finally:
         mine[0] = None
-
-
-begins(alone.__code__)
-begins(alone_async.__code__)
 
 
 def check_run(
     program: Ladder, interpreter: AnyInterpreter, kinds: type | UnionType, how: Defaults
 ) -> None:
-    """Check a run's arguments before anything is done.
+    """Check the arguments of a run before its first command.
 
     Raises:
         Misuse: the program is open, an argument has the wrong type, or a handler is missing.
@@ -158,10 +128,10 @@ def check_run(
 
 
 def check_how(how: Defaults, handlers: Handlers) -> None:
-    """Check the arguments of a run that are not as usual.
+    """Check the arguments of a run that differ from the defaults.
 
     Raises:
-        Misuse: one has the wrong type, or the handler of `Now` is missing.
+        Misuse: an argument has the wrong type, or the handler of `Now` is missing.
         ValueError: `within` is not a finite number or a timedelta.
     """
     check_schedule(how.schedule)
@@ -180,7 +150,7 @@ def check_how(how: Defaults, handlers: Handlers) -> None:
 def answering(
     stream: Stream, handlers: Handlers, together: Any
 ) -> Generator[tuple[Handler, Command[Any]], Any, Any]:
-    """Answer a stream of commands with handlers; yield the handlers that have to be awaited."""
+    """Answer a stream of commands with handlers; yield each handler to await, and its command."""
     send, throw = stream.send, stream.throw
     command: Command[Any] | None = None
     try:
@@ -205,7 +175,7 @@ def answering(
             except BaseException as error:
                 command = throw(error)
             else:
-                command = None  # a wait holds its failure, and that one all that it knows of
+                command = None  # a wait holds its failure, which holds its frames
                 command = send(answer)
     except StopIteration as end:
         return end.value
@@ -214,20 +184,20 @@ def answering(
 
 
 def answered(stream: Stream, handlers: Handlers) -> Any:
-    """Answer a stream until it ends, and return its value: the loop that awaits nothing."""
+    """Answer a stream until it ends, and return its value, without awaiting."""
     run = answering(stream, handlers, in_threads_with)
     try:
         run.send(None)
     except StopIteration as end:
         return end.value
-    except BaseException:  # Ctrl-C may have come while the stream was not answered
+    except BaseException:  # Ctrl-C arrived in this frame, so the stream is still suspended
         stream.close()
         raise
     raise AssertionError("a handler is awaited in a sync run")
 
 
 def in_threads_with(handlers: Handlers) -> Handler:
-    """The handler of effects at the same time, in threads."""
+    """Return the handler of concurrent effects, in threads."""
     from .together import in_threads
 
     def together(command: Together) -> list[Any]:
@@ -237,7 +207,7 @@ def in_threads_with(handlers: Handlers) -> Handler:
 
 
 async def answered_async(stream: Stream, handlers: Handlers) -> Any:
-    """Answer a stream until it ends, and return its value: the loop that awaits handlers."""
+    """Answer a stream until it ends, and return its value; await handlers."""
     run = answering(stream, handlers, in_tasks_with)
     answer: Any = None
     failure: BaseException | None = None
@@ -253,7 +223,7 @@ async def answered_async(stream: Stream, handlers: Handlers) -> Any:
                     with shielded():
                         answer = await handler(command)
                 else:
-                    stopping = False  # a program that waits is not stopping any more
+                    stopping = False  # a program that waits has ended its cleanup
                     limit = time_limit()
                     awaited = handler(command)
                     answer = await (awaited if limit is None else with_timeout(limit, awaited))
@@ -266,7 +236,7 @@ async def answered_async(stream: Stream, handlers: Handlers) -> Any:
                 failure = error
     except StopIteration as end:
         return end.value
-    except BaseException:  # Ctrl-C may have come while the stream was not answered
+    except BaseException:  # Ctrl-C arrived in this frame, so the stream is still suspended
         run.close()
         stream.close()
         raise
@@ -275,7 +245,7 @@ async def answered_async(stream: Stream, handlers: Handlers) -> Any:
 
 
 def in_tasks_with(handlers: Handlers) -> Awaited:
-    """The handler of effects at the same time, in tasks."""
+    """Return the handler of concurrent effects, in tasks."""
     from .together import in_tasks
 
     async def together(command: Together) -> list[Any]:
@@ -285,7 +255,7 @@ def in_tasks_with(handlers: Handlers) -> Awaited:
 
 
 def handler_of(handlers: Handlers, command: Command[Any], together: Any) -> Any:
-    """Return the handler of the nearest base class; `together` for effects at the same time.
+    """Return the handler of the nearest base class; make one with `together` if need be.
 
     Raises:
         Misuse: no base class has a handler.

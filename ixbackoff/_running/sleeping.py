@@ -1,6 +1,6 @@
-"""Sleeping, and logging it: the only module that sleeps.
+"""Sleeping, and the log of waits: the only module that sleeps.
 
-A test can put something in place of all sleeping (`SWITCHES`), in the whole process.
+Tests can replace all sleeping of the process (`SWITCHES`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from .._limits.eventloop import running
 from .._limits.stopping import STOPS, ending_waits, stopped
-from .._meaning.runs import Run
+from .._meaning.runs import ProgramRun
 from .._words.commands import Awaited, Handlers, Misuse
 from .._words.vocabulary import Delay
 from .logs import default_logger, log, log_end
@@ -22,33 +22,33 @@ if TYPE_CHECKING:
     from threading import Event
 
     class Switch(Protocol):
-        """A switch for all waits of the process, in force while it is among the `SWITCHES`.
+        """A replacement for all waits of the process, active while it is in `SWITCHES`.
 
         Attributes:
-            skips: whether waits take no time. They do so if one of the switches in force skips.
+            skips: whether waits take no time. One active switch that skips is enough.
         """
 
         skips: bool
 
         def take(self, seconds: float) -> None:
-            """Record a wait that takes no time, or raise an error: nobody may wait."""
+            """Record a wait that takes no time, or raise Misuse to forbid it."""
 
 
 __tracebackhide__ = True
 
 LONGEST_SLEEP = 1e9  # seconds, 31 years: a server's Retry-After may ask for more than `sleep` takes
-TICK = 0.05  # seconds, between two looks at what may stop a wait of the main thread
+TICK = 0.05  # seconds between two checks of the stops of a wait in the main thread
 
 
 SWITCHES: list[Switch] = []
-"""The switches in force, in the whole process: empty but in tests."""
+"""The active switches of the process; empty outside of tests."""
 
 
 def skipped(seconds: float) -> bool:
-    """Give a wait to the switches in force, and return whether there are any.
+    """Pass a wait to the active switches, and return whether there are any.
 
     Raises:
-        Misuse: nobody may wait.
+        Misuse: a switch forbids waits.
     """
     switches = [*SWITCHES]
     for switch in [one for one in switches if one.skips] or switches:
@@ -62,7 +62,7 @@ def blocking() -> Callable[[float], object]:
 
 
 def awaitable() -> Callable[[float], Awaitable[object]]:
-    """Return the function that sleeps in the event loop that runs the caller.
+    """Return the function that sleeps in the event loop of the caller.
 
     Raises:
         Misuse: neither asyncio nor trio is running.
@@ -76,19 +76,21 @@ def awaitable() -> Callable[[float], Awaitable[object]]:
         return sleep
 
     async def pause(seconds: float) -> None:
-        await sleep(0 if skipped(seconds) else seconds)  # others run, and cancellation is seen
+        await sleep(
+            0 if skipped(seconds) else seconds
+        )  # a checkpoint for other tasks and for cancellation
 
     return pause
 
 
 def pause(seconds: float) -> None:
-    """Sleep in this thread, unless it takes no time."""
+    """Sleep in this thread, unless a switch takes the wait."""
     if not skipped(seconds):
         time.sleep(seconds)
 
 
 def pause_until(stops: tuple[Event, ...], seconds: float) -> None:
-    """Sleep in this thread, at most until one of these events is set."""
+    """Sleep in this thread, at most until one of `stops` is set."""
     from threading import current_thread, main_thread
 
     if skipped(seconds):
@@ -96,15 +98,15 @@ def pause_until(stops: tuple[Event, ...], seconds: float) -> None:
     if len(stops) == 1 and current_thread() is not main_thread():
         stops[0].wait(seconds)
         return
-    # Handlers of signals run in the main thread. While that is in `wait`, it may hold the lock of
-    # the event, and a handler that sets the event would never return.
+    # Signal handlers run in the main thread. While it is inside `wait`, it may hold the lock of the
+    # event, and a handler that sets the event would never return.
     end = time.monotonic() + seconds
     while not any(stop.is_set() for stop in stops) and (left := end - time.monotonic()) > 0:
         time.sleep(min(left, TICK))
 
 
 def sleep(wait: Delay, logger: Logger | None = None) -> None:
-    """Log a wait, then sleep in this thread; a program's `stop` ends it."""
+    """Log a wait, then sleep in this thread, at most until the `stop` of the program."""
     log(wait, logger)
     seconds = min(wait.seconds, LONGEST_SLEEP)
     stops = STOPS.get()
@@ -117,15 +119,25 @@ def sleep(wait: Delay, logger: Logger | None = None) -> None:
 
 
 def sleep_until(wait: Delay, stop: Event, logger: Logger) -> None:
-    """Sleep as `sleep` does; `stop` ends the wait, and with it the program."""
+    """Sleep as `sleep` does; once `stop` is set, end the wait and the program."""
     try:
         if not stop.is_set():
             with ending_waits(stop):
                 sleep(wait, logger)
         if stop.is_set():
             raise stopped(wait)
-    finally:  # a wait holds its failure, whose traceback holds this frame
+    finally:  # break the cycle of failure, traceback, this frame and the wait
         del wait
+
+
+async def poll_async(seconds: float) -> None:
+    """Let asyncio run others between two checks of a state that cannot be awaited.
+
+    This is no wait of a program, so `SWITCHES` do not skip it.
+    """
+    import asyncio
+
+    await asyncio.sleep(seconds)
 
 
 async def sleep_async(wait: Delay, logger: Logger | None = None) -> None:
@@ -138,7 +150,7 @@ SLEEPERS = (sleep, sleep_async, sleep_until)
 
 
 def logger_of(handler: Any) -> Logger | None:
-    """Return the logger of a handler of waits that is one of `SLEEPERS`; `None` for others."""
+    """Return the logger of a handler that really sleeps (`SLEEPERS`); `None` for others."""
     given: dict[str, Any] = {}
     if isinstance(handler, Awaited):
         handler = handler.handler
@@ -147,8 +159,8 @@ def logger_of(handler: Any) -> Logger | None:
     return given.get("logger") or default_logger() if handler in SLEEPERS else None
 
 
-def log_ended(run: Run, failure: Exception, handlers: Handlers) -> None:
-    """Log the end of a run whose waits are logged, or would have been."""
+def log_ended(run: ProgramRun, failure: Exception, handlers: Handlers) -> None:
+    """Log the end of a run, if its handler logs waits."""
     logger = run.logger or logger_of(handlers.get(Delay))
     if logger is not None and run.top:
         log_end(run.name, run.story, failure, logger)

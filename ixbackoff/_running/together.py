@@ -1,4 +1,4 @@
-"""Effects at the same time: in threads when a program runs, in tasks when it runs async."""
+"""Concurrent effects: in threads when a program runs, in tasks when it runs async."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .._limits.deadlines import time_limit
-from .._limits.observers import parts_told
+from .._limits.observers import events_of_parts
+from .._limits.streams import passed_on
 from .._meaning.chains import Chain, chain
 from .._meaning.semantics import unroll
-from .._meaning.steps import Do
+from .._meaning.steps import DoStep
 from .._words.commands import Misuse, Stream
 from .._words.vocabulary import CLOCK, Together
 from .aborting import ABORT, Abort
@@ -26,12 +27,12 @@ AnswerAsync: TypeAlias = Callable[[Stream], Awaitable[Any]]
 
 
 class Aborted(BaseException):
-    """Thrown into the other effects when one has failed, so that their `finally` blocks run."""
+    """An exception to abort concurrent effects, thrown into them so that they clean up."""
 
 
 def branches(together: Together) -> list[Stream]:
-    """Make the streams of the effects, each limited to the time that is left for the command."""
-    attempts = [chain(Chain, None, Do(effect)) for effect in together.effects]
+    """Return the streams of the effects, each limited to the remaining time of the command."""
+    attempts = [chain(Chain, None, DoStep(effect)) for effect in together.effects]
     within = time_limit()
     if within is None:
         return [unroll(attempt) for attempt in attempts]
@@ -39,9 +40,9 @@ def branches(together: Together) -> list[Stream]:
 
 
 def timed(attempt: Chain, within: float) -> Stream:
-    """Issue the commands of an attempt, limited if the interpreter has a clock.
+    """Issue the commands of an attempt, with a limit if the interpreter has a clock.
 
-    It need not have one if the limit is that of a program around this one.
+    It may have none: the limit may be that of an outer program with another interpreter.
     """
     limit: float | None = within
     try:
@@ -54,12 +55,12 @@ def timed(attempt: Chain, within: float) -> Stream:
 def in_threads(together: Together, answer: Answer) -> list[Any]:
     """Answer each branch in a thread of its own.
 
-    When one fails, or Ctrl-C is pressed, the others are aborted at their next command, or sooner if
-    their handler has registered a callback (`ABORT`). All have ended when this returns.
+    When a branch fails, or on Ctrl-C, the others are aborted at their next command, or sooner if
+    their handler has registered a callback (`ABORT`). All threads have ended when this returns.
     """
     from threading import Event, Thread
 
-    streams, told = branches(together), parts_told()
+    streams, with_events = branches(together), events_of_parts()
     answers: list[Any] = [None] * len(streams)
     failures: list[BaseException] = []
     over = [Event() for _ in streams]
@@ -69,7 +70,7 @@ def in_threads(together: Together, answer: Answer) -> list[Any]:
 
     def work(place: int, stream: Stream) -> None:
         try:
-            answers[place] = answer(told(abortable(stream, failures)))
+            answers[place] = answer(with_events(abortable(stream, failures)))
         except BaseException as error:
             failures.append(error)
             abort.request()
@@ -100,9 +101,9 @@ def in_threads(together: Together, answer: Answer) -> list[Any]:
 
 
 def wait_for(threads: list[Thread], over: list[Event]) -> None:
-    """Wait until all threads that were started are over.
+    """Wait until all started threads have ended.
 
-    `join` alone is not enough: once Ctrl-C has interrupted it, it takes the thread for ended.
+    `join` alone is not enough: a `join` that Ctrl-C interrupts marks the thread as ended.
     """
     for thread, event in zip(threads, over, strict=True):
         if thread.ident is not None:
@@ -111,36 +112,27 @@ def wait_for(threads: list[Thread], over: list[Event]) -> None:
 
 
 def abortable(stream: Stream, failures: list[BaseException]) -> Stream:
-    """Pass `stream` on, but abort it at its next command when one of its siblings has failed."""
-    answer: Any = None
-    failure: BaseException | None = None
+    """Pass `stream` on, but abort it at its next command once `failures` is not empty."""
     aborted = False
-    try:
-        while True:
-            command = stream.send(answer) if failure is None else stream.throw(failure)
-            answer = failure = None
-            try:
-                if failures and not aborted:
-                    aborted = True
-                    ABORT.set(None)  # cleaning up is not aborted
-                    raise Aborted
-                answer = yield command
-            except BaseException as error:
-                failure = error
-    except StopIteration as end:
-        return end.value
-    finally:
-        failure = None
+
+    def instead(_: Any) -> None:
+        nonlocal aborted
+        if failures and not aborted:
+            aborted = True
+            ABORT.set(None)  # a cleanup is not aborted
+            raise Aborted
+
+    return passed_on(stream, instead)
 
 
 async def in_tasks(together: Together, answer: AnswerAsync) -> list[Any]:
-    """Answer each branch in a task of its own. When one fails, the others are cancelled."""
-    streams, told = branches(together), parts_told()
+    """Answer each branch in a task of its own; when a branch fails, cancel the others."""
+    streams, with_events = branches(together), events_of_parts()
     answers: list[Any] = [None] * len(streams)
     failures: list[BaseException] = []
 
     async def work(place: int, stream: Stream) -> None:
-        answers[place] = await answer(told(stream))
+        answers[place] = await answer(with_events(stream))
 
     try:
         await all_tasks(work, streams, failures)
@@ -151,7 +143,7 @@ async def in_tasks(together: Together, answer: AnswerAsync) -> list[Any]:
 
 
 def check_none(failures: list[BaseException]) -> None:
-    """Raise the first failure, if any; one that is not an `Exception` comes before all others."""
+    """Raise the first failure that is not an `Exception`, else the first one, if any."""
     no_stop = (Exception, BaseExceptionGroup, Aborted)
     stops = [failure for failure in failures if not isinstance(failure, no_stop)]
     for failure in stops or failures:
@@ -159,4 +151,4 @@ def check_none(failures: list[BaseException]) -> None:
         try:
             raise failure
         finally:
-            del failure  # an exception must not be kept alive by a frame in its own traceback
+            del failure  # break the cycle of exception, traceback and this frame

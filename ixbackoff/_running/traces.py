@@ -8,12 +8,12 @@ from .._words.commands import Command
 
 
 class Performed(NamedTuple):
-    """A command that was performed: one line of a trace.
+    """One line of a trace: a command with its answer or failure.
 
-    Lines are in the order in which the commands ended.
+    The lines of a trace are in the order in which the commands ended.
 
     Attributes:
-        at: when the command was issued, in seconds of virtual time since the beginning.
+        at: the virtual time at which the command was issued, in seconds.
         command: the command.
         answer: its answer, or `None` if it failed.
         failure: the exception that it failed with, or `None` if it was answered.

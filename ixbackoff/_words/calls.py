@@ -19,7 +19,7 @@ LOGIN = r"(?<=://)[^\s'\"]*@"
 
 
 def shown(value: object, name: str = "") -> str:
-    """Return the text of an argument, without what is secret by its name or stands in a URL.
+    """Return the text of an argument; a secret, by its name or as a login in a URL, is '...'.
 
     >>> shown("https://me:hush@localhost/a"), shown("hush", "password")
     ("'https://...@localhost/a'", '...')
@@ -42,7 +42,7 @@ class Calling(Command[A], Generic[A]):
         self.arguments = arguments
         self.keywords = keywords
 
-    # A generic command needs its own: one checker loses the answer's type through Self otherwise.
+    # A generic command needs its own: through `Self` one checker loses the answer's type.
     def __iter__(self) -> Generator[Self, Any, A]:
         answer: A = yield self
         return answer
@@ -55,7 +55,7 @@ class Calling(Command[A], Generic[A]):
 
 
 class Call(Calling[A], Generic[A]):
-    """Call a plain function. Made by `call`, which keeps the function's types.
+    """A call of a plain function. Made by `call`, which keeps the function's types.
 
     >>> call(pow, 2, 5).arguments
     (2, 5)
@@ -70,7 +70,7 @@ class Call(Calling[A], Generic[A]):
 
 
 class CallAsync(Calling[A], Generic[A]):
-    """Call a coroutine function and await it. Made by `call_async`, which keeps its types.
+    """An awaited call of a coroutine function. Made by `call_async`, which keeps its types.
 
     >>> from asyncio import sleep
     >>> call_async(sleep, 2).arguments
@@ -80,13 +80,13 @@ class CallAsync(Calling[A], Generic[A]):
     __slots__ = ()
 
     def __call__(self) -> Coroutine[Any, Any, A]:
-        """Call the function, as a handler of `CallAsync` does, and awaits."""
+        """Call the function, as a handler of `CallAsync` does, which then awaits the result."""
         coroutine: Coroutine[Any, Any, A] = self.function(*self.arguments, **dict(self.keywords))
         return coroutine
 
 
 def call(function: Callable[P, A], /, *args: P.args, **kwargs: P.kwargs) -> Call[A]:
-    """A command that calls a plain function with these arguments.
+    """Make a command that calls a plain function with these arguments.
 
     >>> call(pow, 2, 5)
     call(pow, 2, 5)
@@ -104,7 +104,7 @@ def call(function: Callable[P, A], /, *args: P.args, **kwargs: P.kwargs) -> Call
 def call_async(
     function: Callable[P, Coroutine[Any, Any, A]], /, *args: P.args, **kwargs: P.kwargs
 ) -> CallAsync[A]:
-    """A command that calls a coroutine function with these arguments, and awaits it.
+    """Make a command that calls a coroutine function with these arguments, and awaits it.
 
     >>> import asyncio
     >>> from ixbackoff import N3, at, call_async

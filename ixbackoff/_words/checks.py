@@ -1,4 +1,4 @@
-"""Checks of the numbers that callers give."""
+"""Checks of numbers that callers pass."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ inf, nan = float("inf"), float("nan")
 
 
 def finite(number: object) -> float:
-    """The float that `number` is; nan, which is in no bounds, if a float cannot hold it.
+    """Return a number as a plain float; nan, which no bounds admit, if it is not a finite number.
 
-    A class of one's own is not asked, since `float(number)` and `number > 0` may say anything.
+    The methods of a subclass are not called: its `float(number)` and `number > 0` may be wrong.
 
     >>> finite(3), finite("1"), finite(float("inf")), finite(10**999)
     (3.0, nan, nan, nan)
@@ -38,7 +38,7 @@ def finite(number: object) -> float:
 
 
 def in_seconds(length: float | timedelta | None) -> float | None:
-    """Return a length of time in seconds; nan, if it is not a number or a timedelta.
+    """Return a length of time in seconds; nan if it is not a number or a timedelta.
 
     >>> from datetime import timedelta
     >>> in_seconds(timedelta(minutes=1)), in_seconds(2.5)
@@ -46,21 +46,21 @@ def in_seconds(length: float | timedelta | None) -> float | None:
     """
     if length is None or isinstance(length, int | float):
         return length
-    given: object = length
-    datetime = sys.modules.get("datetime")  # whoever has a timedelta has imported it
-    if datetime is not None and isinstance(given, datetime.timedelta):
-        return length.total_seconds()
+    datetime = sys.modules.get("datetime")  # who passes a timedelta has imported it
+    if datetime is not None and isinstance(length, datetime.timedelta):
+        seconds: float = length.total_seconds()
+        return seconds
     return nan
 
 
 def above_zero(name: str, seconds: float) -> float:
-    """Return `seconds` as a float, if they are above 0.
+    """Return `seconds` as a float above 0.
 
     >>> above_zero("think", 10)
     10.0
 
     Raises:
-        ValueError: they are not, or they are not a finite number.
+        ValueError: `seconds` is not above 0, or not a finite number.
     """
     exact = finite(seconds)
     if not exact > 0:
@@ -69,13 +69,13 @@ def above_zero(name: str, seconds: float) -> float:
 
 
 def between(name: str, number: float | timedelta, least: float, most: float, what: str) -> float:
-    """`number` as a float, if it is within these bounds.
+    """Return `number` as a float from `least` to `most`; `what` names the unit in the error.
 
     >>> between("ttl", 10, 1, 60, "seconds")
     10.0
 
     Raises:
-        ValueError: it is not, or it is not a number.
+        ValueError: `number` is out of these bounds, or not a number.
     """
     exact = finite(in_seconds(number))
     if not least <= exact <= most:

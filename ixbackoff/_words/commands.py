@@ -61,16 +61,16 @@ class Misuse(TypeError):
     ixbackoff.Misuse: .backoff() goes one rung down, but no wait is left at N0: start the program on a higher rung, or leave the step out.
     """  # noqa: E501
 
-    unanswered: type | None = None  # the kind that has no handler, until all such kinds are named
+    unanswered: type | None = None  # the first kind without a handler, until all are named
 
 
-class Issued:
-    """The base of all commands, whatever they answer: its handler can be joined to any other."""
+class AnyCommand:
+    """The base of all commands. It is not generic, so its handler can be joined to any other."""
 
     __slots__ = ()
 
 
-class Command(Issued, Value, Generic[R]):
+class Command(AnyCommand, Value, Generic[R]):
     """One effect as data; `R` is the type of its answer.
 
     A subclass is a frozen dataclass or a class with `__slots__`; it is compared and printed by its
@@ -86,8 +86,8 @@ class Command(Issued, Value, Generic[R]):
     """
 
     __slots__ = ()
-    _only_the_ladder = False  # whether it is not for attempts to issue
-    _answered_by_runs = False  # whether it is not for handlers to answer
+    _only_the_ladder = False  # true if attempts cannot issue it
+    _answered_by_runs = False  # true if handlers cannot answer it
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
@@ -104,14 +104,14 @@ class Command(Issued, Value, Generic[R]):
         def __iter__(self) -> Generator[Self, Any, R]:
             raise NotImplementedError
 
-    else:  # without a variable for the answer, which would need a type: it is the hottest line
+    else:  # the hottest line: a variable with the type of the answer would slow it down
 
         def __iter__(self):
             """Issue the command in do-notation: `answer = yield from command`."""
             return (yield self)
 
     def _alone(self) -> None:
-        """Tell type checkers that this is one effect, and not a generator of effects."""
+        """Mark this for type checkers as one effect, not a generator of effects."""
 
     @final
     @classmethod
@@ -168,10 +168,10 @@ class Command(Issued, Value, Generic[R]):
     @final
     @classmethod
     def handled_as_in(cls, interpreter: I_any) -> I_any:
-        """Take the handler of this kind of command, and no other, from an interpreter.
+        """Take the handler of this kind of command only from an interpreter.
 
-        Two handlers of one generic kind cannot be joined. To replace one of them, take what else is
-        needed from its interpreter:
+        Two handlers of one generic kind cannot be joined. To replace one of them, take the other
+        handlers from its interpreter:
 
         >>> from ixbackoff import Call, Delay
         >>> from ixbackoff.live import live
@@ -185,8 +185,8 @@ class Command(Issued, Value, Generic[R]):
         if not isinstance(interpreter, Interpreter | AsyncInterpreter):
             raise Misuse(f"{cls.__name__}.handled_as_in({interpreter!r}): give an interpreter.")
         handlers: Handlers = interpreter._handlers
-        kept = {kind: handler for kind, handler in handlers.items() if issubclass(kind, cls)}
-        return interpreter_of(type(interpreter), {cls: inherited(handlers, cls)} | kept)
+        own = {kind: handler for kind, handler in handlers.items() if issubclass(kind, cls)}
+        return interpreter_of(type(interpreter), {cls: inherited(handlers, cls)} | own)
 
     @classmethod
     def _check_handled(cls) -> None:
@@ -198,18 +198,18 @@ class Command(Issued, Value, Generic[R]):
 
 
 Stream: TypeAlias = Generator[Command[Any], Any, Any]
-"""Commands in the order in which they are issued; it is sent their answers."""
+"""Commands in the order in which they are issued; each answer is sent into it."""
 
 
 if TYPE_CHECKING:
 
     class Wrapper(Protocol):
-        """A function around handlers: it takes a command and its handler, and gives the answer."""
+        """A function around handlers: it returns the answer to a command, given its handler."""
 
         def __call__(self, command: Command[R], handler: Callable[[Command[R]], R], /) -> R: ...
 
     class AwaitedWrapper(Protocol):
-        """As `Wrapper`, where the handler and the function are awaited."""
+        """A `Wrapper` that is awaited, and awaits the handler."""
 
         def __call__(
             self, command: Command[R], handler: Callable[[Command[R]], Awaitable[R]], /
@@ -221,8 +221,8 @@ class Interpreter(Generic[E_contra]):
     """A table of handlers, one for each kind of command: it answers every command in `E_contra`.
 
     `Kind.handled_by(function)` makes one for one kind. `a | b` answers what either of them answers;
-    where both can, `b` does. Two handlers of one generic kind, such as `Call`, cannot be joined:
-    which answer a `Call` has is not known when it runs, so one of them would answer for both.
+    where both can, `b` does. Two handlers of one generic kind, such as `Call`, cannot be joined: a
+    run does not know the type of a `Call`'s answer, so one of them would answer for both.
 
     >>> from ixbackoff import Download, Log
     >>> Log.handled_by(print) | Download.handled_by(print)
@@ -248,12 +248,12 @@ class Interpreter(Generic[E_contra]):
         >>> from typing import TypeVar
         >>> from ixbackoff import Command
         >>> R = TypeVar("R")
-        >>> def told(command: Command[R], handler: Callable[[Command[R]], R]) -> R:
+        >>> def traced(command: Command[R], handler: Callable[[Command[R]], R]) -> R:
         ...     print("asked:", command)
         ...     return handler(command)
         >>> from ixbackoff import N0, Log, at
         >>> quiet = Log.handled_by(lambda command: None)
-        >>> at(N0).do(Log("hello")).run(quiet.around(told))
+        >>> at(N0).do(Log("hello")).run(quiet.around(traced))
         asked: Log(message='hello', level=20)
         """
 
@@ -271,7 +271,7 @@ class Interpreter(Generic[E_contra]):
 class AsyncInterpreter(Generic[E_contra]):
     """A table of handlers of which some are awaited; for `run_async`.
 
-    `Kind.awaited_by(function)` makes one for one kind; `|` joins it with either sort.
+    `Kind.awaited_by(function)` makes one for one kind; `|` joins it with either class.
 
     >>> from asyncio import sleep
     >>> from ixbackoff import Delay, Log
@@ -299,7 +299,7 @@ class AsyncInterpreter(Generic[E_contra]):
     def around(self, wrapper: AwaitedWrapper) -> AsyncInterpreter[E_contra]:
         """Answer each command by `await wrapper(command, handler)`.
 
-        The wrapper awaits the handler that it is given, whatever the handler is.
+        The wrapper can always await its `handler`, even a plain one.
         """
 
         def wrapped(handler: Any) -> Awaited:
@@ -339,17 +339,17 @@ def joined(
 
 
 def check_apart(kind: type, handlers: Handlers) -> None:
-    """Check that no handler would answer for a generic kind, nor a handler of that for others.
+    """Check that no handler of `handlers` answers for the generic `kind`, or the other way round.
 
     Raises:
-        Misuse: one would.
+        Misuse: one does.
     """
     for other in handlers:
         if issubclass(other, kind) or (_is_generic(other) and issubclass(kind, other)):
             raise Misuse(
-                f"Both answer {other.__name__}, but which answer a {kind.__name__} has is not "
-                "known when it runs, so one handler would answer for the other: write one "
-                "handler for both, or join only what you need of the first, such as "
+                f"Both answer {other.__name__}, but a run does not know the type of a "
+                f"{kind.__name__}'s answer, so one handler would answer for the other: write one "
+                "handler for both, or join only the handlers that you need of the first, such as "
                 f"Delay.handled_as_in(interpreter) | {kind.__name__}.handled_by(...)."
             )
 
@@ -368,7 +368,7 @@ def inherited(handlers: Handlers, kind: type) -> Any:
     """Return the handler of the nearest base of a kind that has none of its own.
 
     Raises:
-        Misuse: there is none.
+        Misuse: no base has a handler.
     """
     for base in kind.__mro__:
         if base in handlers:
@@ -385,7 +385,7 @@ def inherited(handlers: Handlers, kind: type) -> Any:
 
 
 def without_handlers(kinds: list[type]) -> str:
-    """Say what to join to an interpreter that has no handlers for these kinds.
+    """Return the message about kinds without a handler, with what to join to the interpreter.
 
     >>> without_handlers([Command])
     'No handler for Command: join one to the interpreter, interpreter | Command.handled_by(...); live() answers the standard commands.'
@@ -402,7 +402,7 @@ def without_handlers(kinds: list[type]) -> str:
 def interpreter_of(
     kind: type[I_any], handlers: Handlers, in_place: Handlers | None = None
 ) -> I_any:
-    """Make an interpreter of a table of handlers; the one place where that is done."""
+    """Make an interpreter of a table of handlers; every interpreter is made here."""
     made = object.__new__(kind)
     made._handlers = handlers
     if in_place is None:
@@ -416,7 +416,7 @@ def interpreter_of(
 
 
 def unawaited(answer: Any, command: Command[Any]) -> Misuse:
-    """Make the error of a handler that answers a coroutine where it should have awaited it."""
+    """Make the error of a handler that returned a coroutine instead of awaiting it."""
     answer.close()
     kind = command.__class__.__name__
     return Misuse(
@@ -446,7 +446,7 @@ def is_coroutine_function(function: Callable[..., object]) -> bool:
 
 
 def code_flags(function: Any) -> int:
-    """Return the flags of a function's code, which say its kind; 0 if it has none."""
+    """Return the flags of a function's code, which tell its kind; 0 if it has none."""
     inner = function.func if isinstance(function, partial) else function
     inner = getattr(inner, "__func__", inner)  # of a method
     if not hasattr(inner, "__code__"):  # an object that can be called

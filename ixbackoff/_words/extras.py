@@ -1,18 +1,21 @@
-"""Packages that are not needed by the core, and are imported where they are used."""
+"""Optional packages, which are imported where they are used."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Generator
 from contextlib import contextmanager
 
+LIVE = frozenset({"anyio", "httpx2", "obstore", "portalocker"})
+"""The packages of the extra `ixbackoff[live]`."""
+
 
 @contextmanager
 def needed(by: str, extra: str, packages: Collection[str]) -> Generator[None]:
-    """Say what to install if an import in this block fails.
+    """Name the extra to install if an import in this block fails.
 
     Args:
-        by: the name of the command or function that needs the package.
-        extra: the extra that it belongs to.
+        by: the command or function that needs the package.
+        extra: the extra that the package belongs to.
         packages: the packages of that extra.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Failures that may pass by themselves, and how a step chooses which are worth another try."""
+"""Transient failures, and how a step chooses which failures to try again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ A = TypeVar("A")
 
 
 class Transient(Exception):
-    """A failure that may pass by itself; the base of all that is tried again by default.
+    """A failure that may pass by itself; the base of what is tried again by default.
 
     Derive your own transient failures from it.
 
@@ -20,11 +20,11 @@ class Transient(Exception):
     3
 
     Attributes:
-        retry_after: seconds that the service asked to be left alone, or `None`. The next wait is
-            never shorter.
+        retry_after: the seconds that the service asked to be left alone, or `None`. The next wait
+            is never shorter.
 
     Raises:
-        ValueError: `retry_after` is not a number, negative or not finite.
+        ValueError: `retry_after` is negative, not finite or not a number.
     """
 
     retry_after: float | None = None
@@ -35,14 +35,14 @@ class Transient(Exception):
 
 
 class NotReady(Transient):
-    """The service answered, but what was asked for is not there yet: ask again later.
+    """The service answered, but the result is not ready yet: ask again later.
 
     >>> NotReady("still copying", retry_after=2).retry_after
     2
 
     Attributes:
-        answered: true if it stands for an answer that is not what was wanted (`until=`, `.expect`);
-            to a circuit breaker the service is then well.
+        answered: true if it stands for an unwanted answer (`until=`, `.expect`): a circuit breaker
+            then counts the try as a success.
     """
 
     answered: bool = False
@@ -55,7 +55,7 @@ class Throttled(Transient):
     'throttled: the service asks to be left alone for 2.5 s'
 
     Args:
-        retry_after: seconds that the service asked to be left alone, if it said so.
+        retry_after: the seconds that the service asked to be left alone, or `None`.
 
     Raises:
         ValueError: `retry_after` is negative or not finite.
@@ -69,14 +69,14 @@ class Throttled(Transient):
 
 
 class ServerError(Transient):
-    """The service failed and says so (HTTP 408, 425, 5xx).
+    """The service reports a failure of its own (HTTP 408, 425, 5xx).
 
     >>> str(ServerError(503, retry_after=1))
     'server error 503: the service asks to be left alone for 1 s'
 
     Args:
-        status: what the service answered.
-        retry_after: seconds that the service asked to be left alone, if it said so.
+        status: the status of the answer.
+        retry_after: the seconds that the service asked to be left alone, or `None`.
 
     Raises:
         ValueError: `retry_after` is negative or not finite.
@@ -91,13 +91,13 @@ class ServerError(Transient):
 
 
 class CircuitOpen(Transient):
-    """The service was not asked, since a `CircuitBreaker` leaves it alone.
+    """The service was not asked: a `CircuitBreaker` is open.
 
     >>> str(CircuitOpen(30))
     'circuit open: the service is not asked for 30 s'
 
     Args:
-        retry_after: seconds for which it is left alone, if they are known.
+        retry_after: the seconds until the breaker lets a try through, or `None` if unknown.
 
     Raises:
         ValueError: `retry_after` is negative or not finite.
@@ -109,7 +109,7 @@ class CircuitOpen(Transient):
 
     def __setstate__(self, state: dict[str, Any] | None) -> None:
         super().__setstate__(state)
-        self._refused_by = None  # it may come from another process, with another breaker there
+        self._refused_by = None  # the breaker may be in the process that pickled it
 
     def __str__(self) -> str:
         if self.retry_after is None:
@@ -135,10 +135,9 @@ class ClientError(Exception):
 
 
 class DeadlineExceeded(TimeoutError):
-    """A program or an attempt was not done in its time (`within`, `.limit`).
+    """A program or an attempt exceeded its time (`within`, `.limit`).
 
-    It is worth another try, as every `TimeoutError` is: an attempt that took too long may be
-    quicker next time.
+    It is tried again by default, like every `TimeoutError`: the next attempt may be faster.
 
     >>> from ixbackoff import N1, Call, at, call, do
     >>> from ixbackoff.testing import Virtual, answers, takes
@@ -154,9 +153,9 @@ class DeadlineExceeded(TimeoutError):
 
 
 class Stopped(Exception):
-    """The program was stopped (`stop=`) where nothing had failed: before its start, or in a wait.
+    """The program was stopped (`stop=`) before its start, or in a wait that follows no failure.
 
-    Stopped after a failure, it raises that failure. Nothing in the program recovers from either.
+    A program that is stopped after a failure raises that failure. No step recovers from either.
 
     >>> from threading import Event
     >>> from ixbackoff import N1, Log, at
@@ -172,11 +171,11 @@ class Stopped(Exception):
 Predicate: TypeAlias = Callable[[Exception], bool]
 
 On: TypeAlias = type[Exception] | Predicate | Sequence[type[Exception] | Predicate]
-"""Which failures a step is for: an exception class, a predicate, or a list or tuple of either."""
+"""The failures of a step: an exception class, a predicate, or a list or tuple of either."""
 
 
 def predicate(on: On) -> Predicate:
-    """Make one function of the failure out of `on`.
+    """Make a predicate of `on`.
 
     >>> predicate((Transient, ConnectionError))(ConnectionRefusedError())
     True
@@ -184,8 +183,8 @@ def predicate(on: On) -> Predicate:
     True
 
     Raises:
-        TypeError: `on` chooses nothing; or it asks for exceptions that must never be swallowed,
-            such as `KeyboardInterrupt`.
+        TypeError: `on` chooses nothing, or exceptions that must never be swallowed, such as
+            `KeyboardInterrupt`.
     """
     kinds, predicates = choices(on)
     if not predicates:
@@ -196,7 +195,7 @@ def predicate(on: On) -> Predicate:
 
 
 def choices(on: On) -> tuple[tuple[type[Exception], ...], tuple[Predicate, ...]]:
-    """The exception classes and the predicates in `on`.
+    """Return the exception classes and the predicates in `on`.
 
     Raises:
         TypeError: as `predicate` does.
@@ -215,15 +214,15 @@ def choices(on: On) -> tuple[tuple[type[Exception], ...], tuple[Predicate, ...]]
 
 
 def checked_predicate(function: Callable[[A], bool]) -> Callable[[A], bool]:
-    """Return `function`, if it answers at once.
+    """Return `function`, if its result can be taken for a bool.
 
     Raises:
         Misuse: it is a coroutine function or a generator function, whose results are always true.
     """
     if code_flags(function) & (CO_COROUTINE | GENERATORS):
         raise Misuse(
-            f"{function!r} is not a predicate: its result has to be awaited or iterated over, and "
-            "is always true; give a function that returns a bool."
+            f"{function!r} is not a predicate: it returns a coroutine or a generator, which is "
+            "always true; give a function that returns a bool."
         )
     return function
 

@@ -1,4 +1,4 @@
-"""`Retry-After`, the header by which a web server asks to be left alone."""
+"""The header `Retry-After`, by which a web server asks to be left alone."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ SECONDS = re.compile(r"[0-9]+(\.[0-9]*)?", re.ASCII)
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds for which a server asks to be left alone, by the header `Retry-After`.
+    """Return the seconds of the header `Retry-After`.
 
-    The header has seconds or a date. A date is compared with the header `Date`, or with the clock
-    of this machine if there is no such header.
+    The header holds seconds or a date. A date is compared with the header `Date`, or with the clock
+    of this machine if that header is missing.
 
     >>> retry_after({"Retry-After": "2"})
     2.0

@@ -1,4 +1,4 @@
-"""Rungs: natural numbers as types, which say how many waits are left.
+"""Rungs, which are natural numbers as types: the number of waits that are left.
 
 `Z` is the last rung, where no wait is left; `Succ[N]` is one rung above `N`. `N0` to `N20` name
 them, in annotations and as arguments. `Forever` is a ladder without end. All of them are phantom
@@ -45,7 +45,7 @@ class Nat:
 
     __slots__ = ()
 
-    # The name of the keyword is what a type checker and Python say to a class that lacks it.
+    # Type checkers and Python print the name of the keyword where a class does not give it.
     def __init_subclass__(
         cls,
         *,
@@ -59,7 +59,7 @@ class Nat:
 
     @classmethod
     def exactly(cls) -> Exactly[Self]:
-        """Tell type checkers the exact type of a rung. It is never called."""
+        """Give type checkers the exact type of a rung; it is never called."""
         raise TypeError("A rung is a type, and does nothing.")
 
 
@@ -70,8 +70,8 @@ R_rung = TypeVar("R_rung", bound=Nat)
 class Rung(Protocol[R_rung]):
     """A rung as an argument: `N3` is a `Rung[N3]`, and of no wider type.
 
-    `type[N3]` would not do: it is also a `type[Nat]`, and a program typed so could go on at any
-    rung.
+    `type[N3]` would not do: it is also a `type[Nat]`, and a program of that type could continue on
+    any rung.
     """
 
     def exactly(self) -> Exactly[R_rung]: ...
@@ -92,7 +92,7 @@ class Succ(Nat, Generic[P_inner], only_Z_Succ_and_Forever_are_rungs=_Seal):
     """One rung above `P_inner`: one more wait is left."""
 
     __slots__ = ()
-    if not TYPE_CHECKING:  # that of `Generic` looks at all the rungs below, for each rung
+    if not TYPE_CHECKING:  # that of `Generic` walks through all rungs below, for each rung
         __class_getitem__ = classmethod(GenericAlias)
 
     def __init__(self, _no_instances: Never) -> None:
@@ -101,10 +101,10 @@ class Succ(Nat, Generic[P_inner], only_Z_Succ_and_Forever_are_rungs=_Seal):
 
 @final
 class Forever(Nat, only_Z_Succ_and_Forever_are_rungs=_Seal):
-    """The rung of a ladder without end: `.retry` there goes on until it is well.
+    """The rung of a ladder without end: `.retry` there continues until it succeeds.
 
     The waits are those of a ladder from `N20`, and then the last of them again and again. Only
-    `.retry`, `.resume`, `.retry_with` and `.end` leave it, and they lead to `Z`.
+    `.retry`, `.resume`, `.retry_with` and `.end` leave it, and they lead to `N0`.
     """
 
     __slots__ = ()
@@ -140,7 +140,7 @@ FOREVER = Forever
 
 
 def reflect(rung: Rung[R_rung]) -> int:
-    """Return the number that a rung stands for: how many waits are left on it.
+    """Return the number of waits that are left on a rung.
 
     >>> reflect(N3)
     3
@@ -150,15 +150,14 @@ def reflect(rung: Rung[R_rung]) -> int:
     Raises:
         TypeError: `rung` is not one of `N0` to `N20`.
     """
-    given: object = rung
-    if given is Forever:
-        raise TypeError("FOREVER has no number: a ladder without end has no last wait.")
-    inner = given
+    inner: object = rung
     number = 0
+    if inner is FOREVER:
+        raise TypeError("FOREVER has no number: a ladder without end has no last wait.")
     while inner is not Z:
         arguments = get_args(inner) if get_origin(inner) is Succ else ()
         if not arguments:
-            raise TypeError(f"{given!r} is not a rung: {_instead_of(given)}.")
+            raise TypeError(f"{rung!r} is not a rung: {_instead_of(rung)}.")
         number += 1
         if number > DEEPEST:
             raise TypeError(
@@ -169,7 +168,7 @@ def reflect(rung: Rung[R_rung]) -> int:
 
 
 def position(rung: Rung[R_rung]) -> int:
-    """Return where a ladder starts: the number of its rung, or `ENDLESS` for `FOREVER`.
+    """Return the number of a rung, or `ENDLESS` for `FOREVER`.
 
     >>> position(N3), position(FOREVER)
     (3, 21)
@@ -177,8 +176,8 @@ def position(rung: Rung[R_rung]) -> int:
     Raises:
         TypeError: `rung` is not one of `N0` to `N20`, nor `FOREVER`.
     """
-    given: object = rung
-    return ENDLESS if given is Forever else reflect(rung)
+    start: object = rung
+    return ENDLESS if start is FOREVER else reflect(rung)
 
 
 def name_of(position: int) -> str:

@@ -1,4 +1,4 @@
-"""Reasons: why a run ended, as it is told to observers and kept with the failure."""
+"""Reasons why a run ended, for observers and for the notes on its failure."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ Reason: TypeAlias = Literal[
 ]
 """Why a run ended.
 
-- "well": it has a value.
-- "gave up": it failed, and no rung was left, or no step was there to try again.
-- "not worth another try": it failed with what `on` does not choose.
-- "no time left": the time of the run was over, or a wait would have ended too late.
-- "budget empty": the budget could not pay for another try.
+- "well": it succeeded.
+- "gave up": it failed, and no rung was left, or no step to try again.
+- "not worth another try": it failed with an exception that `on` does not choose.
+- "no time left": its time was over, or a wait would have ended too late.
+- "budget empty": the retry budget had no token for another try.
 - "circuit open": the circuit breaker let no try through.
-- "stopped": it was told to stop instead of waiting.
+- "stopped": it was asked to stop, before its start or in a wait.
 - "misuse": the program has to be changed.
-- "parked": it is durable, and no process holds it while it waits; it goes on after the wait.
+- "parked": it is durable, and no process holds it during its wait; it continues after the wait.
 - "cancelled": an exception that is not an `Exception` ended it: cancellation, Ctrl-C, the close of
   a generator.
 """
@@ -41,10 +41,10 @@ TRIES = f"{NOTE} tries:"
 
 
 class Story(Value):
-    """The run that ended with a failure: what its last note says, as values.
+    """The account of a run that ended with a failure, as in the last note on the failure.
 
     Attributes:
-        tries: how many attempts were made.
+        tries: the number of tries.
         wait_count: the number of waits.
         wait_seconds: the seconds of these waits.
         reason: why the run ended.
@@ -59,10 +59,10 @@ class Story(Value):
         self.reason = reason
 
 
-class Told(str):
-    """A note that tells the story of a run; pickled, it is a plain string.
+class StoryNote(str):
+    """The note with the story of a run.
 
-    So a failure can be sent to a process that does not have this library.
+    It is pickled as a plain string: a process without this library can load the failure.
     """
 
     __slots__ = ("story",)
@@ -72,10 +72,10 @@ class Told(str):
         return str, (str(self),)
 
 
-def told(story: Story, switched: str = "") -> Told:
-    """Write the note of a story, and which switch of a test has a part in it."""
-    said = f"{story.tries}, waits: {story.wait_count}, {story.wait_seconds:g} s in all{switched}"
-    made = Told(f"{TRIES} {said}")
+def story_note(story: Story, switched: str = "") -> StoryNote:
+    """Make the note of a story; `switched` names a switch of the test that changed the run."""
+    waits = f"waits: {story.wait_count}, {story.wait_seconds:g} s in all"
+    made = StoryNote(f"{TRIES} {story.tries}, {waits}{switched}")
     made.story = story
     return made
 
@@ -94,16 +94,16 @@ def story(failure: BaseException) -> Story | None:
     ...     story(failure)
     Story(tries=3, wait_count=2, wait_seconds=3.0, reason='gave up')
 
-    A failure that was pickled, or whose class takes no notes, has none.
+    A failure that was pickled has none, nor has one whose class takes no notes.
     """
     notes: Any = getattr(failure, "__notes__", ())
     with suppress(Exception):  # notes can be anything
-        return next((note.story for note in reversed(notes) if note.__class__ is Told), None)
+        return next((note.story for note in reversed(notes) if note.__class__ is StoryNote), None)
     return None
 
 
 def add_note(failure: BaseException, note: str, stale: str | None = NOTE) -> None:
-    """Add a note to a failure, and take away those that begin with `stale`."""
+    """Add a note to a failure, and remove those that begin with `stale`."""
     with suppress(Exception):  # some exceptions take no note
         if stale is not None:
             notes = getattr(failure, "__notes__", [])

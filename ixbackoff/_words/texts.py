@@ -1,14 +1,14 @@
-"""Texts as they may be shown on a terminal and in a log."""
+"""Texts that are safe to print on a terminal and in a log."""
 
 from __future__ import annotations
 
 HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-"""Control characters (ESC and C1 among them), those that turn the direction of the text or are not
-seen, halves of pairs, and what begins another line."""
+"""The categories of control characters (ESC and C1 among them), invisible characters and those that
+turn the direction of a text, halves of surrogate pairs, and line separators."""
 
 
 def printable(text: str) -> str:
-    """Return a text in which each character that a terminal might obey is its escape.
+    """Return a text with an escape for each character that a terminal might obey.
 
     >>> printable("acorn é")
     'acorn é'
@@ -17,7 +17,7 @@ def printable(text: str) -> str:
     """
     if text.isprintable():
         return text
-    from unicodedata import category  # a library of its own, which few texts need
+    from unicodedata import category  # only few texts need this C extension
 
     return "".join(
         character.encode("unicode_escape").decode() if category(character) in HIDDEN else character

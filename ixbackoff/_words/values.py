@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 
 class Value:
-    """A base for objects that are equal if they are of one class and all their fields are.
+    """A base for objects that are equal if they are of one class and all their fields are equal.
 
-    Fields are the attributes with a slot, those of the bases first, and then all others. A
-    dataclass may derive from it, and may then define the same methods in its own way.
+    The fields are the attributes with a slot, those of the bases first, and then all others. A
+    dataclass may derive from it, and replace its methods.
 
     >>> class Point(Value):
     ...     __slots__ = ("x", "y")
@@ -35,7 +35,7 @@ class Value:
 
 
 def fields_of(value: object) -> dict[str, object]:
-    """The attributes of an object by their names, as far as they are set.
+    """Return the attributes of an object that are set, by their names.
 
     >>> from ixbackoff import Exponential
     >>> fields_of(Exponential(0.5))
@@ -47,7 +47,7 @@ def fields_of(value: object) -> dict[str, object]:
 
 
 def slots_of(kind: type) -> list[str]:
-    """The slots that a class defines itself, by the names that they have from outside."""
+    """Return the slots that a class defines itself, with private names mangled."""
     slots: str | Iterable[str] = kind.__dict__.get("__slots__", ())
     names = [slots] if isinstance(slots, str) else slots
     owner = kind.__name__.lstrip("_")

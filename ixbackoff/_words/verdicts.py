@@ -1,4 +1,4 @@
-"""Verdicts on failures: whether one may pass by itself, and when the service wants the next try."""
+"""Verdicts on failures: whether they may pass, and when the service wants the next try."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class Verdict(Value):
     """The judgement of a failure, by what is known of its library.
 
     Attributes:
-        transient: true if it may pass by itself, so that another try is worth it.
-        retry_after: seconds that the service asked to be left alone, or `None`.
-        why: why it does not pass, for the note on a failure that was not tried again.
+        transient: true if the failure may pass by itself, so that another try is worth it.
+        retry_after: the seconds that the service asked to be left alone, or `None`.
+        why: the reason why it does not pass, for the note on a failure that was not tried again.
     """
 
     __slots__ = ("transient", "retry_after", "why")
@@ -30,7 +30,7 @@ class Verdict(Value):
 
 
 Judge: TypeAlias = Callable[[Any], Verdict]
-"""A function from a failure of the kind that it was added for to what is known of it."""
+"""A function from a failure to the verdict on it."""
 
 LIBRARIES: dict[str, str] = {
     "aiohttp": "aiohttp",
@@ -53,35 +53,37 @@ LIBRARIES: dict[str, str] = {
     "requests": "requests",
     "s3transfer": "botocore",
     "smtplib": "smtplib",
-    "socket": "sockets",
+    "socket": "socket",
     "sqlalchemy": "sqlalchemy",
     "sqlite3": "sqlite3",
-    "ssl": "sockets",
+    "ssl": "socket",
     "urllib": "urllib",
     "urllib3": "urllib3",
 }
 """From the package in which an exception is defined to the module of `known` that judges it.
 
-The module is imported at the first failure of that package, so the library is there already.
+The module is imported at the first failure of that package, when the library is already imported.
 """
 
 ADDED: dict[type[Exception], Judge] = {}
+"""The judges that `register` was called with."""
+
 FOUND: dict[type[Exception], Judge] = {}
-"""The judges of kinds that have failed already, since looking for one takes a while."""
+"""A cache: the judges of the classes of earlier failures, because a search takes microseconds."""
 
 SILENT: set[type[Exception]] = set()
-"""The kinds among them whose failures never ask for a time."""
+"""The classes in `FOUND` whose failures never ask for a time."""
 
 FORGOTTEN: list[int] = [0]
-"""How often that has been forgotten: what somebody has kept of it is then to be found again."""
+"""The number of times that the cache was cleared, so that copies of its entries can be renewed."""
 
-MOST_FOUND = 1000  # kinds that are made while a program runs must not be kept for ever
+MOST_FOUND = 1000  # a program may make classes as it runs, and the cache keeps them alive
 
 
 def register(kind: type[Exception], judge: Judge) -> None:
-    """Say what is known of a library's failures of this kind, and of kinds derived from it.
+    """Register a judge for failures of a class and of its subclasses.
 
-    It holds for the whole process, in place of what was known of the kind before.
+    It holds for the whole process, and replaces an earlier judge of the class.
 
     >>> from ixbackoff import known, is_transient
     >>> class QueueFull(Exception):
@@ -92,11 +94,11 @@ def register(kind: type[Exception], judge: Judge) -> None:
 
     Args:
         kind: the class of exceptions.
-        judge: gives the verdict on one of them.
+        judge: a function from such a failure to its `Verdict`.
 
     Raises:
-        Misuse: `kind` is not a class of exceptions, or one of misuses; or `judge` is not a
-            function.
+        Misuse: `kind` is not a class of exceptions, or it is a kind of `Misuse`; or `judge` is not
+            a function.
     """
     given: Any = kind
     if not (isinstance(given, type) and issubclass(given, Exception)):
@@ -121,46 +123,46 @@ def judge(failure: Exception) -> Verdict:
     'KeyError is not known to pass by itself'
 
     Raises:
-        Misuse: a judge that was added gave something else.
+        Misuse: a registered judge returned something else.
     """
     kind = failure.__class__
     found: object = (FOUND.get(kind) or judge_of(kind))(failure)
     if not isinstance(found, Verdict):
-        raise Misuse(f"The judge of {kind.__name__} gave {found!r}: return a known.Verdict.")
+        raise Misuse(f"The judge of {kind.__name__} returned {found!r}: return a known.Verdict.")
     return found
 
 
 def is_transient(failure: Exception) -> bool:
     """Return whether a failure may pass by itself: the default of every `on`.
 
-    `Transient` and its kinds may, `ConnectionError` and `TimeoutError`, and what `ixbackoff.known`
-    says of the failures of other libraries.
+    `Transient` and its subclasses may, `ConnectionError` and `TimeoutError`, and those failures of
+    other libraries that `ixbackoff.known` lists.
 
     >>> from ixbackoff import NotReady, is_transient
     >>> is_transient(NotReady()), is_transient(ConnectionResetError()), is_transient(ValueError())
     (True, True, False)
     """
     known = FOUND.get(failure.__class__)
-    if known is passing or known is may_say_when:  # what most failures are that are tried again
+    if known is passing or known is may_say_when:  # most failures that are tried again
         return True
     return known is not unknown and judge(failure).transient
 
 
 def retry_after(failure: Exception) -> float | None:
-    """Return the seconds that the service asked to be left alone, as `failure` says, or `None`.
+    """Return the seconds that the service asked to be left alone, or `None` if it did not ask.
 
     >>> from ixbackoff import Throttled, known
     >>> known.retry_after(Throttled(2.5))
     2.5
 
     Raises:
-        ValueError: a kind of one's own says something else than a number of seconds.
+        ValueError: `retry_after` of a class of one's own is not a number of seconds.
     """
     return seconds_asked(judge(failure))
 
 
-def seconds_asked(told: Verdict) -> float | None:
-    asked = told.retry_after
+def seconds_asked(verdict: Verdict) -> float | None:
+    asked = verdict.retry_after
     if asked is None:
         return None
     seconds = finite(asked)
@@ -179,7 +181,7 @@ def asked_for(failure: Any) -> float:
 
 
 def judge_of(kind: type[Exception]) -> Judge:
-    """Find who judges failures of this kind: whoever knows the nearest of its base classes."""
+    """Find the judge of a class: that of the nearest of its bases which has one."""
     judge = next(filter(None, map(judge_of_base, kind.__mro__)), unknown)
     if len(FOUND) >= MOST_FOUND:
         forget()
@@ -190,7 +192,7 @@ def judge_of(kind: type[Exception]) -> Judge:
 
 
 def forget() -> None:
-    """Have every judge looked for again."""
+    """Clear the cache."""
     FOUND.clear()
     SILENT.clear()
     FORGOTTEN[0] += 1
@@ -218,7 +220,7 @@ def passing(_: Exception) -> Verdict:
 
 
 def all_pass(failure: ExceptionGroup[Exception]) -> Verdict:
-    """A group passes if all of its failures may; the longest of their waits is asked for."""
+    """Judge a group: it passes if all of its failures may, after the longest of their waits."""
     verdicts = [judge(one) for one in members(failure)]
     asked = [seconds for one in verdicts if (seconds := seconds_asked(one)) is not None]
     refused = next((one for one in verdicts if not one.transient), None)
@@ -226,7 +228,7 @@ def all_pass(failure: ExceptionGroup[Exception]) -> Verdict:
 
 
 def members(failure: Exception) -> Iterator[Exception]:
-    """Yield the failures of a group and of the groups in it, each once, however deep they are."""
+    """Yield the failures of a group and of the groups in it, each once."""
     waiting: list[Any] = [failure]
     seen: set[int] = set()
     while waiting:
@@ -245,7 +247,7 @@ def unknown(failure: Exception) -> Verdict:
 
 
 OWN: dict[type[Exception], Judge] = {
-    Misuse: unknown,  # whatever is said of TypeError, or of all exceptions
+    Misuse: unknown,  # whatever the judge of TypeError or of Exception returns
     Transient: may_say_when,
     ConnectionError: passing,
     TimeoutError: passing,

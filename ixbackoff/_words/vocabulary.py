@@ -1,4 +1,4 @@
-"""The standard commands: what most programs ask of the world."""
+"""The standard commands, which most programs issue."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ INFO = 20  # logging.INFO; logging itself costs 16 ms to import
 
 
 class Download(Command[None]):
-    """Fetch what a URL names into a file.
+    """A download of a URL into a file.
 
-    The file is there when the answer comes, whole, and not before.
+    The file appears when the download is complete.
 
     >>> Download("http://me:secret@localhost/a", "a")
     Download(url='http://localhost/a', path='a')
 
     Args:
-        url: where from, `http://` or `https://`.
-        path: the file to write; one that stands there is replaced.
+        url: the URL to read, `http://` or `https://`.
+        path: the file to write; an existing one is replaced.
     """
 
     __slots__ = ("url", "path")
@@ -37,15 +37,15 @@ class Download(Command[None]):
 
 
 class Upload(Command[None]):
-    """Put a file into an object store.
+    """An upload of a file to an object store.
 
     >>> Upload("a", "s3://bucket/key")
     Upload(path='a', url='s3://bucket/key')
 
     Args:
         path: the file.
-        url: where to, as the store's URL and the key: `s3://bucket/key`, `file:///folder/key`,
-            `memory:///key`; an object that stands there is replaced.
+        url: the URL of the object, with its store and key: `s3://bucket/key`,
+            `file:///folder/key`, `memory:///key`; an existing object is replaced.
     """
 
     __slots__ = ("path", "url")
@@ -59,14 +59,14 @@ class Upload(Command[None]):
 
 
 class Log(Command[None]):
-    """Say something to whoever keeps the log.
+    """A message for the log.
 
     >>> Log("ready")
     Log(message='ready', level=20)
 
     Args:
-        message: what to say.
-        level: how much it matters, as the numbers of `logging` (20 is INFO).
+        message: the text.
+        level: the level, as a number of `logging` (20 is INFO).
     """
 
     __slots__ = ("message", "level")
@@ -77,7 +77,7 @@ class Log(Command[None]):
 
 
 class Throw(Command[Never]):
-    """Fail with `error`, as a command: a test sees it, and an interpreter decides what it does.
+    """A failure with `error`, as a command: it appears in a trace, and a handler can decide.
 
     >>> Throw(LookupError("no such page"))
     Throw(error=LookupError('no such page'))
@@ -91,7 +91,7 @@ class Throw(Command[Never]):
 
 @final
 class Delay(Command[None]):
-    """Wait. Only the ladder makes and issues it, so that no other wait can be slipped in.
+    """A wait. Only the ladder makes and issues it, so no other wait can be slipped in.
 
     >>> from ixbackoff import N1, at, unroll
     >>> next(unroll(at(N1).wait())).seconds
@@ -126,16 +126,16 @@ class Delay(Command[None]):
 
     @property
     def failure(self) -> Exception | None:
-        """The failure before the wait, or `None` where the program waits although it is well."""
+        """The failure before the wait, or `None` if the program waits after a success."""
         return self._failure
 
     @property
     def run(self) -> Any:
-        """The run that waits, or `None` where a simulated client does."""
+        """The run that waits, or `None` if a simulated client does."""
         return self._run
 
     def refuse(self, reason: Reason) -> None:
-        """Tell the run why its wait is not begun: whoever refuses one fails it, and says so."""
+        """Record in the run why its wait is refused; the caller then fails the wait."""
         if self.run is not None:
             self.run.refused = reason
 
@@ -154,11 +154,11 @@ class Delay(Command[None]):
         return f"Delay(seconds={self.seconds!r}, rung={self.rung!r})"
 
     def __str__(self) -> str:
-        return f"{told(self.failure)}on N{self.rung}, waiting {self.seconds:g} s"
+        return f"{described(self.failure)}on N{self.rung}, waiting {self.seconds:g} s"
 
 
-def told(failure: Exception | None) -> str:
-    """Describe the failure before a wait, with its first note: there a handler says more."""
+def described(failure: Exception | None) -> str:
+    """Describe the failure before a wait, with its first note, where handlers give details."""
     if failure is None:
         return ""
     message = f": {failure}" if str(failure) else ""
@@ -167,7 +167,7 @@ def told(failure: Exception | None) -> str:
 
 
 def delay(seconds: float, rung: int, failure: Exception | None, run: Any = None) -> Delay:
-    """Make a `Delay`; only the ladder does, and only here."""
+    """Make a `Delay`; only the ladder calls this."""
     made = object.__new__(Delay)
     made._seconds = seconds
     made._rung = rung
@@ -177,9 +177,9 @@ def delay(seconds: float, rung: int, failure: Exception | None, run: Any = None)
 
 
 class Now(Command[float]):
-    """Read the clock: seconds that only go forward, such as those of `time.monotonic`.
+    """A reading of the interpreter's clock: seconds that only grow, as of `time.monotonic`.
 
-    The clock is the interpreter's, so that virtual time drives deadlines as it drives waits.
+    In virtual time it is the virtual clock, which so drives deadlines as it drives waits.
 
     >>> from ixbackoff import N0, at
     >>> at(N0).do(Now()).run(Now.handled_by(lambda command: 7.5))
@@ -194,7 +194,7 @@ CLOCK = Now()
 
 
 class Pick(Command[int]):
-    """Draw one number of `range(count)`, as a command: a test decides it, and a replay repeats it.
+    """A random number of `range(count)`, as a command: a test decides it, a replay repeats it.
 
     >>> from ixbackoff import N0, at
     >>> at(N0).do(Pick(6)).run(Pick.handled_by(lambda command: command.count - 1))
@@ -212,7 +212,7 @@ class Pick(Command[int]):
 
 @final
 class Together(Command[list[Any]]):
-    """Perform effects at the same time; made by `all_of`. Each way of running performs it itself.
+    """Concurrent effects; made by `all_of`. A run performs them itself, without a handler.
 
     Args:
         effects: the commands and attempts.
@@ -233,15 +233,15 @@ Standard: TypeAlias = Download | Upload | Delay | Log | Throw
 
 
 MARKS = frozenset("@?#")
-"""Beside one of these stands what is secret in a URL."""
+"""Marks beside which a URL may have secrets."""
 
 
 @lru_cache(maxsize=256)
 def without_secrets(url: str) -> str:
-    """Return a URL as it may be shown: without user name, password, query and fragment.
+    """Return a URL without its secrets: user name, password, query and fragment.
 
-    In a malformed URL the password may stand anywhere. Of one that may be malformed, only the
-    scheme is shown.
+    In a malformed URL the password may be anywhere, so only the scheme is left of one that may be
+    malformed.
 
     >>> without_secrets("https://me:secret@localhost/a?token=x#y")
     'https://localhost/a'

@@ -21,14 +21,14 @@ from .._limits.breakers import CircuitBreaker, checked_breaker
 from .._limits.deadlines import checked_seconds
 from .._meaning.chains import Chain, Step, chain, counted
 from .._meaning.machine import Perform
-from .._meaning.steps import Do as DoStep
 from .._meaning.steps import (
+    DoStep,
     Guarded,
     Limited,
-    Map,
-    OrElse,
-    Start,
-    Then,
+    MapStep,
+    OrElseStep,
+    StartStep,
+    ThenStep,
     checked_function,
 )
 from .._words.commands import Misuse, is_coroutine_function
@@ -74,49 +74,49 @@ class Attempt(Chain, Generic[E_co, A_co]):
 
     def __iter__(self) -> Generator[E_co, Any, A_co]:
         """Issue its commands in do-notation: `answer = yield from attempt`."""
-        request: Any = Perform(self)  # the machine has a stack of its own: no recursion
+        request: Any = Perform(self)  # the machine has its own stack, so this does not recurse
         answer: A_co = yield request
         return answer
 
     def _alone(self) -> None:
-        """Tell type checkers that this is one effect, and not a generator of effects."""
+        """Mark this for type checkers as one effect, not a generator of effects."""
 
     def then(self, function: Callable[[A_co], CommandOrAttempt[F, B]]) -> Attempt[E_co | F, B]:
-        """Perform the effect that `function` makes of the answer, unless it failed.
+        """Perform the effect that `function` makes of the answer, unless the attempt failed.
 
         >>> from ixbackoff import N0, at, call, do
         >>> from ixbackoff.live import live
         >>> at(N0).do(do(call(len, "four")).then(lambda n: call(pow, n, 2))).run(live())
         16
         """
-        return extended(self, Then(function))
+        return extended(self, ThenStep(function))
 
     def map(self, function: Callable[[A_co], B]) -> Attempt[E_co, B]:
-        """Make the answer into `function(answer)`, unless it failed.
+        """Replace the answer by `function(answer)`, unless the attempt failed.
 
         >>> from ixbackoff import N0, at, call, do
         >>> from ixbackoff.live import live
         >>> at(N0).do(do(call(len, "four")).map(lambda n: n + 1)).run(live())
         5
         """
-        return extended(self, Map(function))
+        return extended(self, MapStep(function))
 
     def or_else(
         self, effect: CommandOrAttempt[F, B], on: On = is_transient
     ) -> Attempt[E_co | F, A_co | B]:
-        """Perform `effect` instead, if it failed with `on`.
+        """Perform `effect` instead, if the attempt failed with `on`.
 
         >>> from ixbackoff import N0, at, call, do
         >>> from ixbackoff.live import live
         >>> at(N0).do(do(call(int, "four")).or_else(call(int, "4"), on=ValueError)).run(live())
         4
         """
-        return extended(self, OrElse(effect, predicate(on)), recovers=True)
+        return extended(self, OrElseStep(effect, predicate(on)), recovers=True)
 
     def expect(self, predicate: Callable[[A_co], bool]) -> Attempt[E_co, A_co]:
         """Fail with `NotReady` if `predicate(answer)` is false.
 
-        A retry of it polls: it waits, and asks again.
+        A retry of it is a poll: it waits, and asks again.
 
         >>> from ixbackoff import N3, Call, at, call, do
         >>> from ixbackoff.testing import Virtual, answers
@@ -125,13 +125,13 @@ class Attempt(Chain, Generic[E_co, A_co]):
         >>> at(N3).retry(status).run(world.interpreter), world.waits
         ('done', [1.0, 2.0])
         """
-        return extended(self, Map(expected(checked_predicate(checked_function(predicate)))))
+        return extended(self, MapStep(expected(checked_predicate(checked_function(predicate)))))
 
     def limit(self, seconds: float | timedelta) -> Attempt[E_co | Now, A_co]:
-        """Fail with `DeadlineExceeded` after so many seconds, each time that it is tried.
+        """Limit each try to `seconds`, then fail with `DeadlineExceeded`.
 
-        The time is the interpreter's. Of two limits, one inside the other, the earlier holds. With
-        0 or less it fails before it asks for anything. A `timedelta` will do as well.
+        The time is that of the interpreter's clock. If limits are nested, the one that ends first
+        holds. With 0 or less, the attempt fails before its first command.
 
         >>> from ixbackoff import N1, Call, at, call, do
         >>> from ixbackoff.testing import Virtual, answers, takes
@@ -150,9 +150,9 @@ class Attempt(Chain, Generic[E_co, A_co]):
         return extended(None, DoStep(Limited(self, checked)))
 
     def guarded(self, breaker: CircuitBreaker) -> Attempt[E_co | Now, A_co]:
-        """Have a circuit breaker let it through or refuse it, each time that it is tried.
+        """Let a circuit breaker admit or refuse each try.
 
-        So a program can ask several services, each through a breaker of its own.
+        A program that asks several services can so have a breaker for each.
 
         >>> from ixbackoff import N1, CircuitBreaker, Call, NotReady, at, call, do
         >>> from ixbackoff.testing import Virtual, answers
@@ -174,10 +174,9 @@ class Attempt(Chain, Generic[E_co, A_co]):
 
 
 def attempt(function: Callable[P, Do[E, A]]) -> Callable[P, Attempt[E, A]]:
-    """Turn a generator function, which issues commands with `yield from`, into do-notation.
+    """Make a generator function that issues commands with `yield from` return attempts.
 
-    A call of it makes an attempt. Between its commands it only computes: it asks for all that it
-    needs of the world by commands.
+    Between its commands the function only computes: it reads and changes the world by commands.
 
     >>> from ixbackoff import Do, Download, Log, attempt
     >>> @attempt
@@ -201,13 +200,13 @@ def attempt(function: Callable[P, Do[E, A]]) -> Callable[P, Attempt[E, A]]:
 
     @wraps(function)
     def made(*args: P.args, **kwargs: P.kwargs) -> Attempt[E, A]:
-        return extended(None, Start(function, args, kwargs))
+        return extended(None, StartStep(function, args, kwargs))
 
     return made
 
 
 def do(effect: CommandOrAttempt[E, A]) -> Attempt[E, A]:
-    """Make an attempt that performs `effect`: the beginning of a chain.
+    """Make an attempt of one effect: the beginning of a chain.
 
     >>> from ixbackoff import Log, do
     >>> do(Log("one")).then(lambda _: Log("two"))
@@ -221,13 +220,13 @@ def do(effect: CommandOrAttempt[E, A]) -> Attempt[E, A]:
 
 def expected(predicate: Callable[[A], bool]) -> Callable[[A], A]:
     def checked(answer: A) -> A:
-        told: object = predicate(answer)
-        if not told:
+        expected: object = predicate(answer)
+        if not expected:
             unwanted = NotReady(f"not what was expected: {answer!r}")
             unwanted.answered = True
             raise unwanted
-        if isinstance(told, CoroutineType):
-            told.close()
+        if isinstance(expected, CoroutineType):
+            expected.close()
             raise Misuse(
                 f"{predicate!r} returned a coroutine, which is always true: give a function that "
                 "returns a bool."
@@ -241,5 +240,5 @@ UNTYPED: type[Attempt[Any, Any]] = Attempt
 
 
 def extended(before: Chain | None, step: Step, recovers: bool = False) -> Attempt[Any, Any]:
-    """Add a step. Only here an attempt gets its type: the one that the caller's signature says."""
+    """Add a step. The type of the attempt is that of the caller's signature, unchecked here."""
     return chain(UNTYPED, before, step, recovers)

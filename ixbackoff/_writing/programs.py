@@ -15,7 +15,7 @@ from .._meaning.defaults import Defaults
 from .._running.loops import run, run_async
 from .._words.commands import AsyncInterpreter, Interpreter, Misuse
 from .._words.failures import On, predicate
-from .._words.nat import Forever, Nat, Rung, Succ, Z, name_of, position
+from .._words.nat import FOREVER, N0, Nat, Rung, Succ, name_of, position
 from .._words.verdicts import is_transient
 from .._words.vocabulary import Delay, Standard
 from ..schedules.kinds import Schedule
@@ -31,8 +31,8 @@ A = TypeVar("A")
 B = TypeVar("B")
 E = TypeVar("E")
 F = TypeVar("F")
-# Index variables are invariant, bound to the class Nat and without defaults: with any of the three
-# otherwise, some type checker lets a forged index pass.
+# Index variables are invariant, bound to the class Nat, and have no defaults. If one of the three
+# is changed, some type checker accepts a forged index.
 I = TypeVar("I", bound=Nat)  # noqa: E741
 O = TypeVar("O", bound=Nat)  # noqa: E741
 J = TypeVar("J", bound=Nat)
@@ -42,10 +42,10 @@ E_co = TypeVar("E_co", covariant=True, default=Standard)
 
 
 def overloaded(method: Callable[..., A]) -> Callable[..., A]:
-    """Mark the one definition of a method whose types stand in the overloads above it.
+    """Mark the definition of a method whose types are those of the overloads above it.
 
-    An overload that takes a `Never` can never be called. It is there for the name of that argument:
-    a sentence, which type checkers print when a program stands where the method cannot be used.
+    An overload that takes a `Never` can never be called. It exists for the name of that argument, a
+    sentence that type checkers print where a program cannot use the method.
     """
     return method
 
@@ -55,7 +55,8 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
     """Steps on a ladder, from the rung `I` down to the rung `O`, as a value that can be run.
 
     A running program is either well (it holds a value, an `A_co`) or failed (it holds the last
-    exception); each step says what it does in either. Its commands are those of the row `E_co`.
+    exception). "Well:" or "Failed:" begins what a step does in that state. The commands of the
+    program are those of the row `E_co`.
 
     >>> from ixbackoff import N2, Download, at
     >>> at(N2).retry(Download("http://localhost/a", "a"))
@@ -74,7 +75,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         >>> at(N1).do(Log("one")).do(Log("two"))
         <Program from N1 to N1, 2 steps>
         """
-        return extended(self, steps.Do(effect))
+        return extended(self, steps.DoStep(effect))
 
     def then(
         self, function: Callable[[A_co], CommandOrAttempt[F, B]]
@@ -86,17 +87,17 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         >>> at(N0).do(call(len, "four")).then(lambda length: call(pow, length, 2)).run(live())
         16
         """
-        return extended(self, steps.Then(function))
+        return extended(self, steps.ThenStep(function))
 
     def map(self, function: Callable[[A_co], B]) -> Program[I, O, B, E_co]:
-        """Well: the value becomes `function` of it. Failed: passed over.
+        """Well: replace the value by `function(value)`. Failed: passed over.
 
         >>> from ixbackoff import N0, at, call
         >>> from ixbackoff.live import live
         >>> at(N0).do(call(len, "four")).map(lambda length: length + 1).run(live())
         5
         """
-        return extended(self, steps.Map(function))
+        return extended(self, steps.MapStep(function))
 
     def or_else(
         self, effect: CommandOrAttempt[F, B], on: On = is_transient
@@ -108,15 +109,15 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         >>> at(N0).do(call(int, "four")).or_else(call(int, "4"), on=ValueError).run(live())
         4
         """
-        return extended(self, steps.OrElse(effect, predicate(on)))
+        return extended(self, steps.OrElseStep(effect, predicate(on)))
 
     def bind(self, function: Callable[[A_co], Program[O, J, B, F]]) -> Program[I, J, B, E_co | F]:
-        """Well: go on with the program that `function` makes of the value. Failed: passed over.
+        """Well: continue with the program that `function` makes of the value. Failed: passed over.
 
-        The program starts where this one ends. When it is passed over, nobody calls `function`, and
-        so nobody knows where it would have ended, unless its annotation says so, or `.at` behind
-        it: until the next program that is joined tells, the run stays on its rung, and a `.retry`
-        there has more tries.
+        The program starts where this one ends. When it is passed over, `function` is not called, so
+        the run cannot know the rung where its program ends, unless its annotation or a following
+        `.at` tells it. The run then stays on its rung until the start of a joined program tells
+        more, and a `.retry` on the way has more tries.
 
         >>> from ixbackoff import N1, N2, at, call
         >>> from ixbackoff.live import live
@@ -124,41 +125,41 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         >>> at(N2).do(call(len, "four")).skip().bind(squared).run(live())
         16
         """
-        return extended(self, steps.Bind(function))
+        return extended(self, steps.BindStep(function))
 
     def or_bind(
         self,
         function: Callable[[Exception], Program[O, J, B, F]],
         on: On = is_transient,
     ) -> Program[I, J, A_co | B, E_co | F]:
-        """Failed with `on`: go on with the program that `function` makes of the failure.
+        """Failed with `on`: continue with the program that `function` makes of the failure.
 
         >>> from ixbackoff import N0, Log, at, call
         >>> from ixbackoff.live import live
-        >>> tell = lambda failure: at(N0).do(call(str, failure))
-        >>> at(N0).do(call(int, "four")).or_bind(tell, on=ValueError).run(live())
+        >>> text = lambda failure: at(N0).do(call(str, failure))
+        >>> at(N0).do(call(int, "four")).or_bind(text, on=ValueError).run(live())
         "invalid literal for int() with base 10: 'four'"
         """
-        return extended(self, steps.OrBind(function, predicate(on)))
+        return extended(self, steps.OrBindStep(function, predicate(on)))
 
     def __rshift__(self, following: Program[O, J, B, F]) -> Program[I, J, B, E_co | F]:
-        """Well: go on with `following`. Failed: passed over.
+        """Well: continue with `following`. Failed: passed over.
 
         >>> from ixbackoff import N1, N2, Log, at
         >>> at(N2).do(Log("first")).wait() >> at(N1).retry(Log("then"))
         <Program from N2 to N0, 3 steps>
         """
-        return extended(self, steps.Bind(*steps.known_program(following, ">>", ".do(...)")))
+        return extended(self, steps.BindStep(*steps.known_program(following, ">>", ".do(...)")))
 
     def __or__(self, following: Program[O, J, B, F]) -> Program[I, J, A_co | B, E_co | F]:
-        """Failed with what is worth another try: go on with `following`. Otherwise passed over.
+        """Failed with a transient failure: continue with `following`. Otherwise passed over.
 
         >>> from ixbackoff import N1, N2, Log, at
         >>> at(N2).do(Log("first")).backoff() | at(N1).retry(Log("instead"))
         <Program from N2 to N0, 3 steps>
         """
         function, known = steps.known_program(following, "|", ".or_else(...)")
-        return extended(self, steps.OrBind(function, predicate(is_transient), known))
+        return extended(self, steps.OrBindStep(function, predicate(is_transient), known))
 
     @overload
     def backoff(
@@ -167,19 +168,19 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
 
     @overload
     def backoff(
-        self: Program[I, Z, A, E],
+        self: Program[I, N0, A, E],
         on: On = is_transient,
         *,
         no_wait_is_left_at_N0_start_on_a_higher_rung: Never,
-    ) -> Program[I, Z, A, E]: ...
+    ) -> Program[I, N0, A, E]: ...
 
     @overload
     def backoff(
-        self: Program[I, Forever, A, E],
+        self: Program[I, FOREVER, A, E],
         on: On = is_transient,
         *,
         only_retry_resume_retry_with_and_end_leave_FOREVER: Never,
-    ) -> Program[I, Forever, A, E]: ...
+    ) -> Program[I, FOREVER, A, E]: ...
 
     @overloaded
     def backoff(self, on: On = is_transient) -> Program[Any, Any, Any, Any]:
@@ -190,47 +191,47 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         >>> [(rung.wait_seconds, rung.when) for rung in plan(once_more).rungs]
         [(1.0, 'failed'), (None, '')]
         """
-        return extended(self, steps.Backoff(predicate(on)))
+        return extended(self, steps.BackoffStep(predicate(on)))
 
     @overload
     def wait(self: Program[I, Succ[N], A, E]) -> Program[I, N, A, E | Delay]: ...
 
     @overload
     def wait(
-        self: Program[I, Z, A, E], *, no_wait_is_left_at_N0_start_on_a_higher_rung: Never
-    ) -> Program[I, Z, A, E]: ...
+        self: Program[I, N0, A, E], *, no_wait_is_left_at_N0_start_on_a_higher_rung: Never
+    ) -> Program[I, N0, A, E]: ...
 
     @overload
     def wait(
-        self: Program[I, Forever, A, E],
+        self: Program[I, FOREVER, A, E],
         *,
         only_retry_resume_retry_with_and_end_leave_FOREVER: Never,
-    ) -> Program[I, Forever, A, E]: ...
+    ) -> Program[I, FOREVER, A, E]: ...
 
     @overloaded
     def wait(self) -> Program[Any, Any, Any, Any]:
-        """Well: wait, and go on. One rung down in any case.
+        """Well: wait. One rung down in any case.
 
         >>> from ixbackoff import N1, Log, at, plan
         >>> [rung.when for rung in plan(at(N1).do(Log("begin")).wait().do(Log("look"))).rungs]
         ['well', '']
         """
-        return extended(self, steps.Wait())
+        return extended(self, steps.WaitStep())
 
     @overload
     def skip(self: Program[I, Succ[N], A, E]) -> Program[I, N, A, E]: ...
 
     @overload
     def skip(
-        self: Program[I, Z, A, E], *, no_wait_is_left_at_N0_start_on_a_higher_rung: Never
-    ) -> Program[I, Z, A, E]: ...
+        self: Program[I, N0, A, E], *, no_wait_is_left_at_N0_start_on_a_higher_rung: Never
+    ) -> Program[I, N0, A, E]: ...
 
     @overload
     def skip(
-        self: Program[I, Forever, A, E],
+        self: Program[I, FOREVER, A, E],
         *,
         only_retry_resume_retry_with_and_end_leave_FOREVER: Never,
-    ) -> Program[I, Forever, A, E]: ...
+    ) -> Program[I, FOREVER, A, E]: ...
 
     @overloaded
     def skip(self) -> Program[Any, Any, Any, Any]:
@@ -240,11 +241,11 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         >>> [rung.wait_seconds for rung in plan(at(N2).skip().retry(Log("try"))).rungs]
         [None, 2.0, None]
         """
-        return extended(self, steps.Skip())
+        return extended(self, steps.SkipStep())
 
     def retry(
         self, effect: CommandOrAttempt[F, B], on: On = is_transient
-    ) -> Program[I, Z, B, E_co | F | Delay]:
+    ) -> Program[I, N0, B, E_co | F | Delay]:
         """Well: perform `effect`; while it fails with `on` and rungs are left, wait and try again.
 
         Each try performs it from its start. Failed: passed over.
@@ -257,16 +258,16 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         >>> world.waits
         [1.0, 2.0]
         """
-        return extended(self, steps.Retry(effect, predicate(on)))
+        return extended(self, steps.RetryStep(effect, predicate(on)))
 
     def resume(
         self, effect: CommandOrAttempt[F, B], on: On = is_transient
-    ) -> Program[I, Z, B, E_co | F | Delay]:
-        """As `retry`, but a further try goes on at the command that failed.
+    ) -> Program[I, N0, B, E_co | F | Delay]:
+        """Retry as `retry` does, but let each further try continue at the command that failed.
 
-        What was answered before is given to the attempt again without asking anyone, so between its
-        commands it may only compute; one that issues another command than it did fails with
-        `Diverged`.
+        The attempt starts again, and its earlier commands get their recorded answers without a
+        handler. So between its commands it may only compute; if it issues another command than
+        before, it fails with `Diverged`.
 
         >>> from ixbackoff import N2, Call, NotReady, at, call, do
         >>> from ixbackoff.testing import Virtual, answers, waited
@@ -275,12 +276,12 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         >>> at(N2).resume(do(get).then(lambda _: put)).run(world.interpreter)
         >>> world.expect(get, put, waited(1), put)
         """
-        return extended(self, steps.Resume(effect, predicate(on)))
+        return extended(self, steps.ResumeStep(effect, predicate(on)))
 
     def retry_with(
         self, function: Callable[[int], CommandOrAttempt[F, B]], on: On = is_transient
-    ) -> Program[I, Z, B, E_co | F | Delay]:
-        """As `retry`, with the effect that `function` makes of how many waits are left.
+    ) -> Program[I, N0, B, E_co | F | Delay]:
+        """Retry as `retry` does, with the effect that `function` makes of the number of waits left.
 
         >>> from ixbackoff import N2, Call, NotReady, at, call
         >>> from ixbackoff.testing import Virtual, answers
@@ -290,12 +291,12 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         >>> [command.arguments for command in world.commands if isinstance(command, Call)]
         [(2,), (1,), (0,)]
         """
-        return extended(self, steps.RetryWith(function, predicate(on)))
+        return extended(self, steps.RetryWithStep(function, predicate(on)))
 
     def at(self, rung: Rung[O]) -> Program[I, O, A_co, E_co]:
-        """Say on which rung the program stands, as its type does; nothing else happens.
+        """State the rung that the program has reached, as its type does; nothing else happens.
 
-        A run needs it behind a `bind` with a lambda, if the lambda was not called.
+        A run needs it after a `bind` whose lambda was not called.
 
         >>> from ixbackoff import N0, N2, Call, NotReady, at, call
         >>> from ixbackoff.testing import Virtual, always
@@ -307,36 +308,36 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         ixbackoff: tries: 2, waits: 0, 0 s in all
 
         Raises:
-            Misuse: it stands on another rung.
+            Misuse: the program is on another rung.
         """
-        return extended(self, steps.At(position(rung)))
+        return extended(self, steps.AtStep(position(rung)))
 
-    def end(self) -> Program[I, Z, A_co, E_co]:
-        """Go down to the last rung without waiting: what the program holds is its outcome.
+    def end(self) -> Program[I, N0, A_co, E_co]:
+        """Go down to the last rung without waiting: the value or the failure is the outcome.
 
         >>> from ixbackoff import N3, Log, at
         >>> at(N3).do(Log("once is enough")).end()
         <Program from N3 to N0, 2 steps>
         """
-        return extended(self, steps.End())
+        return extended(self, steps.EndStep())
 
     def named(self, name: str) -> Program[I, O, A_co, E_co]:
-        """Give the program a name, which the log and observers are told; it does the same.
+        """Give the program a name, for logs and observers.
 
-        Without one it has that of its first function or command. Steps that are added keep it.
+        By default it has the name of its first function or command. Further steps keep the name.
 
         >>> from ixbackoff import N3, Download, at
         >>> at(N3).retry(Download("http://localhost/a", "a")).named("copy page")
         <Program 'copy page' from N3 to N0, 1 step>
 
         Raises:
-            Misuse: the name is not a string, or it is empty.
+            Misuse: `name` is not a string, or it is empty.
         """
         return renamed(UNTYPED, self, name)
 
     @overload
     def run(
-        self: Program[I, Z, A, E],
+        self: Program[I, N0, A, E],
         interpreter: Interpreter[E],
         *,
         schedule: Schedule | None = None,
@@ -348,7 +349,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
 
     @overload
     def run(
-        self: Program[I, Succ[N], A, E] | Program[I, Forever, A, E],
+        self: Program[I, Succ[N], A, E] | Program[I, FOREVER, A, E],
         interpreter: object,
         *,
         schedule: Schedule | None = None,
@@ -372,8 +373,9 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
     ) -> Any:
         """Run the program and return its value.
 
-        `interpreter` answers its commands, and `schedule` gives the seconds of its waits: powers of
-        two, unless the program was made by a `backoff`, whose arguments it then has.
+        `interpreter` answers its commands, and `schedule` gives the seconds of its waits: by
+        default powers of two. The defaults of a program that a `backoff` made are the arguments of
+        that `backoff`.
 
         >>> from ixbackoff import N3, Exponential, at, call
         >>> from ixbackoff.live import live
@@ -381,26 +383,26 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         32
 
         Args:
-            within: the seconds that it has in all, or a `timedelta`. A wait that would leave no
-                time for another try is not begun: the program gives up at once, with the last
-                failure. `time_limit()` tells handlers what is left; what is running at the deadline
-                is ended. With 0 or less nothing is asked.
-            budget: the budget that further tries are taken from; when it is empty, the program
-                gives up at once.
-            breaker: the circuit breaker that each try goes through, all steps' alike; while it is
-                open, a try fails at once with `CircuitOpen`. `do(effect).guarded(breaker)` is for
-                one service of several.
-            stop: an event that ends a wait at once, and with it the program; for the handler of
-                SIGTERM. The handler of `Delay` has to be that of `live()`, or its wait is not cut
-                short. What is running goes on to its end.
+            within: the seconds of the whole run, or a `timedelta`. If a wait would leave no time
+                for another try, the program gives up immediately, with the last failure. Handlers
+                read the remaining seconds by `time_limit()`; a command that runs at the deadline
+                is cancelled. With 0 or less no command is issued.
+            budget: the budget that pays for further tries; when it is empty, the program gives up
+                immediately.
+            breaker: the circuit breaker that every try of the program goes through; while it is
+                open, a try fails immediately with `CircuitOpen`. `do(effect).guarded(breaker)` is
+                for one service of several.
+            stop: an event that ends a wait immediately, and with it the program; for the handler of
+                SIGTERM. Only the `Delay` handler of `live()` cuts a wait short. A command that runs
+                continues to its end.
 
         Raises:
             Misuse: the program is open, that is, it does not end at `N0`; or a command has no
                 handler; or another program with waits is running around this one.
             ValueError: `within` is not a finite number or a `timedelta`.
-            DeadlineExceeded: its time was over, or there was none.
-            Stopped: `stop` was set before anything was asked, or in a wait that follows no failure.
-            Exception: the last failure itself, with a note of what was tried and waited.
+            DeadlineExceeded: the time of the run was over.
+            Stopped: `stop` was set before the first command, or in a wait that follows no failure.
+            Exception: the last failure itself, with a note of its tries and waits.
         """
         try:
             how = self._defaults.replace(schedule, within, budget, breaker, stop)
@@ -413,7 +415,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
 
     @overload
     async def run_async(
-        self: Program[I, Z, A, E],
+        self: Program[I, N0, A, E],
         interpreter: Interpreter[E] | AsyncInterpreter[E],
         *,
         schedule: Schedule | None = None,
@@ -424,7 +426,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
 
     @overload
     async def run_async(
-        self: Program[I, Succ[N], A, E] | Program[I, Forever, A, E],
+        self: Program[I, Succ[N], A, E] | Program[I, FOREVER, A, E],
         interpreter: object,
         *,
         schedule: Schedule | None = None,
@@ -446,8 +448,8 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
     ) -> Any:
         """Run the program as `run` does, with handlers that may be awaited.
 
-        It runs under asyncio, trio or any other event loop. A handler that is awaited is cancelled
-        at the deadline.
+        It runs under asyncio, trio or any other event loop. At the deadline the handler that is
+        being awaited is cancelled.
 
         >>> import asyncio
         >>> from ixbackoff import N3, at, call
@@ -465,14 +467,14 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
             raise
 
     def __repr__(self) -> str:
-        end = "a rung that its bind will tell" if self.ends_at is None else name_of(self.ends_at)
+        end = "a rung that only the run tells" if self.ends_at is None else name_of(self.ends_at)
         name = "" if self._name is None else f" {self._name!r}"
         steps = counted(len(self.steps()))
         return f"<Program{name} from {name_of(self.start)} to {end}, {steps}>"
 
 
 def at(rung: Rung[I]) -> Program[I, I, None, Never]:
-    """Begin a program on a rung: so many waits are left, or without end at `FOREVER`.
+    """Begin a program on a rung: the number of its waits, without end at `FOREVER`.
 
     >>> from ixbackoff import FOREVER, N3, at
     >>> at(N3)
@@ -488,7 +490,7 @@ def at(rung: Rung[I]) -> Program[I, I, None, Never]:
 
 
 def at_with(rung: Rung[I], defaults: Defaults) -> Program[I, I, None, Never]:
-    """Begin a program that is run so, unless its run says otherwise."""
+    """Begin a program with defaults for its run."""
     return ladder(UNTYPED, position(rung), defaults)
 
 
@@ -496,9 +498,9 @@ UNTYPED: type[Program[Any, Any, Any, Any]] = Program
 
 
 def extended(program: Ladder, step: Step) -> Program[Any, Any, Any, Any]:
-    """Add a step. Only here a program gets its index: the one that the caller's signature says.
+    """Add a step. The indices of the program are those of the caller's signature.
 
-    A type checker cannot prove that the signature of a step says the right index. The files in
-    `typecheck_cases/` and the soundness test do, and `Step.below` checks it at run time.
+    A type checker cannot prove that these are right. The files in `typecheck_cases/` and the
+    soundness test do, and `Step.below` checks them at run time.
     """
     return longer(UNTYPED, program, step)

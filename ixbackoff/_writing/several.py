@@ -1,4 +1,4 @@
-"""Several effects: one after the other until one is well, or all at the same time."""
+"""Several effects: one after the other until one succeeds, or all concurrently."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from typing import Any, Generic, Protocol, TypeVar, overload
 
 from .._meaning.chains import Chain
-from .._meaning.steps import Do as DoStep
-from .._meaning.steps import checked_effect
+from .._meaning.steps import DoStep, checked_effect
 from .._words.commands import Command, Misuse
 from .._words.failures import On, predicate
 from .._words.values import Value
@@ -53,10 +52,10 @@ def first_of(
     start: int | None = None,
     on: On = is_transient,
 ) -> Attempt[E | Pick, First[A]]:
-    """Perform the effects one after the other, from a random one on, until one is well.
+    """Perform the effects one after the other, from a random one on, until one succeeds.
 
-    As `forany` of the fault tolerant shell. The random start spreads many clients over the servers
-    that they may ask.
+    The random start spreads many clients over the servers that they may ask, as `forany` of the
+    fault tolerant shell does.
 
     >>> from ixbackoff import N0, Call, ServerError, at, call, first_of
     >>> from ixbackoff.testing import Virtual, answers
@@ -68,8 +67,8 @@ def first_of(
     Args:
         effects: commands and attempts, at least one.
         start: the index to begin at, instead of a random one.
-        on: the failures after which the next one is tried. When all have failed, the failure is
-            that of the last.
+        on: the failures after which the next effect is tried. If all fail, the failure is that of
+            the last.
 
     Raises:
         ValueError: there are no effects, or `start` is not the index of one.
@@ -151,20 +150,20 @@ def all_of(
     sixth: CommandOrAttempt[E6, A6],
     /,
 ) -> Attempt[E | E2 | E3 | E4 | E5 | E6, tuple[A, A2, A3, A4, A5, A6]]: ...
-# Without this one, the answers of `all_of(*effects)` would be a list to type checkers.
+# Without this overload, type checkers would take the answers of `all_of(*effects)` for a list.
 @overload
 def all_of(
     first: CommandOrAttempt[E, A], /, *more: CommandOrAttempt[E, A]
 ) -> Attempt[E, tuple[A, ...]]: ...
 def all_of(*effects: Any) -> Attempt[Any, Any]:
-    """Perform all effects at the same time; the first failure ends the rest.
+    """Perform all effects concurrently; the first failure ends the others.
 
-    The answers come in the order of the effects: a tuple of those of `all_of(a, b)`, a list of
-    those of `all_of([a, b])`. As `forall` of the fault tolerant shell.
+    The answers are in the order of the effects: a tuple for `all_of(a, b)`, a list for
+    `all_of([a, b])`. It is the `forall` of the fault tolerant shell.
 
-    Each effect has a thread of its own in `run`, and a task of its own in `run_async`. A thread
-    cannot be ended from outside: in `run` the others end at their next command, and the failure is
-    raised when all have.
+    Each effect has its own thread in `run`, and its own task in `run_async`. A thread cannot be
+    cancelled from outside: in `run` the other effects end at their next command, and then the
+    failure is raised.
 
     >>> from ixbackoff import N0, all_of, at, call
     >>> from ixbackoff.live import live
@@ -174,7 +173,7 @@ def all_of(*effects: Any) -> Attempt[Any, Any]:
     [1, 2]
 
     Raises:
-        Misuse: they are not commands or attempts, or there are none.
+        Misuse: an effect is not a command or an attempt, or there are none.
     """
     if not effects:
         raise Misuse("all_of(): give commands and attempts, or a list of them.")
@@ -191,12 +190,11 @@ def is_one_effect(given: object) -> bool:
 def several(
     name: str, effects: Iterable[CommandOrAttempt[E, A]]
 ) -> tuple[CommandOrAttempt[E, A], ...]:
-    """Return the effects of a list, if it is one.
+    """Return the effects of a list.
 
     Raises:
-        Misuse: it is not a list, or holds something else than commands and attempts.
+        Misuse: `effects` is not a list of commands and attempts.
     """
-    given: object = effects
-    if is_one_effect(given) or not isinstance(given, Iterable):
+    if is_one_effect(effects) or not isinstance(effects, Iterable):
         raise Misuse(f"{name}({effects!r}): give a list of commands and attempts.")
     return tuple(checked_effect(effect) for effect in effects)

@@ -1,4 +1,4 @@
-"""The kinds of commands of a program that an interpreter has no handler for."""
+"""The kinds of commands in a program for which an interpreter has no handler."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ def name_all(
 ) -> None:
     """Name every kind without a handler in an error that names the first one.
 
-    Only what is known before a run can be named: not what functions make, nor what attempts in
-    do-notation issue.
+    The commands that functions make, and those of attempts in do-notation, are not known here.
     """
     first, misuse.unanswered = misuse.unanswered, None
     if first is None:
@@ -30,7 +29,7 @@ def name_all(
 
 
 def kinds_of(program: Ladder) -> Iterator[type]:
-    """Go through the kinds of commands in a program, as far as they are known before it runs."""
+    """Yield the kinds of commands in a program that are known before it runs."""
     for part in parts(program):
         kind: type = part.__class__
         if kind in (Limited, Guarded):

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .._limits.budgets import REFUSED, Account
 from .._limits.deadlines import time_limit
 from .._limits.nesting import REFUSED as NESTED
-from .._limits.nesting import begin, begins, check_not_refused
-from .._limits.observers import parts_told, watched
+from .._limits.nesting import begin, carries_mark, check_not_refused
+from .._limits.observers import events_of_parts, watched
 from .._meaning.chains import Ladder
 from .._meaning.defaults import Defaults
-from .._meaning.runs import Run
+from .._meaning.runs import ProgramRun
 from .._meaning.semantics import unrolled
 from .._running.eventloops import all_tasks, with_timeout
 from .._running.logs import log
@@ -68,12 +68,12 @@ async def run_durably(
         Left: this process no longer has the run.
         Cancelled: the run was cancelled, and has cleaned up.
     """
-    one = Run(program, how.schedule, Random(seed))  # noqa: S311
+    one = ProgramRun(program, how.schedule, Random(seed))  # noqa: S311
     one._id = journal.run
     account = None if how.budget is None else how.budget.open(time.monotonic())
     performer = Performer(journal, interpreter, account)
     line = Line(journal, again=journal.resumed)
-    stream = unrolled(program, how.schedule, within=how.within, run=one)
+    stream = unrolled(program, Defaults(within=how.within), run=one)
     told = watched(performer.replayed(stream, line), one)
     try:
         answer = await alone(told, line, performer, one)
@@ -88,7 +88,8 @@ async def run_durably(
     return answer
 
 
-async def alone(stream: Stream, line: Line, performer: Performer, one: Run) -> Any:
+@carries_mark
+async def alone(stream: Stream, line: Line, performer: Performer, one: ProgramRun) -> Any:
     """Perform the stream of a program; no other one that may wait can run inside it."""
     one.mark = mine = [None, 0]
     try:
@@ -104,9 +105,6 @@ async def alone(stream: Stream, line: Line, performer: Performer, one: Run) -> A
         raise
     finally:
         mine[0] = None
-
-
-begins(alone.__code__)
 
 
 class Performer:
@@ -409,7 +407,7 @@ class Performer:
 
     async def together(self, command: Together, line: Line, again: bool) -> Any:
         """Perform effects at the same time, each with entries of its own."""
-        beside = parts_told()
+        beside = events_of_parts()
         effects: list[tuple[Stream, Line]] = []
         for number, stream in enumerate(branches(command)):
             branch = Line(self.journal, f"{line.place}/{number}.", again)

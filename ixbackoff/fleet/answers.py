@@ -6,7 +6,7 @@ from types import NoneType
 from typing import Any, TypeVar, get_args, get_origin
 
 from .._words.commands import Command, Handler, Handlers, Interpreter, Misuse
-from ..testing.scripts import Taking, Unscripted
+from ..testing.scripts import DelayedAnswer, Unscripted
 from .events import Events
 from .services import Asker, Request, Service, Serving
 
@@ -137,6 +137,6 @@ def answered(handler: Handler, command: Command[Any]) -> Any:
         answer = handler(command)
     except Unscripted as error:
         raise Misuse(f"{error}; a fleet needs handlers that answer any number of times.") from None
-    if isinstance(answer, Taking):
+    if isinstance(answer, DelayedAnswer):
         raise Misuse(f"{answer!r} is for Virtual: here the service says how long an answer takes.")
     return answer

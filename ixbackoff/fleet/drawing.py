@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .._commandline import WRONG
-from ..plotting.pictures import FORMATS, SAME, needed
+from .._words.extras import needed
+from ..plotting.pictures import FORMATS, SAME
 
 
 class Drawing(NamedTuple):
@@ -44,7 +45,7 @@ def drawing(folder: Path, name: str, inches: tuple[float, float]) -> Generator[D
         ImportError: matplotlib is missing; with what to install.
         OSError: the folder cannot be written to.
     """
-    with needed():
+    with needed("drawing", "plot", {"matplotlib"}):
         matplotlib: Any = import_module("matplotlib")
         figures: Any = import_module("matplotlib.figure")
     folder.mkdir(parents=True, exist_ok=True)

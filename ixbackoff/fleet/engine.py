@@ -14,6 +14,8 @@ from .._limits.budgets import RetryBudget
 from .._limits.deadlines import LEFT
 from .._limits.nesting import OVER, RUNNING
 from .._meaning.chains import Ladder
+from .._meaning.defaults import Defaults
+from .._meaning.runs import ProgramRun
 from .._meaning.semantics import unrolled
 from .._running.traces import Performed
 from .._words.commands import Handlers, Interpreter, Misuse, Stream
@@ -177,14 +179,8 @@ class Engine:
                 return shared.client(number)
 
         def stream() -> Stream:
-            return unrolled(
-                mine,
-                self.timing,
-                chance=self.events.random,
-                within=self.within,
-                budget=budget,
-                breaker=breaker,
-            )
+            how = Defaults(within=self.within, budget=budget, breaker=breaker)
+            return unrolled(mine, how, run=ProgramRun(mine, self.timing, self.events.random))
 
         return Client(self.environment, number, stream, self.end)
 

@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 from .._limits.breakers import CircuitBreaker, checked_breaker
 from .._limits.budgets import RetryBudget
 from .._meaning.chains import Ladder
+from .._meaning.defaults import Defaults
+from .._meaning.runs import ProgramRun
 from .._meaning.semantics import unrolled
 from .._words.commands import Command, Stream
 from .._words.nat import Nat, Z
@@ -95,13 +97,9 @@ class _Layer(Serving):
 
     def stream(self) -> Stream:
         model = self.model
-        return unrolled(
-            model.program,
-            model.schedule,
-            chance=self.events.random,
-            budget=self.budget,
-            breaker=self.breaker,
-        )
+        run = ProgramRun(model.program, model.schedule, self.events.random)
+        how = Defaults(budget=self.budget, breaker=self.breaker)
+        return unrolled(model.program, how, run=run)
 
     def stop(self) -> None:
         self.below.stop()

@@ -10,7 +10,7 @@ from .._meaning.chains import Chain, Ladder, Step, chain
 from .._meaning.machine import Enter, Task
 from .._meaning.runs import InAttempt
 from .._meaning.semantics import attempted, limited, performed
-from .._meaning.steps import Do, Limited, Retry, Start
+from .._meaning.steps import DoStep, Limited, RetryStep, StartStep
 from .._words.commands import Command
 from .._words.failures import Predicate
 from .._words.vocabulary import Together
@@ -42,7 +42,7 @@ def tried(program: Ladder) -> Tried | None:
     True
     """
     step = only_step(program)
-    if step.__class__ is not Retry or not isinstance(step, Retry):
+    if step.__class__ is not RetryStep or not isinstance(step, RetryStep):
         return None
     effect, limit = unwrapped(step.effect), None
     command = effect
@@ -55,7 +55,7 @@ def tried(program: Ladder) -> Tried | None:
 
 def unwrapped(effect: Any) -> Any:
     """The effect itself, where attempts do nothing but perform it."""
-    while isinstance(effect, Chain) and isinstance(step := only_step(effect), Do):
+    while isinstance(effect, Chain) and isinstance(step := only_step(effect), DoStep):
         effect = step.effect
     return effect
 
@@ -69,22 +69,22 @@ def only_step(steps: Chain) -> Step | None:
 def generating(effect: Any) -> Callable[[], Task] | None:
     """The function under `@attempt` that makes the generator of an effect, if it is no more."""
     step = only_step(effect) if isinstance(effect, Chain) else None
-    if not isinstance(step, Start) or not step.fresh:
+    if not isinstance(step, StartStep) or not step.fresh:
         return None
     return partial(step.function, *step.arguments, **step.keywords)
 
 
 def as_attempt(effect: Any) -> Chain:
     """An attempt that performs the effect."""
-    return effect if isinstance(effect, Chain) else chain(Chain, None, Do(effect))
+    return effect if isinstance(effect, Chain) else chain(Chain, None, DoStep(effect))
 
 
 def task_of(attempt: Chain, inside: InAttempt) -> Task:
     """The task of an attempt, as `attempted`; if it has one step only, without a task for that."""
     step: Any = only_step(attempt)
-    if step.__class__ is Do and step.effect.__class__ is Limited:
+    if step.__class__ is DoStep and step.effect.__class__ is Limited:
         return in_time(step.effect, inside)
-    if step.__class__ is Start and step.fresh:
+    if step.__class__ is StartStep and step.fresh:
         try:
             generator: Task = step.function(*step.arguments, **step.keywords)
         except Exception as error:  # such as a wrong number of arguments

@@ -1,19 +1,20 @@
 """Failures of aiohttp.
 
-Those with a status have their request; the others do not say which they belong to, but the client
-session and the response in the traceback do. A time-out of the whole request
-(`ClientTimeout(total=...)`) is a plain `TimeoutError`, of which nothing is known: it may pass,
-after a `POST`, too. `sock_read` and `sock_connect` have classes of their own.
+Failures with a status have their request; that of the others is in the client session and the
+response in the traceback. A timeout of the whole request (`ClientTimeout(total=...)`) is a plain
+`TimeoutError`, which may pass even after a `POST`. `sock_read` and `sock_connect` have classes of
+their own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .._words.verdicts import Verdict
-from .exchanges import (
-    UNKNOWN_NAME,
+from .judging import permanent
+from .reaching import UNKNOWN_HOST
+from .resending import (
     Asked,
     after,
     answered,
@@ -21,11 +22,10 @@ from .exchanges import (
     before,
     behind,
     judge_by,
-    name_of,
     never,
     refused_by_proxy,
 )
-from .frames import variables
+from .tracebacks import variables
 
 SENDING = {("aiohttp.client", "_request")}
 LOOK_UP_LATER = ((3,), (11,), (12,))
@@ -35,7 +35,6 @@ READING = {("aiohttp.client_reqrep", name) for name in ("read", "text", "json", 
 
 
 def requests_of(failure: Any) -> list[Asked]:
-    """Return what was asked, the first request first."""
     return [*in_frames(failure), *in_answer(failure)]
 
 
@@ -50,7 +49,7 @@ def in_frames(failure: Exception) -> Iterator[Asked]:
 
 
 def in_answer(answer: Any) -> Iterator[Asked]:
-    """Yield the request of an answer, or of a failure that has what an answer has."""
+    """Yield the request of an answer, or of a failure with the same attributes."""
     for earlier in getattr(answer, "history", None) or ():
         yield from in_answer(earlier)
     request = getattr(answer, "request_info", None)
@@ -58,42 +57,35 @@ def in_answer(answer: Any) -> Iterator[Asked]:
         yield asked_with(request.method, request.headers)
 
 
-def unsent(failure: Exception) -> Verdict:
-    return before(failure, requests_of(failure))
-
-
-def by_name(failure: Exception) -> Verdict:
+def by_name(failure: Exception, asked: Sequence[Asked]) -> Verdict:
     """Judge a look-up by the resolver's code: that of `socket`, or of aiodns if it is installed."""
     found = [each.args[:1] for each in behind(failure) if each.__class__.__name__ == "DNSError"]
     if found and found[0] not in LOOK_UP_LATER:
-        return Verdict(False, why=f"{name_of(failure)}: {UNKNOWN_NAME}")
-    return unsent(failure)
+        return permanent(failure, f": {UNKNOWN_HOST}")
+    return before(failure, asked)
 
 
-def broken_off(failure: Exception) -> Verdict:
-    return after(failure, requests_of(failure))
-
-
-def by_status(failure: Any) -> Verdict:
+def by_status(failure: Any, asked: Sequence[Asked]) -> Verdict:
     status, headers = getattr(failure, "status", None), getattr(failure, "headers", None)
-    return answered(failure, status, headers, requests_of(failure))
+    return answered(failure, status, headers, asked)
 
 
-def by_proxy(failure: Any) -> Verdict:
+def by_proxy(failure: Any, _: Sequence[Asked]) -> Verdict:
     return refused_by_proxy(failure, list(in_frames(failure)), str(getattr(failure, "status", "")))
 
 
 judge = judge_by(
     {
-        "ClientConnectorError": unsent,
+        "ClientConnectorError": before,
         "ClientConnectorDNSError": by_name,
-        "ConnectionTimeoutError": unsent,
-        "ClientConnectionError": broken_off,
+        "ConnectionTimeoutError": before,
+        "ClientConnectionError": after,
         "ServerFingerprintMismatch": never,
-        "ClientPayloadError": broken_off,
+        "ClientPayloadError": after,
         "ClientHttpProxyError": by_proxy,
         "TooManyRedirects": never,
         "ClientResponseError": by_status,
     },
-    frozenset({"aiohttp"}),
+    {"aiohttp"},
+    requests_of,
 )

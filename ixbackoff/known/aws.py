@@ -1,8 +1,7 @@
-"""Codes of AWS's errors that say that a request was not carried out, and may be later.
+"""Codes of AWS's errors after which a request was not carried out, and may be later.
 
-They are those that botocore's standard mode tries again (`botocore/retries/standard.py` and
-`special.py`), those that its models mark as retryable when another request was in the way, and
-`OperationAborted`, by which S3 says the same.
+botocore's standard mode tries them again (`botocore/retries/standard.py` and `special.py`), or its
+models mark them as retryable after a conflict of two requests, as S3 reports by `OperationAborted`.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ PASSING = frozenset(
         "RetryableConflictException",
     }
 )
-"""Something was in the way that may be gone the next time."""
+"""Another request or a service in between was in the way, and may not be the next time."""
 
 
 def is_transient(code: str) -> bool:

@@ -9,12 +9,11 @@ from __future__ import annotations
 import ftplib
 
 from .._words.verdicts import Verdict
-from .exchanges import name_of
+from .judging import permanent
 
 
 def judge(failure: Exception) -> Verdict:
-    """Judge a failure of ftplib, by its class."""
     if isinstance(failure, ftplib.error_temp):
         return Verdict(True)
     code = str(failure)[:3]
-    return Verdict(False, why=f"{name_of(failure)} {code}" if code.isdigit() else name_of(failure))
+    return permanent(failure, f" {code}") if code.isdigit() else permanent(failure)

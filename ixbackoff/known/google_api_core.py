@@ -1,9 +1,8 @@
 """Failures of google-api-core, and so of Google's client libraries.
 
 Over REST the status decides, as that of any other web server. Over gRPC it is the status of the
-call, as in `known/grpc.py`. So some of what `google.api_core.retry.if_transient_error` says may
-pass does so only after a request that may be carried out twice: 500 and INTERNAL. Google says the
-same of them (AIP-194) and leaves it to the caller to use that predicate where it may be.
+call, as in `known/grpc.py`. `google.api_core.retry.if_transient_error` also tries 500 and INTERNAL
+again; here they pass only after a request that may be carried out twice, as AIP-194 advises.
 
 The time that the service asks for is read from `RetryInfo` in the details, from the header
 `Retry-After`, and from gRPC's metadata. A `RetryError` is judged by the failure that it ended with.
@@ -14,39 +13,38 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from .._words import verdicts
 from .._words.verdicts import Verdict
 from . import grpc
-from .exchanges import answered, asked_with, judge_by, never
+from .judging import as_cause, permanent
+from .resending import answered, asked_with, judge_by
 
 DURATION = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,9})?)s", re.ASCII)
 
 
-def by_cause(failure: Any) -> Verdict:
-    cause = getattr(failure, "cause", None)
-    return verdicts.judge(cause) if isinstance(cause, Exception) else never(failure)
+def by_cause(failure: Any, _: Any) -> Verdict:
+    return as_cause(failure, getattr(failure, "cause", None))
 
 
-def by_call(failure: Any) -> Verdict:
+def by_call(failure: Any, _: Any) -> Verdict:
     """Judge the answer to a call, over REST or gRPC."""
     response: Any = getattr(failure, "response", None)
     if hasattr(response, "trailing_metadata"):
         return grpc.judge(response)
     if failure.code is None:
-        return never(failure)
+        return permanent(failure)
     request = getattr(response, "request", None)
     method = getattr(request, "method", None)
     asked = [asked_with(method, getattr(request, "headers", None))] if method else []
     headers = getattr(response, "headers", None)
-    told = answered(failure, int(failure.code), headers, asked)
+    verdict = answered(failure, int(failure.code), headers, asked)
     delays = (delay_of(detail) for detail in getattr(failure, "details", ()))
-    delay = next((seconds for seconds in delays if seconds is not None), told.retry_after)
-    return Verdict(True, delay) if told.transient else told
+    delay = next((seconds for seconds in delays if seconds is not None), verdict.retry_after)
+    return Verdict(True, delay) if verdict.transient else verdict
 
 
-def aborted(failure: Any) -> Verdict:
-    """Judge a transaction that another one was in the way of, which only gRPC tells."""
-    return Verdict(True) if getattr(failure, "response", None) is None else by_call(failure)
+def aborted(failure: Any, asked: Any) -> Verdict:
+    """Judge a transaction that conflicted with another, as only gRPC reports it."""
+    return Verdict(True) if getattr(failure, "response", None) is None else by_call(failure, asked)
 
 
 def delay_of(detail: Any) -> float | None:
@@ -60,5 +58,5 @@ def delay_of(detail: Any) -> float | None:
 
 judge = judge_by(
     {"RetryError": by_cause, "Aborted": aborted, "GoogleAPICallError": by_call},
-    frozenset({"google"}),
+    {"google"},
 )

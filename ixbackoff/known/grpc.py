@@ -1,19 +1,19 @@
 """Failures of gRPC, sync and in `grpc.aio`.
 
-UNAVAILABLE, RESOURCE_EXHAUSTED and ABORTED may pass. gRPC's list of status codes says that a call
-which is UNAVAILABLE can be tried again after a wait, and one which is ABORTED from the beginning of
-what it belongs to. A server that is lost in the middle of a call is UNAVAILABLE, too, so a call
+UNAVAILABLE, RESOURCE_EXHAUSTED and ABORTED may pass. By gRPC's list of status codes, a call that is
+UNAVAILABLE can be retried after a wait, and one that is ABORTED together with the whole sequence
+that it belongs to. A server that is lost in the middle of a call is UNAVAILABLE, too, so a call
 that must not be carried out twice needs another `on`.
 
-DEADLINE_EXCEEDED does not pass. The call may have been carried out, and nothing in it says that it
-may be repeated; where it may, say so by `on=`. INTERNAL, UNKNOWN and the others do not pass either.
+DEADLINE_EXCEEDED does not pass. The call may have been carried out, and nothing in it tells whether
+it may be repeated; where it may, pass `on=`. INTERNAL, UNKNOWN and the others do not pass either.
 Nor do a message that is larger than the limit, though it is RESOURCE_EXHAUSTED, and a host that
-does not exist or a certificate that does not verify, though they are UNAVAILABLE: the text tells
-them.
+does not exist or a certificate that does not verify, though they are UNAVAILABLE: they are
+recognized by their text.
 
-A server that says in `grpc-retry-pushback-ms` how long to wait is obeyed; by something else than a
-number it forbids another try (gRFC A6). `google.rpc.RetryInfo` in the details of the status is read
-where googleapis-common-protos is installed.
+`grpc-retry-pushback-ms` gives the milliseconds to wait; anything but a number in it forbids another
+try (gRFC A6). `google.rpc.RetryInfo` in the details of the status is read where
+googleapis-common-protos is installed.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from importlib import import_module
 from typing import Any
 
 from .._words.verdicts import Verdict
-from .exchanges import name_of
-from .lasting import lasting
+from .judging import permanent
+from .reaching import unreachable_by_text
 
 PASSING = frozenset({"UNAVAILABLE", "RESOURCE_EXHAUSTED", "ABORTED"})
 TOO_LARGE = "larger than max ("
@@ -35,9 +35,9 @@ MILLISECONDS = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 def judge(failure: Exception) -> Verdict:
     """Judge a failure of gRPC, by its status and its trailing metadata."""
-    code: Any = getattr(said(failure, "code"), "name", None)
+    code: Any = getattr(result_of(failure, "code"), "name", None)
     if code is None:
-        return Verdict(False, why=f"{name_of(failure)} without a status")
+        return permanent(failure, " without a status")
     if code == "DEADLINE_EXCEEDED":
         return Verdict(False, why="grpc DEADLINE_EXCEEDED: the call may have been carried out")
     if code not in PASSING:
@@ -52,8 +52,8 @@ def judge_passing(call: Any, shown: str) -> Verdict:
         call: the failure of gRPC.
         shown: how it is named in a note.
     """
-    text = str(said(call, "details"))
-    cause = "the message is too large" if TOO_LARGE in text else lasting(text)
+    text = str(result_of(call, "details"))
+    cause = "the message is too large" if TOO_LARGE in text else unreachable_by_text(text)
     if cause:
         return Verdict(False, why=f"{shown}: {cause}")
     metadata = metadata_of(call)
@@ -65,14 +65,14 @@ def judge_passing(call: Any, shown: str) -> Verdict:
     return Verdict(True, int(pushback) / 1000)
 
 
-def said(call: Any, name: str) -> Any:
-    """Return what a call says by one of its methods, `None` if it has no such method."""
+def result_of(call: Any, name: str) -> Any:
+    """Call a method of a call; return `None` if it has no such method."""
     method: Any = getattr(call, name, None)
     return method() if callable(method) else None
 
 
 def metadata_of(call: Any) -> dict[str, Any]:
-    pairs: Any = said(call, "trailing_metadata")
+    pairs: Any = result_of(call, "trailing_metadata")
     return dict(pairs or ())
 
 

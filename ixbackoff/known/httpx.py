@@ -1,28 +1,27 @@
 """Failures of httpx and httpx2, and of httpcore and httpcore2 beneath them.
 
-Those of httpx have their request. What httpx was asked first, before redirects, stands in the
-traceback; and so does the request of httpcore, whose failures have none. A pool that is full
-(`PoolTimeout`) has sent nothing. A request of which a part was sent (`WriteError`,
-`WriteTimeout`) may have been carried out, so it is judged as one that was sent.
+Failures of httpx have their request. The requests before redirects are in the traceback, and so is
+the request of httpcore, whose failures have none. A pool that is full (`PoolTimeout`) has sent
+nothing. A request of which a part was sent (`WriteError`, `WriteTimeout`) may have been carried
+out, so it is judged as one that was sent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .._words.verdicts import Verdict
-from .exchanges import (
+from .resending import (
     Asked,
     after,
-    answered,
     asked_with,
     before,
+    by_response,
     judge_by,
-    never,
     refused_by_proxy,
 )
-from .frames import variables
+from .tracebacks import variables
 
 SENDING = {(f"{package}._client", "send") for package in ("httpx", "httpx2")} | {
     (f"{package}.{place}", function)
@@ -37,7 +36,6 @@ SENDING = {(f"{package}._client", "send") for package in ("httpx", "httpx2")} | 
 
 
 def requests_of(failure: Exception) -> list[Asked]:
-    """Return what was asked, the first request first."""
     return [asked_with(request.method, request.headers) for request in sent(failure)]
 
 
@@ -60,40 +58,26 @@ def own_request(owner: Any) -> Iterator[Any]:
         yield request
 
 
-def unsent(failure: Exception) -> Verdict:
-    return before(failure, requests_of(failure))
-
-
-def broken_off(failure: Exception) -> Verdict:
-    return after(failure, requests_of(failure))
-
-
-def by_status(failure: Any) -> Verdict:
-    answer = getattr(failure, "response", None)
-    if answer is None:
-        return never(failure)
-    return answered(failure, answer.status_code, answer.headers, requests_of(failure))
-
-
-def by_proxy(failure: Exception) -> Verdict:
-    return refused_by_proxy(failure, requests_of(failure), str(failure))
+def by_proxy(failure: Exception, asked: Sequence[Asked]) -> Verdict:
+    return refused_by_proxy(failure, asked, str(failure))
 
 
 judge = judge_by(
     {
-        "ConnectError": unsent,
-        "ConnectTimeout": unsent,
-        "PoolTimeout": unsent,
+        "ConnectError": before,
+        "ConnectTimeout": before,
+        "PoolTimeout": before,
         "ProxyError": by_proxy,
-        "ReadError": broken_off,
-        "ReadTimeout": broken_off,
-        "WriteError": broken_off,
-        "WriteTimeout": broken_off,
-        "CloseError": broken_off,
-        "NetworkError": broken_off,
-        "TimeoutException": broken_off,
-        "RemoteProtocolError": broken_off,
-        "HTTPStatusError": by_status,
+        "ReadError": after,
+        "ReadTimeout": after,
+        "WriteError": after,
+        "WriteTimeout": after,
+        "CloseError": after,
+        "NetworkError": after,
+        "TimeoutException": after,
+        "RemoteProtocolError": after,
+        "HTTPStatusError": by_response,
     },
-    frozenset({"httpx", "httpx2", "httpcore", "httpcore2"}),
+    {"httpx", "httpx2", "httpcore", "httpcore2"},
+    requests_of,
 )

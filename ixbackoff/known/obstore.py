@@ -1,13 +1,13 @@
 """Failures of obstore, by the text of its errors.
 
 The library has no other way to tell them apart. The text holds URLs and the body of the answer, so
-it is read and never shown. `Retry-After` is not in it.
+it is read and never shown. It does not hold `Retry-After`.
 
-A lost answer may pass whatever was asked, since what is done to an object can be done twice. Where
-the first try was carried out, a second with `mode="create"` fails with `AlreadyExistsError`.
+A lost answer may pass after every request, because what is done to an object can be done twice.
+Where the first try was carried out, a second with `mode="create"` fails with `AlreadyExistsError`.
 
-obstore itself tries again, too, for three minutes, and not all that may pass; with
-`retry_config={"max_retries": 0}` only the program does.
+obstore itself retries for three minutes, though not all failures that may pass; with
+`retry_config={"max_retries": 0}` only the program retries.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from typing import NamedTuple
 
 from .._words.verdicts import Verdict
 from . import aws
-from .exchanges import NOT_CARRIED_OUT, PERHAPS_CARRIED_OUT, name_of
-from .lasting import lasting
+from .judging import permanent
+from .reaching import unreachable_by_text
+from .resending import NOT_CARRIED_OUT, PERHAPS_CARRIED_OUT
 
 STATUS = re.compile(r"status code: ([0-9]{3})")
 CODE = re.compile(r"<Code>([A-Za-z]{1,64})</Code>")
@@ -38,7 +39,7 @@ class Complaint(NamedTuple):
         transport: the kind of failure to get an answer, or nothing.
         number: the `errno` of the system, or 0.
         credentials: false if the store looked for credentials on AWS's own machines.
-        lasting: a cause that will not pass, or nothing.
+        unreachable: why the store cannot be reached, or nothing.
     """
 
     status: int
@@ -46,7 +47,7 @@ class Complaint(NamedTuple):
     transport: str
     number: int
     credentials: bool
-    lasting: str
+    unreachable: str
 
 
 def complaint_of(error: Exception) -> Complaint:
@@ -61,7 +62,7 @@ def complaint_of(error: Exception) -> Complaint:
         transport[1] if transport else "",
         int(system[1] or system[2]) if system else 0,
         asked is None or not asked[1].startswith(METADATA),
-        lasting(text) or "",
+        unreachable_by_text(text),
     )
 
 
@@ -69,16 +70,13 @@ def judge(failure: Exception) -> Verdict:
     """Judge a failure of obstore."""
     complaint = complaint_of(failure)
     if not complaint.credentials:
-        return Verdict(False, why=f"{name_of(failure)}: no credentials")
+        return permanent(failure, ": no credentials")
     if complaint.status:
-        if complaint.status in NOT_CARRIED_OUT | PERHAPS_CARRIED_OUT or aws.is_transient(
-            complaint.code
-        ):
+        if complaint.status in PASSING or aws.is_transient(complaint.code):
             return Verdict(True)
-        said = f"{complaint.status} {complaint.code}".strip()
-        return Verdict(False, why=f"{name_of(failure)}, status {said}")
-    if complaint.lasting:
-        return Verdict(False, why=f"{name_of(failure)}: {complaint.lasting}")
+        return permanent(failure, f", status {complaint.status} {complaint.code}".rstrip())
+    if complaint.unreachable:
+        return permanent(failure, f": {complaint.unreachable}")
     if complaint.transport:
         return Verdict(True)
-    return Verdict(False, why=f"{name_of(failure)}, which does not pass by itself")
+    return permanent(failure)

@@ -1,16 +1,15 @@
 """Failures of psycopg 3, judged by their SQLSTATE (see `sqlstates`), and of psycopg-pool.
 
-Failures without a SQLSTATE are those of the connection, and only their text tells them apart:
+Failures without a SQLSTATE are failures of the connection, and only their text tells them apart:
 libpq, which connects, gives no SQLSTATE. A server that was not reached, or closed the connection,
-may be well later; one that answered with a refusal (wrong password, no such database) says the same
-again, unless it says that it is starting or full. These texts are the English ones: a refusal in
-another language does not pass.
+may answer later; one that refused the connection (wrong password, no such database) will refuse it
+again, unless it is starting or full. Only English texts are known: a refusal in another language
+does not pass.
 
 A connection that is lost rolls back its transaction, so it is worth another try; psycopg works in
-transactions, unless `autocommit` is set, which a failure does not tell. But when the answer to a
-COMMIT is lost, the transaction may have been carried out: such a failure does not pass. What was
-being done is told by its traceback. A COMMIT that is written as a statement of one's own is not
-recognized.
+transactions, unless `autocommit` is set, which a failure does not tell. But if the answer to a
+COMMIT is lost, the transaction may have been carried out: such a failure, recognized by its
+traceback, does not pass. A COMMIT that is written as a statement of one's own is not recognized.
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ import re
 from typing import Any
 
 from .._words.verdicts import Verdict
-from .kinds import refused
+from .judging import permanent
 from .sqlstates import is_lost, is_transient
 from .tracebacks import through
 
 SERVER_SAYS = re.compile(r": \w+:  ")
-"""Between what libpq says and what the server does: its severity, and two spaces."""
+"""Between the text of libpq and that of the server: its severity, and two spaces."""
 
 SERVER_MAY_PASS = re.compile(
     "too many clients|too many connections|connection slots are reserved"
@@ -45,7 +44,7 @@ def judge(failure: Any) -> Verdict:
     if sqlstate is None:
         return judge_by_text(failure)
     if not is_transient(sqlstate):
-        return refused(failure, f" (SQLSTATE {sqlstate})")
+        return permanent(failure, f" (SQLSTATE {sqlstate})")
     return unresolved(failure) if is_lost(sqlstate) else Verdict(True)
 
 
@@ -53,18 +52,14 @@ def judge_by_text(failure: Any) -> Verdict:
     """Judge a failure of the connection."""
     text = str(failure)
     if is_refused(failure):
-        return refused(failure, ": the server refused the connection")
-    passes = SERVER_SAYS.search(text) is not None
-    return (
-        Verdict(True) if passes else unresolved(failure) if AWAY.search(text) else refused(failure)
-    )
+        return permanent(failure, ": the server refused the connection")
+    if SERVER_SAYS.search(text):
+        return Verdict(True)
+    return unresolved(failure) if AWAY.search(text) else permanent(failure)
 
 
 def is_refused(failure: Exception) -> bool:
-    """Return whether a server refused a connection for a reason that does not pass by itself.
-
-    A wrong password is one, and a database that is not there.
-    """
+    """Return whether a server refused a connection for good: wrong password, no such database."""
     text = str(failure)
     if getattr(failure, "sqlstate", None) is not None or not SERVER_SAYS.search(text):
         return False
@@ -72,7 +67,7 @@ def is_refused(failure: Exception) -> bool:
 
 
 def unresolved(failure: Exception) -> Verdict:
-    """Judge a connection that was lost, by what was being done."""
+    """Judge a connection that was lost, in a COMMIT or elsewhere."""
     if through(failure, "psycopg", "_commit_gen"):
-        return refused(failure, " in a COMMIT, which may have been carried out")
+        return permanent(failure, " in a COMMIT, which may have been carried out")
     return Verdict(True)

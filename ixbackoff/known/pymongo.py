@@ -1,22 +1,22 @@
 """Failures of PyMongo: judged by its labels, and by whether something was being written.
 
-PyMongo itself tries reads and writes once more, the write with the same transaction number, so that
-a server does not carry it out twice. Another try from outside has another number: after a write
-whose answer was lost, it may write twice. So a lost connection passes when something was read or
-while it was being made, and not after a write, though PyMongo labels that `RetryableWriteError`.
-The traceback tells a read from a write; an aggregation counts as a read, also one that ends in
-`$merge` or `$out`. What the server answers tells that nothing was written:
+PyMongo itself retries reads and writes once, a write with the same transaction number, so that a
+server does not carry it out twice. Another try from outside has another number: after a write whose
+answer was lost, it may write twice. So a connection that is lost in a read, or while it is made,
+may pass; one lost in a write does not, although PyMongo labels it `RetryableWriteError`. The
+traceback tells a read from a write; an aggregation counts as a read, even one that ends in `$merge`
+or `$out`. These answers of a server mean that nothing was written:
 
 - `TransientTransactionError`: the transaction was rolled back. Try the whole of it again.
 - `RetryableWriteError` from the server: it stopped a write for a reason that passes. Not in a
   `WriteConcernError`, where it has been written, nor in a bulk write, a part of which may be
   written unless it is labelled `NoWritesPerformed`.
-- `SystemOverloadedError` with `RetryableError`: the server did not take it on.
+- `SystemOverloadedError` with `RetryableError`: the server did not start it.
 - "Not primary", or a node that is recovering: another one takes over.
 
-A commit without an answer (`UnknownTransactionCommitResult`) may have been carried out. A server
-that was not found in time, or a pool that was full, was sent nothing, and passes, unless its host
-is not known or its certificate does not verify. Sources: MongoDB's specifications of retryable
+A commit without an answer (`UnknownTransactionCommitResult`) may have been carried out. If no
+server was found in time, or the pool was full, nothing was sent, and the failure passes, unless the
+host is not known or its certificate does not verify. Sources: MongoDB's specifications of retryable
 reads, retryable writes and transactions, and `pymongo.errors`.
 """
 
@@ -27,8 +27,8 @@ import socket
 from typing import Any
 
 from .._words.verdicts import Verdict
-from .kinds import bases, refused
-from .reaching import wrongly_addressed
+from .judging import bases, permanent
+from .reaching import misaddressed
 from .tracebacks import through
 
 NOTHING_SENT = {"ServerSelectionTimeoutError", "WaitQueueTimeoutError"}
@@ -46,9 +46,9 @@ def judge(failure: Any) -> Verdict:
     labelled = getattr(failure, "has_error_label", None)
     kinds = bases(failure)
     if labelled is None:
-        return refused(failure)
+        return permanent(failure)
     if labelled("UnknownTransactionCommitResult"):
-        return refused(failure, " in a commit, which may have been carried out")
+        return permanent(failure, " in a commit, which may have been carried out")
     overloaded = labelled("SystemOverloadedError") and labelled("RetryableError")
     if overloaded or labelled("TransientTransactionError"):
         return Verdict(True)
@@ -58,33 +58,33 @@ def judge(failure: Any) -> Verdict:
 
 
 def judge_connection(failure: Any, kinds: set[str]) -> Verdict:
-    """Judge a server that was not found, or left without an answer."""
-    wrong = wrongly_addressed(failure)
-    if wrong:
-        return refused(failure, wrong)
+    """Judge a server that was not found, or a connection that was lost."""
+    reason = misaddressed(failure)
+    if reason:
+        return permanent(failure, f": {reason}")
     if kinds & NOTHING_SENT:
         if MISADDRESSED.search(str(failure)):
-            return refused(failure, ": its host is not known or its certificate does not verify")
+            return permanent(failure, ": its host is not known or its certificate does not verify")
         return Verdict(True)
     if "NotPrimaryError" in kinds or is_reading(failure) or is_connecting(failure):
         return Verdict(True)
-    return refused(failure, LOST_IN_WRITING)
+    return permanent(failure, LOST_IN_WRITING)
 
 
 def judge_answer(failure: Any, kinds: set[str]) -> Verdict:
-    """Judge an error that a server answered."""
+    """Judge an error that a server reported."""
     code = getattr(failure, "code", None)
     if failure.has_error_label("RetryableWriteError"):
         if not kinds & PARTLY_WRITTEN or failure.has_error_label("NoWritesPerformed"):
             return Verdict(True)
-        return refused(failure, LOST_IN_WRITING)
+        return permanent(failure, LOST_IN_WRITING)
     if code in CODES and not kinds & PARTLY_WRITTEN and is_reading(failure):
         return Verdict(True)
-    return refused(failure, f" (code {code})") if code is not None else refused(failure)
+    return permanent(failure, f" (code {code})") if code is not None else permanent(failure)
 
 
 def is_reading(failure: Exception) -> bool:
-    """Return whether a failure came from a read; a command of one's own may be anything."""
+    """Return whether a failure came from a read; a command of one's own may be a write."""
     is_command = any(through(failure, module, "command") for module in OWN_COMMANDS)
     return through(failure, "pymongo", "_read") and not is_command
 

@@ -1,25 +1,54 @@
-"""Why a service was not reached, where the reason is one that stays."""
+"""Reasons why a service cannot be reached, now or later.
+
+Some libraries chain the exception of the operating system or of TLS; others have its text only.
+"""
 
 from __future__ import annotations
 
 import socket
 import ssl
 
+UNTRUSTED = "the certificate does not verify"
+UNKNOWN_HOST = "the name of the host is not known"
 
-def wrongly_addressed(failure: BaseException) -> str:
-    """Return why a service cannot be reached at this address, empty if it may be later.
+WORDS = {
+    "CERTIFICATE_VERIFY_FAILED": UNTRUSTED,
+    "InvalidCertificate": UNTRUSTED,
+    "Domain name not found": UNKNOWN_HOST,
+    "Name or service not known": UNKNOWN_HOST,
+    "No address associated with hostname": UNKNOWN_HOST,
+    "nodename nor servname provided": UNKNOWN_HOST,
+}
+"""From words of OpenSSL, BoringSSL, rustls, c-ares and the C libraries to what they mean."""
 
-    The libraries make one exception of all reasons why they could not connect, and keep what
-    the operating system said as its cause.
 
-    >>> wrongly_addressed(socket.gaierror(socket.EAI_NONAME, "Name or service not known"))
-    ' to a host that is not known'
-    >>> wrongly_addressed(ConnectionRefusedError())
+def unreachable(failure: BaseException | None) -> str:
+    """Return why an address will not work later either, empty if it may.
+
+    >>> unreachable(socket.gaierror(socket.EAI_NONAME, "Name or service not known"))
+    'the name of the host is not known'
+    >>> unreachable(ConnectionRefusedError())
     ''
     """
-    for reason in (failure, failure.__cause__, failure.__context__):
-        if isinstance(reason, ssl.SSLCertVerificationError):
-            return " to a service whose certificate does not verify"
-        if isinstance(reason, socket.gaierror) and reason.errno != socket.EAI_AGAIN:
-            return " to a host that is not known"
+    if isinstance(failure, ssl.SSLCertVerificationError):
+        return UNTRUSTED
+    if isinstance(failure, socket.gaierror) and failure.errno != socket.EAI_AGAIN:
+        return UNKNOWN_HOST
     return ""
+
+
+def misaddressed(failure: BaseException) -> str:
+    """Return as `unreachable` does, by a failure, its cause and its context."""
+    for cause in (failure, failure.__cause__, failure.__context__):
+        if reason := unreachable(cause):
+            return reason
+    return ""
+
+
+def unreachable_by_text(text: str) -> str:
+    """Return as `unreachable` does, by the text of a failure.
+
+    >>> unreachable_by_text("[Errno -2] Name or service not known")
+    'the name of the host is not known'
+    """
+    return next((reason for words, reason in WORDS.items() if words in text), "")

@@ -1,25 +1,25 @@
 """Failures of requests, each judged by the failure of urllib3 that it wraps.
 
-Most of them have their request; for those that come while a body is read it stands in the
-traceback, and so does the first request of a redirect.
+Most of them have their request. The request of a failure in the middle of a body is in the
+traceback, and so is the first request of a redirect.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .._words.verdicts import Verdict
-from . import urllib3
-from .exchanges import Asked, after, answered, asked_with, before, judge_by, never
-from .frames import variables
+from .judging import permanent
+from .resending import Asked, after, asked_with, before, by_response, judge_by
+from .tracebacks import variables
+from .urllib3 import wrapped
 
 SENDING = {("requests.sessions", "send")}
 READING = {("requests.models", "generate")}
 
 
 def requests_of(failure: Any) -> list[Asked]:
-    """Return what was asked, the first request first."""
     return [
         asked_with(request.method, getattr(request, "headers", None))
         for request in sent(failure)
@@ -38,43 +38,27 @@ def sent(failure: Any) -> Iterator[Any]:
     yield getattr(failure, "request", None)
 
 
-def unsent(failure: Exception) -> Verdict:
-    return before(failure, requests_of(failure))
-
-
-def broken_off(failure: Exception) -> Verdict:
-    return after(failure, requests_of(failure))
-
-
-def by_cause(failure: Exception) -> Verdict:
+def by_cause(failure: Exception, asked: Sequence[Asked]) -> Verdict:
     cause = next((each for each in failure.args if isinstance(each, Exception)), None)
-    if cause is None:
-        return broken_off(failure)
-    return urllib3.weighed(failure, cause, requests_of(failure))
+    return after(failure, asked) if cause is None else wrapped(failure, cause, asked)
 
 
-def by_tls(failure: Exception) -> Verdict:
-    return by_cause(failure) if failure.args else never(failure)
-
-
-def by_status(failure: Any) -> Verdict:
-    answer = getattr(failure, "response", None)
-    if answer is None:
-        return never(failure)
-    return answered(failure, answer.status_code, answer.headers, requests_of(failure))
+def by_tls(failure: Exception, asked: Sequence[Asked]) -> Verdict:
+    return by_cause(failure, asked) if failure.args else permanent(failure)
 
 
 judge = judge_by(
     {
-        "ConnectTimeout": unsent,
+        "ConnectTimeout": before,
         "ProxyError": by_cause,
         "SSLError": by_tls,
         "ConnectionError": by_cause,
         "RetryError": by_cause,
-        "ReadTimeout": broken_off,
-        "Timeout": broken_off,
+        "ReadTimeout": after,
+        "Timeout": after,
         "ChunkedEncodingError": by_cause,
-        "HTTPError": by_status,
+        "HTTPError": by_response,
     },
-    frozenset({"requests"}),
+    {"requests"},
+    requests_of,
 )

@@ -1,10 +1,10 @@
 """Failures of the standard library's smtplib.
 
 A reply of 400 to 499 may pass, one of 500 and above does not (RFC 5321, section 4.2.1). A lost
-connection may pass: the standard has a client act as if it had been told 451 (section 3.8), so a
-mail can arrive twice when the server was lost between the end of the mail and its reply.
+connection may pass: by the standard a client treats it as a reply of 451 (section 3.8), so a mail
+can arrive twice if the server is lost between the end of the mail and its reply.
 
-What a server says to `QUIT` comes after the work of a `with` block, which is not done again for it.
+The reply to `QUIT` arrives after the work of a `with` block, which is not done again for it.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Any
 
 from .._words import verdicts
 from .._words.verdicts import Verdict
-from .exchanges import name_of
-from .frames import variables
+from .judging import permanent
+from .tracebacks import variables
 
 NOT_CONNECTED = "please run connect() first"
 LEAVING = {("smtplib", "__exit__")}
@@ -28,14 +28,14 @@ def judge(failure: Exception) -> Verdict:
         return judge_leaving(failure, found.get("args"))
     if isinstance(failure, smtplib.SMTPServerDisconnected):
         if str(failure) == NOT_CONNECTED:
-            return Verdict(False, why=f"{name_of(failure)}: connect anew in each try")
+            return permanent(failure, ": connect anew in each try")
         return Verdict(True)
     codes = [code for code in codes_of(failure) if isinstance(code, int)]
-    # Of the recipients none was sent to, so those that may pass are worth another try.
+    # No recipient was sent to, so one whose refusal may pass is worth another try.
     if any(400 <= code <= 499 for code in codes):
         return Verdict(True)
-    shown = " ".join([name_of(failure), *sorted({str(code) for code in codes})])
-    return Verdict(False, why=shown)
+    shown = "".join(sorted({f" {code}" for code in codes}))
+    return permanent(failure, shown) if shown else permanent(failure)
 
 
 def judge_leaving(failure: Exception, left_with: Any) -> Verdict:
@@ -43,7 +43,7 @@ def judge_leaving(failure: Exception, left_with: Any) -> Verdict:
     for cause in left_with or ():
         if isinstance(cause, Exception):
             return verdicts.judge(cause)
-    return Verdict(False, why=f"{name_of(failure)} after QUIT, when all had been done")
+    return permanent(failure, " after QUIT, when all had been done")
 
 
 def codes_of(failure: Exception) -> Iterable[object]:

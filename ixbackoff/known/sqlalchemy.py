@@ -2,12 +2,11 @@
 
 A `DBAPIError` has the driver's failure as its `orig`, and is judged as that one is. SQLAlchemy's
 own verdict that the connection was lost (`connection_invalidated`, from the dialect's
-`is_disconnect`) holds for every driver. Its transaction was rolled back, so it may pass, but for
-one whose COMMIT had no answer: that transaction may have been carried out. The traceback tells
-whether it was in one. With the isolation level AUTOCOMMIT nothing is rolled back, and a failure
-does not tell: say `on=...`.
+`is_disconnect`) holds for every driver. The transaction was rolled back, so the failure may pass,
+unless the traceback shows a COMMIT: that one may have been carried out. With the isolation level
+AUTOCOMMIT nothing is rolled back, which a failure does not tell: pass `on=...`.
 
-No connection in the pool within its `timeout` may pass: nothing was sent.
+A pool that has no connection within its `timeout` may pass: nothing was sent.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from sqlalchemy.exc import (
 
 from .._words import verdicts
 from .._words.verdicts import Verdict
-from .kinds import called, refused
+from .judging import name_of, permanent
 from .tracebacks import through
 
 COMMITS = ("_commit_impl", "_commit_twophase_impl")
@@ -36,18 +35,18 @@ def judge(failure: Any) -> Verdict:
         return Verdict(True)
     if isinstance(failure, DBAPIError) and failure.connection_invalidated:
         if through(failure, "sqlalchemy.engine", *COMMITS):
-            return refused(failure, " in a COMMIT, which may have been carried out")
+            return permanent(failure, " in a COMMIT, which may have been carried out")
         return Verdict(True)
     if isinstance(failure, StatementError):
         return as_the_driver(failure, failure.orig)
     if isinstance(failure, SQLAlchemyError):
-        return refused(failure)
+        return permanent(failure)
     return as_the_driver(failure, failure.__cause__ or getattr(failure, "orig", None))
 
 
 def as_the_driver(failure: Exception, below: BaseException | None) -> Verdict:
-    """Judge a failure as the one of the driver that it stands for."""
+    """Judge a failure by that of the driver below it."""
     if not isinstance(below, Exception):
-        return refused(failure)
+        return permanent(failure)
     found = verdicts.judge(below)
-    return found if found.transient else Verdict(False, why=f"{called(failure)}: {found.why}")
+    return found if found.transient else Verdict(False, why=f"{name_of(failure)}: {found.why}")

@@ -1,7 +1,7 @@
-"""Failures of `sqlite3`: only a database or a table that somebody else has locked may pass.
+"""Failures of `sqlite3`: only a locked database or table may pass.
 
-SQLite says so with the result codes `SQLITE_BUSY` and `SQLITE_LOCKED` and their extended ones, such
-as `SQLITE_BUSY_SNAPSHOT`. The transaction has not been carried out: a COMMIT that finds the
+SQLite reports it by the result codes `SQLITE_BUSY` and `SQLITE_LOCKED` and their extended ones,
+such as `SQLITE_BUSY_SNAPSHOT`. The transaction has not been carried out: a COMMIT that finds the
 database locked leaves it open. See "Result and Error Codes" in SQLite's documentation.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._words.verdicts import Verdict
-from .kinds import refused
+from .judging import permanent
 
 SQLITE_BUSY = 5
 SQLITE_LOCKED = 6
@@ -18,8 +18,7 @@ PRIMARY = 0xFF  # an extended code has the primary one in its last byte
 
 
 def judge(failure: Any) -> Verdict:
-    """Judge a failure of `sqlite3` by its result code."""
     code = getattr(failure, "sqlite_errorcode", None)
     if isinstance(code, int) and code & PRIMARY in (SQLITE_BUSY, SQLITE_LOCKED):
         return Verdict(True)
-    return refused(failure)
+    return permanent(failure)

@@ -1,12 +1,12 @@
-"""SQLSTATE, the five characters by which PostgreSQL says why a statement failed.
+"""SQLSTATE, the five characters by which PostgreSQL reports why a statement failed.
 
-From "PostgreSQL Error Codes", appendix A of its documentation. What may pass: a connection that
+From "PostgreSQL Error Codes", appendix A of its documentation. These may pass: a connection that
 could not be made or was lost (class 08), a transaction that was rolled back because of others
 (40000, 40001 and 40P01), resources that have run out, such as connections (class 53), a lock that
-was not to be had (55P03), and a server that stops, starts or has crashed (57P01 to 57P03, 57P05).
+was not free (55P03), and a server that stops, starts or has crashed (57P01 to 57P03, 57P05).
 
-Not in these classes: 08007 and 40003, since they mean that the transaction may have been carried
-out; 40002, since a constraint stays broken; and 57P04, since the database was dropped.
+Some codes of these classes do not: 08007 and 40003 leave open whether the transaction was carried
+out, 40002 is a broken constraint, which stays, and with 57P04 the database was dropped.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LOST = ("57P01", "57P02")
 
 
 def is_transient(sqlstate: str) -> bool:
-    """Return whether what this SQLSTATE stands for may pass by itself.
+    """Return whether a failure with this SQLSTATE may pass by itself.
 
     >>> is_transient("40P01"), is_transient("53300"), is_transient("42601"), is_transient("28P01")
     (True, True, False, False)
@@ -29,7 +29,7 @@ def is_transient(sqlstate: str) -> bool:
 
 
 def is_lost(sqlstate: str) -> bool:
-    """Return whether the connection was lost, so that it is not known what was carried out.
+    """Return whether the connection was lost, so that a statement may have been carried out.
 
     >>> is_lost("08006"), is_lost("57P01"), is_lost("40001")
     (True, True, False)

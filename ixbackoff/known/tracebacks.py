@@ -1,15 +1,42 @@
-"""A failure's traceback, which tells what was being done where the failure itself does not."""
+"""Tracebacks, in which judges find what a failure itself does not have, such as its request.
+
+If a traceback was cleared, or a function has another name in another version of a library, nothing
+is found, and the failure is judged by its class alone.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Mapping
 from traceback import walk_tb
+from typing import Any
+
+
+def variables(
+    failure: BaseException, functions: Collection[tuple[str, str]]
+) -> Iterator[Mapping[str, Any]]:
+    """Yield the variables of some functions through which a failure came, the outermost first.
+
+    >>> def send(method):
+    ...     raise TimeoutError
+    >>> try:
+    ...     send("GET")
+    ... except TimeoutError as failure:
+    ...     [found["method"] for found in variables(failure, {(__name__, "send")})]
+    ['GET']
+
+    Args:
+        failure: the exception.
+        functions: module and name of each.
+    """
+    for frame, _ in walk_tb(failure.__traceback__):
+        if (frame.f_globals.get("__name__", ""), frame.f_code.co_name) in functions:
+            yield frame.f_locals
 
 
 def through(failure: BaseException, module: str, *functions: str) -> bool:
-    """Return whether a failure came through one of these functions of a module, or any of its.
+    """Return whether a failure came through one of these functions, or any if none is given.
 
-    `module` is the name of a module or of a package with all that it holds. A failure that was
-    never raised came through none.
+    `module` is the name of a module, or of a package with all its modules.
 
     >>> import json
     >>> try:
@@ -19,8 +46,7 @@ def through(failure: BaseException, module: str, *functions: str) -> bool:
     (True, False)
     """
     for frame, _ in walk_tb(failure.__traceback__):
-        name = str(frame.f_globals.get("__name__", ""))
-        inside = f"{name}.".startswith(f"{module}.")
+        inside = f"{frame.f_globals.get('__name__', '')}.".startswith(f"{module}.")
         if inside and (not functions or frame.f_code.co_name in functions):
             return True
     return False

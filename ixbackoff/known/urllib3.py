@@ -1,40 +1,47 @@
 """Failures of urllib3.
 
-They do not say which request they belong to; the functions `request` and `urlopen` of the traceback
-do. `MaxRetryError` and `ProxyError` are judged by the failure that they are about. A pool that has
-no connection left (`EmptyPoolError`) has sent nothing. `ResponseError`, after the retries of
-urllib3 itself, is judged by the status in its text.
+Their requests are in the traceback, in the functions `request` and `urlopen`. `MaxRetryError` and
+`ProxyError` are judged by the failure that they wrap. A pool that has no connection left
+(`EmptyPoolError`) has sent nothing. `ResponseError`, after the retries of urllib3 itself, is judged
+by the status in its text.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from .._words.verdicts import Verdict
-from . import sockets
-from .exchanges import Asked, after, answered, asked_with, before, behind, never, refused_by_proxy
-from .frames import variables
+from .judging import name_of, permanent
+from .resending import (
+    Asked,
+    Judging,
+    after,
+    answered,
+    asked_with,
+    before,
+    before_or_never,
+    behind,
+    nearest,
+    refused_by_proxy,
+)
+from .socket import CUT_OFF
+from .tracebacks import through, variables
 
 SENDING = {
     ("urllib3._request_methods", "request"),
     ("urllib3.request", "request"),
     ("urllib3.connectionpool", "urlopen"),
 }
-CONNECTING = {("urllib3.connection", "connect")}
 STATUS = re.compile(r"too many ([0-9]{3}) error responses")
-
-Weigher: TypeAlias = Callable[[Exception, Any, Sequence[Asked]], Verdict]
-"""A function that judges a failure by what it is about, after these requests."""
 
 
 def judge(failure: Exception) -> Verdict:
-    return weighed(failure, failure, requests_of(failure))
+    return judge_asked(failure, requests_of(failure))
 
 
 def requests_of(failure: Exception) -> list[Asked]:
-    """Return what was asked, the first request first."""
     return [
         asked_with(found["method"], found.get("headers"))
         for found in variables(failure, SENDING)
@@ -42,60 +49,55 @@ def requests_of(failure: Exception) -> list[Asked]:
     ]
 
 
-def weighed(failure: Exception, cause: Any, asked: Sequence[Asked]) -> Verdict:
-    """Judge a failure of urllib3, or of a library above it, by the one of urllib3 behind it."""
-    for base in cause.__class__.__mro__:
-        if base.__module__.partition(".")[0] == "urllib3" and base.__name__ in WEIGHERS:
-            return WEIGHERS[base.__name__](failure, cause, asked)
-    return after(failure, asked) if isinstance(cause, OSError) else never(failure)
+def judge_asked(failure: Any, asked: Sequence[Asked]) -> Verdict:
+    """Judge a failure of urllib3, or one of the system that urllib3 wraps, after these requests."""
+    judging = nearest(failure, TABLE, {"urllib3"})
+    if judging is None:
+        return after(failure, asked) if isinstance(failure, OSError) else permanent(failure)
+    return judging(failure, asked)
 
 
-def unsent(failure: Exception, _: Any, asked: Sequence[Asked]) -> Verdict:
-    return before(failure, asked)
+def wrapped(failure: Exception, cause: Any, asked: Sequence[Asked]) -> Verdict:
+    """Judge a failure by the failure of urllib3 in it, under its own name."""
+    verdict = judge_asked(cause, asked)
+    why = verdict.why.replace(name_of(cause), name_of(failure), 1)
+    return Verdict(verdict.transient, verdict.retry_after, why)
 
 
-def broken_off(failure: Exception, cause: Any, asked: Sequence[Asked]) -> Verdict:
-    tunnel = next((text for text in map(str, cause.args) if text.startswith("Tunnel ")), "")
+def broken_off(failure: Exception, asked: Sequence[Asked]) -> Verdict:
+    tunnel = next((text for text in map(str, failure.args) if text.startswith("Tunnel ")), "")
     if tunnel:
         return refused_by_proxy(failure, asked, tunnel)
-    return before(failure, asked) if connecting(cause) else after(failure, asked)
+    # during the handshake nothing has been sent
+    connecting = any(through(cause, "urllib3.connection", "connect") for cause in behind(failure))
+    return before(failure, asked) if connecting else after(failure, asked)
 
 
-def connecting(cause: Exception) -> bool:
-    """Return true if it came during the handshake, when nothing had been sent."""
-    return any(True for each in behind(cause) for _ in variables(each, CONNECTING))
+def by_reason(failure: Any, asked: Sequence[Asked]) -> Verdict:
+    return wrapped(failure, getattr(failure, "reason", None), asked)
 
 
-def by_reason(failure: Exception, cause: Any, asked: Sequence[Asked]) -> Verdict:
-    return weighed(failure, getattr(cause, "reason", None), asked)
-
-
-def by_proxy(failure: Exception, cause: Any, asked: Sequence[Asked]) -> Verdict:
-    said = str(getattr(cause, "original_error", ""))
+def by_proxy(failure: Exception, asked: Sequence[Asked]) -> Verdict:
+    said = str(getattr(failure, "original_error", ""))
     if said.startswith("Tunnel "):
         return refused_by_proxy(failure, asked, said)
     return before(failure, asked)
 
 
-def by_tls(failure: Exception, cause: Any, asked: Sequence[Asked]) -> Verdict:
-    cut_off = any(isinstance(argument, sockets.CUT_OFF) for argument in cause.args)
-    return broken_off(failure, cause, asked) if cut_off else before_or_never(failure, asked)
+def by_tls(failure: Exception, asked: Sequence[Asked]) -> Verdict:
+    cut_off = any(isinstance(argument, CUT_OFF) for argument in failure.args)
+    return broken_off(failure, asked) if cut_off else before_or_never(failure, asked)
 
 
-def before_or_never(failure: Exception, asked: Sequence[Asked]) -> Verdict:
-    told = before(failure, asked)
-    return never(failure) if told.transient else told
+def by_status(failure: Exception, asked: Sequence[Asked]) -> Verdict:
+    found = STATUS.search(str(failure))
+    return answered(failure, int(found[1]), None, asked) if found else permanent(failure)
 
 
-def by_status(failure: Exception, cause: Any, asked: Sequence[Asked]) -> Verdict:
-    found = STATUS.search(str(cause))
-    return answered(failure, int(found[1]), None, asked) if found else never(failure)
-
-
-WEIGHERS: Mapping[str, Weigher] = {
+TABLE: Mapping[str, Judging] = {
     "MaxRetryError": by_reason,
-    "ConnectTimeoutError": unsent,
-    "EmptyPoolError": unsent,
+    "ConnectTimeoutError": before,
+    "EmptyPoolError": before,
     "ProxyError": by_proxy,
     "SSLError": by_tls,
     "ResponseError": by_status,

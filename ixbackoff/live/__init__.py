@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from .._words.extras import LIVE, needed
 from .addresses import public_only
 from .connections import Connections, connections_of
-from .extras import needed
+from .errors import RedirectError, StoreError, TooLarge
 from .interpreters import live, live_async
-from .limits import Limits
-from .refusals import RedirectError, StoreError, TooLarge
+from .limits import Deadline, Limits
 from .stores import s3_store, store_of
-from .times import Deadline
 
 __all__ = [
     "Connections",
@@ -32,7 +31,7 @@ __all__ = [
 def response_headers(
     url: str, *, limits: Limits | None = None, connections: Connections | None = None
 ) -> Mapping[str, str]:
-    """Send a `HEAD` request and return the headers of the answer, for commands of your own.
+    """Send a `HEAD` request and return the headers of the response, for commands of your own.
 
     >>> from ixbackoff.testing.web import Origin
     >>> with Origin({"/page": b"acorn"}) as origin:
@@ -42,18 +41,17 @@ def response_headers(
     Args:
         url: an `http://` or `https://` URL; redirects are followed.
         limits: the time-outs, in seconds, and the number of redirects that are followed.
-        connections: connections that are shared with others; by default it opens one, and closes
-            it.
+        connections: shared connections; by default this opens one of its own, and closes it.
 
     Returns:
-        The value of each header by its name, in upper or lower case.
+        The headers; their names may be given in upper or lower case.
 
     Raises:
         Exception: the same failures as `Download`, in the same cases.
     """
     shared = connections_of(limits, connections)
     deadline = Deadline(shared.limits)
-    with needed("response_headers"):
+    with needed("response_headers", "live", LIVE):
         from . import http
     try:
         return http.head(url, shared, deadline)
@@ -75,6 +73,6 @@ async def response_headers_async(
     """
     shared = connections_of(limits, connections)
     deadline = Deadline(shared.limits)
-    with needed("response_headers_async"):
+    with needed("response_headers_async", "live", LIVE):
         from . import http
     return await http.head_async(url, shared, deadline)

@@ -22,7 +22,7 @@ CLOSED = "These Connections are closed: use them inside their `with` block."
 
 
 class Connections:
-    """Connections to web servers that commands share, so that not each has to open its own.
+    """Connections to web servers that commands share, so that each need not open its own.
 
     `live()` has connections of its own. Give it these to share them with other commands, and to
     close them at a time of your choice:
@@ -41,12 +41,12 @@ class Connections:
     ...     response_headers(f"{origin.url}/a", connections=connections)["content-length"]
     '5'
 
-    One that nobody closes is closed when it is not used any more. On an event loop connections are
-    kept open only inside `async with Connections() as connections`, since a loop must not end
-    before they are closed; otherwise each command opens its own.
+    Unreferenced `Connections` are closed when Python collects them. On an event loop, connections
+    stay open only inside `async with Connections() as connections`, because they have to be closed
+    before the loop ends; otherwise each command opens its own.
 
     Args:
-        limits: the time-outs, in seconds, and the other bounds of what is sent over them.
+        limits: the time-outs, in seconds, and the other bounds of the exchanges.
     """
 
     def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
@@ -57,10 +57,10 @@ class Connections:
         self._awaited: RunVar[AsyncTransport | Literal[False] | None] | None = None
 
     def opened(self) -> Transport:
-        """Return the connections of this process for threads.
+        """Return the connections for threads of this process.
 
         Raises:
-            Misuse: they are closed.
+            Misuse: these `Connections` are closed.
         """
         process = os.getpid()
         with self._lock:
@@ -76,10 +76,10 @@ class Connections:
 
     @asynccontextmanager
     async def opened_async(self) -> AsyncGenerator[AsyncTransport]:
-        """Give the connections of this event loop; those of this block alone if none are kept.
+        """Give the connections of this event loop, or else new ones for this block alone.
 
         Raises:
-            Misuse: they are closed.
+            Misuse: these `Connections` are closed.
         """
         from .transports import AsyncTransport
 
@@ -126,22 +126,22 @@ class Connections:
 
 
 def closed_in(process: int, transport: Transport) -> None:
-    """Close connections in the process that opened them; a child of it only has copies of them."""
+    """Close connections in the process that opened them; a forked child only has copies."""
     if os.getpid() == process:
         transport.close()
 
 
 def connections_of(limits: Limits | None, connections: Connections | None) -> Connections:
-    """Return the connections that somebody gave, or new ones with these limits.
+    """Return the given connections, or new ones with these limits.
 
     Raises:
-        Misuse: both were given, and the connections have other limits; or they are none.
+        Misuse: `connections` have other limits than `limits`, or are of another class.
     """
-    given: object = connections
-    if given is None:
+    shared: object = connections
+    if shared is None:
         return Connections(DEFAULT_LIMITS if limits is None else limits)
-    if not isinstance(given, Connections):
-        raise Misuse(f"connections={given!r}: give Connections(), or leave it out.")
-    if limits not in (None, given.limits):
+    if not isinstance(shared, Connections):
+        raise Misuse(f"connections={shared!r}: give Connections(), or leave it out.")
+    if limits not in (None, shared.limits):
         raise Misuse("These Connections have other limits: give Connections(limits) alone.")
-    return given
+    return shared

@@ -1,4 +1,4 @@
-"""A request to a web server and its answer, without any I/O: sync and async callers share it."""
+"""Requests to web servers and their responses, without I/O: sync and async callers share them."""
 
 from __future__ import annotations
 
@@ -13,18 +13,16 @@ from typing import TypeAlias
 import httpx2
 
 from .._words.vocabulary import Download, without_secrets
-from .addresses import Refused
-from .answers import check_host, check_port, failure_of_status, failure_without_content
-from .limits import Limits
-from .refusals import RedirectError
-from .times import Deadline
+from .addresses import Refused, check_host, check_port
+from .errors import RedirectError, failure_of_status, failure_without_content
+from .limits import Deadline, Limits
 
 Progress: TypeAlias = Callable[[Download, int, int | None], None]
 """A function that is called during a download: with the command, the bytes received so far, and the
-bytes expected in all, `None` if the server did not say."""
+bytes of the whole, `None` if the server did not announce them."""
 
-IN_PARTS = (206, 416)
-"""The statuses of answers with a part, or without the one that was asked for."""
+PARTIAL = (206, 416)
+"""The statuses of responses with a range, or without the requested one."""
 
 ADDRESS = "http://host/path or https://host/path"
 CONNECTION_ERRORS = (
@@ -36,10 +34,11 @@ CONNECTION_ERRORS = (
 
 
 class Exchange:
-    """A request, with the redirects that it follows and the failures that it may end in.
+    """A request, the redirects that it follows, and the failures that it may end in.
 
     Attributes:
-        in_parts: true if a part is asked for.
+        label: the method and the URL, without secrets.
+        in_parts: whether the request is for a range.
 
     Raises:
         ValueError: `url` does not begin with `http://` or `https://`.
@@ -47,17 +46,17 @@ class Exchange:
 
     def __init__(self, method: str, url: str, limits: Limits, deadline: Deadline) -> None:
         self.method = method
-        self.asked = f"{method} {without_secrets(url)}"
+        self.label = f"{method} {without_secrets(url)}"
         self.limits = limits
         self.redirects = 0
         self.in_parts = False
         self.before = sys.exception()
         self.deadline = deadline
-        deadline.what = self.asked
+        deadline.what = self.label
         try:
             self.url = httpx2.URL(url)
         except (httpx2.InvalidURL, ValueError):
-            # The text is not shown: without a URL it is unknown which part of it is a password.
+            # The text is not shown: any part of a malformed URL may be the password.
             raise ValueError(f"{method}: the URL cannot be read; give {ADDRESS}.") from None
         self.check(self.url)
 
@@ -69,55 +68,55 @@ class Exchange:
         return hidden(client.build_request(self.method, self.url, headers=headers))
 
     def following(self, response: httpx2.Response) -> httpx2.Request | None:
-        """Return the next request if the answer is a redirect, and `None` if it is a success.
+        """Return the next request if the response is a redirect, `None` if it is a success.
 
         Raises:
-            Exception: the answer is a failure.
+            Exception: the response is a failure.
         """
         self.deadline.check()
         following = response.next_request
         if following is None:
-            if self.in_parts and response.status_code in IN_PARTS:
+            if self.in_parts and response.status_code in PARTIAL:
                 return None
-            failure = failure_of_status(response.status_code, response.headers, self.asked)
+            failure = failure_of_status(response.status_code, response.headers, self.label)
             if failure is None and self.method == "GET":
-                failure = failure_without_content(response.status_code, self.asked)
+                failure = failure_without_content(response.status_code, self.label)
             if failure is not None:
                 raise failure
             return None
         if self.redirects == self.limits.max_redirects:
-            raise RedirectError(f"{self.asked}: more than {self.redirects} redirects")
+            raise RedirectError(f"{self.label}: more than {self.redirects} redirects")
         self.redirects += 1
         self.check(following.url)
         secure = response.url.scheme == "https"
         if secure and following.url.scheme == "http" and not self.limits.insecure_redirects:
             raise RedirectError(
-                f"{self.asked}: it redirects from https to http; Limits(insecure_redirects=True) "
+                f"{self.label}: it redirects from https to http; Limits(insecure_redirects=True) "
                 "would follow it"
             )
         return hidden(following)
 
     def check(self, url: httpx2.URL) -> None:
-        """Check that a URL is one of the web.
+        """Check that a URL is one of HTTP.
 
         Raises:
-            ValueError: it is not.
+            ValueError: the URL has another scheme, no host, or an impossible port.
         """
         if url.scheme in ("http", "https") and url.host:
-            check_port(url.port, self.asked)
-            check_host(url.raw_host, self.asked)
+            check_port(url.port, self.label)
+            check_host(url.raw_host, self.label)
             return
-        where = f"{self.asked}: it redirects to" if self.redirects else f"{self.method}: this is"
+        where = f"{self.label}: it redirects to" if self.redirects else f"{self.method}: this is"
         what = f"a URL with the scheme {url.scheme!r}" if url.host else "a URL without a host"
         raise ValueError(f"{where} {what}; give {ADDRESS}.")
 
     @contextmanager
     def translated(self) -> Generator[None]:
-        """Raise errors of the HTTP library as failures that show no secret of a URL."""
+        """Raise errors of the HTTP library as failures, which show no secret of a URL."""
         try:
             yield
         except Refused as refused:
-            raise PermissionError(f"{self.asked}: {refused}") from None
+            raise PermissionError(f"{self.label}: {refused}") from None
         except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:
             raise self.failure_of(error) from None
 
@@ -126,25 +125,25 @@ class Exchange:
         for cause in causes:
             if isinstance(cause, ssl.SSLCertVerificationError):
                 return ssl.SSLCertVerificationError(
-                    f"{self.asked}: its certificate is not trusted: {cause.verify_message}"
+                    f"{self.label}: its certificate is not trusted: {cause.verify_message}"
                 )
         if isinstance(error, httpx2.TimeoutException) and not self.deadline.left:
             return self.deadline.exceeded()
         if isinstance(error, httpx2.ConnectTimeout | httpx2.PoolTimeout):
-            return TimeoutError(f"{self.asked}: no connection in {self.limits.connect_timeout:g} s")
+            return TimeoutError(f"{self.label}: no connection in {self.limits.connect_timeout:g} s")
         if isinstance(error, httpx2.TimeoutException):
-            return TimeoutError(f"{self.asked}: nothing came for {self.limits.read_timeout:g} s")
+            return TimeoutError(f"{self.label}: nothing arrived for {self.limits.read_timeout:g} s")
         if isinstance(error, httpx2.LocalProtocolError | httpx2.UnsupportedProtocol):
-            return ValueError(f"{self.asked}: HTTP does not allow this request")
+            return ValueError(f"{self.label}: HTTP does not allow this request")
         for cause in causes:
             for kind in CONNECTION_ERRORS:
                 if isinstance(cause, kind):
-                    return kind(f"{self.asked}: {told(cause) or WORDS[kind]}")
-        return ConnectionError(f"{self.asked}: {words(error, causes)}")
+                    return kind(f"{self.label}: {system_message(cause) or WORDS[kind]}")
+        return ConnectionError(f"{self.label}: {described(error, causes)}")
 
 
 class ShownURL(httpx2.URL):
-    """A URL that hides its secrets when it is shown: the HTTP library logs each URL."""
+    """A URL whose `str` hides its secrets: the HTTP library logs each URL."""
 
     def __str__(self) -> str:
         return without_secrets(super().__str__())
@@ -159,7 +158,7 @@ def hidden(request: httpx2.Request) -> httpx2.Request:
 
 
 def behind(error: BaseException, before: BaseException | None) -> Iterator[BaseException]:
-    """Yield an exception and its causes, except those that were being handled `before`."""
+    """Yield an exception and its causes, except `before`, which was handled before."""
     waiting: list[BaseException | None] = [error]
     while waiting:
         cause = waiting.pop()
@@ -180,17 +179,17 @@ WORDS: dict[type[Exception], str] = {
 }
 
 
-def words(error: Exception, causes: list[BaseException]) -> str:
-    """Describe what went wrong in words that show nothing of the URL or the answer."""
-    said = next((text for kind, text in WORDS.items() if isinstance(error, kind)), "broke off")
+def described(error: Exception, causes: list[BaseException]) -> str:
+    """Describe an error by words that show nothing of the URL or the response."""
+    summary = next((text for kind, text in WORDS.items() if isinstance(error, kind)), "broke off")
     for cause in causes:
-        if isinstance(cause, OSError) and told(cause):
-            return f"{said}: {told(cause)}"
-    return said
+        if isinstance(cause, OSError) and system_message(cause):
+            return f"{summary}: {system_message(cause)}"
+    return summary
 
 
-def told(error: OSError) -> str:
-    """Return the operating system's words for an error; those of libraries may show addresses."""
+def system_message(error: OSError) -> str:
+    """Return the operating system's message for an error: a library's may show addresses."""
     if isinstance(error, socket.gaierror | ssl.SSLError):
         return error.strerror or ""
     return os.strerror(error.errno) if error.errno else ""

@@ -1,8 +1,8 @@
 """Folders that are used as object stores.
 
-Files are written here and not by the store library: that does not have them on the disk when it
-says so, and hangs in a process that was forked from one that has used it. It shares the names of
-files that are being written, which it does not list: `{name}#1`, `{name}#2` and so on.
+This room writes the files itself. The store library does not sync them before it reports success,
+and it hangs in a process forked from one that has used it. Both give a file that is being written
+the name `{name}#1`, `{name}#2` and so on, which the library leaves out of its lists.
 """
 
 from __future__ import annotations
@@ -16,59 +16,56 @@ from hashlib import sha256
 from itertools import count
 from typing import BinaryIO
 
-from .disks import copied
-from .files import MADE, READ, named, removed, stands, synced
-from .locks import lock
+from .filesystem import CREATE, READ, copy_rest, is_name_of, lock, sync_folder, unlink
 
-LONGEST_NAME = 245  # bytes, so that there is room for "#" and a number
-LOOKED_FOR = 8
+LONGEST_NAME = 245  # bytes: the file system takes 255, and "#" and a number are added
+SWEPT = 8  # names that `sweep` tries even if lower ones are free
 
 
-def put(path: str, file: BinaryIO, go_on: Callable[[], None], given: bool = False) -> None:
+def put(path: str, file: BinaryIO, check: Callable[[], None], unchanging: bool = False) -> None:
     """Put a file into a folder whole or not at all; afterwards it is on the disk, with its name.
 
     Args:
-        path: where to; what stands there is replaced.
-        file: the file, open to be read.
-        go_on: called again and again; an exception of it ends the writing.
-        given: true if nobody will ever change the file: then it may stand in both places.
+        path: the path of the object; an object there is replaced.
+        file: the file, open for reading.
+        check: called before each piece; an exception that it raises stops the copy.
+        unchanging: whether the file will never change: then it may become the object itself.
     """
     folder, name = os.path.split(path)
     stem = path
     if len(os.fsencode(name)) > LONGEST_NAME:
         stem = os.path.join(folder, sha256(os.fsencode(name)).hexdigest())
-    if not made(folder):  # in a new one there is nothing
+    if not make(folder):  # a new folder holds nothing to check or sweep
         if os.path.isdir(path):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
-        swept(stem)
-    if not (given and linked(file, path)):
+        sweep(stem)
+    if not (unchanging and link(file, path)):
         with staged(stem, path) as descriptor:
-            copied(file.fileno(), descriptor, go_on)
+            copy_rest(file.fileno(), descriptor, check)
 
 
-def linked(file: BinaryIO, path: str) -> bool:
-    """Give a file a second name, where it looks then as a copy would; else return false."""
+def link(file: BinaryIO, path: str) -> bool:
+    """Give a file a second name, if the result looks like a copy; return whether it did."""
     folder = os.path.dirname(path)
     if inherited(os.path.dirname(file.name)) != inherited(folder):
         return False
     os.fsync(file.fileno())
     try:
         os.link(file.name, path)
-    except OSError:  # something stands there, or there are no such links on this disk
+    except OSError:  # the name is taken, or this file system has no hard links
         return False
-    # Whoever would change the file looks at the number of its names first, so that must be right.
-    status = os.fstat(file.fileno())
-    if not (named(path, status) and status.st_nlink > 1):
-        removed(path)
+    # Whoever wants to change the file checks its number of names first, so that has to be right.
+    if not (is_name_of(path, file.fileno()) and os.fstat(file.fileno()).st_nlink > 1):
+        unlink(path)
         return False
-    synced(folder)
+    sync_folder(folder)
     return True
 
 
 def inherited(folder: str) -> object:
-    """Return what a new file gets from its folder: the disk, the group, rights and labels.
+    """Return what a new file inherits from its folder: disk, group, permissions and labels.
 
-    Where that cannot be known, each folder differs from all others.
+    Where the system does not report them, each result differs from all others.
     """
     if hasattr(os, "listxattr"):
         with suppress(OSError):
@@ -78,47 +75,47 @@ def inherited(folder: str) -> object:
     return object()
 
 
-def made(folder: str) -> bool:
-    """Make a folder and those around it that are missing, also on the disk.
+def make(folder: str) -> bool:
+    """Make a folder and its missing parents, and sync their names to the disk.
 
     Returns:
         Whether the folder is new.
     """
-    around = os.path.dirname(folder)
+    parent = os.path.dirname(folder)
     try:
         os.mkdir(folder)
     except FileNotFoundError:
-        if around == folder:
+        if parent == folder:
             raise
-        made(around)
-        return made(folder)
+        make(parent)
+        return make(folder)
     except OSError as error:
         if os.path.isdir(folder):
             return False
         if isinstance(error, FileExistsError):
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), folder) from None
         raise
-    synced(around)
+    sync_folder(parent)
     return True
 
 
-def swept(stem: str) -> None:
-    """Remove what killed processes have left of a file. What is being written is locked, and stays.
+def sweep(stem: str) -> None:
+    """Remove what killed processes left of a file; a file that is being written is locked.
 
-    It is looked for under the lowest numbers, since the lowest that is free is always taken.
+    Writers take the lowest free number, so leftovers have low numbers.
     """
     for number in count(1):
         path = f"{stem}#{number}"
         try:
             descriptor = os.open(path, READ)
         except OSError:
-            if number >= LOOKED_FOR:
+            if number >= SWEPT:
                 return
             continue
         try:
             lock(descriptor)
-            if stands(descriptor, path):
-                removed(path)
+            if is_name_of(path, descriptor):
+                unlink(path)
         except OSError:
             pass
         finally:
@@ -127,43 +124,43 @@ def swept(stem: str) -> None:
 
 @contextmanager
 def staged(stem: str, path: str) -> Generator[int]:
-    """Give a new file to write to, which takes the place of `path` at the end of the block."""
-    descriptor, written = opened(stem)
+    """Give a new file to write to, and rename it to `path` at the end of the block."""
+    descriptor, written = create(stem)
     try:
         try:
             yield descriptor
             os.fsync(descriptor)
         finally:
-            if os.name == "nt":  # there a file that is open cannot be renamed or removed
+            if os.name == "nt":  # Windows cannot rename or remove an open file
                 os.close(descriptor)
                 descriptor = -1
         os.replace(written, path)
-        synced(os.path.dirname(path))
+        sync_folder(os.path.dirname(path))
     except BaseException:
         with suppress(OSError):
-            removed(written)
+            unlink(written)
         raise
     finally:
         if descriptor >= 0:
             os.close(descriptor)
 
 
-def opened(stem: str) -> tuple[int, str]:
-    """Open a new file that nobody else writes to; return it with its name."""
+def create(stem: str) -> tuple[int, str]:
+    """Create and lock a file; return its descriptor and its name."""
     for number in count(1):
         path = f"{stem}#{number}"
         try:
-            descriptor = os.open(path, MADE, 0o666)
+            descriptor = os.open(path, CREATE, 0o666)
         except FileExistsError:
             continue
         try:
             lock(descriptor)
-        except BlockingIOError:  # locked by one who sweeps
+        except BlockingIOError:  # another process sweeps it
             os.close(descriptor)
             continue
-        except OSError:  # nothing can be locked here, so nothing is swept
+        except OSError:  # without locks nothing is swept
             return descriptor, path
-        if stands(descriptor, path):
+        if is_name_of(path, descriptor):
             return descriptor, path
         os.close(descriptor)
-    raise AssertionError  # there are numbers enough
+    raise AssertionError  # there is always a free number

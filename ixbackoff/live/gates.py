@@ -1,4 +1,4 @@
-"""A bound on how many exchanges there are with one host at the same time."""
+"""A bound on the number of concurrent exchanges with one host."""
 
 from __future__ import annotations
 
@@ -8,17 +8,15 @@ from threading import Condition
 import anyio
 import httpx2
 
-from .._running.aborting import check_not_aborted
-from .times import Deadline
-
-LOOK = 0.05  # seconds between two looks whether the effect that waits was aborted
+from .._running.aborting import ABORT, check_not_aborted
+from .limits import Deadline
 
 
 class Gate:
-    """Lets at most so many threads in for each host.
+    """A gate that lets in a number of threads for each host.
 
     Args:
-        most: how many.
+        most: that number.
     """
 
     def __init__(self, most: int) -> None:
@@ -27,19 +25,26 @@ class Gate:
         self._changed = Condition()
 
     def enter(self, host: str, deadline: Deadline) -> None:
-        """Wait for a place.
+        """Wait until there is room.
 
         Raises:
-            PoolTimeout: there was none before the deadline.
+            PoolTimeout: the deadline passed before.
             ConnectionAbortedError: the effect was aborted.
         """
         with self._changed:
+            abort = ABORT.get()
+            if abort is not None and self._inside[host] >= self._most:
+                abort.on_request(self._wake)
             while self._inside[host] >= self._most:
-                if not deadline.left:
-                    raise httpx2.PoolTimeout("no place")
-                self._changed.wait(deadline.of(LOOK))
                 check_not_aborted()
+                if not deadline.left:
+                    raise httpx2.PoolTimeout("no room")
+                self._changed.wait(deadline.left)
             self._inside[host] += 1
+
+    def _wake(self) -> None:
+        with self._changed:
+            self._changed.notify_all()
 
     def leave(self, host: str) -> None:
         with self._changed:
@@ -50,10 +55,10 @@ class Gate:
 
 
 class AsyncGate:
-    """Lets at most so many tasks of one event loop in for each host.
+    """A gate that lets in a number of tasks of one event loop for each host.
 
     Args:
-        most: how many.
+        most: that number.
     """
 
     def __init__(self, most: int) -> None:
@@ -62,7 +67,7 @@ class AsyncGate:
         self._left: dict[str, anyio.Event] = {}
 
     async def enter(self, host: str) -> None:
-        """Wait for a place."""
+        """Wait until there is room."""
         while self._inside[host] >= self._most:
             await self._left.setdefault(host, anyio.Event()).wait()
         self._inside[host] += 1

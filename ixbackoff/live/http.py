@@ -12,20 +12,19 @@ import anyio
 import httpx2
 
 from .._words.vocabulary import Download
-from .arrivals import Arrival, Fetched, length_of
 from .connections import Connections
+from .downloads import Arrival, Fetched
 from .exchanges import Exchange, Progress
 from .files import PartFile
-from .limits import Limits
+from .limits import Deadline, Limits
 from .sockets import used
-from .times import Deadline
 from .transports import HEADERS, timeout_of
 
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 SHORTLY = Limits(total_timeout=0.1)
-SHORT_DIGITS = 6  # of the length of a short body
+SHORT_DIGITS = 6  # a body whose length has fewer digits is short
 
-# Below INFO it logs headers as they are, and the URL of a redirect may hold secrets.
+# Below INFO these log headers unchanged, and the URL of a redirect may hold secrets.
 for wire in map(logging.getLogger, ("httpcore2", "hpack")):
     if wire.level == logging.NOTSET:
         wire.setLevel(logging.INFO)
@@ -37,31 +36,27 @@ def fetch(
     """Carry out a download."""
     exchange = Exchange("GET", command.url, connections.limits, deadline)
     with PartFile(command.path, early=True) as part:
-        fetched = arrive(Arrival(command, exchange, part, progress), connections)
+        fetched = complete(Arrival(command, exchange, part, progress), connections)
         part.commit()
     return fetched
 
 
-class Begun:
-    """An answer that has come, and whose body is still to be read, in a `with` block.
-
-    It is sent and read by one thread.
+class OpenResponse:
+    """A response whose body is still to be read, in a `with` block, by the thread that made it.
 
     Args:
         exchange: the request.
         connections: the connections to web servers.
 
     Attributes:
-        etag: the ETag of the answer, if any.
-        size: the bytes of its body, if they are known.
+        etag: the ETag of the response, if any.
     """
 
     def __init__(self, exchange: Exchange, connections: Connections) -> None:
         self.exchange = exchange
         self._open = ExitStack()
-        self._response = self._open.enter_context(answer(exchange, connections))
+        self._response = self._open.enter_context(respond(exchange, connections))
         self.etag: str | None = self._response.headers.get("ETag")
-        self.size = length_of(self._response.headers)
 
     def __enter__(self) -> httpx2.Response:
         return self._response
@@ -74,25 +69,27 @@ class Begun:
         self._open.close()
 
 
-def arrive(arrival: Arrival, connections: Connections, begun: Begun | None = None) -> Fetched:
-    """Fetch what is missing of a download, and leave it in its part.
+def complete(
+    arrival: Arrival, connections: Connections, opened: OpenResponse | None = None
+) -> Fetched:
+    """Fetch the missing bytes of a download into its part.
 
     Args:
         arrival: the download.
         connections: the connections to web servers.
-        begun: the answer to its first request, if that was sent already.
+        opened: the response to its first request, if that was sent already.
     """
     while not arrival.whole:
-        asked = begun or answer(arrival.exchange, connections, arrival.headers())
-        begun = None
+        requested = opened or respond(arrival.exchange, connections, arrival.headers())
+        opened = None
         try:
-            with asked as response:
+            with requested as response:
                 if arrival.begins(response):
                     for chunk in response.iter_raw():
                         arrival.take(chunk)
                     arrival.check_whole()
         except Exception as failure:
-            if not arrival.goes_on(failure):
+            if not arrival.continues_after(failure):
                 raise
     return arrival.fetched
 
@@ -108,37 +105,37 @@ async def fetch_async(
         arrival = Arrival(command, exchange, part, progress)
         while not arrival.whole:
             try:
-                async with answer_async(exchange, connections, arrival.headers()) as response:
+                async with respond_async(exchange, connections, arrival.headers()) as response:
                     if arrival.begins(response):
                         async with chunks_of(response) as chunks:
                             async for chunk in chunks:
                                 arrival.take(chunk)
                         arrival.check_whole()
             except Exception as failure:
-                if not arrival.goes_on(failure):
+                if not arrival.continues_after(failure):
                     raise
         await in_thread(part.commit)
     return arrival.fetched
 
 
 def head(url: str, connections: Connections, deadline: Deadline) -> Mapping[str, str]:
-    with answer(Exchange("HEAD", url, connections.limits, deadline), connections) as response:
+    with respond(Exchange("HEAD", url, connections.limits, deadline), connections) as response:
         drain(response)
         return response.headers
 
 
 async def head_async(url: str, connections: Connections, deadline: Deadline) -> Mapping[str, str]:
     exchange = Exchange("HEAD", url, connections.limits, deadline)
-    async with answer_async(exchange, connections) as response:
+    async with respond_async(exchange, connections) as response:
         await drain_async(response)
         return response.headers
 
 
 @contextmanager
-def answer(
+def respond(
     exchange: Exchange, connections: Connections, headers: Mapping[str, str] = NO_HEADERS
 ) -> Generator[httpx2.Response]:
-    """Send a request, follow its redirects, and give the answer with its body still to be read."""
+    """Send a request, follow its redirects, and give the response with its body unread."""
     with (
         exchange.translated(),
         used(exchange.deadline),
@@ -159,11 +156,11 @@ def answer(
 
 
 @asynccontextmanager
-async def answer_async(
+async def respond_async(
     exchange: Exchange, connections: Connections, headers: Mapping[str, str] = NO_HEADERS
 ) -> AsyncGenerator[httpx2.Response]:
-    """Do what `answer` does, with `await`."""
-    with exchange.translated(), exchange.deadline.kept():
+    """Do what `respond` does, with `await`."""
+    with exchange.translated(), exchange.deadline.scope():
         async with connections.opened_async() as transport:
             client = httpx2.AsyncClient(
                 transport=transport, timeout=timeout_of(exchange.limits), headers=HEADERS
@@ -183,7 +180,7 @@ async def answer_async(
 
 
 def drain(response: httpx2.Response) -> None:
-    """Read a body that nobody wants if it is short and there: so its connection can be kept."""
+    """Read an unused body if it is short and arrives soon: its connection can be reused then."""
     if is_short(response):
         with suppress(httpx2.HTTPError), used(Deadline(SHORTLY)):
             for _ in response.iter_raw():
@@ -207,7 +204,7 @@ def is_short(response: httpx2.Response) -> bool:
 
 @asynccontextmanager
 async def chunks_of(response: httpx2.Response) -> AsyncGenerator[AsyncIterator[bytes]]:
-    """Give the body of an answer; at the end of the block it is read to its end, as trio wants."""
+    """Give the body of a response; at the end iterate it to its end, because trio needs that."""
     chunks = response.aiter_raw()
     try:
         yield chunks

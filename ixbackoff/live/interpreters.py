@@ -13,12 +13,11 @@ from .._running.eventloops import now
 from .._running.sleeping import sleep, sleep_async, sleep_until
 from .._words.calls import Call, CallAsync
 from .._words.commands import AsyncInterpreter, Interpreter
+from .._words.extras import LIVE, needed
 from .._words.texts import printable
 from .._words.vocabulary import Delay, Download, Log, Now, Pick, Standard, Throw, Upload
 from .connections import Connections, connections_of
-from .extras import needed
-from .limits import Limits
-from .times import Deadline
+from .limits import Deadline, Limits
 from .uploads import upload, upload_async
 
 if TYPE_CHECKING:
@@ -43,30 +42,29 @@ def live(
     """Make an interpreter that carries out the standard commands for real.
 
     - `Download` gets a file over HTTP. The file appears at its path when it is complete and on the
-      disk. A large part of one with a strong ETag stays beside it as `.{name}.part` when the
-      download breaks off, and the next try or run goes on with it. No encoding is asked for, and an
-      encoded answer is kept as it came.
-    - `Upload` puts a file into an object store. In a folder it is on the disk then. What a killed
-      upload of the same key has left is removed: in a folder `{key}#1` and so on, in S3 the parts
-      of an unfinished upload.
-    - `Delay` sleeps, and logs the wait: after a failure a WARNING, else at the level INFO.
-    - `Log` goes to `logging`, in one line: control characters and line ends are shown as escapes.
+      disk. If a download with a strong ETag breaks off, its part stays as `.{name}.part`, unless it
+      is small, and the next try or run resumes it. Requests accept no encoding; the body of an
+      encoded response is stored unchanged.
+    - `Upload` puts a file into an object store; in a folder it is on the disk afterwards. What a
+      killed upload of the same key left is removed: in a folder `{key}#1` and so on, in S3 the
+      parts of an unfinished upload.
+    - `Delay` sleeps, and logs the wait: after a failure at the level WARNING, else at INFO.
+    - `Log` goes to `logging`, in one line: control characters and line ends appear as escapes.
       `Throw` raises its exception, and `Call` calls its function.
 
-    Failures that may pass by themselves are raised as `ConnectionError`, `TimeoutError`,
-    `ServerError`, `Throttled`, or `NotReady` if another download into the same file is running.
-    Failures that another try would not help are raised as `ClientError`, `TooLarge`,
-    `RedirectError`, `StoreError`, `OSError` (disk full, folder missing, permission denied),
-    `ssl.SSLCertVerificationError` or `ValueError` (a URL of the wrong kind). None of them shows the
-    user name, password, query or fragment of a URL. The `Retry-After` of an object store is not
-    known, because the store's client drops it.
+    Transient failures are raised as `ConnectionError`, `TimeoutError`, `ServerError`, `Throttled`,
+    or `NotReady` if another download into the same file is running. Permanent failures are raised
+    as `ClientError`, `TooLarge`, `RedirectError`, `StoreError`, `OSError` (disk full, folder
+    missing, permission denied), `ssl.SSLCertVerificationError` or `ValueError` (a URL of the wrong
+    kind). No failure shows the user name, password, query or fragment of a URL. The `Retry-After`
+    of an object store is unknown, because the store's client drops it.
 
-    A download or an upload ends with `TimeoutError` when its limits or the time of the program
-    (`within`, `.limit`) are over, whatever the other side does; on a busy machine up to a quarter
-    of a second later. Looking up the address of a host, importing the packages of the extra,
-    waiting for a disk, and the function of a `Call` cannot be interrupted. When the upload of a
-    large file ends so, its parts are removed if the store answers at once, or by the next upload;
-    give the bucket a rule that removes the others. `docs/live.md` has more.
+    A download or an upload ends with `TimeoutError` at its limit or that of the program (`within`,
+    `.limit`), whatever the server does; on a busy machine up to a quarter of a second later.
+    Looking up the address of a host, importing the packages of the extra, waiting for a disk, and
+    the function of a `Call` cannot be interrupted. If the upload of a large file ends so, its parts
+    are removed if the store answers immediately, or by the next upload of the key; give the bucket
+    a rule that removes the others. `docs/live.md` has more.
 
     >>> from ixbackoff import N0, Log, at
     >>> at(N0).do(Log("ready")).run(live())
@@ -74,15 +72,16 @@ def live(
     Args:
         limits: the time-outs, in seconds, and the bounds of downloads; by default those of
             `connections`.
-        connections: connections to web servers that are shared with others; by default the
-            interpreter has its own, and closes them when nobody uses it any more.
-        stores: object stores by the beginnings of the URLs that they are used for, such as
-            `{"memory://": store}`; the longest beginning wins.
+        connections: shared connections to web servers; by default the interpreter has its own,
+            which are closed when Python collects it.
+        stores: object stores by the beginnings of their URLs, such as `{"memory://": store}`; the
+            longest beginning wins.
         progress: called at the start of a download and after each piece, with the command, the
-            bytes received so far, and the bytes expected in all, `None` if the server did not say.
+            bytes received so far, and the bytes of the whole, `None` if the server did not announce
+            them.
         logger: the logger for `Log` and `Delay`; by default `"ixbackoff"`.
-        stop: an event that ends the waits of each program, and the program with its last failure;
-            `run(..., stop=...)` is the same for one program.
+        stop: an event that ends each program's current wait, and the program with its last failure;
+            `run(..., stop=...)` does so for one program.
     """
     shared = connections_of(limits, connections)
     kept = dict(stores or {})
@@ -93,7 +92,7 @@ def live(
 
     def download(command: Download) -> None:
         deadline = Deadline(shared.limits)
-        with needed("Download"):
+        with needed("Download", "live", LIVE):
             from . import http
         http.fetch(command, shared, deadline, progress)
 
@@ -115,7 +114,7 @@ def live_async(
 ) -> AsyncInterpreter[Standard | Call[Any] | CallAsync[Any] | Now | Pick]:
     """Make an interpreter that does what `live` does, for `run_async`, under asyncio or trio.
 
-    A command that is cancelled, also at a deadline, leaves nothing behind: no part of a file, no
+    A command that is cancelled, by a deadline too, leaves nothing behind: no part of a file, no
     connection, and no thread except one that looks up the address of a host. `Call` calls its
     function in the event loop, so a slow function blocks the loop; `CallAsync` is awaited.
 
@@ -131,7 +130,7 @@ def live_async(
 
     async def download(command: Download) -> None:
         deadline = Deadline(shared.limits)
-        with needed("Download"):
+        with needed("Download", "live", LIVE):
             from . import http
         await http.fetch_async(command, shared, deadline, progress)
 
@@ -147,13 +146,13 @@ def live_async(
 
 
 def at_once(logger: logging.Logger) -> Interpreter[Log | Throw | Call[Any] | Now | Pick]:
-    """Make the handlers that need no waiting, which sync and async programs share."""
+    """Make the handlers that never block, which sync and async programs share."""
 
     def throw(command: Throw) -> Never:
         try:
             raise command.error
         finally:
-            del command  # or the error would be kept alive by a frame in its own traceback
+            del command  # break the cycle of exception, traceback and this frame
 
     calls: type[Call[Any]] = Call
 

@@ -1,11 +1,15 @@
-"""The limits of live commands: their time-outs, the size of downloads and the redirects."""
+"""Limits of live commands, and the deadlines that follow from them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from math import isfinite
 from typing import TYPE_CHECKING
+
+from .._limits.deadlines import time_limit
 
 if TYPE_CHECKING:
     from ipaddress import IPv4Address, IPv6Address
@@ -21,17 +25,17 @@ class Limits:
     Attributes:
         connect_timeout: seconds to open a connection to one address of a host.
         read_timeout: seconds without a byte from a web server.
-        part_timeout: seconds for one request to an object store, which has at most 5 MiB of data.
-        total_timeout: seconds for a whole download or upload, or for a `HEAD` request; if the
-            program has less time left (`within`, `.limit`), that counts.
-        max_size: bytes of a download; with `None`, the default, as many as the disk takes.
-        max_redirects: redirects that one request follows.
-        connections: exchanges with one host at the same time, over the same `Connections`.
+        part_timeout: seconds for one request to an object store, which carries at most 5 MiB.
+        total_timeout: seconds for a whole download or upload, or for a `HEAD` request; a shorter
+            limit of the program (`within`, `.limit`) wins.
+        max_size: bytes of a download; `None`, the default, for as many as the disk takes.
+        max_redirects: the number of redirects that one request follows.
+        connections: the number of concurrent exchanges with one host, over the same `Connections`.
         addresses: a function from an address of `ipaddress` to a `bool`, true if a connection to it
-            may be opened; `public_only` is one. By default every address is allowed. It is asked
-            about the very address that a download or a `HEAD` request is about to connect to, also
-            after redirects, so no name gets around it. Proxies are not used then: they would look
-            the names up themselves.
+            may be opened; `public_only` is one. By default every address is allowed. The function
+            gets the very address that a download or a `HEAD` request is about to connect to, after
+            redirects as well, so no host name gets around it. Proxies are not used then: a proxy
+            looks up host names itself.
         insecure_redirects: follow a redirect from `https://` to `http://`.
 
     Raises:
@@ -70,3 +74,60 @@ class Limits:
 
 
 DEFAULT_LIMITS = Limits()
+
+
+class Deadline:
+    """The time by which a live command has to end: by its own limit or that of its program.
+
+    >>> Deadline(Limits(total_timeout=5.0)).shorten(30.0) <= 5.0
+    True
+
+    Args:
+        limits: the limits of the command. Its time begins now, before any import.
+
+    Attributes:
+        what: a description of the command, without secrets.
+    """
+
+    __slots__ = ("end", "seconds", "what")
+
+    def __init__(self, limits: Limits) -> None:
+        outer = time_limit()
+        self.what = ""
+        self.seconds = limits.total_timeout if outer is None else min(limits.total_timeout, outer)
+        self.end = time.monotonic() + self.seconds
+
+    @property
+    def left(self) -> float:
+        """The remaining seconds; 0 after the deadline."""
+        return max(0.0, self.end - time.monotonic())
+
+    def shorten(self, seconds: float | None) -> float:
+        """Return `seconds`, or the remaining seconds if they are fewer."""
+        return self.left if seconds is None else min(seconds, self.left)
+
+    def check(self) -> None:
+        """Raise `TimeoutError` after the deadline."""
+        if not self.left:
+            raise self.exceeded()
+
+    def pass_now(self) -> None:
+        """Let the deadline pass now."""
+        self.end = time.monotonic()
+
+    def exceeded(self) -> TimeoutError:
+        return TimeoutError(f"{self.what}: not done within {self.seconds:g} s")
+
+    @contextmanager
+    def scope(self, grace: float = 0.0) -> Generator[None]:
+        """Cancel what this block awaits at the deadline, or `grace` seconds after it.
+
+        Raises:
+            TimeoutError: the block was cancelled.
+        """
+        from anyio import move_on_after
+
+        with move_on_after(self.left + grace) as scope:
+            yield
+        if scope.cancelled_caught:
+            raise self.exceeded()

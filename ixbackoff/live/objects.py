@@ -1,4 +1,4 @@
-"""The objects below a URL: listed and removed."""
+"""Listing and removing the objects of a store."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .._running.aborting import check_not_aborted
+from .._words.extras import LIVE, needed
 from .._words.vocabulary import without_secrets
-from .complaints import failure_of
-from .extras import needed
-from .limits import Limits
-from .stores import STAGED, file_of, store_of
-from .times import Deadline
+from .limits import Deadline, Limits
+from .store_errors import store_failures
+from .stores import STAGED, check_process, file_of, store_of
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
@@ -24,69 +23,69 @@ if TYPE_CHECKING:
 def objects_below(
     url: str, stores: MutableMapping[str, ObjectStore], limits: Limits
 ) -> dict[str, int]:
-    """Return the objects whose keys begin with that of a URL and a slash.
+    """Return the objects whose keys begin with the key of a URL and a slash.
 
     Args:
         url: as for `Upload`.
-        stores: stores by the beginnings of the URLs that they are used for.
+        stores: stores by the beginnings of their URLs.
         limits: the time-outs, in seconds.
 
     Returns:
-        The rests of their keys, and their sizes in bytes.
+        The size in bytes of each object, by the part of its key after the slash.
     """
     deadline = Deadline(limits)
-    shown = deadline.what = without_secrets(url)
+    deadline.what = without_secrets(url)
     folder = file_of(url, stores)
     if folder is not None:
         return files_in(folder)
     store, key = store_of(url, stores, limits)
     found: dict[str, int] = {}
 
-    async def listed(listing: Any) -> None:  # half of its types are those of another library
-        from .loops import answered
+    async def collect(listing: Any) -> None:  # Any: parts of its types are in another library
+        from .threads import from_store
 
-        for meta in await answered(listing.list(f"{key}/").collect_async()):
+        for meta in await from_store(listing.list(f"{key}/").collect_async()):
             found[meta["path"].removeprefix(f"{key}/")] = meta["size"]
 
-    performed(partial(listed, store), shown, deadline)
+    request(partial(collect, store), deadline)
     return found
 
 
 def remove_object(url: str, stores: MutableMapping[str, ObjectStore], limits: Limits) -> None:
-    """Remove the object that a URL names, if it is there; in a folder, the folder if it is empty.
+    """Remove the object that a URL names, if it exists, and abort its unfinished uploads.
 
-    Unfinished uploads of it are aborted.
+    In a store that is a folder, the folder of the object is removed too if it gets empty.
 
     Args:
         url: as for `Upload`.
-        stores: stores by the beginnings of the URLs that they are used for.
+        stores: stores by the beginnings of their URLs.
         limits: the time-outs, in seconds.
     """
     deadline = Deadline(limits)
-    shown = deadline.what = without_secrets(url)
+    deadline.what = without_secrets(url)
     path = file_of(url, stores)
     if path is not None:
         remove_file(path)
         return
     store, key = store_of(url, stores, limits)
 
-    async def removed() -> None:
+    async def delete() -> None:
         import obstore
         from obstore.store import S3Store
 
-        from .loops import answered
+        from .threads import from_store
         from .unfinished import abort_all
 
         if isinstance(store, S3Store):
             await abort_all(store, key, limits, deadline)
         with suppress(FileNotFoundError):
-            await answered(obstore.delete_async(store, key))
+            await from_store(obstore.delete_async(store, key))
 
-    performed(removed, shown, deadline)
+    request(delete, deadline)
 
 
 def remove_file(path: str) -> None:
-    """Remove a file and what was left of it by who wrote it, and its folder if that is empty."""
+    """Remove a file, leftovers of killed writers, and its folder if that gets empty."""
     folder, name = os.path.split(path)
     with suppress(FileNotFoundError):
         for other in os.listdir(folder):
@@ -97,13 +96,13 @@ def remove_file(path: str) -> None:
 
 
 def remove_empty(folder: str) -> None:
-    """Remove a folder if it is there, and empty."""
+    """Remove a folder if it exists and is empty."""
     with suppress(OSError):
         os.rmdir(folder)
 
 
 def files_in(folder: str) -> dict[str, int]:
-    """Return the files in a folder, and their sizes; parts of files are not among them."""
+    """Return the files in a folder by name, with their sizes, without those still being written."""
     found: dict[str, int] = {}
     with suppress(FileNotFoundError), os.scandir(folder) as entries:
         for entry in entries:
@@ -114,24 +113,14 @@ def files_in(folder: str) -> dict[str, int]:
     return found
 
 
-def performed(work: Callable[[], Awaitable[Any]], shown: str, deadline: Deadline) -> None:
-    """Perform requests to a store, until the deadline at most.
+def request(work: Callable[[], Awaitable[Any]], deadline: Deadline) -> None:
+    """Send requests to a store, until the deadline at most.
 
     Raises:
-        Exception: the failures that `Upload` has in the same cases.
+        Exception: as for `Upload`, in the same cases.
     """
-    with needed("Upload"):
-        from obstore.exceptions import BaseError
-
+    with needed("Upload", "live", LIVE):
         from .threads import awaited
-        from .uploads import check_process
     check_process()
-    try:
+    with store_failures(deadline):
         awaited(work, deadline, check_not_aborted, 0.0)
-    except BaseError as error:
-        failure = failure_of(error, shown)
-        if isinstance(failure, TimeoutError) and not deadline.left:
-            failure = deadline.exceeded()
-        raise failure from None
-    except (FileNotFoundError, ValueError) as error:
-        raise failure_of(error, shown) from None

@@ -1,4 +1,4 @@
-"""Requests to S3 that the store library cannot make, signed as AWS wants it (version 4)."""
+"""URLs of S3 for requests that the store library cannot make, with AWS's signature version 4."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ SAFE = "-_.~"
 
 
 class Signer(NamedTuple):
-    """Signs URLs of a bucket, beside those that the store library signs.
+    """A signer of URLs of a bucket.
 
     Attributes:
         place: the scheme and the host.
         bucket: the path of the bucket.
         key: the key of an object in it.
-        query: what each signed URL says of the time and of who signs it.
+        query: the parameters of each signed URL: the time, and who signs it.
         secret: the secret key.
     """
 
@@ -40,18 +40,18 @@ class Signer(NamedTuple):
         return self.bucket + quote(self.key, safe=f"{SAFE}/")
 
     def listing(self) -> str:
-        """Return the URL at which the unfinished uploads are listed whose key begins with `key`."""
+        """Return the URL that lists the unfinished uploads whose keys begin with `key`."""
         return self.signed("GET", self.bucket, {"uploads": "", "prefix": self.key})
 
-    def aborting(self, number: str) -> str:
-        """Return the URL at which an unfinished upload of `key` is aborted."""
-        return self.signed("DELETE", self.path, {"uploadId": number})
+    def aborting(self, upload: str) -> str:
+        """Return the URL that aborts an unfinished upload of `key`, by its identifier."""
+        return self.signed("DELETE", self.path, {"uploadId": upload})
 
-    def signed(self, method: str, path: str, asked: Mapping[str, str]) -> str:
+    def signed(self, method: str, path: str, parameters: Mapping[str, str]) -> str:
         """Return a URL with its signature."""
-        given = sorted({**self.query, **asked}.items())
+        pairs = sorted({**self.query, **parameters}.items())
         query = "&".join(
-            f"{quote(name, safe=SAFE)}={quote(value, safe=SAFE)}" for name, value in given
+            f"{quote(name, safe=SAFE)}={quote(value, safe=SAFE)}" for name, value in pairs
         )
         host = urlsplit(self.place).netloc
         request = f"{method}\n{path}\n{query}\nhost:{host}\n\nhost\nUNSIGNED-PAYLOAD"
@@ -65,17 +65,18 @@ class Signer(NamedTuple):
 
 
 async def signer_of(store: S3Store, key: str) -> Signer | None:
-    """Return what signs URLs beside that of an object; `None` if the secret key is not known.
+    """Return a signer for the bucket of an object; `None` if the secret key is unknown.
 
-    The store library says all but that; a secret is the right one if it makes the same signature.
+    A URL that the store library signs shows everything but the secret key. A key is the right one
+    if it produces the same signature.
     """
     import obstore
     from obstore.exceptions import BaseError
 
-    from .loops import answered
+    from .threads import from_store
 
     try:
-        url = urlsplit(await answered(obstore.sign_async(store, "PUT", key, LASTS)))
+        url = urlsplit(await from_store(obstore.sign_async(store, "PUT", key, LASTS)))
         secret = await secret_of(store)
     except BaseError:
         return None
@@ -91,10 +92,10 @@ async def signer_of(store: S3Store, key: str) -> Signer | None:
 
 
 async def secret_of(store: S3Store) -> str:
-    """Return the secret key of a store, if it was given; else nothing."""
+    """Return the secret key of a store, or an empty string if it was not given."""
     provider = store.credential_provider
     if provider is not None:
-        given = provider()
-        credentials = await given if inspect.isawaitable(given) else given
+        answer = provider()
+        credentials = await answer if inspect.isawaitable(answer) else answer
         return credentials["secret_access_key"]
     return str(store.config.get("secret_access_key") or os.environ.get("AWS_SECRET_ACCESS_KEY", ""))

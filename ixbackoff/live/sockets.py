@@ -1,7 +1,8 @@
-"""Connections that end at the deadline of whoever uses them, even if a byte comes now and then.
+"""Connections that end at the deadline of the exchange, even if a byte arrives now and then.
 
-A time-out of the HTTP library holds for each read or write alone. Here each of them gets the time
-that is left. A connection is used by one exchange after another, so it is looked up who uses it.
+A time-out of the HTTP library is for each read or write alone. Here each of them gets at most the
+remaining time of the exchange. Exchanges use a connection one after another, so a context variable
+holds the current `Use`.
 """
 
 from __future__ import annotations
@@ -18,20 +19,20 @@ import httpcore2
 
 from .._running.aborting import ABORT
 from .addresses import Allowed, checked
-from .times import Deadline
+from .limits import Deadline
 
-PIECE = 16 * 1024  # bytes; one call to the system sends all of them or none
+PIECE = 16 * 1024  # bytes; one system call sends all of them or none
 
 
 class Use:
     """The use of connections by one exchange of a thread.
 
     Args:
-        deadline: the time by which it has to be done.
+        deadline: the time by which the exchange has to end.
 
     Attributes:
-        fresh: true if a connection was opened since it was last set to false.
-        shut: true once the effect of the exchange was aborted.
+        fresh: whether a connection was opened since this was last set to false.
+        shut: whether the effect of the exchange was aborted.
     """
 
     def __init__(self, deadline: Deadline) -> None:
@@ -44,24 +45,24 @@ class Use:
         if abort is not None:
             abort.on_request(self.abort)
 
-    def of(self, opened: object, timeout: float | None) -> float:
-        """Begin a read or a write; return the seconds that it has."""
+    def seconds(self, opened: object, timeout: float | None) -> float:
+        """Begin a read or a write on a socket; return the seconds that it has."""
         if isinstance(opened, socket.socket) and opened not in self._sockets:
             with self._lock:
                 self._sockets.append(opened)
                 if self.shut:
                     shut(opened)
-        return self.deadline.of(timeout)
+        return self.deadline.shorten(timeout)
 
     def abort(self) -> None:
-        """End what is being read or written, from another thread."""
+        """End the current read or write, from another thread."""
         with self._lock:
             self.shut = True
             for opened in self._sockets:
                 shut(opened)
 
     def end(self) -> None:
-        """Leave the connections to others."""
+        """Release the connections."""
         with self._lock:
             self._sockets.clear()
 
@@ -83,7 +84,7 @@ def used(deadline: Deadline) -> Generator[Use]:
 
 def shut(opened: socket.socket) -> None:
     with suppress(OSError):
-        # The method of a TLS socket would drop its state while another thread reads.
+        # The method of `SSLSocket` would drop the TLS state while another thread reads.
         socket.socket.shutdown(opened, socket.SHUT_RDWR)
 
 
@@ -91,7 +92,7 @@ class TimedBackend(httpcore2.NetworkBackend):
     """A network backend of the HTTP library whose connections end at a deadline.
 
     Args:
-        allowed: tells which addresses are connected to; with `None` all are.
+        allowed: returns whether a connection to an address may be opened; `None` for all.
     """
 
     def __init__(self, allowed: Allowed | None) -> None:
@@ -111,7 +112,7 @@ class TimedBackend(httpcore2.NetworkBackend):
         addresses = checked(resolved(host, port), self.allowed)
         while True:
             address = addresses.pop(0)
-            # If the first address never answers, there has to be time left for the next one.
+            # An address that never answers must leave time for the next one.
             share = use.deadline.left / (1 + len(addresses))
             seconds = share if timeout is None else min(timeout, share)
             try:
@@ -128,7 +129,7 @@ class TimedBackend(httpcore2.NetworkBackend):
 
 
 def resolved(host: str, port: int) -> list[str]:
-    """Look up the addresses of a host, in the order in which they should be tried."""
+    """Look up the addresses of a host, in the order in which to try them."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except OSError as error:
@@ -146,21 +147,21 @@ async def resolved_async(host: str, port: int) -> list[str]:
 
 
 class TimedStream(httpcore2.NetworkStream):
-    """A connection whose reads, writes and handshakes end when the use of it has to end."""
+    """A connection whose reads, writes and handshakes end at the deadline of the current `Use`."""
 
     def __init__(self, stream: httpcore2.NetworkStream) -> None:
         self.stream = stream
         self.socket = stream.get_extra_info("socket")
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        seconds = USE.get().of(self.socket, timeout)
+        seconds = USE.get().seconds(self.socket, timeout)
         if not seconds:
             raise httpcore2.ReadTimeout
         return self.stream.read(max_bytes, seconds)
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         for start in range(0, len(buffer), PIECE):
-            seconds = USE.get().of(self.socket, timeout)
+            seconds = USE.get().seconds(self.socket, timeout)
             if not seconds:
                 raise httpcore2.WriteTimeout
             self.stream.write(buffer[start : start + PIECE], seconds)
@@ -171,7 +172,7 @@ class TimedStream(httpcore2.NetworkStream):
         server_hostname: str | None = None,
         timeout: float | None = None,
     ) -> httpcore2.NetworkStream:
-        seconds = USE.get().of(self.socket, timeout)
+        seconds = USE.get().seconds(self.socket, timeout)
         if not seconds:
             self.close()
             raise httpcore2.ConnectTimeout
@@ -188,7 +189,7 @@ class AsyncBackend(httpcore2.AsyncNetworkBackend):
     """A network backend of the HTTP library that leaves no connection open when it is cancelled.
 
     Args:
-        allowed: tells which addresses are connected to; with `None` all are.
+        allowed: returns whether a connection to an address may be opened; `None` for all.
     """
 
     def __init__(self, allowed: Allowed | None) -> None:

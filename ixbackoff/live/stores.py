@@ -9,9 +9,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
+from .._words.commands import Misuse
+from .._words.extras import LIVE, needed
 from .._words.vocabulary import without_secrets
-from .answers import check_port
-from .extras import needed
+from .addresses import check_port
 from .limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
@@ -33,13 +34,13 @@ def store_of(
     Args:
         url: `file:///folder/key`, `memory:///key`, `s3://bucket/key`, or a URL that begins with one
             of `stores`.
-        stores: stores by the beginnings of the URLs that they are used for; the longest beginning
-            wins. The store in memory is added when it is first used.
-        limits: the time-outs, in seconds, of a store that is reached over the network.
+        stores: stores by the beginnings of their URLs; the longest beginning wins. The store in
+            memory is added when it is first used.
+        limits: the time-outs, in seconds, of a store on the network.
 
     Raises:
-        ValueError: the URL does not name a store and a key.
-        OSError: the folder is missing and cannot be made.
+        ValueError: the URL names no store, or no key.
+        OSError: the folder cannot be made.
         ImportError: obstore is not installed.
     """
     shown = without_secrets(url)
@@ -50,16 +51,16 @@ def store_of(
     if path is not None:
         folder, key = os.path.split(path)
         check_free(key, shown)
-        with needed("Upload"):
+        with needed("Upload", "live", LIVE):
             from obstore.store import LocalStore
 
-            from .folders import made
-        made(folder)
+            from .folders import make
+        make(folder)
         return LocalStore(folder), key
     scheme, separator, rest = url.partition("://")
     place, _, key = rest.partition("/")
     if scheme == "memory":
-        with needed("Upload"):
+        with needed("Upload", "live", LIVE):
             from obstore.store import MemoryStore
         return stores.setdefault("memory://", MemoryStore()), checked_key(rest, shown)
     if scheme == "s3" and place:
@@ -77,7 +78,7 @@ def s3_store(
 ) -> S3Store:
     """Open a bucket of S3 or of a service that speaks its protocol, by the usual AWS variables.
 
-    The store does not retry by itself, since the program does.
+    The store does not retry by itself: that is left to the program.
 
     >>> s3_store("nuts", endpoint="http://localhost:9000").config["bucket"]
     'nuts'
@@ -92,7 +93,7 @@ def s3_store(
         ValueError: the endpoint does not begin with `http://` or `https://`.
         ImportError: obstore is not installed.
     """
-    with needed("s3://"):
+    with needed("s3://", "live", LIVE):
         from obstore.store import S3Store
     endpoint = endpoint or next(
         (os.environ[name] for name in ENDPOINTS if os.environ.get(name)), ""
@@ -116,7 +117,7 @@ def s3_store(
 
 
 def port_of(endpoint: str) -> int | None:
-    """Return the port of a URL, also one that there cannot be."""
+    """Return the port of a URL, even an impossible one; `None` without one."""
     port = urlsplit(endpoint).netloc.rpartition("]")[2].rpartition("@")[2].partition(":")[2]
     return int(port) if port.isdecimal() else None
 
@@ -129,10 +130,10 @@ def file_of(url: str, stores: Collection[str]) -> str | None:
 
     Args:
         url: the URL.
-        stores: the beginnings of URLs that are for other stores.
+        stores: the beginnings of the URLs of other stores.
 
     Raises:
-        ValueError: it names no file.
+        ValueError: the URL names no file.
     """
     scheme, _, rest = url.partition("://")
     place, _, path = rest.partition("/")
@@ -144,14 +145,15 @@ def file_of(url: str, stores: Collection[str]) -> str | None:
 
 
 def check_free(name: str, shown: str) -> None:
-    """Check that a file in a store may have this name.
+    """Check that an object in a folder may have this name.
 
     Raises:
-        ValueError: it may not.
+        ValueError: the name is reserved for files that are being written.
     """
     if STAGED.search(name):
         raise ValueError(
-            f"{shown}: in a folder, names that end in #1 or so are for parts: give another."
+            f"{shown}: in a folder, names that end in # and a number are for unfinished files: "
+            "give another name."
         )
 
 
@@ -166,3 +168,30 @@ def checked_key(key: str, shown: str) -> str:
     if not {"", ".", ".."}.isdisjoint(key.split("/")):
         raise ValueError(f"{shown}: remove the empty parts, and '.' and '..', from the key.")
     return key
+
+
+def folder_of(store: ObjectStore) -> str | None:
+    """Return the folder of a store in a folder; `None` for another store."""
+    with needed("Upload", "live", LIVE):
+        from obstore.store import LocalStore
+    return os.path.abspath(store.prefix or os.sep) if isinstance(store, LocalStore) else None
+
+
+PROCESSES: list[int] = []
+"""The process that first used the store library, if any; forked children inherit this list."""
+
+
+def check_process() -> None:
+    """Check that the store library works in this process.
+
+    Raises:
+        Misuse: this process was forked after the library was used: it would hang.
+    """
+    process = os.getpid()
+    if not PROCESSES:
+        PROCESSES.append(process)
+    if process not in PROCESSES:
+        raise Misuse(
+            "This process was forked from one that has used object stores, and cannot use them: "
+            'start it with the method "spawn" or "forkserver", or upload to a folder (file://).'
+        )

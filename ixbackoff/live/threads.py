@@ -1,34 +1,103 @@
-"""Blocking work in a thread beside an event loop, and async work where no loop runs."""
+"""Threads beside an event loop: blocking work in one, and an event loop in one for async work.
+
+The store library completes its futures from threads of its own. When the interpreter ends, Python
+below 3.14 ends each thread that wants to run Python code, and if that is a thread of a library in
+Rust, the process aborts. So `awaited` returns only after those threads have left Python:
+`StoreLoop` knows the futures that they still have to complete.
+"""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from concurrent.futures import wait
+from contextvars import Context
+from threading import get_ident
+from typing import Any, TypeVar, TypeVarTuple
 
 import anyio
 import anyio.to_thread
 from anyio.from_thread import start_blocking_portal
 
-from .loops import Loop
-from .times import Deadline
+from .._running.sleeping import poll_async
+from .limits import Deadline
 
-ASKED_AGAIN = 0.05  # seconds
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
+
+PATIENCE = 5.0  # seconds
+MOMENT = 0.001  # seconds
+POLL = 0.05  # seconds
+
+
+class StoreFuture(asyncio.Future[Any]):
+    """A future that knows whether the thread that completes it has left Python."""
+
+    def __init__(self, loop: StoreLoop) -> None:
+        super().__init__(loop=loop)
+        self.home = loop
+        self.settled = False
+
+    def cancelled(self) -> bool:
+        cancelled = super().cancelled()
+        if cancelled and get_ident() != self.home.thread:
+            self.settled = True  # a thread of the library calls nothing after this check
+        return cancelled
+
+
+class StoreLoop(asyncio.SelectorEventLoop):
+    """An event loop that knows which futures the store library still has to complete."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.thread = 0
+        self.pending: list[StoreFuture] = []
+
+    def run_forever(self) -> None:
+        self.thread = get_ident()
+        super().run_forever()
+
+    def create_future(self) -> StoreFuture:
+        return StoreFuture(self)
+
+    def call_soon_threadsafe(
+        self, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
+    ) -> asyncio.Handle:
+        future = next((each for each in args if isinstance(each, StoreFuture)), None)
+        handle = super().call_soon_threadsafe(callback, *args, context=context)
+        if future is not None:
+            future.settled = True  # last: until here the thread may wait for the interpreter
+        return handle
+
+    async def settle(self) -> None:
+        """Wait until the threads that complete the pending futures have left Python."""
+        with anyio.move_on_after(PATIENCE, shield=True):
+            while not all(future.settled for future in self.pending):
+                await poll_async(MOMENT)
+
+
+async def from_store(request: Awaitable[T]) -> T:
+    """Await a request of the store library."""
+    loop = asyncio.get_running_loop()
+    if isinstance(loop, StoreLoop) and isinstance(request, StoreFuture):
+        loop.pending.append(request)
+    return await request
 
 
 async def in_thread(work: Callable[[], None]) -> None:
     """Do `work` in a thread, and return when it has ended, even if the caller is cancelled."""
     failures: list[Exception] = []
 
-    def kept() -> None:
+    def recorded() -> None:
         try:
             work()
         except Exception as error:
             failures.append(error)
 
-    # The thread has a task of its own: a cancellation of asyncio gets through the shields of anyio,
-    # but not through the wait for a task.
+    # A task for the thread: a cancellation by asyncio passes the shields of anyio, but not the wait
+    # of a task group for its tasks.
     async with anyio.create_task_group() as group:
-        group.start_soon(anyio.to_thread.run_sync, kept)
+        group.start_soon(anyio.to_thread.run_sync, recorded)
     for failure in failures:
         raise failure
 
@@ -36,33 +105,33 @@ async def in_thread(work: Callable[[], None]) -> None:
 def awaited(
     work: Callable[[], Awaitable[object]],
     deadline: Deadline,
-    checkpoint: Callable[[], None],
+    check: Callable[[], None],
     grace: float,
 ) -> None:
     """Await `work` in an event loop of its own, and cancel it at the deadline.
 
     Args:
         work: called in that loop.
-        deadline: the time by which it has to be done.
-        checkpoint: called every 50 milliseconds meanwhile; an exception of it stops the work.
-        grace: seconds after the deadline in which the work may tidy up.
+        deadline: the time by which it has to end.
+        check: called every 50 milliseconds; an exception that it raises stops the work.
+        grace: seconds after the deadline in which the work may clean up.
     """
 
-    loop = Loop()
+    loop = StoreLoop()
 
     async def limited() -> None:
         try:
-            with deadline.kept(grace):
+            with deadline.scope(grace):
                 await work()
         finally:
-            await loop.settled()
+            await loop.settle()
 
     with start_blocking_portal("asyncio", {"loop_factory": lambda: loop}) as portal:
         future = portal.start_task_soon(limited)
         try:
             while not future.done():
-                checkpoint()
-                wait([future], ASKED_AGAIN)
+                check()
+                wait([future], POLL)
         except BaseException:
             deadline.pass_now()
             wait([future], grace)

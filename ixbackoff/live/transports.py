@@ -1,4 +1,4 @@
-"""Transports of the HTTP library: over connections that are kept, by way of the usual proxies."""
+"""Transports of the HTTP library: over pooled connections, and the proxies of the environment."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ import httpx2
 
 from .addresses import Refused
 from .gates import AsyncGate, Gate
+from .internals import extensions_of
 from .limits import Limits
 from .pools import AsyncPool, Pool
 from .sockets import USE, AsyncBackend, TimedBackend, Use
 
-IDLE = 30.0  # seconds for which a connection that nobody uses is kept
-IDLE_MOST = 32  # connections that nobody uses
+IDLE = 30.0  # seconds for which an unused connection stays open
+IDLE_MOST = 32  # unused connections
 
-# Length and ETag are those of the resource as the server keeps it, so no encoding is asked for.
-# An answer that is encoded all the same is kept as it came.
+# Length and ETag have to be those of the resource itself, so requests accept no encoding. The body
+# of a response that is encoded all the same is stored unchanged.
 HEADERS = {"Accept-Encoding": "identity"}
 
 ERRORS: dict[type[Exception], type[httpx2.TransportError]] = {
@@ -42,14 +43,14 @@ ERRORS: dict[type[Exception], type[httpx2.TransportError]] = {
     httpcore2.RemoteProtocolError: httpx2.RemoteProtocolError,
 }
 STALE = (httpcore2.ReadError, httpcore2.WriteError, httpcore2.RemoteProtocolError)
-"""The errors of a connection that the other side has closed while nobody used it."""
+"""The errors of a connection that the server closed while it was unused."""
 
 
 class Transport(httpx2.BaseTransport):
-    """A transport for threads, each of whose exchanges says in `USE` until when it may last.
+    """A transport for threads; the context variable `USE` has the deadline of each exchange.
 
     Args:
-        limits: the number of connections to one host.
+        limits: the time-outs, the allowed addresses and the number of connections to one host.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -62,7 +63,7 @@ class Transport(httpx2.BaseTransport):
 
     @contextmanager
     def client(self) -> Generator[httpx2.Client]:
-        """Give a client that nobody else uses in this block, since it keeps cookies."""
+        """Give a client for this block alone, because a client keeps cookies."""
         try:
             client = self._clients.pop()
         except IndexError:
@@ -89,24 +90,25 @@ class Transport(httpx2.BaseTransport):
     def _pool(self, way: Way) -> Pool:
         with self._lock:
             if way not in self._pools:
-                maker = httpcore2.ConnectionPool(
+                self._pools[way] = Pool(
                     ssl_context=trusted() if way.secure else None,
                     proxy=opened_proxy(way.proxy) if way.proxy else None,
                     network_backend=TimedBackend(self._limits.addresses),
+                    max_connections=None,
+                    max_keepalive_connections=IDLE_MOST,
                     keepalive_expiry=IDLE,
                     http2=True,
                 )
-                self._pools[way] = Pool(maker, IDLE_MOST, IDLE)
             return self._pools[way]
 
     def close(self) -> None:
-        self._clients.clear()  # they have this transport
-        for pool in [*self._pools.values()]:  # an exchange may open another one meanwhile
+        self._clients.clear()  # break the reference cycle of clients and transport
+        for pool in [*self._pools.values()]:  # another thread may add a pool meanwhile
             pool.close()
 
 
 def answered(pool: Pool, request: httpcore2.Request, use: Use) -> httpcore2.Response:
-    """Send a request until it went over a connection that was not closed long ago."""
+    """Send a request, again if the server had closed the connection while it was unused."""
     while True:
         use.fresh = False
         try:
@@ -117,11 +119,11 @@ def answered(pool: Pool, request: httpcore2.Request, use: Use) -> httpcore2.Resp
 
 
 class Body(httpx2.SyncByteStream):
-    """The body of an answer, whose errors are those of the HTTP library.
+    """The body of a response, whose errors are those of httpx2.
 
     Args:
-        answer: the answer.
-        over: called once when it is closed.
+        answer: the response of httpcore2.
+        over: called once, when the body is closed.
     """
 
     def __init__(self, answer: httpcore2.Response, over: Callable[[], None]) -> None:
@@ -145,7 +147,7 @@ class AsyncTransport(httpx2.AsyncBaseTransport):
     """A transport for the tasks of one event loop.
 
     Args:
-        limits: the number of connections to one host.
+        limits: as for `Transport`.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -197,7 +199,7 @@ async def answered_async(pool: AsyncPool, request: httpx2.Request) -> httpcore2.
 
 
 class AsyncBody(httpx2.AsyncByteStream):
-    """As `Body`, awaited."""
+    """The body of a response, for tasks; its arguments are those of `Body`."""
 
     def __init__(self, answer: httpcore2.Response, over: Callable[[], None]) -> None:
         self._answer = answer
@@ -218,7 +220,7 @@ class AsyncBody(httpx2.AsyncByteStream):
 
 
 class Opened:
-    """Hears from the HTTP library whether a request has opened a connection."""
+    """A trace of the HTTP library that records whether a request opened a connection."""
 
     fresh = False
 
@@ -227,7 +229,7 @@ class Opened:
 
 
 def lower(request: httpx2.Request, trace: Opened | None = None) -> httpcore2.Request:
-    """Return a request for the lower library."""
+    """Return a request of httpcore2 for one of httpx2."""
     return httpcore2.Request(
         method=request.method,
         url=httpcore2.URL(
@@ -243,20 +245,19 @@ def lower(request: httpx2.Request, trace: Opened | None = None) -> httpcore2.Req
 
 
 def response(answer: httpcore2.Response, body: Body | AsyncBody) -> httpx2.Response:
-    """Return an answer for the HTTP library, which logs it: without the server's reason phrase."""
-    extensions = vars(answer)["extensions"]
-    version = extensions.get("http_version", b"HTTP/1.1")
+    """Return a response of httpx2, without the server's reason phrase: httpx2 would log it."""
+    version = extensions_of(answer).get("http_version", b"HTTP/1.1")
     return httpx2.Response(
         answer.status, headers=answer.headers, stream=body, extensions={"http_version": version}
     )
 
 
 class Way(NamedTuple):
-    """A way to a server. Each has a pool of its own.
+    """A way to a server; each has a pool of its own.
 
     Attributes:
-        secure: whether TLS is spoken with the server; certificates take 20 ms to read.
-        proxy: the URL of the proxy, or an empty text.
+        secure: whether by TLS; reading the trusted certificates takes 20 ms.
+        proxy: the URL of the proxy, or an empty string.
     """
 
     secure: bool
@@ -264,15 +265,15 @@ class Way(NamedTuple):
 
 
 def way_of(url: httpx2.URL, known: Mapping[str, str], limits: Limits) -> Way:
-    """Return the way to the server of a URL, through the proxy that the environment sets.
+    """Return the way to the server of a URL, through the proxy of the environment if there is one.
 
     Args:
         url: the URL.
-        known: the proxies of the environment, by schemes.
-        limits: those of the connections.
+        known: the proxies of the environment, by scheme.
+        limits: the limits of the connections.
 
     Raises:
-        Refused: there is a proxy, and the address that it would connect to has to be checked.
+        Refused: there is a proxy, whose connections `Limits(addresses=...)` cannot check.
     """
     secure = url.scheme == "https"
     proxy = known.get(url.scheme) or known.get("all", "")
@@ -280,8 +281,8 @@ def way_of(url: httpx2.URL, known: Mapping[str, str], limits: Limits) -> Way:
         return Way(secure, "")
     if limits.addresses is not None:
         raise Refused(
-            "through a proxy `Limits(addresses=...)` cannot be kept: unset it, or name the host in "
-            "no_proxy"
+            "`Limits(addresses=...)` cannot check the connections of a proxy: unset the proxy, or "
+            "name the host in no_proxy"
         )
     return Way(secure, proxy if "://" in proxy else f"http://{proxy}")
 
@@ -302,19 +303,19 @@ def timeout_of(limits: Limits) -> httpx2.Timeout:
 
 
 def trusted() -> ssl.SSLContext:
-    """Return the trusted certificates: the system's, or those that `SSL_CERT_FILE` names."""
+    """Return a context with the trusted certificates: the system's, or those of `SSL_CERT_FILE`."""
     return certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
 
 
 @lru_cache(maxsize=1)
 def certificates(*_places: str | None) -> ssl.SSLContext:
-    # Reading the certificates takes longer than a small download, so all clients share them.
+    # Reading the certificates takes longer than a small download, so all clients share a context.
     return httpx2.create_ssl_context()
 
 
 @contextmanager
 def renamed() -> Generator[None]:
-    """Raise errors of the lower library as those of the HTTP library."""
+    """Raise errors of httpcore2 as those of httpx2."""
     try:
         yield
     except tuple(ERRORS) as error:

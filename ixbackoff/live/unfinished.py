@@ -1,10 +1,10 @@
-"""Uploads to S3 in parts that a killed process has left unfinished.
+"""Multipart uploads to S3 that a killed process left unfinished.
 
-Nobody sees them and everybody pays for them. The store library cannot list them, so that is asked
-for here, with requests that are signed by AWS's own rule. An upload is taken for one that was left:
+Lists of objects leave them out, but they cost money. The store library cannot list them, so this
+module sends the requests itself, signed by AWS's rule. An upload counts as abandoned
 
-- if a process of this user on this machine has begun an upload of the same key and has died; or
-- if it is older than an upload may take by its limits.
+- if a process of this user on this machine began an upload of the same key and died; or
+- if it is older than its limits allow.
 """
 
 from __future__ import annotations
@@ -19,57 +19,56 @@ from hashlib import sha256
 from html import unescape
 from pathlib import Path
 from tempfile import gettempdir
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import httpx2
 
 from .exchanges import hidden
-from .files import READ, is_mine, stands
-from .limits import Limits
-from .locks import lock
+from .filesystem import READ, is_name_of, is_sole, lock
+from .limits import Deadline, Limits
 from .signatures import Signer, signer_of
-from .times import Deadline
 from .transports import trusted
 
 if TYPE_CHECKING:
     from obstore.store import S3Store
 
-MARGIN = timedelta(minutes=15)  # of the time that an upload may take
+MARGIN = timedelta(minutes=15)  # added to the time that an upload may take
 MOST = 1 << 20  # bytes of a list; one page has at most 1,000 uploads
 SECONDS = 10.0  # for a request
 OLD = 7 * 86400.0  # seconds, for a note
 UPLOAD = re.compile("<Upload>(.*?)</Upload>", re.DOTALL)
+FIELD = re.compile(r"<(\w+)>([^<]*)</\1>")
 
 
-class Left(NamedTuple):
-    """An upload that is unfinished.
+class UnfinishedUpload(NamedTuple):
+    """An unfinished multipart upload.
 
     Attributes:
-        number: its identifier.
-        begun: the time at which it was begun.
+        id: its identifier.
+        begun: the time at which it began.
     """
 
-    number: str
+    id: str
     begun: datetime
 
 
 @asynccontextmanager
-async def tidied(
+async def without_leftovers(
     store: S3Store, key: str, limits: Limits, deadline: Deadline
 ) -> AsyncGenerator[None]:
-    """Abort what was left of earlier uploads of a key, and upload it in this block.
+    """Abort abandoned uploads of a key, then run the block, which uploads it.
 
-    What cannot be listed or aborted stays: tidying up fails no upload.
+    Abandoned uploads that cannot be listed or aborted stay: they fail no upload.
     """
     signer = await signer_of(store, key)
     if signer is None:
         yield
         return
-    with Note(f"{signer.place}{signer.path}") as note:
+    with UploadNote(f"{signer.place}{signer.path}") as note:
         if not note.taken:
             longest = None if note.found else timedelta(seconds=limits.total_timeout) + MARGIN
             with suppress(httpx2.HTTPError, httpx2.InvalidURL, ValueError):
-                timeout = deadline.of(min(SECONDS, limits.part_timeout))
+                timeout = deadline.shorten(min(SECONDS, limits.part_timeout))
                 async with httpx2.AsyncClient(timeout=timeout, verify=trusted()) as client:
                     await abort_left(client, signer, longest)
         yield
@@ -77,14 +76,14 @@ async def tidied(
 
 
 async def abort_all(store: S3Store, key: str, limits: Limits, deadline: Deadline) -> None:
-    """Abort all unfinished uploads of a key that nobody needs any more.
+    """Abort all unfinished uploads of a key that will not be uploaded again.
 
-    What cannot be listed or aborted stays, as for `tidied`.
+    Those that cannot be listed or aborted stay.
     """
     signer = await signer_of(store, key)
     if signer is not None:
         with suppress(httpx2.HTTPError, httpx2.InvalidURL, ValueError):
-            timeout = deadline.of(min(SECONDS, limits.part_timeout))
+            timeout = deadline.shorten(min(SECONDS, limits.part_timeout))
             async with httpx2.AsyncClient(timeout=timeout, verify=trusted()) as client:
                 await abort_left(client, signer, None)
 
@@ -95,19 +94,19 @@ async def abort_left(client: httpx2.AsyncClient, signer: Signer, longest: timede
     Args:
         client: sends the requests.
         signer: signs them.
-        longest: how old one can be that still goes on; with `None` all are aborted.
+        longest: the age of the oldest upload that may still be running; `None` aborts all.
     """
-    for left in unfinished(await listed(client, signer), signer.key):
-        if longest is None or datetime.now(UTC) - left.begun > longest:
-            request = client.build_request("DELETE", signer.aborting(left.number))
+    for upload in unfinished(await listed(client, signer), signer.key):
+        if longest is None or datetime.now(UTC) - upload.begun > longest:
+            request = client.build_request("DELETE", signer.aborting(upload.id))
             await (await client.send(hidden(request), stream=True)).aclose()
 
 
 async def listed(client: httpx2.AsyncClient, signer: Signer) -> str:
-    """Return the list of unfinished uploads whose key begins with that of the signer.
+    """Return the store's list of unfinished uploads whose keys begin with that of the signer.
 
     Raises:
-        ValueError: the store does not tell.
+        ValueError: the store sends no list, or too long a one.
     """
     request = client.build_request("GET", signer.listing())
     async with aclosing(await client.send(hidden(request), stream=True)) as answer:
@@ -121,30 +120,32 @@ async def listed(client: httpx2.AsyncClient, signer: Signer) -> str:
         return body.decode()
 
 
-def unfinished(text: str, key: str) -> list[Left]:
-    """Return the unfinished uploads of one key in a list of them.
+def unfinished(text: str, key: str) -> list[UnfinishedUpload]:
+    """Return the unfinished uploads of one key in a store's list.
 
     >>> unfinished('''<Upload><Key>a</Key><UploadId>7</UploadId>
-    ... <Initiated>2038-01-01T00:00:00.000Z</Initiated></Upload>''', "a")[0].number
+    ... <Initiated>2038-01-01T00:00:00.000Z</Initiated></Upload>''', "a")[0].id
     '7'
     """
-    found: list[Left] = []
+    found: list[UnfinishedUpload] = []
     for upload in UPLOAD.findall(text):
-        told = {name: unescape(value) for name, value in re.findall(r"<(\w+)>([^<]*)</\1>", upload)}
+        values = {
+            name: unescape(value) for name, value in re.findall(r"<(\w+)>([^<]*)</\1>", upload)
+        }
         with suppress(KeyError, ValueError):
-            begun = datetime.fromisoformat(told["Initiated"])
+            begun = datetime.fromisoformat(values["Initiated"])
             begun = begun if begun.tzinfo else begun.replace(tzinfo=UTC)
-            if told["Key"] == key:
-                found.append(Left(told["UploadId"], begun))
+            if values["Key"] == key:
+                found.append(UnfinishedUpload(values["UploadId"], begun))
     return found
 
 
-class Note:
-    """A file that says that a process of this user uploads to a URL; locked as long as it does.
+class UploadNote:
+    """A file that exists and is locked while a process of this user uploads to a URL.
 
     Attributes:
-        found: true if it was left by a process that has died.
-        taken: true if another one uploads there now, or no note can be made.
+        found: whether a process that died left it.
+        taken: whether another process is uploading to the URL, or the file cannot be made.
     """
 
     def __init__(self, url: str) -> None:
@@ -155,13 +156,13 @@ class Note:
         self.found = False
         self.taken = True
 
-    def __enter__(self) -> Note:
+    def __enter__(self) -> Self:
         with suppress(OSError):
             self._folder.mkdir(mode=0o700, exist_ok=True)
             self._descriptor = os.open(self._path, READ | os.O_CREAT, 0o600)
             status = os.fstat(self._descriptor)
             lock(self._descriptor)
-            if is_mine(status) and stands(self._descriptor, self._path):
+            if is_sole(status) and is_name_of(self._path, self._descriptor):
                 self.found = status.st_size > 0
                 os.write(self._descriptor, b"uploading")
                 self.taken = False
@@ -169,7 +170,7 @@ class Note:
         return self
 
     def _forget_old(self) -> None:
-        """Remove notes so old that what they stand for is too old to go on, anyway."""
+        """Remove notes so old that their uploads count as abandoned by age."""
         for entry in os.scandir(self._folder):
             with suppress(OSError):
                 if time.time() - entry.stat().st_mtime > OLD:
@@ -181,7 +182,7 @@ class Note:
                         os.close(descriptor)
 
     def done(self) -> None:
-        """Remove the note, since nothing is left."""
+        """Remove the note: the upload left nothing."""
         if not self.taken:
             os.unlink(self._path)
 

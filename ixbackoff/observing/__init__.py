@@ -1,12 +1,12 @@
-"""Observers: who is told what programs, functions and blocks do, while they run."""
+"""Observers, which receive the events of programs, functions and blocks as they run."""
 
 from .._limits.events import Answered, Began, Ended, Event, Issued, Run, WaitBegan
 from .._limits.nesting import tries_so_far
 from .._limits.observers import Observer, observe, observed
 from .._words.reasons import Reason, Story, story
 from .counters import prometheus_observer
-from .events import structlog_observer
 from .spans import opentelemetry_observer
+from .structured import structlog_observer
 
 __all__ = [
     "Answered",

@@ -1,4 +1,4 @@
-"""Observing by Prometheus."""
+"""An observer for Prometheus."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def prometheus_observer(registry: CollectorRegistry | None = None) -> Observer:
     - `ixbackoff_retries_total{run, error_type}`: waits after a failure, by its class.
     - `ixbackoff_waited_seconds_total{run}`: the seconds of all waits, counted when they begin.
 
-    Make one for each registry, since a registry takes each name once.
+    Make one for each registry: a registry takes each name once.
 
     >>> from ixbackoff.observing import observed, prometheus_observer
     >>> from prometheus_client import CollectorRegistry
@@ -27,7 +27,7 @@ def prometheus_observer(registry: CollectorRegistry | None = None) -> Observer:
     ...     pass
 
     Args:
-        registry: where the counters are; by default that of `prometheus_client`.
+        registry: the registry of the counters; by default that of `prometheus_client`.
 
     Raises:
         ImportError: prometheus-client is not installed.

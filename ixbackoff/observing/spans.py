@@ -1,4 +1,4 @@
-"""Observing by OpenTelemetry: spans and metrics, by its API only."""
+"""An observer for OpenTelemetry: spans and metrics, by its API only."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 KEY = "ixbackoff-run"
-"""The key of the run whose command runs, in OpenTelemetry's context."""
+"""The key, in OpenTelemetry's context, of the run whose command is being performed."""
 
 
 class Current(NamedTuple):
@@ -28,9 +28,9 @@ class Current(NamedTuple):
 def opentelemetry_observer(
     tracer_provider: TracerProvider | None = None, meter_provider: MeterProvider | None = None
 ) -> Observer:
-    """Make an observer that makes a span of each run, with a child for each command.
+    """Make an observer that records a span of each run, with a child for each command.
 
-    - The span of a run bears its name. Its waits are events in it, and its attributes
+    - The span of a run has the name of the run, an event for each wait, and the attributes
       `ixbackoff.outcome`, `ixbackoff.tries`, `ixbackoff.wait_count` and `ixbackoff.wait_seconds`.
     - The span of a command is current while its handler runs, so the spans that the handler makes
       are its children. It has `ixbackoff.resend_count`, the number of waits before it.
@@ -59,10 +59,10 @@ def opentelemetry_observer(
 
 
 class Spans:
-    """The spans of the runs and commands that have begun and not ended.
+    """The spans of the current runs and commands.
 
-    They are kept by the run, and by the event that began the command: a command is a value, which
-    many runs may issue at the same time.
+    A command's span is stored under the event that began it, not under the command: a command is a
+    value, which many runs may issue concurrently.
     """
 
     def __init__(self, tracer: Any, meter: Any) -> None:
@@ -96,7 +96,7 @@ class Spans:
         from opentelemetry.trace import set_span_in_context
 
         number = event.run.id
-        part = context.get_value(KEY) == number  # of a command that has effects at the same time
+        part = context.get_value(KEY) == number  # it is inside of another command: `all_of`
         around = context.get_current() if part else set_span_in_context(self._runs[number])
         span = self._tracer.start_span(
             event.command.__class__.__name__,
@@ -156,7 +156,7 @@ def failed(span: Span, failure: BaseException) -> None:
 
 
 def kind_of(failure: BaseException) -> str:
-    """Return the class of a failure, as `error.type` wants it."""
+    """Return the class of a failure, in the form of `error.type`."""
     kind = failure.__class__
     name = kind.__qualname__
     return name if kind.__module__ == "builtins" else f"{kind.__module__}.{name}"

@@ -1,4 +1,4 @@
-"""Pictures of schedules, by the extra `plot` or `python -m ixbackoff.plotting`."""
+"""Pictures of schedules, by the extra `plot` or `ixbackoff plot`."""
 
 from .pictures import plot
 

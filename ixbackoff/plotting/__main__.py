@@ -1,4 +1,4 @@
-"""The command line: `python -m ixbackoff.plotting [MODULE:NAME ...]`."""
+"""The command line: `ixbackoff plot [MODULE:NAME ...]`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST = 1000
 
 
 def named(text: str) -> tuple[str, Timing]:
-    """Find the schedule that `MODULE:NAME` names, and return it with the text.
+    """Import the schedule that `MODULE:NAME` names, and return it with the text.
 
     >>> named("ixbackoff.schedules.kinds:powers_of_two")
     ('ixbackoff.schedules.kinds:powers_of_two', Exponential(base=1.0, factor=2.0, cap=None))
@@ -30,7 +30,7 @@ def named(text: str) -> tuple[str, Timing]:
 
 
 def labelled(timings: dict[str, Timing]) -> dict[str, Timing]:
-    """Label schedules by their names, and with their modules where two have the same name."""
+    """Label schedules by their names, with their modules if two have the same name."""
     names = [text.partition(":")[2] for text in timings]
     return {
         text if names.count(name) > 1 else name: timing
@@ -55,10 +55,9 @@ def file_name(text: str) -> str:
 
 
 def parsed(arguments: list[str] | None) -> Namespace:
-    """Parse the command line."""
     parser = Parser(
-        prog="python -m ixbackoff.plotting",
-        description="Draw the waits of schedules over the number of the attempt, on a linear and a "
+        prog="ixbackoff plot",
+        description="Draw the waits of schedules over the number of the try, on a linear and a "
         "logarithmic axis, as PNG and SVG. Without names it draws the two graphs of the post "
         '"Exponential Backoff or how not to crash a server".',
     )

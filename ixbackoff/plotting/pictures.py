@@ -1,14 +1,14 @@
-"""Pictures of the waits over the number of the attempt, as PNG and SVG."""
+"""Pictures of waits over the number of the try, as PNG and SVG."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from .._words.extras import needed
 from ..schedules.kinds import Timing
 from .styles import headline, legend, line_style, plain
 
@@ -56,7 +56,7 @@ def plot(
         TypeError: one of `schedules` is not a schedule.
         ValueError: there is nothing to draw, or a schedule gives a wait that is not a finite number
             of seconds.
-        ImportError: matplotlib is missing; the error says what to install.
+        ImportError: matplotlib is missing; the message names the extra to install.
         OSError: the folder cannot be written to.
     """
     for timing in schedules.values():
@@ -66,7 +66,7 @@ def plot(
         raise ValueError(
             f"plot({dict(schedules)!r}, wait_count={wait_count!r}): give at least one of each."
         )
-    with needed():  # its stubs leave out much, so it is Any
+    with needed("drawing", "plot", {"matplotlib"}):  # its stubs leave out much, so it is Any
         matplotlib: Any = import_module("matplotlib")
         figures: Any = import_module("matplotlib.figure")
     curves = [Curve(label, timing, wait_count, seed) for label, timing in schedules.items()]
@@ -130,7 +130,7 @@ def plotted(axes: Any, curves: Sequence[Curve], scale: str) -> None:
                 gid=f"band-{number}",
                 label=f"{curve.label}: range of {RUNS} runs",
             )
-    axes.set_xlabel("attempt")
+    axes.set_xlabel("try")
     axes.set_ylabel("length of the wait after it, s")
     axes.set_yscale(SCALES[scale])
     plain(axes.yaxis)
@@ -139,21 +139,5 @@ def plotted(axes: Any, curves: Sequence[Curve], scale: str) -> None:
 
 
 def drawable(wait: float, scale: str) -> bool:
-    """Return `True` if a wait has a place on the axis."""
+    """Return whether a wait has a place on the axis."""
     return wait < HIGHEST and (wait > 0 or scale == "linear")
-
-
-@contextmanager
-def needed() -> Generator[None]:
-    """Say what to install if an import of matplotlib in this block fails.
-
-    Raises:
-        ImportError: matplotlib is missing.
-    """
-    try:
-        yield
-    except ImportError as error:
-        if error.name != "matplotlib":
-            raise
-        message = "drawing needs matplotlib: pip install 'ixbackoff[plot]'"
-        raise ImportError(message, name=error.name) from None

@@ -1,4 +1,4 @@
-"""The look of all pictures: lines that can be told apart without colors, plain numbers."""
+"""The look of all pictures: lines that differ in more than color, numbers in full."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any
 
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#806000", "#56b4e9", "#000000")
-"""Colors that nearly everybody tells apart (Okabe and Ito), the yellow one darkened."""
+"""Colors that nearly everybody can distinguish (Okabe and Ito), with a darker yellow."""
 DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (1, 1)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "x")
 MARKS = 12
@@ -22,7 +22,7 @@ def line_style(number: int, points: int = 0, colors: Sequence[str] = COLORS) -> 
 
     Args:
         number: the number of the line in its picture, from 0.
-        points: how many points the line has, if only some of them are to have a marker.
+        points: the number of points of the line, if only some of them are to have a marker.
         colors: the colors of the lines.
     """
     style: dict[str, Any] = {
@@ -45,7 +45,7 @@ def plain(axis: Any) -> None:
 
 
 def headline(figure: Any, text: str) -> None:
-    """Write above a picture what there is to see."""
+    """Write the main point of a picture above it."""
     figure.suptitle(text, x=0.01, ha="left", fontsize=12, fontweight="bold")
 
 

@@ -12,7 +12,7 @@ from .timings import Chance, Timing, WaitFunction, any_chance, begun, chance_of,
 
 
 class Schedule(Timing):
-    """Waits that never shorten; `run` takes them as `schedule`.
+    """Waits that never shorten: the `schedule` of a run.
 
     `a | b` is the longer of two waits, `a & b` the shorter (so a cap is `a & Constant(30)`),
     `a + b` their sum, and `2 * a` twice the wait. `a.jittered()` spreads clients that failed
@@ -22,8 +22,8 @@ class Schedule(Timing):
     >>> (Exponential() & Constant(5)).preview(5)
     [1.0, 2.0, 4.0, 5.0, 5.0]
 
-    Derive your own with a `begin`. If its waits shorten, those of a run and of schedules made from
-    it still do not: each is at least as long as the one before.
+    To derive your own, define `begin`. A wait of yours that would shorten is made as long as the
+    one before, in runs and in schedules that are made from yours.
 
     >>> class Squares(Schedule):
     ...     def begin(self, chance=None):
@@ -36,7 +36,7 @@ class Schedule(Timing):
     shortens = False
 
     def longest(self, k: int) -> float:
-        """Return the most seconds that the k-th wait can take; `inf` if nothing bounds it.
+        """Return the most seconds of the k-th wait; `inf` if nothing bounds it.
 
         >>> from ixbackoff import Exponential
         >>> Exponential().jittered(1.5).longest(3)
@@ -74,8 +74,8 @@ class Schedule(Timing):
     def jittered(self, spread: float = 2.0) -> Schedule:
         """Multiply each wait by a random number between 1 and `spread`, evenly distributed.
 
-        If the waits grow by `spread` or more, none can come out shorter than the one before. If
-        they grow by less, a wait that would be shorter is as long as the one before.
+        Waits that grow by `spread` or more keep their order. If they grow by less, a wait that
+        would be shorter than the one before is made as long.
 
         >>> from ixbackoff import Exponential
         >>> [round(seconds, 1) for seconds in Exponential().jittered().preview(4, seed=1)]
@@ -206,7 +206,7 @@ class Jittered(Changed):
         super().__init__(schedule)
         if not finite(spread) >= 1:
             raise ValueError(
-                f"jittered({spread!r}): the spread is 1 or more, since less would shorten waits."
+                f"jittered({spread!r}): give a spread of 1 or more: less would shorten waits."
             )
         self.spread: Final = finite(spread)
 
@@ -251,7 +251,7 @@ class Seeded(Changed):
 def steady(timing: Timing) -> tuple[WaitFunction, float] | None:
     """Return the waits that all runs have in common, and the `spread` drawn for each (1: none).
 
-    Return `None` if the waits of runs differ in another way.
+    `None` if the waits of runs differ in another way.
 
     >>> from ixbackoff import Exponential
     >>> waits, spread = steady(Exponential().jittered(1.5))

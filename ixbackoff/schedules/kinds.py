@@ -1,4 +1,4 @@
-"""Schedules: how the k-th wait of a run becomes seconds."""
+"""The kinds of schedules: exponential, constant, Fibonacci, listed and computed waits."""
 
 from __future__ import annotations
 
@@ -76,8 +76,7 @@ class Exponential(Series):
             raise ValueError(f"base={base!r}: give seconds above 0 for the first wait.")
         if not finite(factor) >= 1:
             raise ValueError(
-                f"factor={factor!r}: give 1 or more, since a wait is never shorter than the one "
-                "before."
+                f"factor={factor!r}: give 1 or more: a wait is never shorter than the one before."
             )
         if cap is not None and not finite(cap) >= finite(base):
             raise ValueError(f"cap={cap!r}: give at least the base, {base!r} s.")
@@ -184,13 +183,13 @@ class Listed(Series):
 
 @final
 class Computed(Schedule):
-    """Waits that a function of yours computes from k; one that would shorten is as long as before.
+    """Waits that a function of yours computes from k; a shorter one is made as long as before.
 
     >>> Computed(lambda k: (k + 1) ** 2).preview(4)
     [1.0, 4.0, 9.0, 16.0]
 
-    The function must return the same seconds for the same k. For random waits use `.jittered(...)`,
-    or derive a `Schedule` of your own.
+    The function returns the same seconds for the same k. For random waits use `.jittered(...)`, or
+    derive a `Schedule` of your own.
 
     Raises:
         TypeError: `function` cannot be called.
@@ -216,7 +215,7 @@ def check_schedule(schedule: object) -> None:
     """Check that `schedule` is a `Schedule`.
 
     Raises:
-        Misuse: it is not.
+        Misuse: `schedule` is something else.
     """
     if isinstance(schedule, Schedule):
         return

@@ -1,4 +1,4 @@
-"""Polling: turn the status of an operation that goes on elsewhere into a value or a failure."""
+"""Polling: the status of an operation of a service, turned into a value or a failure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from .._words.failures import NotReady, ServerError, Throttled
 
 
 class OperationFailed(Exception):
-    """The operation ended without success, so polling on does not help.
+    """The operation ended without success, so further polling does not help.
 
     >>> str(OperationFailed("ACCESS_DENIED"))
     'the operation ended with the status ACCESS_DENIED'
@@ -44,7 +44,7 @@ def succeeded(status: str) -> str:
     if status == "SUCCESS":
         return status
     if status == "NOT_READY":
-        raise NotReady("the operation goes on")
+        raise NotReady("the operation is still running")
     if status == "THROTTLED":
         raise Throttled
     if status == "SERVER_ERROR":

@@ -1,4 +1,4 @@
-"""Published schedules, by their names."""
+"""Schedules of articles, libraries and manuals."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from .timings import Chance, WaitFunction, any_chance, begun, never_shorter
 
 
 def aws_polling(max_wait_interval: float) -> Schedule:
-    """Waits of 2^k * 100 ms, at most `max_wait_interval` seconds, and no jitter.
+    """Make waits of 2^k * 100 ms, at most `max_wait_interval` seconds, without jitter.
 
     From the polling loop of the AWS General Reference ("Error retries and exponential backoff in
-    AWS"), where each operation has its own longest wait and number of polls.
+    AWS"), where each operation has its own longest wait and its own number of polls.
 
     >>> aws_polling(max_wait_interval=1).preview(5)
     [0.1, 0.2, 0.4, 0.8, 1.0]
@@ -27,7 +27,7 @@ def aws_polling(max_wait_interval: float) -> Schedule:
 
 
 def thain(timeout: float, maximum: float, factor: float = 2.0) -> Schedule:
-    """Waits of MIN(R * T * F^N, M), with R evenly distributed between 1 and 2.
+    """Make waits of MIN(R * T * F^N, M), with R evenly distributed between 1 and 2.
 
     From "Exponential Backoff in Distributed Systems" (Douglas Thain, 2009). At the cap the spread
     is lost: every client waits exactly M.
@@ -36,8 +36,8 @@ def thain(timeout: float, maximum: float, factor: float = 2.0) -> Schedule:
     1.0
 
     Args:
-        timeout: T, seconds: an upper limit of the response time, such as its 99th percentile.
-        maximum: M, seconds: as short as the customers want, but so long that the service can
+        timeout: T, in seconds: an upper limit of the response time, such as its 99th percentile.
+        maximum: M, in seconds: as short as the customers want, but long enough for the service to
             answer clients / M failed requests a second.
         factor: F, 1 or more.
 
@@ -79,7 +79,7 @@ fault_tolerant_shell: Final[Schedule] = WholeSeconds(
 )
 """The schedule of `try` in the fault tolerant shell (Douglas Thain): 1 s, doubled up to an hour,
 then times U[1, 2], in whole seconds. The spread is applied after the cap, so at the cap waits take
-one to two hours. A wait that would be shorter than the one before is as long.
+one to two hours. A wait that would be shorter than the one before is made as long.
 """
 
 
@@ -90,8 +90,8 @@ class NormalJitter(Schedule):
     From the pseudo-code of "Exponential Backoff or how not to crash a server": the first wait is
     `min_delay`; after each, `delay = min(delay * factor, max_delay)`, then
     `delay += N(0, delay * jitter)`. The jitter is carried over into the waits that follow. It is
-    applied after the cap, so nothing bounds a wait. A wait that the pseudo-code would shorten is as
-    long as the one before.
+    applied after the cap, so nothing bounds a wait. A wait that the pseudo-code would shorten is
+    made as long as the one before.
 
     >>> NormalJitter(min_delay=0.1, factor=3, jitter=0, max_delay=2).preview(4)
     [0.1, 0.30000000000000004, 0.9000000000000001, 2.0]
@@ -114,11 +114,11 @@ class NormalJitter(Schedule):
         for name, seconds in ("min_delay", min_delay), ("max_delay", max_delay):
             if not finite(seconds) >= finite(min_delay) > 0:
                 raise ValueError(
-                    f"{name}={seconds!r}: give seconds above 0, and a max_delay that is not "
-                    "below min_delay."
+                    f"{name}={seconds!r}: give seconds above 0, and a max_delay of min_delay or "
+                    "more."
                 )
         if not finite(factor) >= 1:
-            raise ValueError(f"factor={factor!r}: give 1 or more, since waits never shorten.")
+            raise ValueError(f"factor={factor!r}: give 1 or more: waits never shorten.")
         if not finite(jitter) >= 0:
             raise ValueError(f"jitter={jitter!r}: give a share of the wait, 0 or more.")
         self.min_delay: Final = finite(min_delay)
@@ -140,7 +140,7 @@ class NormalJitter(Schedule):
 
         def delays(k: int) -> float:
             nonlocal delay, at
-            while at < k:  # each wait is computed from the one before, also where k skips some
+            while at < k:  # each wait is computed from the one before, even if k skips some
                 delay = min(delay * self.factor, self.max_delay)
                 delay += normal(0.0, abs(delay) * self.jitter) if normal else 0.0
                 at += 1

@@ -1,4 +1,4 @@
-"""Timings that can shorten waits, to compare with in simulations; `run` refuses them."""
+"""Timings that can shorten waits, for comparisons in simulations; `run` refuses them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .timings import Chance, Timing, WaitFunction, any_chance
 
 
 class Shortening(Timing):
-    """Waits that can be shorter than the one before; not a `Schedule`, nor combined with one.
+    """Waits that can be shorter than the one before; never a `Schedule` or a part of one.
 
     >>> from ixbackoff import Exponential
     >>> Exponential() | FullJitter()
@@ -106,7 +106,7 @@ class DecorrelatedJitter(Jitter):
 
 @final
 class RawNormalJitter(Shortening):
-    """Waits of "Exponential Backoff or how not to crash a server", exactly as in its pseudo-code.
+    """Waits exactly as in the pseudo-code of "Exponential Backoff or how not to crash a server".
 
     >>> from ixbackoff.schedules.published import post_blue
     >>> waits = RawNormalJitter(post_blue).preview(30, seed=1)
@@ -138,10 +138,10 @@ class RawNormalJitter(Shortening):
 
 @final
 class Every(Shortening):
-    """One try every so many seconds: the `every` of the fault tolerant shell.
+    """A try every `seconds`: the `every` of the fault tolerant shell.
 
-    The seconds are counted from the start of a try (`from_start` is true), so the longer a try
-    takes, the shorter is the wait after it. To count from its end, use `Constant`.
+    The seconds are counted from the start of a try (`from_start` is true), so a long try is
+    followed by a short wait. To count from its end, use `Constant`.
 
     >>> Every(10).preview(2), Every(10).from_start
     ([10.0, 10.0], True)

@@ -1,4 +1,4 @@
-"""Timings: from k to the seconds of the k-th wait, and the random numbers that they draw."""
+"""Timings, which map k to the seconds of the k-th wait, and their random numbers."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from .._words.checks import finite, inf
 from .._words.values import Value, fields_of
 
 WaitFunction: TypeAlias = Callable[[int], float]
-"""The waits of one run: a function from k to the seconds of the k-th wait; k grows from call to
-call, until a ladder without end asks for its last wait again and again.
+"""The waits of one run: a function from k to the seconds of the k-th wait. k grows from call to
+call; only a ladder without end asks for its last wait repeatedly.
 """
 
 
@@ -31,17 +31,17 @@ class Chance(Protocol):
 
 
 class Timing(Value, ABC):
-    """Seconds of waits. A `Schedule` never shortens them; a `Shortening` may, in simulations.
+    """The seconds of waits. A `Schedule` never shortens them; a `Shortening` may, in simulations.
 
-    A timing is an immutable value that programs, threads and tasks can share. The state of one run
-    is in the function that `begin` returns.
+    A timing is an immutable value that programs, threads and tasks can share. The state of a run is
+    in the function that `begin` returns.
 
     >>> from ixbackoff import Exponential
     >>> Exponential(0.5) == Exponential(base=0.5, factor=2.0)
     True
 
     Attributes:
-        deterministic: true if no random number is drawn, so that the k-th wait is always the same.
+        deterministic: true if it draws no random number, so that the k-th wait is always the same.
         from_start: true if a wait is measured from the start of the try before it, not its end.
         shortens: true if a wait may be shorter than the one before it.
         sound: true if its waits need no check: they are numbers, and never shorten.
@@ -58,7 +58,7 @@ class Timing(Value, ABC):
 
     @abstractmethod
     def begin(self, chance: Chance | None = None) -> WaitFunction:
-        """Begin the waits of one run, with random numbers from `chance`, by default Python's own.
+        """Begin the waits of one run, with random numbers from `chance` (by default `random`).
 
         >>> from ixbackoff import Exponential
         >>> waits = Exponential().begin()
@@ -67,7 +67,7 @@ class Timing(Value, ABC):
         """
 
     def preview(self, wait_count: int, *, seed: int | None = None) -> list[float]:
-        """Return the seconds of the first waits of one run. The same `seed` gives the same run.
+        """Return the seconds of the first `wait_count` waits of a run with this `seed`.
 
         >>> from ixbackoff import Exponential
         >>> Exponential(base=0.5).preview(4)
@@ -85,15 +85,15 @@ class Timing(Value, ABC):
 
         def __setattr__(self, name, value):
             if name in fields_of(self):
-                raise AttributeError(f"{self!r} is a value, it does not change: make another one.")
+                raise AttributeError(f"{self!r} is immutable: make another one.")
             super().__setattr__(name, value)
 
         def __delattr__(self, name):
-            raise AttributeError(f"{self!r} is a value, it does not change: make another one.")
+            raise AttributeError(f"{self!r} is immutable: make another one.")
 
 
 def begun(timing: Timing, chance: Chance | None) -> WaitFunction:
-    """Begin the waits of a part of a schedule: checked numbers that never shorten."""
+    """Begin the waits of a part of a schedule, checked and never shorter than before."""
     waits = timing.begin(chance)
     if timing.sound:
         return waits
@@ -101,7 +101,7 @@ def begun(timing: Timing, chance: Chance | None) -> WaitFunction:
 
 
 def never_shorter(waits: WaitFunction) -> WaitFunction:
-    """The same waits, but one that would be shorter than the one before is as long."""
+    """Return the same waits, with a shorter one made as long as the one before."""
     shortest = 0.0
 
     def longer(k: int) -> float:
@@ -113,14 +113,14 @@ def never_shorter(waits: WaitFunction) -> WaitFunction:
 
 
 def usable(seconds: float, k: int, timing: Timing) -> float:
-    """Return `seconds`, if one can wait so long.
+    """Return `seconds` as a float, if it is a possible wait.
 
     >>> from ixbackoff import Exponential
     >>> usable(3.5, 0, Exponential())
     3.5
 
     Raises:
-        ValueError: the schedule gave something else than a finite number, 0 or more.
+        ValueError: `seconds` is negative, not finite or not a number.
     """
     if seconds.__class__ is float and 0.0 <= seconds < inf:
         return seconds
@@ -134,15 +134,14 @@ def usable(seconds: float, k: int, timing: Timing) -> float:
 
 
 def usable_or_infinite(seconds: float, k: int, timing: Timing) -> float:
-    """As `usable`, but infinity is allowed, since a cap may still be applied to it."""
+    """Return `seconds` as `usable` does, or infinity, to which a cap may still be applied."""
     given: object = seconds
-    if isinstance(given, float) and float.__pos__(given) == inf:
-        return inf
-    return usable(seconds, k, timing)
+    infinite = isinstance(given, float) and float.__pos__(given) == inf
+    return inf if infinite else usable(seconds, k, timing)
 
 
 def chance_of(seed: int | None) -> Chance:
-    """A new source of random numbers. The same `seed` gives the same numbers.
+    """Make a source of random numbers. The same `seed` gives the same numbers.
 
     >>> chance_of(1).uniform(0, 1) == chance_of(1).uniform(0, 1)
     True
@@ -153,7 +152,7 @@ def chance_of(seed: int | None) -> Chance:
 
 
 def any_chance() -> Chance:
-    """Python's own source of random numbers: shared by threads, and seeded anew after a fork.
+    """Return Python's own source of random numbers: shared by threads, reseeded after a fork.
 
     >>> 0 <= any_chance().uniform(0, 1) <= 1
     True

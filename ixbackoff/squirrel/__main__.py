@@ -2,40 +2,20 @@
 
 from __future__ import annotations
 
-import gc
-import os
 import sys
-from argparse import ArgumentTypeError, Namespace
-from collections.abc import Generator
-from contextlib import contextmanager
+from argparse import Namespace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Never
+from typing import Any
 
-from .._commandline import INTERRUPTED, WRONG, Parser
+from .._commandline import INTERRUPTED, WRONG, Parser, number, whole
 
 PACKAGES = ("httpx2", "obstore", "rich")
-LONGEST = 86_400.0
+SHORTEST, LONGEST = 0.001, 86_400.0
 WITHIN = 900.0
 JOBS, MOST_JOBS = 8, 256
 
-
-def seconds(text: str) -> float:
-    """Parse a number of seconds."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = 0.0
-    if not 0 < number <= LONGEST:
-        raise ArgumentTypeError(f"{text} is not a time: give seconds, above 0, a day at most")
-    return number
-
-
-def number(text: str) -> int:
-    """Parse the number of jobs."""
-    if not text.isdecimal() or not 1 <= int(text) <= MOST_JOBS:
-        raise ArgumentTypeError(f"{text} is not a number of jobs: give 1 to {MOST_JOBS}")
-    return int(text)
+SECONDS = number(SHORTEST, LONGEST)
 
 
 def parsed(arguments: list[str] | None) -> Namespace:
@@ -43,20 +23,21 @@ def parsed(arguments: list[str] | None) -> Namespace:
     parser = Parser(
         prog="python -m ixbackoff.squirrel",
         description="Keep copies of web resources in an object store, and an index of them. A "
-        "resource whose ETag is in the index is not copied again. A failure that may pass is tried "
-        "again after a wait, at most three times, and no wait is shorter than the one before.",
+        "resource whose ETag is in the index is not copied again. After a transient failure the "
+        "squirrel waits and retries, at most three times, and no wait is shorter than the one "
+        "before.",
         epilog="Exit status: 0 if all resources are kept, 1 if not, 2 if the command is wrong.",
     )
     parser.add_argument("urls", nargs="*", metavar="URL", help="an http:// or https:// resource")
-    add_places(parser)
-    add_ways(parser)
+    add_storage(parser)
+    add_limits(parser)
     parser.add_argument(
         "--demo",
         action="store_true",
         help="copy five resources, twice, from an origin on loopback that fails as real ones do",
     )
     add_durable(parser)
-    parser.add_argument("--verbose", action="store_true", help="show what the program logs")
+    parser.add_argument("--verbose", action="store_true", help="show the log of the program")
     words = parser.parse_args(arguments)
     check_together(parser, words)
     if words.jobs is None:
@@ -67,30 +48,29 @@ def parsed(arguments: list[str] | None) -> Namespace:
 
 
 def check_together(parser: Parser, words: Namespace) -> None:
-    """Refuse options that do not go together."""
+    """Reject options that exclude each other."""
     if words.demo == bool(words.urls or words.input is not None):
         parser.error("give the URLs of the resources, or --input, or --demo without any")
     if words.demo and words.durable:
-        parser.error("--durable goes on with URLs of your own, and the origin of --demo ends")
+        parser.error("--durable resumes runs with URLs of your own, and the origin of --demo ends")
     if words.database is not None and not words.durable:
         parser.error("--database is for --durable")
 
 
-def add_places(parser: Parser) -> None:
-    """Add where things are."""
+def add_storage(parser: Parser) -> None:
     parser.add_argument(
         "--store",
         metavar="URL",
-        help="where copies are kept: file:///folder, memory://, s3://bucket/prefix with the usual "
-        "AWS variables (default: the folder objects in --folder)",
+        help="the object store: file:///folder, memory://, s3://bucket/prefix with the usual AWS "
+        "variables (default: the folder objects in --folder)",
     )
     parser.add_argument(
-        "--endpoint", metavar="URL", help="of an S3 service other than AWS's, for s3:// stores"
+        "--endpoint", metavar="URL", help="an S3 service other than AWS's, for s3:// stores"
     )
     parser.add_argument(
         "--index",
         metavar="URL",
-        help="the list of what is kept: sqlite:///file, postgresql+psycopg://user@host/database "
+        help="the index of the copies: sqlite:///file, postgresql+psycopg://user@host/database "
         "(default: the file index.sqlite in --folder; in memory for a store in memory)",
     )
     parser.add_argument(
@@ -98,56 +78,54 @@ def add_places(parser: Parser) -> None:
         metavar="FOLDER",
         type=Path,
         default=Path("squirrel"),
-        help="for temporary files, and by default for the store and the index "
+        help="the folder for unfinished downloads, and by default for the store and the index "
         "(default: %(default)s)",
     )
 
 
-def add_ways(parser: Parser) -> None:
-    """Add which resources are kept, and how."""
+def add_limits(parser: Parser) -> None:
     parser.add_argument(
         "--input",
         metavar="FILE",
-        help="a file with one URL a line, - for the standard input; blank lines and those that "
-        "begin with # are left out. One line is printed for each resource once it is over: result, "
-        "URL, tries, seconds waited, key",
+        help="a file with one URL a line, - for the standard input, without blank lines and lines "
+        "that begin with #. Each resource prints one line as soon as it is done: result, URL, "
+        "tries, seconds waited, key",
     )
     parser.add_argument(
         "--jobs",
         metavar="N",
-        type=number,
-        help="how many resources are kept at the same time; equal ones are kept one after the "
-        f"other (default: {JOBS}; with --demo 1)",
+        type=whole(1, MOST_JOBS),
+        help="the number of concurrent resources; equal ones are kept one after the other "
+        f"(default: {JOBS}; with --demo 1)",
     )
     parser.add_argument(
         "--within",
         metavar="SECONDS",
-        type=seconds,
-        help="the time that a resource has in all, tries, waits and downloads; a wait that would "
-        f"end later is not begun (default: {WITHIN:g}; with --durable {LONGEST:g}, and the time in "
-        "which no process runs counts)",
+        type=SECONDS,
+        help="the time for each resource, with its tries, waits and downloads; a wait that would "
+        f"end later is not begun (default: {WITHIN:g}; with --durable {LONGEST:g}, which includes "
+        "time without a running process)",
     )
     parser.add_argument(
         "--base",
         metavar="SECONDS",
-        type=seconds,
+        type=SECONDS,
         help="the first wait; the next ones take twice and four times as long "
         "(default: 1; with --demo 0.1)",
     )
 
 
 def add_durable(parser: Parser) -> None:
-    """Add what goes on after a crash."""
     parser.add_argument(
         "--durable",
         action="store_true",
-        help="go on where a killed squirrel was, when the same command is given again: nothing "
-        "that was answered in a try is asked again in it, and no wait is shortened",
+        help="resume where a killed squirrel was, if the same command is given again: no try "
+        "repeats a request that was answered, and no wait is shortened",
     )
     parser.add_argument(
         "--database",
         metavar="URL",
-        help="with --durable, where runs are kept until they end: sqlite:///file, "
+        help="with --durable, where runs are stored until they end: sqlite:///file, "
         "postgresql://user@host/database (default: the file runs.sqlite in --folder)",
     )
 
@@ -158,39 +136,15 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         return run(words)
     except KeyboardInterrupt:
-        if words.durable:  # a download in another thread would hold it up for long
-            print(
-                "Interrupted; give the same command again to go on where it was.", file=sys.stderr
-            )
-            leave(INTERRUPTED)  # a durable run may be killed at any moment
-        print("Interrupted; what was kept until now is in the index.", file=sys.stderr)
+        advice = "the index has the resources that were kept before."
+        if words.durable:
+            advice = "give the same command again to resume."
+        print(f"Interrupted; {advice}", file=sys.stderr)
         return INTERRUPTED
 
 
-def leave(status: int) -> Never:
-    """End the process at once: to take its modules apart costs as much as ten resources."""
-    try:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    except OSError:  # nobody reads it any more
-        sys.exit(status)
-    os._exit(status)
-
-
-@contextmanager
-def uncollected() -> Generator[None]:
-    """Import in this block without the collector: all that is made there stays."""
-    enabled = gc.isenabled()
-    try:
-        gc.disable()
-        yield
-    finally:
-        if enabled:
-            gc.enable()
-
-
 def run(words: Namespace) -> int:
-    """Do what `main` does, and let an interruption through."""
+    """Do what `main` does, without handling Ctrl-C."""
     packages, extras = [*PACKAGES], "squirrel"
     if words.durable:
         packages, extras = [*PACKAGES, "dbos"], "squirrel,durable"
@@ -198,21 +152,20 @@ def run(words: Namespace) -> int:
         names = ", ".join(missing)
         print(f"Not installed: {names}; pip install 'ixbackoff[{extras}]'.", file=sys.stderr)
         return WRONG
-    with uncollected():
-        from .index import IndexBroken, IndexUnavailable
-        from .running import kept
-        from .texts import plain
+    from .formatting import plain
+    from .index import IndexBroken, IndexUnavailable
+    from .keeping import keep_named
 
     try:
         if words.durable:
-            from .durably import kept_durably
+            from .durably import keep_named_durably
 
-            return kept_durably(words)
+            return keep_named_durably(words)
         if words.demo:
-            from .demo import demonstrated
+            from .demo import demonstrate
 
-            return demonstrated(words)
-        return kept(words)
+            return demonstrate(words)
+        return keep_named(words)
     except OSError as error:
         where = f"{error.filename} cannot be used ({error.strerror}): give a folder to write to."
         print(plain(where if error.filename else f"{error}"), file=sys.stderr)
@@ -222,10 +175,8 @@ def run(words: Namespace) -> int:
 
 
 if __name__ == "__main__":
-    # A library would load trio wherever it is installed, which takes longer than all of this.
+    # httpcore2 imports trio wherever trio is installed. That takes 0.1 s, a third of the start, and
+    # the squirrel does not use it.
     loaded: dict[str, Any] = sys.modules
     loaded.setdefault("trio", None)
-    status = main()
-    if status == INTERRUPTED:  # a job may still be at work
-        sys.exit(status)
-    leave(status)
+    sys.exit(main())

@@ -1,4 +1,4 @@
-"""The commands that the squirrel adds to the standard ones."""
+"""Commands that the squirrel adds to the standard ones, and the values that they answer with."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from .._words.vocabulary import without_secrets
 
 @dataclass(frozen=True, repr=False)
 class Resource:
-    """A web resource, by its URL. It is shown without user name, password and query.
+    """A web resource, by its URL. Its texts leave out user name, password and query.
 
     >>> Resource("https://me:secret@localhost/nuts?token=x")
     Resource('https://localhost/nuts')
 
     Raises:
-        ValueError: the URL is not an `http://` or `https://` one with a host and a usable port.
+        ValueError: the URL has another scheme than `http` and `https`, no host, or no usable port.
     """
 
     url: str
@@ -57,12 +57,12 @@ def name_of(url: str) -> str:
 
 
 class Copy(NamedTuple):
-    """A copy of a resource, as the index knows it.
+    """A copy of a resource, as the index records it.
 
     Attributes:
         key: the key of the object in the store.
         etag: the ETag that came with its bytes, if any.
-        size: how many bytes it has.
+        size: the number of its bytes.
     """
 
     key: str
@@ -75,20 +75,20 @@ class Stored(NamedTuple):
 
     Attributes:
         key: its key.
-        size: how many bytes it has.
+        size: the number of its bytes.
     """
 
     key: str
     size: int
 
 
-class Entry(NamedTuple):
+class IndexEntry(NamedTuple):
     """The entry of a resource in the index.
 
     Attributes:
-        copy: the copy that is kept, if there is one.
-        claims: keys of objects that are on their way in or out, or were left by somebody who died.
-        beginning: the beginning of all keys of the resource that this index has or had.
+        copy: the current copy, if there is one.
+        claims: the keys of objects that a squirrel is adding or removing, or was when it died.
+        beginning: the beginning of all keys of the resource that this index ever claims.
     """
 
     copy: Copy | None
@@ -97,12 +97,12 @@ class Entry(NamedTuple):
 
 
 class Brought(NamedTuple):
-    """A file that was fetched.
+    """A fetched file.
 
     Attributes:
-        path: where it is.
+        path: its path.
         etag: the ETag that came with its bytes, if any.
-        size: how many bytes it has.
+        size: the number of its bytes.
     """
 
     path: str
@@ -112,19 +112,19 @@ class Brought(NamedTuple):
 
 @dataclass(frozen=True)
 class GetETag(Command[str | None]):
-    """Ask the web server for the ETag of a resource; `None` if it does not give one."""
+    """Ask the web server for the ETag of a resource; `None` if the server sends none."""
 
     resource: Resource
 
 
 @dataclass(frozen=True)
 class Fetch(Command[Brought]):
-    """Fetch what is missing of a resource into a file, which stays until the program has ended.
+    """Fetch the missing bytes of a resource into a file, which stays until the program has ended.
 
     Attributes:
-        etag: the ETag that the resource has now, if it has one: a file that came with this one is
-            not fetched again.
-        folder: where the file is.
+        resource: the resource.
+        etag: the current ETag, if any: a complete file with this ETag is not fetched again.
+        folder: the folder of the file.
     """
 
     resource: Resource
@@ -145,7 +145,7 @@ class ListObjects(Command[tuple[Stored, ...]]):
 
 @dataclass(frozen=True, repr=False)
 class Remove(Command[None]):
-    """Remove an object from the store at this URL, if it is there."""
+    """Remove an object from the store at this URL, if it exists."""
 
     key: str
     store: str
@@ -155,8 +155,8 @@ class Remove(Command[None]):
 
 
 @dataclass(frozen=True)
-class Look(Command[Entry]):
-    """Look up in the index what is kept of a resource in this place, and what is claimed."""
+class Look(Command[IndexEntry]):
+    """Look up the entry of a resource in the index, for a store by its name."""
 
     resource: Resource
     place: str
@@ -164,7 +164,7 @@ class Look(Command[Entry]):
 
 @dataclass(frozen=True)
 class Claim(Command[str]):
-    """Claim a new key for an object of the resource, and write the claim to the index."""
+    """Claim a new key for an object of the resource: record the claim in the index."""
 
     resource: Resource
     place: str
@@ -172,10 +172,10 @@ class Claim(Command[str]):
 
 @dataclass(frozen=True)
 class Swap(Command[bool]):
-    """Write to the index that this copy is the one that is kept; the claim to its key ends.
+    """Make this the current copy in the index; the claim to its key ends.
 
-    It is done, and answered with true, only if the key that is kept is still the one that is
-    expected, and the claim stands and is not doomed. The former key is a doomed claim from then on.
+    The answer is `True` if this was done: if the current key is the expected one, and the claim
+    exists and is not doomed. The former key becomes a doomed claim.
     """
 
     resource: Resource
@@ -186,7 +186,7 @@ class Swap(Command[bool]):
 
 @dataclass(frozen=True)
 class Doom(Command[bool]):
-    """Doom a claim: its key can never be swapped in. The answer says whether there is the claim."""
+    """Doom a claim, so that its key cannot be swapped in; `False` if the claim does not exist."""
 
     place: str
     key: str

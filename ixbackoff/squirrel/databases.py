@@ -1,4 +1,4 @@
-"""What the index needs of a database, and why one has failed."""
+"""The interface of databases for the index, and the reasons of their failures."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any, Protocol, TypeAlias
 from ..known.psycopg import is_refused
 
 Execute: TypeAlias = Callable[[str, Mapping[str, object]], Sequence[Any]]
-"""Executes a statement with its values, which it names as `:name`, and returns the rows."""
+"""A function that executes a statement with values for its `:name`s, and returns the rows."""
 
-# The names of SQLite. The classes of codes of PostgreSQL: connection, rollback, resources, object
-# in use, intervention; and its code for a table that another process is making. The last one is
-# the class of an error without a code, which means that there is no connection.
-PASSING = (
+# Error names of SQLite; classes of SQLSTATE codes of PostgreSQL (connection, rollback, resources,
+# object in use, operator intervention), and its code for a table that another process is making;
+# and the class of an error without a code, which means that there is no connection.
+TRANSIENT = (
     *("SQLITE_BUSY", "SQLITE_LOCKED"),
     *("08", "40", "53", "55", "57", "23505"),
     "OperationalError",
@@ -39,26 +39,29 @@ WORDS = {
 }
 
 
-class Failed(Exception):
-    """A transaction has failed; this quotes nothing of the URL.
+class DatabaseError(Exception):
+    """The failure of a transaction; its message quotes nothing of the URL.
 
     Args:
         cause: the driver's exception.
-        lost: true if the connection was lost.
+        lost: whether the connection was lost.
+
+    Attributes:
+        transient: whether another try may succeed.
     """
 
     def __init__(self, cause: BaseException | None, lost: bool = False) -> None:
         super().__init__(cause_of(cause))
-        self.passing = lost or state_of(cause).startswith(PASSING)
+        self.transient = lost or state_of(cause).startswith(TRANSIENT)
 
 
 class Database(Protocol):
-    """A database, to which one thread writes.
+    """A database that one thread writes to.
 
     Attributes:
         place: its name, without secrets.
         tables: the statement that lists its tables.
-        locked: the end of a `SELECT` that locks its rows.
+        locked: a suffix for a `SELECT` that locks its rows.
     """
 
     place: str
@@ -66,38 +69,38 @@ class Database(Protocol):
     locked: str
 
     def transaction(self, writes: bool, left: float, /) -> AbstractContextManager[Execute]:
-        """Perform a block in a transaction.
+        """Give a function that executes statements in one transaction, committed after the block.
 
         Args:
-            writes: true if it changes something.
+            writes: whether the transaction changes something.
             left: the seconds that it has.
 
         Raises:
-            Failed: the database fails.
+            DatabaseError: the database fails.
         """
         ...
 
     def read(self, statement: str, values: Mapping[str, object], /) -> Sequence[Any] | None:
-        """Return the rows of one statement, in any thread; `None` where that is not possible.
+        """Return the rows of one statement, in any thread; `None` if only one thread may read.
 
         Raises:
-            Failed: the database fails.
+            DatabaseError: the database fails.
         """
         ...
 
     def close(self) -> None:
-        """Close it, in the thread that writes."""
+        """Close the database, in the thread that writes."""
         ...
 
 
 def cause_of(error: BaseException | None) -> str:
-    """Say why a database failed, without its sentences, which may quote user names."""
+    """Return why a database failed, in words of this module: its own may quote user names."""
     state = state_of(error)
     return next((WORDS[code] for code in WORDS if state.startswith(code)), state)
 
 
 def state_of(error: BaseException | None) -> str:
-    """Return the code of a driver's error."""
+    """Return the code of a driver's error, or the name of its class."""
     if isinstance(error, Exception) and is_refused(error):
         return REFUSED
     code = getattr(error, "sqlite_errorname", None) or getattr(error, "sqlstate", None)

@@ -9,8 +9,9 @@ from tempfile import TemporaryDirectory
 from ..testing.web import Down, Fault, Origin, Reset, Slow, Status, Truncated
 from .commands import Resource
 from .display import Display
-from .reporting import Report
-from .running import how_of, keep_all, places_in
+from .keeping import keep_all, options_of
+from .storage import storage_in
+from .summary import Summary
 
 KIB = 1024
 RESOURCES = {
@@ -27,10 +28,10 @@ FAULTS: dict[str, list[Fault | None]] = {
     "GET /hazelnuts": [Status(503, retry_after=1)],
     "GET /walnuts": [Status(429, retry_after=1), Slow(seconds=0.02, piece=32 * KIB)],
 }
-WHAT_HAPPENS = (
+INTRODUCTION = (
     "An origin on loopback refuses connections, resets them, breaks off in mid-body,\n"
-    "is overloaded (503 and 429, with Retry-After) and slow. Five resources are copied\n"
-    "from it, twice."
+    "is overloaded (503 and 429, with Retry-After) and slow. The squirrel copies five\n"
+    "resources from it, twice."
 )
 
 
@@ -39,15 +40,15 @@ def origin() -> Origin:
     return Origin(RESOURCES, FAULTS)
 
 
-def demonstrated(words: Namespace) -> int:
-    """Run the demonstration, and return 0 if all resources are hits the second time."""
-    how = how_of(words, base=0.1)
-    print(WHAT_HAPPENS, "", "The first time:", sep="\n", flush=True)
+def demonstrate(words: Namespace) -> int:
+    """Run the demonstration in a temporary folder; return 0 if the second time has only hits."""
+    options = options_of(words, base=0.1)
+    print(INTRODUCTION, "", "The first time:", sep="\n", flush=True)
     with TemporaryDirectory(prefix="squirrel-") as name, origin() as place:
         resources = [Resource(place.url + path) for path in RESOURCES]
-        places = places_in(Path(name))
-        first, second = Report(), Report()
-        keep_all(resources, places, how, Display(words.verbose), first)
+        storage = storage_in(Path(name))
+        first, second = Summary(), Summary()
+        keep_all(resources, storage, options, Display(words.verbose), first)
         print("The second time:", flush=True)
-        keep_all(resources, places, how, Display(words.verbose), second)
+        keep_all(resources, storage, options, Display(words.verbose), second)
     return 0 if first.well and second.hits == len(resources) else 1

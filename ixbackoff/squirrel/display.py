@@ -1,111 +1,79 @@
-"""The output on a terminal: waits, long downloads, the progress of all, and a table at the end."""
+"""Progress on standard error: waits, long downloads, one line for all, and the program's log."""
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from threading import RLock
 from time import monotonic
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from .._limits.events import WaitBegan
 from .._words.vocabulary import Delay, Download, without_secrets
-from .texts import described, fitted, plain
+from .formatting import described, fitted, plain
+from .summary import LONGEST
 
 if TYPE_CHECKING:
     from .screens import Screen
 
-HIT = "hit"
-COPIED = "copied"
 LONG = 0.5
-"""Seconds after which a download is long enough for a bar."""
+"""Seconds after which a download gets a bar."""
 TERMINALS = frozenset({"FORCE_COLOR", "TTY_COMPATIBLE"})
-"""Variables that may say that something is a terminal, which the library of the bars looks at."""
+"""Variables by which a user tells rich that standard error is a terminal."""
 EVERY = 10.0
 """Seconds between two lines on the progress where there is no terminal."""
-LONGEST = 1_000
-"""Cells of the longest text in a line, and in a cell of the table."""
 
 Overall: TypeAlias = Callable[[int], str]
-"""A function that describes the progress of all, given the bytes that have arrived."""
-
-
-class Line(NamedTuple):
-    """A line of the closing table: the result for one resource.
-
-    Attributes:
-        resource: its URL, without secrets.
-        result: "hit", "copied", or a description of the failure.
-        attempts: the number of tries.
-        waited: the sum of the waits between them, in seconds.
-        key: the key of the object, "" if the resource is not kept.
-        size: how many bytes the object has.
-    """
-
-    resource: str
-    result: str
-    attempts: int
-    waited: float
-    key: str
-    size: int = 0
-
-    @property
-    def hit(self) -> bool:
-        """`True` if the resource was kept already."""
-        return self.result == HIT
-
-    @property
-    def kept(self) -> bool:
-        """`True` if the resource is kept now."""
-        return bool(self.key)
+"""A function that describes the progress of all resources, given the bytes that have arrived."""
 
 
 class Display:
     """A display of the progress, on standard error, which threads share.
 
-    Nothing that it shows is markup, and none of its errors reaches those who use it.
+    It shows no markup, and none of its errors reaches the caller.
 
     Args:
-        verbose: show the log of the program, too.
-        overall: describes the progress of all, for a line that stays on the terminal; without a
-            terminal it is printed now and then.
+        verbose: whether to show the program's log, too.
+        overall: describes the progress of all resources, for a line that stays on the terminal;
+            without a terminal it is printed from time to time.
     """
 
     def __init__(self, verbose: bool = False, overall: Overall | None = None) -> None:
         self._overall, self._arrived = overall, 0
-        self._screen = self._opened()
+        self._screen = self._open()
         self._lock = RLock()
         self._begun: dict[str, float] = {}
         self._sizes: dict[str, int] = {}
-        self._said = monotonic()
+        self._printed = monotonic()
         self.verbose = verbose
 
-    def _opened(self) -> Screen | None:
-        """Return what shows bars, if standard error is a terminal."""
+    def _open(self) -> Screen | None:
+        """Return a screen if standard error is a terminal."""
         if not (sys.stderr.isatty() or TERMINALS & os.environ.keys()):
             return None
         from .screens import Screen
 
-        screen = Screen(self._told, stays=self._overall is not None)
+        screen = Screen(self._overall_text, stays=self._overall is not None)
         return screen if screen.is_terminal else None
 
-    def _told(self) -> str:
+    def _overall_text(self) -> str:
         return "" if self._overall is None else self._overall(self._arrived)
 
     def begin(self) -> None:
-        """Show the progress of all, once that takes long; `close` has to follow."""
-        if self._screen is not None and self._told():
+        """Show the progress of all resources after a while; `close` has to follow."""
+        if self._screen is not None and self._overall_text():
             self._screen.begin(LONG)
 
     def wait(self, what: object, delay: Delay | WaitBegan, rest: float | None = None) -> None:
         """Show a wait: the failure before it, its rung, and its length.
 
         Args:
-            what: what waits.
+            what: the resource or the index that waits.
             delay: the wait.
-            rest: the rest of a wait that was begun by another process.
+            rest: the remaining seconds, if another process began the wait.
         """
         self.over(what)
         failed = described(delay.failure).rstrip(".")
@@ -121,22 +89,22 @@ class Display:
     def progress(self, download: Download, done: int, total: int | None) -> None:
         """Show the progress of a download, as a bar if it takes long."""
         with self._safely():
-            before = self._sizes.get(download.url, done)  # what an earlier try has left
+            before = self._sizes.get(download.url, done)  # an earlier try may have fetched some
             self._arrived += max(0, done - before)
             self._sizes[download.url] = done
             if self._screen is None:
-                self._say_now_and_then()
+                self._say_from_time_to_time()
                 return
             shown, now = without_secrets(download.url), monotonic()
             if now - self._begun.setdefault(shown, now) >= LONG:
                 self._screen.show(shown, done, total)
 
     def over(self, what: object) -> None:
-        """Remove the bar of a resource, since it is not being downloaded any more."""
+        """Remove the bar of a resource whose download has ended."""
         with self._safely():
             self._sizes.pop(getattr(what, "url", ""), None)
             if self._screen is None:
-                self._say_now_and_then()
+                self._say_from_time_to_time()
             else:
                 self._begun.pop(str(what), None)
                 self._screen.remove(str(what))
@@ -147,10 +115,10 @@ class Display:
             with self._safely():
                 self._screen.close()
 
-    def _say_now_and_then(self) -> None:
-        if monotonic() - self._said >= EVERY and (told := self._told()):
-            self._said = monotonic()
-            self.say(told)
+    def _say_from_time_to_time(self) -> None:
+        if monotonic() - self._printed >= EVERY and (text := self._overall_text()):
+            self._printed = monotonic()
+            self.say(text)
 
     def say(self, text: str) -> None:
         """Print one line."""
@@ -164,3 +132,32 @@ class Display:
     def _safely(self) -> Generator[None]:
         with self._lock, suppress(Exception):
             yield
+
+
+class DisplayedLog(logging.Handler):
+    """A log handler that prints by a display, which shares the terminal with its bars."""
+
+    def __init__(self, display: Display) -> None:
+        super().__init__()
+        self.display = display
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if not hasattr(record, "ixbackoff_wait"):  # the display shows waits itself
+            self.display.say(self.format(record))
+
+
+@contextmanager
+def log_shown(display: Display) -> Generator[None]:
+    """Show the program's log in this block, if the display is verbose."""
+    program = logging.getLogger("ixbackoff")
+    level = program.level
+    # Without any handler, logging would print the waits to standard error a second time.
+    handler = DisplayedLog(display) if display.verbose else logging.NullHandler()
+    program.addHandler(handler)
+    if display.verbose:
+        program.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        program.removeHandler(handler)
+        program.setLevel(level)

@@ -1,4 +1,4 @@
-"""Running the squirrel with `--durable`: killed and started again, it goes on where it was."""
+"""Keeping resources with `--durable`: killed and started again, the squirrel resumes."""
 
 from __future__ import annotations
 
@@ -17,51 +17,40 @@ from ..durable import Engine
 from ..durable.store import checked_database, file_of
 from ..live import Connections, live
 from .commands import Resource
-from .copying import Handlers, answering
 from .databases import cause_of
-from .display import Display, Line
+from .display import Display, log_shown
+from .fetching import FetchedFiles, made
+from .handlers import Handlers, answering
 from .index import Index
+from .inputs import BadLine, name_of, resources_of
 from .jobs import Jobs
-from .lasting import Runs, digest, recipe_for
-from .logs import log_shown
-from .naming import Wrong
-from .passing import Passing
-from .pipeline import Places as Passed
-from .reporting import Report
-from .running import (
-    How,
-    Places,
-    how_of,
-    index_opened,
-    name_of,
-    named,
-    places_of,
-    report_of,
-    store_checked,
-)
+from .keeping import Options, options_of, summary_of
+from .pipeline import Places
+from .resuming import Runs, digest, workflow_for
 from .sealing import PREFIX
 from .sqlite import is_in_memory, path_of
-from .workplace import made
+from .storage import Storage, opened_index, storage_of, store_checked
+from .summary import Summary, SummaryLine
 
 FILE = "runs.sqlite"
 
 
-def kept_durably(words: Namespace) -> int:
+def keep_named_durably(words: Namespace) -> int:
     """Keep the resources that the command line names by durable runs; return the exit status.
 
     Raises:
-        ValueError: the command line names what cannot be used; the error says which and why.
+        ValueError: an argument cannot be used; the error says which and why.
         OSError: a folder cannot be written to.
         IndexBroken: the index cannot be used.
         IndexUnavailable: the index cannot be reached.
         ImportError: a package is missing; the error says what to install.
     """
-    resources = named(words)
+    resources = resources_of(words)
     database = database_of(words.folder) if words.database is None else words.database
-    report, places = report_of(words), lasting(places_of(words))
-    display = Display(words.verbose, report.so_far)
-    keep_durably(resources, places, checked(database), how_of(words), display, report)
-    return 0 if report.well else 1
+    summary, storage = summary_of(words), lasting(storage_of(words))
+    display = Display(words.verbose, summary.progress)
+    keep_durably(resources, storage, checked(database), options_of(words), display, summary)
+    return 0 if summary.well else 1
 
 
 def database_of(folder: Path) -> str:
@@ -71,33 +60,33 @@ def database_of(folder: Path) -> str:
 
 
 def checked(database: str) -> str:
-    """Return the URL of a database in which runs can be.
+    """Return the URL of a database that can store runs.
 
     Raises:
-        ValueError: it is not one.
+        ValueError: the URL names no such database.
     """
     try:
         return checked_database(database)
     except Misuse:
         raise ValueError(
-            "The database of the runs is named by a URL: sqlite:///runs.sqlite or "
+            "The database of the runs needs a URL: sqlite:///runs.sqlite or "
             "postgresql://user@host/database."
         ) from None
 
 
-def lasting(places: Places) -> Places:
-    """Return these places, if they outlive the process.
+def lasting(storage: Storage) -> Storage:
+    """Return this storage, if it outlives the process.
 
     Raises:
-        ValueError: one is in memory.
+        ValueError: the store or the index is in memory.
     """
-    in_memory = "store" if places.store.startswith("memory://") else "index"
-    if in_memory == "store" or is_in_memory(places.index):
+    in_memory = "store" if storage.store.startswith("memory://") else "index"
+    if in_memory == "store" or is_in_memory(storage.index):
         raise ValueError(
-            f"--durable needs what outlives the process, and the {in_memory} is in memory: give "
+            f"--durable has to outlive the process, and the {in_memory} is in memory: give "
             f"another --{in_memory}."
         )
-    return places
+    return storage
 
 
 def place_of(url: str | Path) -> str:
@@ -114,85 +103,88 @@ def place_of(url: str | Path) -> str:
 
 
 def keep_durably(
-    resources: Iterable[Resource | Wrong],
-    places: Places,
+    resources: Iterable[Resource | BadLine],
+    storage: Storage,
     database: str,
-    how: How,
+    options: Options,
     display: Display,
-    report: Report,
+    summary: Summary,
 ) -> None:
-    """Keep these resources by durable runs, and print what became of them.
+    """Keep these resources by durable runs, and print the summary.
 
-    A run is forgotten when the report was printed. Until then whoever is killed finds all that it
-    needs for the same report.
+    The runs are forgotten after that: a squirrel that is killed before prints the same summary.
     """
     with (
         log_shown(display),
-        made(places.folder),
-        store_checked(places),
-        index_opened(places.index, how.schedule, display) as index,
-        opened(places, index, database, how, display) as runs,
+        made(storage.folder),
+        store_checked(storage),
+        opened_index(storage.index, options.schedule, display) as index,
+        opened_runs(storage, index, database, options, display) as runs,
     ):
-        jobs = Jobs(
-            resources, name_of, lambda one: line_of(one, runs), report.take, report.stop, 0.0
-        )
+        stop = summary.stop
+        jobs = Jobs(resources, name_of, lambda item: line_of(item, runs), summary.take, stop, 0.0)
         try:
             display.begin()
-            jobs.run(how.jobs)
+            jobs.run(options.jobs)
             for number, line in enumerate(runs.others(), jobs.taken):
-                report.take(number, line)
+                summary.take(number, line)
         finally:  # after Ctrl-C, too
             display.close()
-            report.end()
+            summary.end()
         runs.forget()
 
 
-def line_of(given: Resource | Wrong, runs: Runs) -> Line:
-    """Keep a resource; return its line of the table."""
-    if isinstance(given, Wrong):
-        return Line(given.place, given.sentence, 0, 0.0, "")
-    return runs.line(given)
+def line_of(item: Resource | BadLine, runs: Runs) -> SummaryLine:
+    """Keep a resource; return its line of the summary."""
+    if isinstance(item, BadLine):
+        return SummaryLine(item.place, item.message)
+    return runs.line(item)
 
 
 @contextmanager
-def opened(
-    places: Places, index: Index, database: str, how: How, display: Display
+def opened_runs(
+    storage: Storage, index: Index, database: str, options: Options, display: Display
 ) -> Generator[Runs]:
-    """Perform the runs of these places while the block lasts.
+    """Perform the runs of this storage during the block.
 
     Raises:
-        ValueError: the database cannot be used, or another process performs the runs in it.
+        ValueError: the database cannot be used, or another process performs its runs.
     """
     place = place_of(database)
-    recipe = recipe_for(f"{places.name} {place_of(places.index)}")
-    home = places.folder / f"{PREFIX}{digest(place)}"
+    workflow = workflow_for(f"{storage.name} {place_of(storage.index)}")
+    home = storage.folder / f"{PREFIX}{digest(place)}"
     with Connections() as connections:
-        passing = Passing(connections, display.progress, early=places.in_folder)
-        passed = Passed(places.store, places.name, str(home))
-        runs = Runs(recipe, passed, how.schedule.base, how.within, passing, display)
-        standard = live(connections=connections, stores=places.stores)
-        handlers = Handlers(connections, places.stores, passing)
+        files = FetchedFiles(connections, display.progress, early=storage.in_folder)
+        places = Places(storage.store, storage.name, str(home))
+        runs = Runs(workflow, places, options.schedule.base, options.within, files, display)
+        standard = live(connections=connections, stores=storage.stores)
+        handlers = Handlers(connections, storage.stores, files)
         interpreter = answering(standard, index, handlers).around(runs.perform)
         try:
             make_private(database)
-            engine = Engine(interpreter, recipe, database=database, concurrency=how.jobs)
+            engine = Engine(interpreter, workflow, database=database, concurrency=options.jobs)
         except Misuse:
             raise ValueError(
-                f"Another program performs the runs in {place}: wait for its end, or give another "
+                f"Another process performs the runs in {place}: wait for its end, or give another "
                 "--database."
             ) from None
         except DBAPIError as error:
             raise ValueError(
-                f"The runs cannot be kept in {place}: {cause_of(error.orig)}."
+                f"The runs cannot be stored in {place}: {cause_of(error.orig)}."
             ) from None
         except ConnectionError:
-            raise ValueError(f"The runs cannot be kept in {place}: it cannot be opened.") from None
-        with engine, observed(runs.told):
-            runs.open(engine)
-            yield runs
+            raise ValueError(
+                f"The runs cannot be stored in {place}: it cannot be opened."
+            ) from None
+        try:
+            with engine, observed(runs.observe):
+                runs.open(engine)
+                yield runs
+        finally:
+            runs.abort()  # or the end of the process would wait for downloads in its threads
 
 
 def make_private(database: str) -> None:
-    """Make the file of a database so that nobody else can read it, as URLs have secrets."""
+    """Make the file of a database readable by this user alone, because URLs have secrets."""
     if database.startswith("sqlite"):
         os.close(os.open(file_of(database), os.O_CREAT | os.O_RDWR, 0o600))

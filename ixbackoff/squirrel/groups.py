@@ -1,4 +1,4 @@
-"""Work in groups: what several threads ask for at the same time is done in one transaction."""
+"""Group commit: the concurrent requests of several threads are done in one transaction."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ A = TypeVar("A")
 C = TypeVar("C")
 
 LONGEST = 30.0
-"""Seconds that work may take if nothing else limits it."""
+"""Seconds that work may take without another limit."""
 CLOSING = 5.0
-"""Seconds for which a close waits for what is being done."""
+"""Seconds that `close` waits for the current group."""
 MOST = 256
 
 
 class Work(Generic[C, A]):
-    """One piece of work.
+    """One piece of work, for one caller.
 
     Args:
-        function: does it, in a transaction.
-        writes: true if it changes something.
-        order: work of a group is done in the order of these texts.
-        seconds: how long it may take.
+        function: does the work, in a transaction.
+        writes: whether it changes something.
+        order: the sort key of this work in its group; one order for all squirrels avoids deadlocks.
+        seconds: the seconds that the work may take.
     """
 
     def __init__(
@@ -55,24 +55,24 @@ class Work(Generic[C, A]):
         self.end_wait()
 
     def failed(self, failure: Exception) -> None:
-        """Fail; each caller raises an exception of its own."""
+        """Fail with a copy of `failure`: each caller raises an exception of its own."""
         self.failure = copy(failure)
         self.end_wait()
 
     def end_wait(self) -> None:
-        """Let the thread that asked for the answer go on."""
-        with suppress(RuntimeError):  # it does already
+        """Wake the caller."""
+        with suppress(RuntimeError):  # awake already
             self.over.release()
 
     def answer(self) -> A:
-        """Wait for the answer, in the thread that asked for it."""
+        """Wait for the answer, in the thread of the caller."""
         abort = ABORT.get()
         if abort is not None:
             abort.on_request(self.end_wait)
         try:
             self.over.acquire(timeout=max(0.0, self.left))
         finally:
-            self.end = 0.0  # if it was not begun, it need not be
+            self.end = 0.0  # unless begun, this work is dropped
         if self.failure is not None:
             try:
                 raise self.failure
@@ -84,14 +84,13 @@ class Work(Generic[C, A]):
 
 
 class Groups(Generic[C]):
-    """Does work in a thread of its own; what has come meanwhile is the next group.
+    """A thread that does work in groups: what arrives during a group is the next group.
 
     Args:
         perform: does the work of a group in one transaction, and returns the answers.
-        end: called in that thread when all is over.
-        closed: makes the failure of work that comes too late.
-        splits: true for a failure after which each work of the group is worth a transaction of its
-            own.
+        end: called in that thread after the last group.
+        closed: makes the failure of work that arrives after `close`.
+        splits: returns whether to do each work of a group alone after a failure.
     """
 
     def __init__(
@@ -111,7 +110,7 @@ class Groups(Generic[C]):
         """Do work in the next transaction, and return its answer after the commit.
 
         Raises:
-            TimeoutError: it took longer than the command may, or it was aborted.
+            TimeoutError: the work took longer than the command may, or was aborted.
             Exception: the failure of the transaction.
         """
         limit = time_limit()
@@ -125,16 +124,16 @@ class Groups(Generic[C]):
         return work.answer()
 
     def check_open(self) -> None:
-        """Check that this was not closed.
+        """Check that `close` was not called.
 
         Raises:
-            Exception: it was.
+            Exception: the failure that `closed` makes.
         """
         if self._closed:
             raise self._refusal()
 
     def close(self) -> None:
-        """Do what was asked for, and nothing more."""
+        """Do the work that has arrived, and end the thread."""
         with self._lock:
             self._closed = True
             self._waiting.put(None)

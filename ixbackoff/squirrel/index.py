@@ -1,4 +1,4 @@
-"""The index of the copies: what is kept, and which keys are claimed, in SQLite or PostgreSQL."""
+"""The index of the copies and of the claims to keys, in SQLite or PostgreSQL."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from uuid import uuid4
 
 from .._words.commands import Interpreter
 from .._words.failures import Transient
-from .commands import Claim, Copy, Doom, Entry, Forget, Look, Resource, Swap
-from .databases import Database, Execute, Failed
+from .commands import Claim, Copy, Doom, Forget, IndexEntry, Look, Resource, Swap
+from .databases import Database, DatabaseError, Execute
 from .groups import Groups, Work
 from .sqlite import SQLite
 
@@ -41,22 +41,22 @@ INSERT = """INSERT INTO copies (name, place, resource, etag, key, size)
 UPDATE = """UPDATE copies SET resource = :resource, etag = :etag, key = :key, size = :size
     WHERE name = :name AND place = :place AND key = :kept RETURNING key"""
 DIGITS, FRESH = 8, 24
-"""Digits of a key that tell the index and the place, and digits that are new."""
+"""Digits of a key that stand for the index and the place, and random digits."""
 
 
 class IndexUnavailable(Transient):
-    """The index cannot be reached now, or another program has locked it."""
+    """The index cannot be reached at the moment, or another program has locked it."""
 
 
 class IndexBroken(Exception):
-    """The index cannot be used: it is not a database, or it may not be written."""
+    """The index cannot be used: its file is not a database, or not writable."""
 
 
 class Index:
     """The copies and the claims, in the database that `url` names.
 
-    Threads share it: what several of them ask for at the same time is done in one transaction, and
-    each is answered after the commit.
+    Threads share it: their concurrent requests are done in one transaction, and each is answered
+    after the commit.
 
     >>> from ixbackoff.squirrel.commands import Resource
     >>> nuts = Resource("http://localhost/nuts")
@@ -73,7 +73,7 @@ class Index:
     Raises:
         ValueError: the URL does not name a database of these kinds.
         IndexBroken: the database cannot be used.
-        IndexUnavailable: the database cannot be reached now.
+        IndexUnavailable: the database cannot be reached at the moment.
         ImportError: the driver is missing; the error names the extra to install.
     """
 
@@ -86,20 +86,20 @@ class Index:
             self.close()
             raise
 
-    def look(self, command: Look) -> Entry:
-        """Return what is kept of a resource, and what is claimed."""
+    def look(self, command: Look) -> IndexEntry:
+        """Return the entry of a resource."""
         name, place = command.resource.name, command.place
         rows = self._read(LOOK, {"name": name, "place": place})
         copy = next((Copy(*row) for row in rows if row[-1] is not None), None)
         claims = tuple(key for key, _, size in rows if size is None)
-        return Entry(copy, claims, self._beginning(name, place))
+        return IndexEntry(copy, claims, self._beginning(name, place))
 
     def has(self, resource: Resource, place: str) -> bool:
-        """Return whether a copy of a resource is kept now, if nobody is about to change that."""
+        """Return whether there is a copy of a resource; another squirrel may be changing that."""
         return bool(self._read(COPY, {"name": resource.name, "place": place}))
 
     def claim(self, command: Claim) -> str:
-        """Write a claim to a key that nobody has had, and return the key."""
+        """Record a claim to a new key, and return the key."""
         name, place = command.resource.name, command.place
         key = self._beginning(name, place) + uuid4().hex[:FRESH]
         claim = {"place": place, "key": key, "name": name, "doomed": False}
@@ -107,11 +107,11 @@ class Index:
         return key
 
     def swap(self, command: Swap) -> bool:
-        """Let a claimed key be the one that is kept, if nobody was faster."""
+        """Make a claimed key the current one, unless another squirrel was faster."""
         return self._do(lambda execute: self._swapped(execute, command), order=command.copy.key)
 
     def doom(self, command: Doom) -> bool:
-        """Doom a claim; return whether there is such a claim."""
+        """Doom a claim; return whether the claim exists."""
         claim = {"place": command.place, "key": command.key}
         return self._do(lambda execute: bool(execute(DOOM, claim)), order=command.key)
 
@@ -127,7 +127,7 @@ class Index:
 
     @property
     def interpreter(self) -> Interpreter[Look | Claim | Swap | Doom | Forget]:
-        """The handlers of the commands that are about the index."""
+        """The handlers of the commands of the index."""
         return (
             Look.handled_by(self.look)
             | Claim.handled_by(self.claim)
@@ -137,7 +137,7 @@ class Index:
         )
 
     def close(self) -> None:
-        """Write what was asked for, and close the database."""
+        """Do the work that has arrived, and close the database."""
         self._groups.close()
 
     def __enter__(self) -> Self:
@@ -147,10 +147,10 @@ class Index:
         self.close()
 
     def _made(self, execute: Execute) -> str:
-        """Make the tables that are missing; return the mark of this index."""
-        there = [name for (name,) in execute(self.database.tables, {})]
+        """Create the missing tables; return the mark of this index."""
+        existing = [name for (name,) in execute(self.database.tables, {})]
         for name, columns in TABLES.items():
-            if name not in there:
+            if name not in existing:
                 execute(f"CREATE TABLE IF NOT EXISTS {name} ({columns})", {})
         if not execute(MARK, {}):
             execute(MARKED, {"mark": uuid4().hex})
@@ -158,14 +158,15 @@ class Index:
         return str(mark)
 
     def _beginning(self, name: str, place: str) -> str:
-        """Return the beginning of the keys that this index claims, so that it removes no others'.
+        """Return the beginning of all keys of a resource that this index claims.
 
-        Another index may use the same store, and the same store may have two names.
+        It differs from that of other indexes, which may use the same store, and from that of the
+        same store under another name. So an index removes only its own objects.
         """
         return f"{name}/{beginning_in(place, self._mark)}"
 
     def _swapped(self, execute: Execute, command: Swap) -> bool:
-        """Swap in one transaction; the claim is locked first, so that nobody dooms it meanwhile."""
+        """Swap in one transaction, which first locks the claim, so that it cannot be doomed."""
         resource, place, expected, copy = (
             command.resource,
             command.place,
@@ -173,10 +174,10 @@ class Index:
             command.copy,
         )
         claim, which = {"place": place, "key": copy.key}, {"name": resource.name, "place": place}
-        stands = [bool(doomed) for (doomed,) in execute(DOOMED + self.database.locked, claim)]
+        doomings = [bool(doomed) for (doomed,) in execute(DOOMED + self.database.locked, claim)]
         rows = execute(COPY + self.database.locked, which)
         kept = rows[0][0] if rows else None
-        if kept == copy.key or kept != expected or stands != [False]:
+        if kept == copy.key or kept != expected or doomings != [False]:
             return bool(kept == copy.key)
         row = {**which, "resource": str(resource), **copy._asdict()}
         if not (execute(UPDATE, {**row, "kept": kept}) if rows else execute(INSERT, row)):
@@ -205,19 +206,19 @@ class Index:
         return self._do(lambda execute: execute(statement, values), writes=False, order=order)
 
     def _perform(self, group: Sequence[Work[Execute, Any]]) -> list[Any]:
-        """Perform a group in a transaction that can neither wait for long nor be overtaken."""
+        """Do a group in one transaction, in the time that its most urgent work has left."""
         writes, left = any(work.writes for work in group), min(work.left for work in group)
         with self._failures(), self.database.transaction(writes, left) as execute:
             return [work.function(execute) for work in group]
 
     @contextmanager
     def _failures(self) -> Generator[None]:
-        """Raise failures of the database as those of the index."""
+        """Raise `DatabaseError`s as failures of the index."""
         try:
             yield
-        except Failed as error:
-            kind = IndexUnavailable if error.passing else IndexBroken
-            is_not = "is not available" if error.passing else "cannot be used"
+        except DatabaseError as error:
+            kind = IndexUnavailable if error.transient else IndexBroken
+            is_not = "is not available" if error.transient else "cannot be used"
             failure = kind(f"The index {self.place} {is_not}: {error}.")
         else:
             return
@@ -229,7 +230,7 @@ class Index:
 
 @lru_cache(maxsize=16)
 def beginning_in(place: str, mark: str) -> str:
-    """Return the beginning of what follows the name of a resource in the keys of an index."""
+    """Return the first digits after the name of a resource in the keys of an index."""
     return sha256(f"{mark} {place}".encode()).hexdigest()[:DIGITS]
 
 
@@ -237,7 +238,7 @@ def opened(url: str | Path) -> Database:
     """Open a database.
 
     Raises:
-        ValueError: the URL does not name one of these kinds.
+        ValueError: the URL names neither SQLite nor PostgreSQL.
         ImportError: the driver is missing; the error names the extra to install.
     """
     wrong = ValueError(
@@ -259,5 +260,5 @@ def opened(url: str | Path) -> Database:
 
 
 def splits(failure: Exception) -> bool:
-    """Return whether each work of a group that failed so should be tried alone."""
+    """Return whether to do each work of a group alone after this failure."""
     return not isinstance(failure, IndexUnavailable)

@@ -1,4 +1,4 @@
-"""Jobs: several threads that keep resources, each of them one after the other."""
+"""Threads that work on items, each of them on one after the other."""
 
 from __future__ import annotations
 
@@ -14,26 +14,27 @@ A = TypeVar("A")
 T = TypeVar("T")
 
 ENDING = 3.0
-"""Seconds that jobs have to end after an interruption."""
+"""Seconds that threads have to end after an interruption."""
 
 
 class Jobs(Generic[T, A]):
     """Threads that take items, in order, and work on each.
 
-    Items with one name are worked on one after the other. An interruption, or an exception that is
-    not an `Exception`, ends all jobs: waits end, downloads and uploads are aborted.
+    Items with the same name are worked on one after the other. An interruption, or an exception of
+    the work that is not an `Exception`, ends all threads: it ends their waits, and aborts their
+    downloads and uploads.
 
     Args:
-        items: they are taken one by one, when a job is free.
+        items: each is taken when a thread is free.
         name: returns the name of an item.
-        work: works on one.
-        take: takes the number of an item and what came of the work, one at a time; after an
-            interruption what is done already.
-        stop: set when all waits are to end.
-        ending: the seconds that jobs have to end after an interruption.
+        work: works on an item.
+        take: called with the number of an item and the result of its work, in one thread at a time;
+            after an interruption with those that are done.
+        stop: set to end all waits.
+        ending: the seconds that threads have to end after an interruption.
 
     Attributes:
-        taken: how many items were taken until now.
+        taken: the number of items that were taken.
     """
 
     def __init__(
@@ -58,10 +59,10 @@ class Jobs(Generic[T, A]):
         self._failure: BaseException | None = None
 
     def run(self, most: int) -> None:
-        """Work on all items, with so many threads.
+        """Work on all items, with this number of threads.
 
         Raises:
-            BaseException: what the work or an interruption raised.
+            BaseException: as the work or an interruption does.
         """
         threads = [Thread(target=self._job, daemon=True) for _ in range(most)]
         self._running = most
@@ -103,9 +104,9 @@ class Jobs(Generic[T, A]):
                     self._over.set()
 
     def _next(self) -> bool:
-        """Work on the next item; return false if there is none."""
+        """Work on the next item; return `False` if none is left, or all threads are to end."""
         turn, abort = object(), Abort()
-        with self._taking:  # it may take long, and the other jobs go on meanwhile
+        with self._taking:  # a lock of its own: the next item may be read from a slow pipe
             if self._stop.is_set():
                 return False
             try:

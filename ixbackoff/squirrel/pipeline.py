@@ -1,8 +1,9 @@
 """The pipeline as a program: the commands that keep a resource, in order.
 
 Each try uploads to a key of its own, which it has claimed in the index before. Then one transaction
-swaps the key into the index, if nobody else was faster. So an object and what the index says of it
-belong together, whoever dies or comes late: `tests/squirrel/test_explored.py` goes through that.
+swaps the key into the index, unless another squirrel was faster. So an object and its entry in the
+index belong together, whichever squirrel dies or is late:
+`tests/squirrel/test_explored.py` explores the histories.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ Row: TypeAlias = GetETag | ListObjects | Look | Fetch | Claim | Upload | Swap | 
 
 
 class Places(NamedTuple):
-    """The places that a resource passes on its way.
+    """The places that a resource passes.
 
     Attributes:
         store: the URL of the object store.
@@ -48,7 +49,7 @@ class Kept(NamedTuple):
 
     Attributes:
         copy: the copy.
-        hit: `True` if it was kept already.
+        hit: whether it was kept already.
     """
 
     copy: Copy
@@ -57,11 +58,12 @@ class Kept(NamedTuple):
 
 @attempt
 def keep(resource: Resource, places: Places) -> Do[Row, Kept]:
-    """Keep a copy of the resource, and remove what others have left of it."""
+    """Keep a copy of the resource, and remove what other squirrels left of it."""
     store, place, folder = places
     etag = yield from GetETag(resource)
     yield from Log(f"got etag {etag} for resource {resource}")
-    # The objects are listed before the look: what has no claim and is not kept then, never will be.
+    # The list comes before the look: an object of the list that has neither a claim nor an entry by
+    # then never gets one.
     objects = yield from ListObjects(resource, store)
     copy, claims, beginning = yield from Look(resource, place)
     yield from Log(f"got copy {copy}")
@@ -78,7 +80,7 @@ def keep(resource: Resource, places: Places) -> Do[Row, Kept]:
     yield from Log(f"writing to the index: {resource}, etag {made.etag}")
     if not (yield from Swap(resource, place, expected, made)):
         yield from removed(key, places)
-        raise NotReady(f"{resource}: another squirrel keeps it at the same time")
+        raise NotReady(f"{resource}: another squirrel is keeping it concurrently")
     if expected is not None:
         yield from removed(expected, places)
     yield from cleared(strays, claims, places)
@@ -86,18 +88,18 @@ def keep(resource: Resource, places: Places) -> Do[Row, Kept]:
 
 
 def stored(copy: Copy) -> Stored:
-    """Return the object that has to be in the store if a copy is whole."""
+    """Return the object that the store has to list for an intact copy."""
     return Stored(copy.key, copy.size)
 
 
 @attempt
 def cleared(strays: list[str], claims: tuple[str, ...], places: Places) -> Do[Clearing, None]:
-    """Remove objects that nobody will ever need.
+    """Remove objects that are not the current copy.
 
     Args:
-        strays: keys that nobody has a claim to.
-        claims: keys that somebody has or had a claim to; one who is still at work tries again.
-        places: where they are.
+        strays: keys without a claim.
+        claims: claimed keys; a squirrel that is still using one retries with another.
+        places: the places of the resource.
     """
     for key in strays:
         yield from Remove(key, places.store)
@@ -108,15 +110,15 @@ def cleared(strays: list[str], claims: tuple[str, ...], places: Places) -> Do[Cl
 
 @attempt
 def removed(key: str, places: Places) -> Do[Remove | Forget, None]:
-    """Remove an object that can no longer be swapped in, and then the claim to it."""
+    """Remove an object whose key cannot be swapped in, and then the claim to it."""
     yield from Remove(key, places.store)
     yield from Forget(places.place, key)
 
 
 def squirrel(resource: Resource, places: Places) -> Program[N3, Z, Kept, Row | Delay]:
-    """Keep the resource; after a transient failure wait, at most three times, and try again.
+    """Keep the resource; after a transient failure wait and retry, at most three times.
 
-    What was fetched before a failure is not fetched again.
+    Bytes that arrived before a failure are not fetched again.
 
     >>> from ixbackoff import plan
     >>> resource = Resource("http://localhost/nuts")

@@ -11,13 +11,13 @@ from sqlalchemy import Connection, create_engine, event, func, select, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
-from .databases import Execute, Failed
+from .databases import DatabaseError, Execute
 
 DRIVER = "postgresql+psycopg"
 DRIVERS = ("postgresql", DRIVER)
 OPTIONS = {"connect_timeout": "10", "tcp_user_timeout": "10000"}
 PATIENCE = 5.0
-"""Seconds that PostgreSQL may wait for a lock, and twice that for a statement."""
+"""Seconds that a transaction may wait for a lock; a statement may take twice as long."""
 
 
 class PostgreSQL:
@@ -62,26 +62,26 @@ class PostgreSQL:
 
                 yield execute
         except DBAPIError as error:
-            failed = Failed(error.orig, error.connection_invalidated)
+            failed = DatabaseError(error.orig, error.connection_invalidated)
         else:
             return
         raise failed
 
     def read(self, _statement: str, _values: Mapping[str, object], /) -> None:
-        """Leave reading to the thread that writes, which others do not wait for without end."""
+        """Return `None`: only the thread that writes may read, and callers wait for it in time."""
 
-    def _connects(self, _dialect: Any, _record: Any, _words: Any, given: dict[str, Any]) -> None:
-        """Limit the seconds of a new connection to those that are left."""
-        if str(given["connect_timeout"]).isdecimal():
-            seconds = min(int(given["connect_timeout"]), ceil(self._left))
-            given["connect_timeout"] = max(2, seconds)
+    def _connects(self, _dialect: Any, _record: Any, _words: Any, options: dict[str, Any]) -> None:
+        """Limit the time for a new connection to the remaining seconds of the transaction."""
+        if str(options["connect_timeout"]).isdecimal():
+            seconds = min(int(options["connect_timeout"]), ceil(self._left))
+            options["connect_timeout"] = max(2, seconds)
 
     def close(self) -> None:
         self.engine.dispose()
 
 
 def limit(connection: Connection, left: float) -> None:
-    """Limit how long a transaction waits."""
+    """Limit how long the statements of a transaction wait."""
     seconds = max(0.05, min(PATIENCE, left))
     limits = {"lock_timeout": seconds, "statement_timeout": 2 * seconds}
     connection.execute(

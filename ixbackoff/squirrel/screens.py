@@ -1,33 +1,47 @@
-"""A terminal with bars of downloads, a line for all of them, and lines above."""
+"""A terminal with a bar for each long download, a line for all, and printed lines above."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from threading import Timer
 
-from rich.console import Console
-from rich.progress import TaskID
+from rich.console import Console, RenderableType
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TaskID,
+    TaskProgressColumn,
+    TransferSpeedColumn,
+)
+from rich.table import Column
 from rich.text import Text
 
-from .bars import Bars
-from .texts import plain
+from .formatting import fitted, plain
+
+BAR, NUMBERS, PERCENT = 20, 28, 5
+"""Columns of a bar, of the numbers beside it, and of a percentage."""
+WIDE = BAR + NUMBERS + 20
+"""Columns of a terminal that is wide enough for all of them."""
 
 
 class Screen:
-    """What is shown on the terminal that standard error is; one thread at a time uses it.
+    """The terminal of standard error; callers use it in one thread at a time.
 
     Args:
-        overall: describes the progress of all in one line; an empty text stands for none.
-        stays: true if that line stays when there are no bars.
+        overall: describes the progress of all downloads in one line, or returns an empty string.
+        stays: whether that line stays while there are no bars.
 
     Attributes:
-        is_terminal: true if there is a terminal.
+        is_terminal: whether there is a terminal.
     """
 
     def __init__(self, overall: Callable[[], str], stays: bool) -> None:
         self._console = Console(stderr=True, highlight=False, markup=False, emoji=False)
-        # What goes into a file stays out of the display.
+        # A redirected standard output must not appear on the terminal.
         self._progress = Bars(self._console, overall, sys.stdout.isatty())
         self._stays = stays
         self._bars: dict[str, TaskID] = {}
@@ -35,20 +49,20 @@ class Screen:
         self.is_terminal = self._console.is_terminal
 
     def begin(self, seconds: float) -> None:
-        """Show the line for all in so many seconds; `close` has to follow."""
+        """Show the line for all downloads after some seconds; `close` has to follow."""
         self._timer = Timer(seconds, self._progress.start)
         self._timer.daemon = True
         self._timer.start()
 
     def show(self, name: str, done: int, total: int | None) -> None:
-        """Show how far a download is."""
+        """Show the progress of a download, in bytes."""
         if name not in self._bars:
             self._progress.start()
             self._bars[name] = self._progress.add_task(plain(name), total=total)
         self._progress.update(self._bars[name], completed=done, total=total)
 
     def remove(self, name: str) -> None:
-        """Remove the bar of a download, if it is there."""
+        """Remove the bar of a download, if it has one."""
         if (bar := self._bars.pop(name, None)) is not None:
             self._progress.refresh()
             self._progress.remove_task(bar)
@@ -56,10 +70,10 @@ class Screen:
                 self._progress.stop()
 
     def close(self) -> None:
-        """Remove all that stays."""
+        """Remove all bars and the line."""
         if self._timer is not None:
             self._timer.cancel()
-            self._timer.join()  # it may be beginning to show
+            self._timer.join()  # it may be starting the display
         for name in list(self._bars):
             self.remove(name)
         if self._progress.live.is_started:
@@ -68,3 +82,50 @@ class Screen:
     def say(self, text: str) -> None:
         """Print one line."""
         self._console.print(Text(text), soft_wrap=True)
+
+
+class Bars(Progress):
+    """A progress display of rich that fits the terminal.
+
+    Args:
+        console: the terminal.
+        overall: as for `Screen`.
+        redirects: whether to print the standard output above the bars.
+    """
+
+    def __init__(self, console: Console, overall: Callable[[], str], redirects: bool) -> None:
+        self._terminal, self._overall = console, overall
+        bar = BarColumn(BAR)
+        self._wide = Name(console, BAR + NUMBERS), bar, DownloadColumn(), TransferSpeedColumn()
+        self._narrow = Name(console, PERCENT), TaskProgressColumn()
+        super().__init__(console=console, transient=True, redirect_stdout=redirects)
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        """Yield the bars that fit, and the line for all downloads."""
+        self.columns = self._wide if self._terminal.width >= WIDE else self._narrow
+        tasks, text = self.tasks, self._overall()
+        room = max(self._terminal.height - 2, 1)
+        if len(tasks) > room and text:
+            text = f"{text}; {len(tasks) - room} more downloads"
+        yield self.make_tasks_table(tasks[:room])
+        if text:
+            yield Text(fitted(text, self._terminal.width))
+
+
+class Name(ProgressColumn):
+    """A column for the names of downloads.
+
+    Args:
+        console: the terminal.
+        rest: the width of the other columns.
+    """
+
+    max_refresh = None
+
+    def __init__(self, console: Console, rest: int) -> None:
+        super().__init__(Column(no_wrap=True))
+        self._console = console
+        self._rest = rest
+
+    def render(self, task: Task) -> Text:
+        return Text(fitted(task.description, max(self._console.width - self._rest, 8)))

@@ -11,14 +11,14 @@ from threading import Lock
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
-from .databases import Execute, Failed
+from .databases import DatabaseError, Execute
 
 IN_MEMORY = ":memory:"
 SHAPE = re.compile(r"sqlite(?:\+pysqlite)?://(?:/(?P<file>[^?]*))?(?:\?(?P<options>.*))?")
 TIMEOUT = 1.0
-"""Seconds for a lock of another program; this wait is not shown."""
+"""Seconds to wait for the lock of another program; SQLite waits them itself."""
 PRAGMAS = ("PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL")
-"""So what is committed outlives a power cut, and reading does not wait for writing."""
+"""With these a commit survives a power cut, and readers do not wait for a writer."""
 READS = ("PRAGMA query_only=TRUE",)
 
 
@@ -29,7 +29,7 @@ class SQLite:
         url: `sqlite:///file?timeout=seconds`, or the path of a file.
 
     Raises:
-        ValueError: the URL is not one of these.
+        ValueError: the URL does not name a SQLite database.
     """
 
     tables = "SELECT name FROM sqlite_master WHERE type = 'table'"
@@ -89,11 +89,11 @@ class SQLite:
 
 @contextmanager
 def failures() -> Generator[None]:
-    """Raise errors of SQLite as failures of a database."""
+    """Raise errors of SQLite as `DatabaseError`."""
     try:
         yield
     except sqlite3.Error as error:
-        failed = Failed(error)
+        failed = DatabaseError(error)
     else:
         return
     raise failed
@@ -106,7 +106,7 @@ def path_of(url: str | Path) -> str:
     ('a/b', '/a', ':memory:')
 
     Raises:
-        ValueError: it is not the URL of a SQLite database.
+        ValueError: the URL does not name a SQLite database.
     """
     if isinstance(url, Path):
         return str(url)
@@ -117,7 +117,7 @@ def path_of(url: str | Path) -> str:
 
 
 def is_in_memory(url: str | Path) -> bool:
-    """Return whether a database does not outlive its process.
+    """Return whether a URL names a SQLite database in memory.
 
     >>> is_in_memory("sqlite://"), is_in_memory("sqlite:///index.sqlite")
     (True, False)

@@ -1,4 +1,4 @@
-"""Running programs in tests: scripted answers, virtual time, and a trace of what was performed."""
+"""Programs in tests: scripted answers, virtual time, and a trace of the performed commands."""
 
 from .._running.traces import Performed
 from .scripts import Answers, Unscripted, always, answers, by_command, computed, takes

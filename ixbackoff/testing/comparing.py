@@ -1,4 +1,4 @@
-"""Two plans, or two traces, side by side: for tests that find them different."""
+"""Comparisons of two plans or two traces, side by side, for tests that find them different."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WIDEST = 60
 def compared(left: object, right: object) -> list[str] | None:
     """Write two plans, or two traces, side by side, and mark the lines that differ.
 
-    A trace is a list of commands, or of commands that were performed. `None`: they are neither.
+    A trace is a list of commands or of `Performed`. Returns `None` for other objects.
 
     >>> from ixbackoff import N1, N2, Log, at, plan
     >>> once_more, twice_more = (plan(at(rung).retry(Log("try"))) for rung in (N1, N2))
@@ -43,12 +43,11 @@ def is_trace(given: Any) -> bool:
 
 
 def lines_of(trace: Any) -> list[str]:
-    """Write one line for each command of a trace."""
     return [" ".join(stable(str(one)).split()) for one in trace]
 
 
 def beside(what: str, left: Sequence[str], right: Sequence[str]) -> list[str]:
-    """Write the lines of both side by side; those that match stand in one row."""
+    """Write the lines of both side by side, those that match in one row."""
     cut = [line if len(line) <= WIDEST else f"{line[: WIDEST - 3]}..." for line in left]
     wide = max(map(len, cut), default=0)
     rows: list[str] = []
@@ -63,7 +62,7 @@ def beside(what: str, left: Sequence[str], right: Sequence[str]) -> list[str]:
 
 
 def matched(left: Sequence[str], right: Sequence[str]) -> Iterator[tuple[int | None, int | None]]:
-    """Give the places of the lines that stand in one row, from the first row to the last."""
+    """Yield the indices of the lines of each row, left and right."""
     from difflib import SequenceMatcher
 
     pieces = SequenceMatcher(None, left, right, autojunk=False).get_opcodes()

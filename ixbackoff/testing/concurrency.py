@@ -1,4 +1,4 @@
-"""Effects at the same time, in virtual time: one after the other, each with a clock of its own."""
+"""Concurrent effects in virtual time: their commands take turns, each with its own clock."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from heapq import heappop, heappush
 from typing import Any, Protocol, TypeAlias
 
 from .._limits.deadlines import LEFT
-from .._limits.observers import parts_told
+from .._limits.observers import events_of_parts
 from .._running.together import Aborted, branches
 from .._words.commands import Command, Stream
 from .._words.vocabulary import Together
@@ -28,13 +28,13 @@ class Clock(Protocol):
 def interleaved(together: Together, world: Clock) -> Generator[Command[Any], Any, list[Any]]:
     """Issue the commands of all branches, in the order of virtual time.
 
-    The first failure in that order ends the other branches: the answers to their commands under
-    way are dropped.
+    The first failure in that order ends the other branches, and the answers to their commands are
+    dropped.
     """
-    streams = list(map(parts_told(), branches(together)))
+    streams = list(map(events_of_parts(), branches(together)))
     contexts = [copy_context() for _ in streams]  # each has limits of its own
     answers: list[Any] = [None] * len(streams)
-    # The answer or failure of the present command of each branch, and when it comes.
+    # the answer or failure of the current command of each branch, and its time of arrival
     queue: list[tuple[float, int, Any, BaseException | None]]
     queue = [(world.now, place, None, None) for place in range(len(streams))]
     answer: Any = None
@@ -48,7 +48,7 @@ def interleaved(together: Together, world: Clock) -> Generator[Command[Any], Any
                 heappush(queue, (world.now, place, answer, failure))
             except StopIteration as end:
                 answers[place] = end.value
-    except GeneratorExit:  # nobody answers any more
+    except GeneratorExit:  # no command is answered any more
         for stream in streams:
             stream.close()
         raise
@@ -86,7 +86,7 @@ def outcome(
 
 
 def ended(stream: Stream, context: Context) -> Generator[Command[Any], Any, None]:
-    """End a branch: the commands of its `finally` blocks are still carried out."""
+    """End a branch; the commands of its `finally` blocks are still performed."""
     failure: BaseException | None = Aborted()
     answer: Any = None
     try:

@@ -1,11 +1,11 @@
-"""Scripted answers: handlers that answer what a test says."""
+"""Scripted answers: handlers that answer from a list that the test gives."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
 from math import isfinite
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, Generic, TypeVar, cast, overload
 
 from .._words.commands import Command
 
@@ -16,13 +16,13 @@ C = TypeVar("C", bound=Command[Any])
 
 
 class Unscripted(BaseException):
-    """A command that the test has no answer for.
+    """A command for which the test has no answer.
 
-    It is a `BaseException`, so that no step takes it for a failure and tries again.
+    It is a `BaseException`, so no step takes it for a failure and retries.
     """
 
 
-class Computed:
+class ComputedAnswer:
     """An answer that is computed from the command; `computed` makes it."""
 
     __slots__ = ("function",)
@@ -45,12 +45,10 @@ def computed(function: Callable[[C], A]) -> A:
     >>> at(N0).do(call(pow, 2, 5)).run(world.interpreter)
     2
     """
-    stand_in: Any = Computed(function)
-    answer: A = stand_in
-    return answer
+    return cast("A", ComputedAnswer(function))
 
 
-class Taking:
+class DelayedAnswer:
     """An answer that takes virtual time; `takes` makes it."""
 
     __slots__ = ("answer", "seconds")
@@ -68,7 +66,7 @@ def takes(seconds: float, answer: BaseException) -> BaseException: ...
 @overload
 def takes(seconds: float, answer: A) -> A: ...
 def takes(seconds: float, answer: A) -> A:
-    """Make an answer that comes after `seconds` of virtual time.
+    """Make an answer that arrives after `seconds` of virtual time.
 
     If the command's time limit ends earlier, the command fails with a `TimeoutError` at the limit.
     The value that this returns is a placeholder: use it in a script only, such as `answers(...)`.
@@ -80,7 +78,7 @@ def takes(seconds: float, answer: A) -> A:
     ('slow', 2.5)
 
     Args:
-        seconds: how long the answer takes, 0 or more.
+        seconds: the seconds that the answer takes, 0 or more.
         answer: a value, an exception to raise, or a `computed` answer.
 
     Raises:
@@ -88,16 +86,14 @@ def takes(seconds: float, answer: A) -> A:
     """
     if not (seconds >= 0 and isfinite(seconds)):
         raise ValueError(f"takes({seconds!r}, ...): give seconds, 0 or more.")
-    stand_in: Any = Taking(seconds, answer)
-    later: A = stand_in
-    return later
+    return cast("A", DelayedAnswer(seconds, answer))
 
 
 class Answers(Generic[A]):
     """A handler with scripted answers; `answers` and `always` make it.
 
     Attributes:
-        left: the answers that were not asked for yet.
+        left: the answers that were not used yet.
     """
 
     __slots__ = ("forever", "left")
@@ -109,16 +105,16 @@ class Answers(Generic[A]):
     def __call__(self, command: Command[Any]) -> A:
         if not self.left:
             raise Unscripted(f"no answer is left for {command!r}")
-        given: A = given_by(self.left[0] if self.forever else self.left.popleft(), command)
-        return given
+        script = self.left
+        return cast("A", given_by(script[0] if self.forever else script.popleft(), command))
 
     def unused(self) -> list[str]:
-        """List the answers that the program should have asked for and did not."""
+        """List the answers that the program should have used and did not."""
         return [] if self.forever else [repr(answer) for answer in self.left]
 
 
 def answers(*script: A | BaseException) -> Answers[A]:
-    """Make a handler that gives these answers, one for each command, in order.
+    """Make a handler that answers the first command with the first answer, and so on.
 
     An answer is a value, an exception to raise, or what `computed` and `takes` make.
 
@@ -134,7 +130,7 @@ def answers(*script: A | BaseException) -> Answers[A]:
 
 
 def always(answer: A | BaseException) -> Answers[A]:
-    """Make a handler that gives the same answer to every command.
+    """Make a handler that answers every command with the same answer.
 
     >>> from ixbackoff import call
     >>> handler = always(7)
@@ -152,9 +148,9 @@ def given_by(answer: Any, command: Command[Any]) -> Any:
                 raise answer.with_traceback(None)
             raise answer
         finally:
-            del answer  # an exception must not be kept alive by a frame in its own traceback
+            del answer  # break the cycle of exception, traceback and this frame
     kind: type = answer.__class__
-    return answer.function(command) if kind is Computed else answer
+    return answer.function(command) if kind is ComputedAnswer else answer
 
 
 def _is_exception(answer: object) -> bool:
@@ -178,7 +174,7 @@ class ByCommand(Generic[A]):
         return script(command)
 
     def unused(self) -> list[str]:
-        """List the answers that the program should have asked for and did not."""
+        """List the answers that the program should have used and did not."""
         return [
             f"{answer} for {command!r}"
             for command, script in self.scripts.items()
@@ -187,7 +183,7 @@ class ByCommand(Generic[A]):
 
 
 def by_command(scripts: Mapping[C, Answers[A]]) -> ByCommand[A]:
-    """Make a handler with a script of its own for each command, not only for each kind.
+    """Make a handler with a script for each command, not only for each kind.
 
     >>> from ixbackoff import call
     >>> handler = by_command({call(len, "a"): answers(1), call(len, "bc"): answers(2)})

@@ -1,9 +1,8 @@
-"""Switches for a whole test suite: waits that take no time, ladders that try once."""
+"""Switches for a whole test suite: waits that take no time, ladders with a single try."""
 
 from __future__ import annotations
 
-from types import TracebackType
-from typing import Self, final
+from typing import Any, Self, final
 
 from .._meaning.descents import ONE_TRY
 from .._running.sleeping import SWITCHES
@@ -12,8 +11,22 @@ from .._words.commands import Misuse
 __tracebackhide__ = True
 
 
+class SuiteSwitch:
+    """A block in which an object is on a list of switches, for the whole process."""
+
+    __slots__ = ()
+    switches: list[Any] = SWITCHES
+
+    def __enter__(self) -> Self:
+        self.switches.append(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.switches.remove(self)
+
+
 @final
-class NoWaits:
+class NoWaits(SuiteSwitch):
     """A block in which waits take no time; `no_waits` makes it.
 
     Attributes:
@@ -29,28 +42,17 @@ class NoWaits:
     def take(self, seconds: float) -> None:
         self.waited.append(seconds)
 
-    def __enter__(self) -> Self:
-        SWITCHES.append(self)
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        SWITCHES.remove(self)
-
 
 def no_waits() -> NoWaits:
     """Make waits take no time in this block, in the whole process, and record them.
 
-    They are the waits of `live()` and of `@backoff`, sync and awaited, in all threads and event
-    loops. In an event loop other tasks still run at a wait, and cancellation is seen. The clock
-    is not moved: `within` is about the real time, and a program at `FOREVER` asks again and again.
-    A wait that has begun before the block goes on.
+    This holds for the waits of `live()` and of `@backoff`, sync and awaited, in all threads and
+    event loops. In an event loop other tasks still run at a wait, and cancellation is delivered.
+    The clock is real: `within` counts real seconds, and a program at `FOREVER` retries without
+    end. A wait that began before the block continues.
 
-    Blocks can overlap: waits take no time until the last of them ends, and each records them all.
+    Blocks can overlap: waits take no time until the last of them ends, and each block records the
+    waits in it.
 
     >>> from ixbackoff import N3, NotReady, backoff
     >>> from ixbackoff.testing import no_waits
@@ -69,31 +71,20 @@ def no_waits() -> NoWaits:
 
 
 @final
-class SingleTry:
+class SingleTry(SuiteSwitch):
     """A block in which every ladder tries once; `single_try` makes it."""
 
     __slots__ = ()
-
-    def __enter__(self) -> Self:
-        ONE_TRY.append(self)
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        ONE_TRY.remove(self)
+    switches = ONE_TRY
 
 
 def single_try() -> SingleTry:
     """Make every ladder try once in this block, in the whole process.
 
-    A retry ends with its first failure: of a program, of `@backoff`, and of `for one_try in ...`.
-    What the program does after a failed retry, such as `.or_else`, it still does. At a `.backoff()`
-    a program that has failed ends. A `.wait()` is not a retry, so it is waited. What was being
-    tried again before the block goes on.
+    A retry of a program, of `@backoff` or of `for one_try in ...` ends with its first failure. The
+    steps after it, such as `.or_else`, are taken as usual. A program that has failed ends at its
+    `.backoff()`. A `.wait()` is no retry, so it waits. A retry that began before the block
+    continues.
 
     >>> from ixbackoff import N3, NotReady, backoff
     >>> from ixbackoff.testing import single_try
@@ -110,11 +101,11 @@ def single_try() -> SingleTry:
 
 
 @final
-class NoRealWaits:
+class NoRealWaits(SuiteSwitch):
     """A block in which a wait that takes time is an error: for tests that must not wait.
 
     Attributes:
-        refused: the errors, in order; whoever ran the program may have caught them.
+        refused: the errors, in order; the program's caller may have caught them.
     """
 
     __slots__ = ("refused",)
@@ -127,7 +118,7 @@ class NoRealWaits:
         """Refuse the wait; no step recovers from that.
 
         Raises:
-            Misuse: in any case.
+            Misuse: always.
         """
         refused = Misuse(
             f"This test would really wait {seconds:g} s: run it in virtual time, with the fixture "
@@ -136,15 +127,3 @@ class NoRealWaits:
         )
         self.refused.append(refused)
         raise refused
-
-    def __enter__(self) -> Self:
-        SWITCHES.append(self)
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        SWITCHES.remove(self)

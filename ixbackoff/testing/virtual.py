@@ -1,30 +1,29 @@
-"""Virtual time: programs run without waiting, and leave a trace."""
+"""Virtual time, in which programs run without waiting and leave a trace."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Any, Generic, Never, Self, TypeAlias, TypeVar
 
 from .._limits.deadlines import time_limit
 from .._running.loops import answered, answered_async
 from .._running.traces import Performed
 from .._words.commands import (
+    AnyCommand,
     AsyncInterpreter,
     Awaited,
     Command,
     Handler,
     Handlers,
     Interpreter,
-    Issued,
     Misuse,
     interpreter_of,
     join,
 )
 from .._words.vocabulary import CLOCK, Delay, Log, Now, Pick, Throw, Together
 from .concurrency import interleaved
-from .scripts import Taking, Unscripted, given_by
+from .scripts import DelayedAnswer, Unscripted, given_by
 
 __tracebackhide__ = True
 
@@ -40,7 +39,7 @@ ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 class Waited:
-    """A value that equals each `Delay` of as many seconds; `waited` makes it."""
+    """A value that equals each `Delay` of the same seconds; `waited` makes it."""
 
     __slots__ = ("seconds",)
 
@@ -73,11 +72,11 @@ def waited(seconds: float) -> Waited:
 class World(Generic[E]):
     """A clock that waits move, and a trace: the base of `Virtual` and `VirtualAsync`.
 
-    As a context manager it checks at the end that every scripted answer was asked for.
+    As a context manager it checks at the end that every scripted answer was used.
 
     Attributes:
-        now: seconds of virtual time since the beginning.
-        trace: the commands that were performed, in order.
+        now: the seconds of virtual time since the beginning.
+        trace: the performed commands, in order.
     """
 
     def __init__(self, scripts: Interpreter[E] | AsyncInterpreter[E]) -> None:
@@ -90,7 +89,7 @@ class World(Generic[E]):
 
     @property
     def commands(self) -> list[Command[Any]]:
-        """The commands that were performed, in order, waits included."""
+        """The performed commands, in order, waits included."""
         return [performed.command for performed in self.trace]
 
     @property
@@ -99,9 +98,9 @@ class World(Generic[E]):
         return [command.seconds for command in self.commands if isinstance(command, Delay)]
 
     def transcript(self) -> str:
-        """Write one line for each command that was performed: for snapshots.
+        """Write one line for each performed command: for snapshots.
 
-        It has the same text in every run, so addresses of objects are left out.
+        The text is the same in every run: addresses of objects are left out.
 
         >>> from ixbackoff import N1, Call, NotReady, at, call
         >>> from ixbackoff.testing import Virtual, answers
@@ -116,15 +115,15 @@ class World(Generic[E]):
         return "\n".join(stable(str(performed)) for performed in self.trace)
 
     def performed(self) -> str:
-        """Write what was performed: of much, the first and the last lines."""
+        """Write the performed commands; of many, only the first and the last."""
         return "\n".join(_cut(self.trace)) or "nothing"
 
     def expect(self, *commands: Command[Any] | Waited) -> None:
         """Check that these commands were performed, in this order, and no others.
 
         Raises:
-            AssertionError: they were not. The message lists what was performed, the command that
-                was not found, and what was expected after it.
+            AssertionError: other commands were performed. The message lists them, the first
+                expected command that was not found, and those expected after it.
         """
         issued = self.commands
         same = 0
@@ -145,30 +144,25 @@ class World(Generic[E]):
         )
 
     def check_all_asked(self) -> None:
-        """Check that every scripted answer was asked for.
+        """Check that every scripted answer was used.
 
         Raises:
-            AssertionError: some were not. The message lists them, and what was performed.
+            AssertionError: some were not. The message lists them, and the performed commands.
         """
         if left := self._left():
-            raise AssertionError(_report(self.trace, ("answers that nobody asked for", left)))
+            raise AssertionError(_report(self.trace, ("unused answers", left)))
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         if error is None:
             if self._missed is not None:  # the program caught it
                 raise self._missed
             self.check_all_asked()
 
     def _standard(self) -> Handlers:
-        """Handle what needs no script; and anything else, which is then missed in it."""
+        """Return the handlers of the kinds without a script; one refuses all unknown kinds."""
         known = (
             Delay.handled_by(self._wait)
             | Log.handled_by(lambda _: None)
@@ -176,13 +170,17 @@ class World(Generic[E]):
             | Now.handled_by(lambda _: self.now)
             | Pick.handled_by(lambda _: 0)
         )
-        return {Issued: _missed} | known._handlers
+        return {AnyCommand: _missed} | known._handlers
 
     def _wait(self, command: Delay) -> None:
         self.now += command.seconds
 
-    def _taken(self, answer: Taking, command: Command[Any]) -> Any:
-        """Give an answer after its seconds, or a `TimeoutError` at the time limit."""
+    def _taken(self, answer: DelayedAnswer, command: Command[Any]) -> Any:
+        """Return an answer after its seconds.
+
+        Raises:
+            TimeoutError: the time limit ends before.
+        """
         limit = time_limit()
         if limit is not None and answer.seconds >= limit:
             self.now += limit
@@ -214,7 +212,7 @@ class Virtual(World[E]):
     """A world for tests: scripted handlers, a clock that waits move, and a trace.
 
     Waits take no real time, they only move `now`. `Log`, `Throw`, `Now` and `Pick` need no script:
-    `Now` is answered with virtual time, and `Pick` picks the first.
+    `Now` is answered with the virtual time, and `Pick` with 0.
 
     >>> from ixbackoff import N2, ServerError, at, Download
     >>> from ixbackoff.testing import Virtual, answers, waited
@@ -225,7 +223,7 @@ class Virtual(World[E]):
     >>> world.now
     1.0
 
-    As a context manager it checks at the end that every scripted answer was asked for.
+    As a context manager it checks at the end that every scripted answer was used.
     """
 
     def __init__(self, scripts: Interpreter[E]) -> None:
@@ -243,7 +241,7 @@ class Virtual(World[E]):
         at = self.now
         try:
             answer = handler(command)
-            if answer.__class__ is Taking:
+            if answer.__class__ is DelayedAnswer:
                 answer = self._taken(answer, command)
         except Unscripted as missing:
             raise self._unscripted(missing) from None
@@ -288,7 +286,7 @@ class VirtualAsync(World[E]):
         at = self.now
         try:
             answer: Any = await handler(command)
-            if answer.__class__ is Taking:
+            if answer.__class__ is DelayedAnswer:
                 answer = self._taken(answer, command)
         except Unscripted as missing:
             raise self._unscripted(missing) from None
@@ -306,7 +304,7 @@ class VirtualAsync(World[E]):
 
 
 def stable(text: str) -> str:
-    """Leave out of a text what differs from run to run: addresses of objects.
+    """Return a text without addresses of objects, which differ from run to run.
 
     >>> stable("<function page at 0x7f53a8>")
     '<function page>'
@@ -322,7 +320,7 @@ def _throw(command: Throw) -> Never:
     try:
         raise command.error
     finally:
-        del command  # or the error would be kept alive by a frame in its own traceback
+        del command  # break the cycle of exception, traceback and this frame
 
 
 def _report(trace: Sequence[object], *parts: tuple[str, Sequence[object]]) -> str:

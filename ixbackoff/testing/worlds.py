@@ -1,8 +1,7 @@
-"""Worlds that answer for decorated functions during one test: the fixture `virtual`."""
+"""Virtual worlds that answer for decorated functions in a test: the fixture `virtual`."""
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import Any, Self, TypeVar, final, overload
 
 from .._functions.answering import OTHERS, Others, in_place_of_the_real_ones
@@ -16,10 +15,10 @@ E = TypeVar("E")
 
 @final
 class Worlds:
-    """Makes the worlds of one test; each answers for decorated functions from then on.
+    """A maker of the worlds of one test; the newest world answers for decorated functions.
 
-    It answers in the thread or task that called it, and in tasks that these start, until the end
-    of the block.
+    It answers in the thread or task that made it, and in tasks that these start, until the end of
+    the block.
 
     >>> from ixbackoff import N3, Call, NotReady, backoff
     >>> from ixbackoff.testing import answers
@@ -58,11 +57,11 @@ class Worlds:
         return world
 
     def check(self) -> None:
-        """Check that every scripted answer was asked for, and nothing that has no script.
+        """Check that every scripted answer was used, and that every command had one.
 
         Raises:
-            AssertionError: an answer was not asked for. The message lists what was performed.
-            Unscripted: the program caught it.
+            AssertionError: an answer was not used. The message lists the performed commands.
+            Unscripted: a command had no answer, and the program caught the error.
         """
         for world in self.made:
             world.__exit__(None, None, None)
@@ -71,12 +70,7 @@ class Worlds:
         self._before = OTHERS.get()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for others in self._others:  # an event loop may keep the context of a test
             others.leave()
         OTHERS.set(self._before)

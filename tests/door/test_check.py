@@ -1,4 +1,4 @@
-"""`python -m ixbackoff check`: output of checkers as it is read, and what is printed of it."""
+"""`ixbackoff check`: output of checkers as it is read, and what is printed of it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ixbackoff.__main__ import main
 from ixbackoff._door import checkers
-from ixbackoff._door.reading.blocks import Error, blocks
+from ixbackoff._door.reading.checker_output import Error, errors_in
 
 WRONG = """from ixbackoff import N1, N2, Download, at
 
@@ -37,8 +37,8 @@ type "int")  [assignment]
 Found 3 errors in 1 file (checked 1 source file)
 """
 SHOWN = """\
-program.py:4: error: No wait is left: .backoff() goes one rung down, and the program, which began \
-at N1, is at N0.  [no-wait-left]
+program.py:4: error: No wait is left: .backoff() goes one rung down, and the program, which \
+started at N1, is at N0.  [no-wait-left]
     at(N1).do(get).backoff().or_else(get).backoff()
                                           ^
       N1   *
@@ -48,8 +48,8 @@ program.py:5: error: The first ends at N1, the second starts at N2: the ladder w
 with short waits.  [goes-up]
     at(N2).do(get).wait() >> at(N2).retry(get)
                              ^
-      N2   *    <- and this would go on here
-      N1    *   <- it stands here
+      N2   *    <- and this would continue here
+      N1    *   <- it is here
       N0
     Write at(N1) for at(N2) in the second, start the first at N3, or put both into one attempt.
 program.py:7: error: Incompatible types in assignment (expression has type "str", variable has \
@@ -102,7 +102,7 @@ def test_a_concise_error_is_one_line() -> None:
     assert len(lines) == 4
     assert lines[0] == (
         "program.py:4: error: No wait is left: .backoff() goes one rung down, and the program, "
-        "which began at N1, is at N0. Start it at N2, or leave .backoff() out.  [no-wait-left]"
+        "which started at N1, is at N0. Start it at N2, or leave .backoff() out.  [no-wait-left]"
     )
 
 
@@ -223,7 +223,7 @@ LINES = st.sampled_from(
 @given(st.lists(LINES, max_size=12))
 def test_every_line_stays_in_its_place(lines: list[str]) -> None:
     """Law: errors and other lines, one after the other, are the output of the checker."""
-    pieces = list(blocks(lines))
+    pieces = list(errors_in(lines))
     kept = [
         one for piece in pieces for one in (piece.lines if isinstance(piece, Error) else [piece])
     ]

@@ -29,7 +29,7 @@ def test_what_it_shows(shown: str, tmp_path: Path) -> None:
     command, _, printed = shown.removeprefix("$ ").partition("\n")
     tmp_path.joinpath("jobs.py").write_text(JOBS)
     done = subprocess.run(  # noqa: S603
-        ["/bin/sh", "-c", command.replace("python -m", f"{sys.executable} -m")],
+        ["/bin/sh", "-c", command.replace("ixbackoff", f"{sys.executable} -m ixbackoff")],
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

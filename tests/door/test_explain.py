@@ -1,4 +1,4 @@
-"""`python -m ixbackoff explain`: the pages of the mistakes."""
+"""`ixbackoff explain`: the pages of the mistakes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ixbackoff.__main__ import main
-from ixbackoff._door.pages import pages
+from ixbackoff._door.explain import pages
 
 from ..support.checkers.checked import BLOCK, ROOT
 
@@ -51,8 +51,8 @@ def test_it_prints_the_page_of_a_code(written: str, capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ("goes-upp", "goes-upp is not a code of a mistake: did you mean goes-up?\n"),
-        ("7", "7 is not a code of a mistake: `python -m ixbackoff explain` lists them.\n"),
+        ("goes-upp", "goes-upp is not the code of a mistake: did you mean goes-up?\n"),
+        ("7", "7 is not the code of a mistake: `ixbackoff explain` lists them.\n"),
     ],
 )
 def test_what_is_not_a_code_is_told_in_one_sentence(

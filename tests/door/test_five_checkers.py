@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from ixbackoff._door.explain import pages
 from ixbackoff._door.formats import explanation
-from ixbackoff._door.pages import pages
-from ixbackoff._door.reading.blocks import Error, blocks
+from ixbackoff._door.reading.checker_output import Error, errors_in
 from ixbackoff._door.reading.findings import Finding
 
 from ..support.checkers.checked import (
@@ -173,7 +173,7 @@ def test_of_the_rejected_cases_nearly_all_lines_are_explained(
 
 def test_nothing_is_lost(run: Checked) -> None:
     """Errors and lines are kept in their order, but the doubles of lambdas and of `with`."""
-    read = list(blocks(run.printed.splitlines(keepends=True)))
+    read = list(errors_in(run.printed.splitlines(keepends=True)))
     assert "".join(line for one in read for line in lines_of_piece(one)) == run.printed
     kept = iter([one.error if isinstance(one, Finding) else one for one in run.pieces])
     following = next(kept, None)

@@ -9,9 +9,9 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from ixbackoff import N0, N1, N2, N3, N4, N5, N6, N7, N8, N20, Program, at
-from ixbackoff._door.pages import pages
-from ixbackoff._door.reading.explaining import explained
-from ixbackoff._door.reading.explanation import Drawn, drawing
+from ixbackoff._door.explain import pages
+from ixbackoff._door.reading.explaining import explanations
+from ixbackoff._door.reading.explanation import Explanation, Sketch, drawing
 from ixbackoff._door.reading.printed import depth, with_names
 from ixbackoff._door.reading.shapes import seen
 
@@ -48,6 +48,11 @@ OF_EACH = [
         "not-seconds",
     ),
 ]
+
+
+def explained(message: str) -> Explanation | None:
+    """The first explanation of a message."""
+    return next((explanation for _, explanation in explanations(message)), None)
 
 
 @pytest.mark.parametrize(("message", "code"), OF_EACH)
@@ -195,7 +200,7 @@ def refused(text: str) -> None:
 @given(start=st.integers(0, 20), end=st.integers(0, 20), other=st.none() | st.integers(0, 20))
 def test_a_drawing_has_the_rungs_that_matter(start: int, end: int, other: int | None) -> None:
     assume(end <= start)
-    lines = drawing(Drawn(start, end, other))
+    lines = drawing(Sketch(start, end, other))
     rungs = [int(line.split()[0][1:]) for line in lines if line.startswith("N")]
     assert rungs == sorted(rungs, reverse=True)
     assert {start, end, 0} <= set(rungs)

@@ -1,4 +1,4 @@
-"""`python -m ixbackoff plan`: what it says, its exit statuses, and that its verdicts are right."""
+"""`ixbackoff plan`: what it says, its exit statuses, and that its verdicts are right."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from ixbackoff import (
     plan,
 )
 from ixbackoff.__main__ import main
-from ixbackoff._door.fitting import SERVICES, Limit, judged
+from ixbackoff._door.fitting import SERVICES, ServiceLimit, fit
 from ixbackoff.testing import Virtual, takes
 
 from ..support import jobs
@@ -75,7 +75,7 @@ def test_a_table(capsys: pytest.CaptureFixture[str]) -> None:
         ("plain --fits 40 --each 5", 0, "yes  fits 40 s, with 0 s to spare"),
         ("plain --fits 39 --each 5", 1, "no   does not fit 39 s: 40 s is 1 s too long"),
         ("limited --fits 25 --each 2", 0, "yes  fits 25 s, with 0 s to spare"),
-        ("endless --fits 900", 1, "no   does not fit 15 min: it goes on until it is well"),
+        ("endless --fits 900", 1, "no   does not fit 15 min: it has no end until it succeeds"),
         ("unknown --fits 9", 0, "yes  fits 9 s, if its tries take no more than 6 s"),
         ("plain --each 1 --schedule JOBS:quick", 0, "plain: at most 5 tries, 4 waits and 5.04 s"),
         ("decorated", 0, "decorated: at most 3 tries, 2 waits and 0.02 s of waiting"),
@@ -83,11 +83,11 @@ def test_a_table(capsys: pytest.CaptureFixture[str]) -> None:
         ("makes", 0, "makes: at most 5 tries"),
         ("Jobs.inner", 0, "Jobs.inner: at most 5 tries"),
         ("called", 0, "copy page: at most 5 tries"),
-        ("endless", 0, "endless: tries without end, until it is well"),
-        ("bounded --fits 30", 0, "bounded: tries without end, until it is well or 30 s are over"),
+        ("endless", 0, "endless: tries without end, until it succeeds"),
+        ("bounded --fits 30", 0, "bounded: tries without end, until it succeeds or 30 s are over"),
         ("bounded --fits 29", 1, "no   does not fit 29 s: 30 s is 1 s too long"),
         ("open_program", 0, "open_program: at most 1 try, 0 waits"),
-        ("endless", 0, "and so on, with the last wait again and again"),
+        ("endless", 0, "and so on, with the last wait repeated"),
         ("unknown", 0, "N1        ?           1 s           2 s  perhaps"),
     ],
 )
@@ -264,9 +264,9 @@ def test_a_closed_pipe_and_no_terminal() -> None:
 
 def test_the_sources_of_all_limits_are_in_the_documentation() -> None:
     page = (Path(__file__).parents[2] / "docs" / "commands.md").read_text()
-    for name, limit in SERVICES.items():
+    for name, seconds in SERVICES.items():
         [row] = [line for line in page.splitlines() if line.startswith(f"| `{name}` |")]
-        assert f"| {limit.seconds:g} |" in row
+        assert f"| {seconds:g} |" in row
         assert "http" in row
 
 
@@ -325,7 +325,7 @@ def length(program: Any, script: Any, schedule: Any) -> float:
 
 
 def fits(known: Any, seconds: float) -> bool:
-    return judged(known, Limit("", seconds, "")).fits
+    return fit(known, ServiceLimit("", seconds)).fits
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ixbackoff._door.reading.blocks import Error
+from ixbackoff._door.reading.checker_output import Error
 from ixbackoff._door.reading.explanation import Explanation
 from ixbackoff._door.reading.findings import found
 from ixbackoff._door.reading.sources import Source
@@ -63,7 +63,7 @@ def said(folder: Path, line: str, message: str) -> Explanation:
 )
 def test_joined_handlers_are_told_who_is_missing(tmp_path: Path, program: str) -> None:
     explained = said(tmp_path, f"{program}.run(live() | reserved)", JOINED)
-    assert explained.sentence == "Nobody answers Pay."
+    assert explained.sentence == "No handler answers Pay."
     assert explained.fix == "Join: interpreter | Pay.handled_by(...)."
 
 
@@ -71,7 +71,7 @@ def test_what_is_imported_is_read_where_it_is(tmp_path: Path) -> None:
     (tmp_path / "shop.py").write_text(ORDER)
     line = "from shop import order as _, order_now\norder_now().run(live() | reserved)"
     (tmp_path / "shop.py").write_text(ORDER.replace("def order()", "def order_now()"))
-    assert said(tmp_path, line, JOINED).sentence == "Nobody answers Pay."
+    assert said(tmp_path, line, JOINED).sentence == "No handler answers Pay."
 
 
 @pytest.mark.parametrize("program", ["unknown()", "patient.then(lambda _: Pay())", "aliased()"])
@@ -79,7 +79,7 @@ def test_what_the_source_does_not_tell_is_not_guessed(tmp_path: Path, program: s
     explained = said(tmp_path, f"{program}.run(live() | reserved)", JOINED)
     assert explained.code == "no-handler"
     assert "Nobody" not in explained.sentence
-    assert explained.fix.startswith("Put the joined handlers into a variable")
+    assert explained.fix.startswith("Assign the joined handlers to a variable")
 
 
 def test_a_function_that_is_not_called_is_told_by_its_name(tmp_path: Path) -> None:

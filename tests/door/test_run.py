@@ -1,4 +1,4 @@
-"""`python -m ixbackoff run MODULE:PROGRAM`: its value, its waits, and its exit statuses."""
+"""`ixbackoff run MODULE:PROGRAM`: its value, its waits, and its exit statuses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ixbackoff.__main__ import main
-from ixbackoff._door.logs import LOGGER, logged
+from ixbackoff._door.run_log import LOGGER, logged
 
 from ..support import jobs
 
@@ -104,7 +104,10 @@ def test_a_value_that_json_does_not_know(capfd: pytest.CaptureFixture[str]) -> N
         (
             "JOBS:with_arguments",
             2,
-            ["with_arguments needs the arguments url and path: run calls it without any."],
+            [
+                "with_arguments needs the arguments url and path: "
+                "name a function that needs none, or a program."
+            ],
         ),
         (
             "JOBS:well --interpreter JOBS:number",
@@ -154,7 +157,7 @@ def test_a_log_that_somebody_has_set_up_stays_as_it_is(
                 "    31.000  PAGE -> raised TimeoutError('rehearsed')",
                 "    31.000  Delay(seconds=30.0, rung=2) -> None",
                 "    61.000  PAGE -> None",
-                "    61.000  plain ends well",
+                "    61.000  plain succeeds",
             ],
         ),
         (
@@ -186,7 +189,7 @@ def test_a_log_that_somebody_has_set_up_stays_as_it_is(
                 "     6.000  PAGE -> raised ConnectionRefusedError('rehearsed')",
                 "     8.000  Delay(seconds=2.0, rung=3) -> None",
                 "    10.000  PAGE -> 7",
-                "    14.000  limited ends well: 7",
+                "    14.000  limited succeeds: 7",
             ],
         ),
         (
@@ -196,7 +199,7 @@ def test_a_log_that_somebody_has_set_up_stays_as_it_is(
                 "     0.000  call_async(coroutine) -> raised ConnectionResetError('rehearsed')",
                 "     0.000  Delay(seconds=0.01, rung=2) -> None",
                 "     0.010  call_async(coroutine) -> 'done'",
-                "     0.010  coroutine ends well: 'done'",
+                "     0.010  coroutine succeeds: 'done'",
             ],
         ),
     ],
@@ -211,7 +214,7 @@ def test_a_rehearsal(
 
 
 def test_a_rehearsal_needs_no_arguments_and_ends(capfd: pytest.CaptureFixture[str]) -> None:
-    assert ran(capfd, "JOBS:with_arguments --rehearse ok:3")[1].endswith("ends well: 3\n")
+    assert ran(capfd, "JOBS:with_arguments --rehearse ok:3")[1].endswith("succeeds: 3\n")
     status, out, _ = ran(capfd, "JOBS:endless --rehearse 503")
     assert status == 1
     assert out.endswith("endless goes on: 1000 commands were rehearsed\n")

@@ -1,4 +1,4 @@
-"""`python -m ixbackoff run N4 -- COMMAND`: statuses, signals, stops, and the time that it has."""
+"""`ixbackoff run N4 -- COMMAND`: statuses, signals, stops, and the time that it has."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from ixbackoff.__main__ import main
-from ixbackoff._door.commands import LASTING, PASSING, statuses
-from ixbackoff._door.logs import LOGGER
+from ixbackoff._door.run_log import LOGGER
+from ixbackoff._door.shell import LASTING, PASSING, statuses
 
 from ..support import jobs
 
@@ -56,8 +56,8 @@ def test_it_is_tried_again_until_it_is_well(capfd: pytest.CaptureFixture[str]) -
     status, out, err = ran(capfd, "N4", *QUICK, "--", "sh", "-c", TRIES, "sh", "75")
     assert (status, out) == (0, "try\ntry\ntry\n")
     assert err == [
-        "sh: try 1 of 5 failed (Failed: exit status 75); waiting 0.01 s",
-        "sh: try 2 of 5 failed (Failed: exit status 75); waiting 0.01 s",
+        "sh: try 1 of 5 failed (CommandFailed: exit status 75); waiting 0.01 s",
+        "sh: try 2 of 5 failed (CommandFailed: exit status 75); waiting 0.01 s",
     ]
 
 
@@ -65,8 +65,8 @@ def test_the_last_status_is_its_own(capfd: pytest.CaptureFixture[str]) -> None:
     status, _, err = ran(capfd, "N1", *QUICK, "--", "sh", "-c", "exit 9")
     assert status == 9
     assert err == [
-        "sh: try 1 of 2 failed (Failed: exit status 9); waiting 0.01 s",
-        "sh: gave up after 2 tries and 0.01 s of waits (Failed: exit status 9)",
+        "sh: try 1 of 2 failed (CommandFailed: exit status 9); waiting 0.01 s",
+        "sh: gave up after 2 tries and 0.01 s of waits (CommandFailed: exit status 9)",
     ]
 
 
@@ -79,7 +79,7 @@ def test_what_may_pass_is_tried_again(status: int, capfd: pytest.CaptureFixture[
 def test_what_lasts_is_not_tried_again(status: int, capfd: pytest.CaptureFixture[str]) -> None:
     ended, out, err = ran(capfd, "N2", *QUICK, "--", "sh", "-c", TRIES, "sh", f"{status}")
     assert (ended, out) == (status, "try\n")
-    assert err == [f"sh: exit status {status} is not tried again; see --on."]
+    assert err == [f"sh: exit status {status} is not retried; see --on."]
 
 
 def test_on_chooses_which_statuses_are_tried_again(capfd: pytest.CaptureFixture[str]) -> None:
@@ -102,11 +102,11 @@ def test_a_command_that_a_signal_ended(capfd: pytest.CaptureFixture[str]) -> Non
     assert ran(capfd, "N1", *QUICK, *killed) == (
         137,
         "",
-        ["sh: ended by SIGKILL is not tried again; see --on."],
+        ["sh: ended by SIGKILL is not retried; see --on."],
     )
     status, _, err = ran(capfd, "N1", *QUICK, "--on", "SIGKILL", *killed)
     assert status == 137
-    assert err[0] == "sh: try 1 of 2 failed (Failed: ended by SIGKILL); waiting 0.01 s"
+    assert err[0] == "sh: try 1 of 2 failed (CommandFailed: ended by SIGKILL); waiting 0.01 s"
 
 
 def test_a_command_that_is_not_found(capfd: pytest.CaptureFixture[str]) -> None:
@@ -123,14 +123,14 @@ def test_a_command_that_is_not_executable(capfd: pytest.CaptureFixture[str]) -> 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["N4"], "give the command: run N4 -- COMMAND ..."),
-        (["N4", "--"], "give the command: run N4 -- COMMAND ..."),
+        (["N4"], "give the command: ixbackoff run N4 -- COMMAND ..."),
+        (["N4", "--"], "give the command: ixbackoff run N4 -- COMMAND ..."),
         (
             ["N21", "--", "ls"],
-            "argument rung: N21 is not a rung: give one of N0 to N20",
+            "argument RUNG: N21 is not a rung: give one of N0 to N20",
         ),
-        (["4", "--", "ls"], "argument rung: 4 is not a rung: give one of N0 to N20, or FOREVER"),
-        (["--", "ls"], "the following arguments are required: rung"),
+        (["4", "--", "ls"], "argument RUNG: 4 is not a rung: give one of N0 to N20, or FOREVER"),
+        (["--", "ls"], "the following arguments are required: RUNG"),
         (["N4", "ls", "--", "x"], "unrecognized arguments: ls"),
         (["N4", "--on", "0", "--", "ls"], "argument --on: 0: give exit statuses, 1 to 255"),
         (["N4", "--on", "1-300", "--", "ls"], "argument --on: 1-300: give exit statuses"),
@@ -161,7 +161,7 @@ def test_no_wait_is_begun_that_would_end_too_late(capfd: pytest.CaptureFixture[s
 def test_a_command_that_ignores_the_end_of_its_time_is_killed(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("ixbackoff._door.processes.GRACE", 0.2)
+    monkeypatch.setattr("ixbackoff._door.children.GRACE", 0.2)
     stubborn = "trap '' TERM; while :; do sleep 0.05; done"
     assert ran(capfd, "N4", "--within", "0.3", "--", "sh", "-c", stubborn)[0] == 124
 

@@ -1,4 +1,4 @@
-"""`python -m ixbackoff check` with real checkers: what is not about programs is as without it."""
+"""`ixbackoff check` with real checkers: what is not about programs is as without it."""
 
 from __future__ import annotations
 
@@ -228,7 +228,13 @@ def test_it_is_a_hook_of_pre_commit(tmp_path: Path) -> None:
     if git is None:
         pytest.skip("git is not installed")
     hooks, project = tmp_path / "hooks", tmp_path / "project"
-    python = {"PATH": f"{SCRIPTS}{os.pathsep}{os.environ['PATH']}"}
+    script = tmp_path / "bin" / "ixbackoff"  # as pip makes it of pyproject.toml
+    script.parent.mkdir()
+    script.write_text(
+        f"#!{sys.executable}\nfrom ixbackoff.__main__ import main\nraise SystemExit(main())"
+    )
+    script.chmod(0o755)
+    python = {"PATH": os.pathsep.join([str(script.parent), str(SCRIPTS), os.environ["PATH"]])}
     python |= {"PRE_COMMIT_HOME": str(tmp_path / "home"), "GIT_CONFIG_GLOBAL": os.devnull}
     for folder in (hooks, project):
         folder.mkdir()

@@ -124,7 +124,7 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
             lambda: World([str(random.random())]),  # noqa: S311
             World.interpreter,
         ).explore(ONE),
-        "After the same history the world is another one before Add(name='a')",
+        "After the same history the world differs before Add(name='a')",
     ),
     "one world for all histories": (
         lambda: Model(lambda: WORLD, World.interpreter).explore(ONE),
@@ -132,7 +132,7 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "worlds that share a list": (
         lambda: growing().explore(ONE),
-        "After the same history the world is another one before Add(name='a')",
+        "After the same history the world differs before Add(name='a')",
     ),
     "no interpreter": (
         lambda: Model(World, lambda world: None).explore(ONE),  # type: ignore[arg-type,return-value]

@@ -26,7 +26,7 @@ from ixbackoff.testing import Performed, Virtual, takes
 from ixbackoff.testing.exploring import Surprise, dies, fails, slow
 from ixbackoff.testing.exploring.history import History
 from ixbackoff.testing.exploring.models import checked_program, planned
-from ixbackoff.testing.exploring.plans import Plan, Setting
+from ixbackoff.testing.exploring.scope import Scope, Setting
 from ixbackoff.testing.exploring.walking import Walk
 
 from ..support.durable.journals import Memory, Outcome, durable_outcome
@@ -56,7 +56,9 @@ class Answering:
         return Ask.handled_by(self.answer)
 
 
-def plan(script: list[Any], program: Any, schedule: Schedule | None, within: float | None) -> Plan:
+def scope(
+    script: list[Any], program: Any, schedule: Schedule | None, within: float | None
+) -> Scope:
     def nothing(*_: object) -> None: ...
 
     setting = Setting(
@@ -85,7 +87,7 @@ def outcome_of(one: Performed) -> str:
     return repr(type(failure)(*[re.sub("takes.*: ", "", one) for one in failure.args]))
 
 
-def walked(one: Plan, *surprises: tuple[int, Surprise]) -> tuple[Trace, Any]:
+def walked(one: Scope, *surprises: tuple[int, Surprise]) -> tuple[Trace, Any]:
     """The events of a history, and how it ended."""
     walk = Walk(one, History(surprises), trace=[])
     walk.run()
@@ -127,7 +129,7 @@ def test_a_history_without_surprises_is_the_virtual_run(
     program: Any, script: list[Any], schedule: Schedule, within: float | None
 ) -> None:
     answers = Answering(script).answer
-    history = walked(plan(script, program, schedule, within))
+    history = walked(scope(script, program, schedule, within))
     assert history == virtual(answers, program, schedule, within)
 
 
@@ -170,7 +172,7 @@ def test_a_history_with_failures_is_the_virtual_run_that_has_them(
         (number, fails(after=seconds) if failing else slow(seconds))
         for number, (failing, seconds) in sorted(troubles.items())
     ]
-    history = walked(plan(script, program, None, within), *surprises)
+    history = walked(scope(script, program, None, within), *surprises)
     assert history == virtual(Troubled(script, troubles).answer, program, None, within)
 
 
@@ -202,7 +204,7 @@ def test_a_death_durably_is_what_a_durable_run_does(
     world.asked = ["before"] * (number + effect)
     rest = durable_outcome(program, answering(world, killed), how, killed)
 
-    one = plan(script, program, schedule, within)
+    one = scope(script, program, schedule, within)
     trace, (value, failure) = walked(one, (number, after if effect else before))
     performed = [
         (repr(float(command.split("=")[1].split(",")[0])), "waits")

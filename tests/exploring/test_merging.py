@@ -65,7 +65,7 @@ def without_the_time_of_strands(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def without_the_times_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    state, told = Strand.state, Strand.told
+    state, received = Strand.state, Strand.receive
 
     def known(strand: Strand, timed: bool) -> Any:
         times, strand.line.times = strand.line.times, []
@@ -74,12 +74,12 @@ def without_the_times_told(monkeypatch: pytest.MonkeyPatch) -> None:
         finally:
             strand.line.times = times
 
-    def tell(strand: Strand, answer: Any, failure: BaseException | None) -> None:
+    def receive(strand: Strand, answer: Any, failure: BaseException | None) -> None:
         strand.line.times = []
-        told(strand, answer, failure)
+        received(strand, answer, failure)
 
     monkeypatch.setattr(Strand, "state", known)
-    monkeypatch.setattr(Strand, "told", tell)
+    monkeypatch.setattr(Strand, "receive", receive)
 
 
 @pytest.mark.slow

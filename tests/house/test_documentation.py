@@ -29,7 +29,7 @@ class Block(NamedTuple):
 README = ROOT / "README.md"
 DOCS = ROOT / "docs"
 PAGES = [README, *sorted(DOCS.rglob("*.md"))]
-PROSE = {"changelog.md", "tutorial.md"}
+PROSE = {"changelog.md", "install.md", "tutorial.md"}
 """Pages without a program that runs here: `tests/site` walks through the tutorial."""
 
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

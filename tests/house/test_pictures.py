@@ -45,8 +45,8 @@ AXES = {
     "recovery": {"length of the outage, s", "noticed after so many times its length"},
     "remedies": {"time, s", "requests at once"},
     "submissions": {"submitters", "jobs that were taken, in all", "descriptors in use"},
-    "waits-linear": {"attempt", "length of the wait after it, s"},
-    "waits-logarithmic": {"attempt", "length of the wait after it, s"},
+    "waits-linear": {"try", "length of the wait after it, s"},
+    "waits-logarithmic": {"try", "length of the wait after it, s"},
 }
 
 

@@ -44,7 +44,7 @@ def test_the_core_needs_the_standard_library_and_typing_extensions_only() -> Non
     subprocess.run([sys.executable, "-c", code], check=True)  # noqa: S603
 
 
-def test_no_type_checker_is_told_to_look_away() -> None:
+def test_no_line_is_hidden_from_the_type_checkers() -> None:
     ignores = [
         f"{path.relative_to(ROOT)}:{number}"
         for path in PACKAGE.rglob("*.py")

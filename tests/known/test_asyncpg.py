@@ -64,11 +64,9 @@ def test_what_others_did_to_a_transaction_is_tried_again(url: str, trouble: Trou
 
 
 STAYING = {
-    "SELEC": "asyncpg.exceptions.PostgresSyntaxError (SQLSTATE 42601)",
-    "SELECT * FROM missing": "asyncpg.exceptions.UndefinedTableError (SQLSTATE 42P01)",
-    "INSERT INTO nuts VALUES ('acorn', 1)": (
-        "asyncpg.exceptions.UniqueViolationError (SQLSTATE 23505)"
-    ),
+    "SELEC": "asyncpg.PostgresSyntaxError (SQLSTATE 42601)",
+    "SELECT * FROM missing": "asyncpg.UndefinedTableError (SQLSTATE 42P01)",
+    "INSERT INTO nuts VALUES ('acorn', 1)": ("asyncpg.UniqueViolationError (SQLSTATE 23505)"),
 }
 
 
@@ -151,8 +149,7 @@ def test_a_statement_outside_of_a_transaction_is_tried_once(url: str, postgresql
         result = run_tried(work)
     assert (result.tries, counted(url)) == (1, 1)
     assert result.why == (
-        "asyncpg.exceptions.ConnectionDoesNotExistError in a statement, "
-        "which may have been carried out"
+        "asyncpg.ConnectionDoesNotExistError in a statement, which may have been carried out"
     )
 
 
@@ -178,7 +175,7 @@ def test_a_connection_that_is_busy_is_not_tried_again(url: str) -> None:
 
     result = run_tried(work)
     assert result.tries == 1
-    assert result.why == "asyncpg.exceptions.InterfaceError is not known to pass by itself"
+    assert result.why == "asyncpg.InterfaceError is not known to pass by itself"
 
 
 def test_each_sqlstate_is_judged_as_psycopg_judges_it() -> None:

@@ -12,7 +12,7 @@ from typing import TypeAlias
 import pytest
 
 from ixbackoff import known
-from ixbackoff.known.exchanges import IDEMPOTENT, asked_with
+from ixbackoff.known.resending import IDEMPOTENT, asked_with
 from ixbackoff.testing.web import (
     Dropped,
     Fault,

@@ -26,14 +26,18 @@ def test_of_ssl_only_a_connection_that_was_cut_may_pass() -> None:
     assert len(errors) >= 7
     passing = {kind for kind in errors if is_transient(kind())}
     assert passing == {ssl.SSLEOFError, ssl.SSLZeroReturnError}
-    assert known.judge(ssl.SSLCertVerificationError()).why == "ssl.SSLCertVerificationError"
+    assert known.judge(ssl.SSLCertVerificationError()).why == (
+        "ssl.SSLCertVerificationError is not known to pass by itself"
+    )
 
 
 def test_of_look_ups_only_one_that_says_so_may_pass() -> None:
     codes = [code for name, code in vars(socket).items() if name.startswith("EAI_")]
     passing = {code for code in codes if is_transient(socket.gaierror(code, ""))}
     assert passing == {socket.EAI_AGAIN}
-    assert known.judge(socket.gaierror(socket.EAI_NONAME, "")).why == "socket.gaierror"
+    assert known.judge(socket.gaierror(socket.EAI_NONAME, "")).why == (
+        "socket.gaierror is not known to pass by itself"
+    )
     assert not is_transient(socket.herror())
 
 

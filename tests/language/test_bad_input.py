@@ -163,14 +163,14 @@ WRONGLY_PUT_TOGETHER: dict[str, tuple[Callable[[], Any], str]] = {
     "skip at N0": (lambda: untyped_at(N0).skip(), "no wait is left at N0"),
     "a join upwards": (
         lambda: untyped_at(N1).do(say) >> at(N3).retry(say),
-        "ends at N1 cannot go on with one that starts at N3",
+        "ends at N1 cannot continue with one that starts at N3",
     ),
     "an alternative upwards": (
         lambda: untyped_at(N3).do(say).backoff() | at(N3).retry(say),
-        "ends at N2 cannot go on with one that starts at N3",
+        "ends at N2 cannot continue with one that starts at N3",
     ),
-    "a join with a command": (lambda: untyped_at(N1) >> say, r">> goes on with a program"),
-    "an alternative of a command": (lambda: untyped_at(N1) | say, r"\| goes on with a program"),
+    "a join with a command": (lambda: untyped_at(N1) >> say, r">> continues with a program"),
+    "an alternative of a command": (lambda: untyped_at(N1) | say, r"\| continues with a program"),
     "a retry in a retry": (
         lambda: untyped_at(N3).retry(at(N3).retry(say)),
         "its retries would multiply",
@@ -235,7 +235,7 @@ WRONGLY_RUN: dict[str, tuple[Any, Any, str]] = {
     "a bind upwards": (
         at(N0).bind(lambda _: at(N3).retry(say)),  # type: ignore[arg-type, return-value]
         asked,
-        "ends at N0 cannot go on with one that starts at N3",
+        "ends at N0 cannot continue with one that starts at N3",
     ),
     "a bind to an open program": (
         at(N1).bind(lambda _: at(N1).do(Ask("a"))),

@@ -47,12 +47,12 @@ def pages() -> Any:
 MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
     "a function in place of a command": (
         lambda: untyped.at(N3).retry(page),
-        "is not a command or an attempt; if it makes one, call it first; to try the function "
+        "is not a command or an attempt; if it returns one, call it first; to try the function "
         "itself, write call(...).",
     ),
     "a lambda in place of a command": (
         lambda: untyped.at(N3).retry(lambda: page()),
-        "is not a command or an attempt; if it makes one, call it first; to try the function "
+        "is not a command or an attempt; if it returns one, call it first; to try the function "
         "itself, write call(...).",
     ),
     "an attempt of a plain function": (

@@ -24,7 +24,7 @@ from ixbackoff import (
     plan,
 )
 from ixbackoff._meaning.machine import driven
-from ixbackoff._meaning.runs import Run
+from ixbackoff._meaning.runs import ProgramRun
 from ixbackoff._meaning.semantics import attempted, chained
 from ixbackoff._words.vocabulary import Delay
 from ixbackoff.testing import Virtual, always, answers
@@ -51,7 +51,7 @@ class Done(NamedTuple):
 
 def done(program: Any, script: list[Any], schedule: Any) -> Done:
     """Run a program, answered by a script that is repeated for ever."""
-    run = Run(program, schedule, None)
+    run = ProgramRun(program, schedule, None)
     stream = driven(chained(program, run), run, {}, attempted)
     waits: list[float] = []
     commands: Counter[type] = Counter()
@@ -144,14 +144,14 @@ def climbs(_: object) -> Program[N1, N3, None, Any]:
 
 
 def test_nothing_goes_up_through_the_type_of_a_function() -> None:
-    with pytest.raises(TypeError, match="cannot go on to N3: nothing goes up a ladder"):
+    with pytest.raises(TypeError, match="cannot continue to N3: nothing goes up a ladder"):
         at(N1).bind(climbs)
 
 
 def test_a_program_that_stands_elsewhere_than_it_says_is_refused() -> None:
     untyped: Any = at(N2)
-    with pytest.raises(TypeError, match=r"it stands at N2: write \.at\(N2\)"):
+    with pytest.raises(TypeError, match=r"which is N2: write \.at\(N2\)"):
         untyped.at(N1)
     bound: Any = at(N2).bind(lambda _: at(N2).wait())
-    with pytest.raises(TypeError, match=r"it stands at N1: write \.at\(N1\)"):
+    with pytest.raises(TypeError, match=r"which is N1: write \.at\(N1\)"):
         bound.at(N0).run(Virtual(Ask.handled_by(always(1))).interpreter)

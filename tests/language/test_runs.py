@@ -203,7 +203,7 @@ def test_no_step_recovers_from_a_program_that_is_wrongly_put_together() -> None:
     upwards: Any = lambda _: at(N3).retry(Ask("a"))  # noqa: E731
     program: Any = at(N2).do(Ask("a")).bind(upwards).end().or_else(Ask("b"), on=Exception)
     world = Virtual(Ask.handled_by(answers(1)))
-    with pytest.raises(Misuse, match="ends at N2 cannot go on with one that starts at N3"):
+    with pytest.raises(Misuse, match="ends at N2 cannot continue with one that starts at N3"):
         program.run(world.interpreter)
     world.expect(Ask("a"))
 

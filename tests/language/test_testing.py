@@ -138,10 +138,10 @@ def test_what_has_no_script_is_named_with_what_was_expected() -> None:
 def test_answers_that_nobody_asked_for_fail_the_test() -> None:
     world = Virtual(Ask.handled_by(by_command({a: answers(1), b: answers(2, 3)})))
     at(N1).do(a).end().run(world.interpreter)
-    with pytest.raises(AssertionError, match=r"nobody asked for:\s+Ask: 2 for .*\s+Ask: 3 for"):
+    with pytest.raises(AssertionError, match=r"unused answers:\s+Ask: 2 for .*\s+Ask: 3 for"):
         world.check_all_asked()
     with (
-        pytest.raises(AssertionError, match=r"nobody asked for:\s+Ask: 2"),
+        pytest.raises(AssertionError, match=r"unused answers:\s+Ask: 2"),
         Virtual(Ask.handled_by(answers(2))),
     ):
         pass

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ixbackoff import ClientError, ServerError, Throttled
 from ixbackoff._words.headers import retry_after
-from ixbackoff.live.answers import failure_of_status
+from ixbackoff.live.errors import failure_of_status
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,12 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import repeat
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 
 from ixbackoff import N3, Download, Exponential, NotReady, at, is_transient
-from ixbackoff.live import files, live, locks
+from ixbackoff.live import files, filesystem, live
 from ixbackoff.live.files import OPEN, PartFile
 from ixbackoff.testing.web import Origin, Slow, Truncated
 
@@ -203,11 +204,34 @@ def test_a_second_download_into_a_file_waits_for_the_first(way: Way, tmp_path: P
     assert target.read_bytes() == ACORN
 
 
+def test_a_committed_file_is_on_the_disk_and_then_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[str] = []
+
+    def recorded(name: str) -> None:
+        carry_out: Callable[..., Any] = getattr(os, name)
+
+        def record(what: Any, *more: Any) -> Any:
+            path = os.readlink(f"/proc/self/fd/{what}") if isinstance(what, int) else str(what)
+            steps.append(f"{name} {os.path.relpath(path, tmp_path)}")
+            return carry_out(what, *more)
+
+        monkeypatch.setattr(os, name, record)
+
+    with PartFile(str(tmp_path / "a")) as part:
+        part.write(ACORN)
+        for name in ("write", "fsync", "replace"):
+            recorded(name)
+        part.commit()
+    assert steps == ["fsync .a.part", "replace .a.part", "fsync ."]
+
+
 def test_a_file_that_was_renamed_while_waiting_for_its_lock_is_not_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target = tmp_path / "a"
-    lock = locks.lock
+    lock = filesystem.lock
 
     def renamed_before(descriptor: int) -> None:
         if not target.exists():

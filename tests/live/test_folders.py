@@ -96,7 +96,7 @@ def test_a_store_that_is_given_is_written_as_one_that_is_named(
     SYNC.perform(Upload(str(source), "nuts://a/b/c"), stores={"nuts://a": store})
     assert bytes(store.get("b/c").bytes()) == LARGE
     assert [each["path"] for each in store.list().collect()] == ["b/c"]
-    with pytest.raises(ValueError, match="are for parts"):
+    with pytest.raises(ValueError, match="are for unfinished files"):
         SYNC.perform(Upload(str(source), "nuts://a/c#1"), stores={"nuts://a": store})
 
 

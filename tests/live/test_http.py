@@ -62,7 +62,7 @@ OUTCOMES: list[tuple[Fault, type[Exception], str]] = [
     (Status(400), ClientError, "400"),
     (Status(401), ClientError, "401"),
     (Status(404), ClientError, "404"),
-    (Status(304), RedirectError, "answered 304, a redirect without a place"),
+    (Status(304), RedirectError, "answered 304, a redirect without a target"),
     (Redirect("/a"), RedirectError, "more than 10 redirects"),
     (Redirect("ftp://localhost/a"), ValueError, "it redirects to a URL with the scheme 'ftp'"),
     (Redirect("file:///etc/passwd"), ValueError, "it redirects to a URL with the scheme 'file'"),
@@ -76,8 +76,8 @@ OUTCOMES: list[tuple[Fault, type[Exception], str]] = [
     (Malformed(), ConnectionError, "it is not HTTP"),
     (Malformed(b"HTTP/1.1 206 Part\r\nContent-Length: 1\r\n\r\na"), ConnectionError, "206"),
     (Malformed(CHUNKS), ConnectionError, "broke off"),
-    (Slow(5.0, 1000), TimeoutError, "nothing came for 0.2 s"),
-    (Hang(), TimeoutError, "nothing came for 0.2 s"),
+    (Slow(5.0, 1000), TimeoutError, "nothing arrived for 0.2 s"),
+    (Hang(), TimeoutError, "nothing arrived for 0.2 s"),
 ]
 
 

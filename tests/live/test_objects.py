@@ -32,7 +32,7 @@ from ixbackoff import (
     is_transient,
 )
 from ixbackoff.live import StoreError, folders, live, s3_store, store_of, uploads
-from ixbackoff.live.times import Deadline
+from ixbackoff.live.limits import Deadline
 from ixbackoff.testing.web import Connection, Dropped, Fault, Hang, Malformed, Origin, Reset, Status
 
 from ..support.ways.live import QUICK, SECRETS, SYNC, Way, each_async_way, each_way
@@ -306,7 +306,7 @@ def test_what_names_no_object_is_refused(way: Way, source: Path) -> None:
         "//sesame:opensaysme@localhost/key",
     ):
         with pytest.raises(
-            ValueError, match=r"does not name a store|but not a key|from the key|are for parts"
+            ValueError, match=r"does not name a store|but not a key|from the key|unfinished files"
         ) as caught:
             way.perform(Upload(str(source), url))
         assert not [secret for secret in SECRETS if secret in str(caught.value)]
@@ -349,7 +349,7 @@ except OSError as error:
 
 SLOW_CLOCK = """
 import time
-from ixbackoff.live.times import Deadline
+from ixbackoff.live.limits import Deadline
 
 Deadline.check = lambda deadline: time.sleep(0.02)
 """
@@ -409,7 +409,7 @@ def test_what_another_is_writing_is_not_swept(source: Path, tmp_path: Path) -> N
 def test_a_cancelled_upload_leaves_nothing(
     way: Way, large: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ixbackoff.live.times.Deadline.check", lambda _: time.sleep(0.02))
+    monkeypatch.setattr("ixbackoff.live.limits.Deadline.check", lambda _: time.sleep(0.02))
     folder = tmp_path / "store"
     way.cancelled(
         Upload(str(large), (folder / "key").as_uri()),

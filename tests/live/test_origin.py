@@ -40,7 +40,7 @@ from ixbackoff.testing.web import (
     Truncated,
 )
 from ixbackoff.testing.web.origin import CONNECTIONS
-from ixbackoff.testing.web.requests import BODY_SIZE, HEAD_SIZE
+from ixbackoff.testing.web.received import BODY_SIZE, HEAD_SIZE
 
 from ..support.ways.live import SYNC
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import gc
 import weakref
 from contextlib import suppress
+from typing import Any
 
 import anyio
 import httpx2
 import pytest
 
 from ixbackoff.live import Connections, Limits, response_headers
+from ixbackoff.live.limits import Deadline
 from ixbackoff.live.pools import AsyncPool, Pool
 from ixbackoff.live.sockets import used
-from ixbackoff.live.times import Deadline
 from ixbackoff.live.transports import AsyncTransport
 from ixbackoff.testing.web import Origin
 
@@ -72,3 +73,37 @@ def test_so_it_may_under_an_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
 
     with Origin({"/a": b"acorn"}) as origin:
         anyio.run(work, f"{origin.url}/a")
+
+
+def test_an_exchange_that_ends_after_its_pool_was_closed_leaves_no_connection() -> None:
+    with (
+        Origin({"/a": b"acorn"}) as origin,
+        Connections() as connections,
+        connections.opened().client() as client,
+        used(Deadline(Limits())),
+    ):
+        client.get(f"{origin.url}/a")
+        (pool,) = pools_of(connections.opened())
+        assert len(pool.connections) == 1
+        pool.close()
+        client.get(f"{origin.url}/a")
+        assert pool.connections == []
+
+
+def test_nor_does_one_under_an_event_loop() -> None:
+    async def work(url: str) -> None:
+        async with AsyncTransport(Limits()) as transport:
+            client = httpx2.AsyncClient(transport=transport)
+            await client.get(url)
+            (pool,) = pools_of(transport)
+            assert len(pool.connections) == 1
+            await pool.aclose()
+            await client.get(url)
+            assert pool.connections == []
+
+    with Origin({"/a": b"acorn"}) as origin:
+        anyio.run(work, f"{origin.url}/a")
+
+
+def pools_of(transport: Any) -> list[Any]:
+    return [*transport._pools.values()]

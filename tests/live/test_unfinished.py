@@ -20,7 +20,7 @@ from obstore.store import S3Store
 from ixbackoff import N0, Upload, at, is_transient
 from ixbackoff.live import live, s3_store, uploads
 from ixbackoff.live.signatures import Signer, signer_of
-from ixbackoff.live.unfinished import Note, listed, unfinished
+from ixbackoff.live.unfinished import UploadNote, listed, unfinished
 from ixbackoff.testing.web import Malformed, Origin
 
 from ..support.ways.live import PATIENT, QUICK, SYNC, Way, each_way
@@ -74,7 +74,7 @@ def left(moto: str, bucket: str) -> list[str]:
 
 SLOW = """
 import sys, time
-from ixbackoff.live.times import Deadline
+from ixbackoff.live.limits import Deadline
 from tests.support.ways.live import *
 Deadline.check = lambda deadline: time.sleep(0.05)
 SYNC.perform(Upload(*sys.argv[1:]), limits=PATIENT)
@@ -123,27 +123,27 @@ def test_what_is_too_old_to_go_on_is_aborted(
 
 def test_a_note_is_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    with Note("a") as first, Note("a") as second, Note("b") as other:
+    with UploadNote("a") as first, UploadNote("a") as second, UploadNote("b") as other:
         assert [each.taken for each in (first, second, other)] == [False, True, False]
         assert [each.found for each in (first, other)] == [False, False]
         other.done()
-    with Note("a") as found, Note("b") as other:
+    with UploadNote("a") as found, UploadNote("b") as other:
         assert found.found
         assert not other.found
         found.done()
-    with Note("a") as again:
+    with UploadNote("a") as again:
         assert not again.found
 
 
 def test_old_notes_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    with Note("old"), Note("new"):
+    with UploadNote("old"), UploadNote("new"):
         pass
     notes = [*next(tmp_path.iterdir()).iterdir()]
-    with Note("old"):
+    with UploadNote("old"):
         for note in notes:
             os.utime(note, (0, 0))
-        with Note("other"):
+        with UploadNote("other"):
             pass
         left = [*next(tmp_path.iterdir()).iterdir()]
     assert len(notes) == len(left) == 2
@@ -242,7 +242,7 @@ def test_a_list_of_uploads_is_read() -> None:
             ("9", "2038-01-01T00:00:00"),
         ]
     )
-    assert [each.number for each in unfinished(text, "a & b")] == ["7", "9"]
+    assert [each.id for each in unfinished(text, "a & b")] == ["7", "9"]
     assert unfinished(text, "a") == []
     assert unfinished("<Upload></Upload><Upload><Key>a</Key>", "a") == []
 
@@ -254,6 +254,8 @@ def test_an_upload_that_another_has_aborted_may_be_tried_again(
     head = b"HTTP/1.1 404 No\r\nContent-Length: %d\r\n\r\n" % len(body)
     with Origin({}, {"POST /bucket/key": [Malformed(head + body)]}) as origin:
         aws.setenv("AWS_ENDPOINT_URL", origin.url)
-        with pytest.raises(ConnectionAbortedError, match="ended the upload") as caught:
+        with pytest.raises(
+            ConnectionAbortedError, match="another client aborted the upload"
+        ) as caught:
             at(N0).do(Upload(str(large), "s3://bucket/key")).run(live(limits=QUICK))
     assert is_transient(caught.value)

@@ -13,7 +13,7 @@ from obstore.store import S3Store
 
 from ixbackoff import N0, DeadlineExceeded, Upload, at
 from ixbackoff.live import uploads
-from ixbackoff.live.times import Deadline
+from ixbackoff.live.limits import Deadline
 from ixbackoff.testing.web import Fault, Hang, Late, Origin, Status
 
 from ..support.ways.live import (

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ixbackoff import Computed, plan
 from ixbackoff._meaning.machine import driven
-from ixbackoff._meaning.runs import Run
+from ixbackoff._meaning.runs import ProgramRun
 from ixbackoff._meaning.semantics import attempted, chained
 from ixbackoff._words.vocabulary import Delay
 
@@ -120,7 +120,7 @@ def modelled(case: Case, rules: type[calculus.Run] = calculus.Run) -> Done:
 
 def real(case: Case) -> Done:
     """Run it in the library."""
-    run = Run(case.real, Computed(case.world.schedule))
+    run = ProgramRun(case.real, Computed(case.world.schedule))
     stream = driven(chained(case.real, run), run, {}, attempted)
     trace: list[tuple[Any, ...]] = []
     waits = commands = 0

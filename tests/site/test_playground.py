@@ -43,7 +43,7 @@ def test_the_program_of_the_page_has_a_plan_and_a_fleet(inside: Any) -> None:
 SENTENCES = {
     "a wait too many": "Line 5: .backoff() goes one rung down, but no wait is left at N0",
     "a retry inside a retry": "Line 5: A program cannot be tried inside a program",
-    "up the ladder": "Line 5: A program that ends at N0 cannot go on with one that starts at N3",
+    "up the ladder": "Line 5: A program that ends at N0 cannot continue with one that starts at N3",
     "one that asks twice": None,
 }
 

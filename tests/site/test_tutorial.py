@@ -30,7 +30,7 @@ def printed(line: str, folder: Path) -> str:
     """What a line of the shell prints, in an environment that has our Python and its tools."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     done = subprocess.run(  # noqa: S603
-        ["/bin/sh", "-c", line],
+        ["/bin/sh", "-c", line.replace("ixbackoff", f"{sys.executable} -m ixbackoff", 1)],
         cwd=folder,
         env=os.environ | {"PATH": path},
         stdout=subprocess.PIPE,

@@ -11,10 +11,10 @@ import pytest
 from ixbackoff import NotReady
 from ixbackoff.live import Connections
 from ixbackoff.squirrel.commands import Brought, Fetch, ListObjects, Resource, Stored
-from ixbackoff.squirrel.copying import Handlers
 from ixbackoff.squirrel.display import Display
+from ixbackoff.squirrel.fetching import FetchedFiles
+from ixbackoff.squirrel.handlers import Handlers
 from ixbackoff.squirrel.index import Index
-from ixbackoff.squirrel.passing import Passing
 from ixbackoff.testing.web import Document, Origin, Truncated
 
 from ..support.servers.keeping import BODY, Keeper, keeping
@@ -45,7 +45,7 @@ def test_one_request_for_what_is_not_kept(etag: str | None, squirrel: Squirrel) 
 
 def test_what_has_arrived_before_is_gone_on_with(squirrel: Squirrel) -> None:
     with Origin({"/nuts": LARGE}, {"GET /nuts": [Truncated(after=100_000)]}) as origin:
-        assert squirrel.run(origin.url + "/nuts").attempts == [2]
+        assert squirrel.run(origin.url + "/nuts").tries == [2]
         assert methods(origin) == ["GET", "HEAD", "GET"]
         assert origin.requests[-1].headers["range"] == "bytes=99999-"
     assert list(squirrel.objects.values()) == [LARGE]
@@ -54,14 +54,14 @@ def test_what_has_arrived_before_is_gone_on_with(squirrel: Squirrel) -> None:
 def test_what_is_recorded_is_the_answer_that_brought_the_bytes(
     squirrel: Squirrel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fetch = Passing.fetch
+    fetch = FetchedFiles.fetch
     with Origin({"/nuts": Document(b"one", etag='"v1"')}) as origin:
 
-        def changed(passing: Passing, command: Fetch) -> Brought:
+        def changed(files: FetchedFiles, command: Fetch) -> Brought:
             origin.resources["/nuts"] = Document(b"two", etag='"v2"')
-            return fetch(passing, command)
+            return fetch(files, command)
 
-        monkeypatch.setattr(Passing, "fetch", changed)
+        monkeypatch.setattr(FetchedFiles, "fetch", changed)
         for etag, body in (('"v1"', b"one"), ('"v2"', b"two")):
             assert squirrel.run(origin.url + "/nuts").results == ["copied"]
             assert squirrel.rows[0].etag == etag
@@ -100,7 +100,7 @@ def test_no_body_is_left_waiting_while_the_squirrel_waits(
             open_ones.append(server.open)
 
         monkeypatch.setattr(Display, "wait", waiting)
-        assert squirrel.run(f"{server.url}/slow").attempts == [2]
+        assert squirrel.run(f"{server.url}/slow").tries == [2]
     assert open_ones == [0]
     assert list(squirrel.objects.values()) == [BODY]
 
@@ -113,12 +113,12 @@ def server() -> Generator[Keeper]:
 
 def test_each_way_to_leave_a_body_ends_its_connection(server: Keeper, tmp_path: Path) -> None:
     with Connections() as connections:
-        passing, nuts = Passing(connections), Resource(f"{server.url}/slow")
-        assert passing.ask(nuts) == '"acorn"'
-        assert passing.ask(nuts) == '"acorn"'
-        assert passing.fetch(Fetch(nuts, '"other"', str(tmp_path))).etag == '"acorn"'
+        files, nuts = FetchedFiles(connections), Resource(f"{server.url}/slow")
+        assert files.ask(nuts) == '"acorn"'
+        assert files.ask(nuts) == '"acorn"'
+        assert files.fetch(Fetch(nuts, '"other"', str(tmp_path))).etag == '"acorn"'
         assert server.opened == 3, "one that is asked for again, one of another ETag, and the last"
-        assert passing.ask(nuts) == '"acorn"'
-        passing.release(nuts, str(tmp_path), kept=True)
-        assert not passing._begun
+        assert files.ask(nuts) == '"acorn"'
+        files.release(nuts, str(tmp_path), kept=True)
+        assert not files._responses
     assert list(tmp_path.iterdir()) == []

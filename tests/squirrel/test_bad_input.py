@@ -118,7 +118,7 @@ def test_an_index_of_another_kind(squirrel: Squirrel, tmp_path: Path) -> None:
         connection.execute("CREATE TABLE copies (year INTEGER, count INTEGER)")
     with Origin({"/nuts": ACORN}) as origin:
         ran = squirrel.run(origin.url + "/nuts", "--index", f"sqlite:///{file}")
-    assert (ran.status, ran.attempts) == (1, [1])
+    assert (ran.status, ran.tries) == (1, [1])
     assert "its table copies has other columns" in ran.out
     assert not squirrel.folder.exists()
 
@@ -152,7 +152,8 @@ def test_a_folder_that_cannot_be_made(
 
 @pytest.mark.parametrize("base", ["-1", "0", "nan", "inf", "1e300", "soon", ""])
 def test_a_base_that_is_not_a_time(base: str, squirrel: Squirrel) -> None:
-    check_refused(squirrel.run(NUTS, base=base), squirrel, "--base", "give seconds, above 0")
+    words = "--base", "give a number, 0.001 to 86400"
+    check_refused(squirrel.run(NUTS, base=base), squirrel, *words)
 
 
 @pytest.mark.parametrize("store", [[], ["--store", "memory://"]])
@@ -196,7 +197,7 @@ sys.exit(main())
         words = [sys.executable, "-c", program, *urls, "--folder", str(squirrel.folder)]
         done = subprocess.run(words, capture_output=True, text=True, check=False)  # noqa: S603
         ran = Ran(done.returncode, done.stdout, done.stderr)
-        assert (ran.status, ran.attempts, ran.err) == (1, [1, 1], "")
+        assert (ran.status, ran.tries, ran.err) == (1, [1, 1], "")
         assert "File too large" in ran.results[0]
         assert ran.results[1] == "copied"
         assert files_below(squirrel.folder) == tidy(urls[1])

@@ -117,7 +117,7 @@ def test_it_keeps_resources_as_without(squirrel: Squirrel) -> None:
             "client error 404: the same request will fail again",
             "hit",
         ]
-        assert ran.attempts == [1, 3, 1, 1]
+        assert ran.tries == [1, 3, 1, 1]
         assert squirrel.run("--durable", urls[0]).results == ["hit"]  # a new run, which has asked
         assert origin.counts["HEAD /nuts"] == 3
         names = [tidy(url) for url in urls[:2]]
@@ -164,12 +164,12 @@ def test_interrupted_in_a_wait_it_says_how_to_go_on(squirrel: Squirrel) -> None:
             process.send_signal(signal.SIGINT)
             out, err = process.communicate(timeout=60)
         assert process.returncode == 130
-        assert err == "Interrupted; give the same command again to go on where it was.\n"
+        assert err == "Interrupted; give the same command again to resume.\n"
         assert "copied" in out
         assert "/later" not in out
         ran = squirrel.run("--durable", *urls)
-        assert (ran.status, ran.results, ran.attempts) == (0, ["copied", "copied"], [1, 2])
-        assert f"{urls[1]}: going on where it was" in ran.err
+        assert (ran.status, ran.results, ran.tries) == (0, ["copied", "copied"], [1, 2])
+        assert f"{urls[1]}: resuming" in ran.err
         requests = [one for one in origin.requests if one.path == "/later"]
         assert [one.method for one in requests] == ["HEAD", "GET", "HEAD", "GET"]
         assert requests[2].at - requests[1].at >= 3
@@ -197,7 +197,7 @@ def test_killed_in_a_wait_before_its_upload_it_fetches_nothing_again(squirrel: S
         begin = origin.requests[-1].at
         assert squirrel.run(origin.url + "/walnuts").results == ["copied"]  # and sweeps nothing
         ran = squirrel.run("--durable", url)
-        assert (ran.status, ran.results, ran.attempts) == (0, ["copied"], [2])
+        assert (ran.status, ran.results, ran.tries) == (0, ["copied"], [2])
         assert origin.requests[-1].at - begin >= 2
         assert origin.requests[-1].headers["range"] == f"bytes={len(ACORN) - 1}-"
         assert squirrel.run("--durable", url).results == ["hit"]
@@ -212,7 +212,7 @@ def test_killed_before_its_upload_it_asks_nothing_again(squirrel: Squirrel) -> N
         url = origin.url + "/nuts"
         killed_before_its_upload(squirrel, url)
         ran = squirrel.run("--durable", url)
-        assert (ran.status, ran.results, ran.attempts) == (0, ["copied"], [1])
+        assert (ran.status, ran.results, ran.tries) == (0, ["copied"], [1])
         assert (origin.counts["HEAD /nuts"], origin.counts["GET /nuts"]) == (1, 1)
     assert files_below(squirrel.folder) == sorted([*RUNS, *tidy(url)])
 
@@ -232,7 +232,7 @@ def test_without_its_file_it_begins_anew(change: str, squirrel: Squirrel) -> Non
             shutil.rmtree(file.parent.parent)
         origin.resources["/nuts"] = WALNUT
         ran = squirrel.run("--durable", url)
-        assert (ran.status, ran.results, ran.attempts) == (0, ["copied"], [1])
+        assert (ran.status, ran.results, ran.tries) == (0, ["copied"], [1])
         assert f"{url}: The file that was downloaded is gone" in ran.err
         assert ran.err.endswith("It begins anew.\n")
         assert squirrel.objects == {Resource(url).name: WALNUT}
@@ -248,8 +248,8 @@ def test_what_another_squirrel_has_kept_meanwhile_stays(squirrel: Squirrel) -> N
         origin.resources["/nuts"] = WALNUT
         assert squirrel.run(url).results == ["copied"]
         ran = squirrel.run("--durable", url)
-        assert (ran.results, ran.attempts) == (["hit"], [2])
-        assert "another squirrel keeps it at the same time" in ran.err
+        assert (ran.results, ran.tries) == (["hit"], [2])
+        assert "another squirrel is keeping it concurrently" in ran.err
         assert squirrel.objects == {Resource(url).name: WALNUT}
     assert files_below(squirrel.folder) == sorted([*RUNS, *tidy(url)])
 
@@ -260,7 +260,7 @@ def test_what_an_earlier_command_has_left_is_brought_to_its_end(squirrel: Squirr
         urls = [origin.url + path for path in ("/nuts", "/walnuts")]
         killed_in_a_wait(squirrel, urls[0], base="6")
         ran = squirrel.run("--durable", urls[1])
-        assert (ran.results, ran.attempts) == (["copied", "copied"], [1, 2])
+        assert (ran.results, ran.tries) == (["copied", "copied"], [1, 2])
         assert f"{urls[0]}: server error 503; on N3 (3 waits left), waiting the rest of 6 s" in (
             ran.err
         )
@@ -305,7 +305,7 @@ def test_runs_in_postgresql(squirrel: Squirrel, roomy_postgresql: Server) -> Non
         url = origin.url + "/nuts"
         killed_in_a_wait(squirrel, url, *database, base="3")
         ran = squirrel.run("--durable", url, *database)
-        assert (ran.status, ran.results, ran.attempts) == (0, ["copied"], [2])
+        assert (ran.status, ran.results, ran.tries) == (0, ["copied"], [2])
         requests = origin.requests
         assert [one.method for one in requests] == ["HEAD", "GET", "HEAD", "GET"]
         assert requests[2].at - requests[1].at >= 3
@@ -344,7 +344,7 @@ def test_two_at_a_time_on_one_file(squirrel: Squirrel) -> None:
         ran = squirrel.run("--durable", origin.url + "/nuts")
         process.kill()
     assert (ran.status, ran.out) == (2, "")
-    assert f"Another program performs the runs in {squirrel.folder}/runs.sqlite" in ran.err
+    assert f"Another process performs the runs in {squirrel.folder}/runs.sqlite" in ran.err
 
 
 @pytest.mark.parametrize("name", ["100%", "a?b", "a#b", "two words"])

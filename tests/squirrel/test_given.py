@@ -14,9 +14,8 @@ from ixbackoff import NotReady
 from ixbackoff.live import files
 from ixbackoff.live.files import PartFile
 from ixbackoff.squirrel.commands import Brought, Fetch, Resource, Swap
+from ixbackoff.squirrel.fetching import FOLDER, FetchedFiles
 from ixbackoff.squirrel.index import Index
-from ixbackoff.squirrel.passing import Passing
-from ixbackoff.squirrel.workplace import FOLDER
 from ixbackoff.testing.web import Document, Origin
 
 from ..support.squirrels.running import Squirrel, files_below, tidy
@@ -90,7 +89,7 @@ def test_a_folder_that_another_one_has_removed_meanwhile_is_made_again(
     monkeypatch.setattr(os, "link", too_late)
     with Origin({"/nuts": OLD}) as origin:
         ran = squirrel.run(origin.url + "/nuts")
-    assert (ran.results, ran.attempts) == (["copied"], [2])
+    assert (ran.results, ran.tries) == (["copied"], [2])
     assert "another squirrel has removed the folder of the object" in ran.err
     assert files_below(squirrel.folder) == tidy(origin.url + "/nuts")
 
@@ -131,17 +130,17 @@ def test_an_object_is_not_changed_by_what_is_fetched_later(
     with Origin({"/nuts": Document(OLD) if changes else dated}) as origin:
         url = origin.url + "/nuts"
         lost = Lost(1, lambda: origin.resources.update({"/nuts": later}))
-        fetch = Passing.fetch
+        fetch = FetchedFiles.fetch
 
-        def fetched(passing: Passing, command: Fetch) -> Brought:
-            brought = fetch(passing, command)
+        def fetched(files: FetchedFiles, command: Fetch) -> Brought:
+            brought = fetch(files, command)
             for key in lost.keys:
                 kept = squirrel.folder / "objects" / key
                 assert kept.read_bytes() == OLD
                 assert not kept.samefile(brought.path)
             return brought
 
-        monkeypatch.setattr(Passing, "fetch", fetched)
+        monkeypatch.setattr(FetchedFiles, "fetch", fetched)
         monkeypatch.setattr(Index, "swap", lost.swapping())
         assert squirrel.run(url).results == ["copied"]
         assert squirrel.objects == {Resource(url).name: NEW if changes else OLD}
@@ -173,7 +172,7 @@ def test_a_later_run_goes_on_with_a_file_that_became_an_object(
 
 def test_a_part_of_a_dead_squirrel_that_is_an_object_is_not_written_to(tmp_path: Path) -> None:
     with PartFile(str(tmp_path / "a")) as part:
-        part.begin(files.Origin("source", '"v1"', len(OLD)))
+        part.begin(files.PartOrigin("source", '"v1"', len(OLD)))
         part.write(OLD)
     os.link(part.part, tmp_path / "object")
     with PartFile(str(tmp_path / "a")) as again:

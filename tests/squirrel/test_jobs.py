@@ -117,7 +117,7 @@ def test_a_file_that_is_not_there(squirrel: Squirrel, tmp_path: Path) -> None:
 def test_a_number_of_jobs_that_is_not_one(jobs: str, squirrel: Squirrel) -> None:
     ran = squirrel.run("http://127.0.0.1:1/nuts", "--jobs", jobs)
     assert ran.status == 2
-    assert "give 1 to 256" in ran.err
+    assert "give a whole number, 1 to 256" in ran.err
 
 
 def test_several_are_kept_at_the_same_time(squirrel: Squirrel) -> None:

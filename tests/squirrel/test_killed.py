@@ -12,10 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from ixbackoff.squirrel import running
+from ixbackoff.squirrel import keeping
 from ixbackoff.squirrel.commands import Resource
-from ixbackoff.squirrel.passing import opened
-from ixbackoff.squirrel.workplace import FOLDER, workplace
+from ixbackoff.squirrel.fetching import FOLDER, fetching_folder, open_file
 from ixbackoff.testing.web import Document, Origin, Slow, Status, Truncated
 
 from ..support.kills.moments import Moments
@@ -31,7 +30,7 @@ def moments_of(url: str, squirrel: Squirrel, monkeypatch: pytest.MonkeyPatch) ->
     """How many moments there are before and after the commands of a run that copies."""
     counted = Moments(None, lambda: None)
     with monkeypatch.context() as patched:
-        patched.setattr(running, "answering", counted.answering)
+        patched.setattr(keeping, "answering", counted.answering)
         assert squirrel.run(url).results == ["copied"]
     return counted.passed
 
@@ -112,7 +111,7 @@ def test_interrupted_in_a_wait_it_shows_what_is_kept(tmp_path: Path) -> None:
             finally:
                 process.kill()
         assert process.returncode == 130
-        assert err == "Interrupted; what was kept until now is in the index.\n"
+        assert err == "Interrupted; the index has the resources that were kept before.\n"
         assert Resource(words[0]).name in out
         assert "/later" not in out
         assert files_below(folder) == tidy(words[0])
@@ -147,9 +146,9 @@ def test_four_interrupts_leave_no_part_without_its_note(etag: str | None, tmp_pa
 
 WORKING = """
 import sys
-from ixbackoff.squirrel.passing import opened
+from ixbackoff.squirrel.fetching import open_file
 for name in "mine", "mine":
-    print(opened(sys.argv[1], name).part.part, flush=True)
+    print(open_file(sys.argv[1], name).part.part, flush=True)
 sys.stdin.read()
 """
 
@@ -164,17 +163,17 @@ def test_squirrels_leave_each_other_in_peace_and_clear_up_after_the_dead(tmp_pat
     ) as process:
         assert process.stdout is not None
         lasting, private = (Path(process.stdout.readline().strip()) for _ in range(2))
-        with workplace(tmp_path):
-            ours = opened(str(folder), "mine")
-            assert not ours.lasting
+        with fetching_folder(tmp_path):
+            ours = open_file(str(folder), "mine")
+            assert not ours.resumable
             os.utime(lasting, (0, 0))
-            with workplace(tmp_path):
+            with fetching_folder(tmp_path):
                 assert {*folder.iterdir()} == {lasting, private, Path(ours.part.part)}
-            ours.part.__exit__(None, None, None)
+            ours.part.leave()
         process.kill()
         process.wait()
         os.utime(lasting)
-        with workplace(tmp_path):
+        with fetching_folder(tmp_path):
             assert [*folder.iterdir()] == [lasting]
             os.utime(lasting, (0, 0))
     assert [*tmp_path.iterdir()] == []
@@ -182,14 +181,14 @@ def test_squirrels_leave_each_other_in_peace_and_clear_up_after_the_dead(tmp_pat
 
 def test_a_folder_that_nothing_was_put_into_is_not_left_behind(tmp_path: Path) -> None:
     home = tmp_path / "a" / "b"
-    with workplace(home) as folder:
+    with fetching_folder(home) as folder:
         assert folder.parent == home
     assert os.listdir(tmp_path) == []
     home.mkdir(parents=True)
-    with workplace(home):
+    with fetching_folder(home):
         pass
     assert home.exists()
-    with workplace(home / "c"):
+    with fetching_folder(home / "c"):
         (home / "c" / "kept").touch()
     assert os.listdir(home / "c") == ["kept"]
 

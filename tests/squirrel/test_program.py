@@ -13,10 +13,10 @@ from ixbackoff.squirrel.commands import (
     Claim,
     Copy,
     Doom,
-    Entry,
     Fetch,
     Forget,
     GetETag,
+    IndexEntry,
     ListObjects,
     Look,
     Remove,
@@ -59,13 +59,13 @@ REAL = [command for command in COPYING if not isinstance(command, Log)]
 REMOVED = [Remove("name/old", STORE), Forget("place", "name/old")]
 
 
-NOTHING = Entry(None, (), "name/")
+NOTHING = IndexEntry(None, (), "name/")
 
 
 def scripted(
     failing: Command[Any] | None = None,
     failure: Exception | None = None,
-    entry: Entry = NOTHING,
+    entry: IndexEntry = NOTHING,
     objects: tuple[Stored, ...] = (),
 ) -> Interpreter[Row]:
     """Answers of a run that copies; one command fails first, and those before it come twice."""
@@ -107,7 +107,7 @@ def unasked() -> Interpreter[Fetch | Claim | Upload | Swap]:
 
 
 def test_a_resource_that_is_kept_is_a_hit() -> None:
-    there = scripted(entry=Entry(COPY, (), "name/"), objects=(Stored("name/new", 5),))
+    there = scripted(entry=IndexEntry(COPY, (), "name/"), objects=(Stored("name/new", 5),))
     kept, world = performed(there | unasked())
     assert kept == Kept(COPY, hit=True)
     world.expect(GET_ETAG, GOT_ETAG, LIST, LOOK, Log(f"got copy {COPY}"))
@@ -124,7 +124,7 @@ def test_a_copy_that_is_not_there_whole_is_not_a_hit(objects: tuple[Stored, ...]
     old = OLD._replace(etag=ETAG)
     strays = [Remove(key, STORE) for key, _ in objects if key != "name/old"]
     removing = Remove.handled_by(answers(*[None] * (1 + len(strays))))
-    scripts = scripted(entry=Entry(old, (), "name/"), objects=objects) | removing
+    scripts = scripted(entry=IndexEntry(old, (), "name/"), objects=objects) | removing
     kept, world = performed(scripts | Forget.handled_by(answers(None)))
     assert kept == Kept(COPY, hit=False)
     swap = Swap(NUTS, "place", "name/old", COPY)
@@ -132,7 +132,7 @@ def test_a_copy_that_is_not_there_whole_is_not_a_hit(objects: tuple[Stored, ...]
 
 
 def test_what_is_replaced_is_removed_and_so_is_what_the_dead_have_left() -> None:
-    entry = Entry(OLD, ("name/dead", "name/gone"), "name/")
+    entry = IndexEntry(OLD, ("name/dead", "name/gone"), "name/")
     mine = (Stored("name/dead", 1), Stored("name/old", 3), Stored("name/stray", 2))
     objects = (*mine, Stored("another index's", 2))
     clearing = (
@@ -159,7 +159,7 @@ def test_if_somebody_else_was_faster_it_removes_its_own_and_tries_again() -> Non
         scripted()
         | GetETag.handled_by(answers(ETAG, ETAG))
         | ListObjects.handled_by(answers((), (Stored("name/theirs", 5),)))
-        | Look.handled_by(answers(Entry(None, (), "name/"), Entry(theirs, (), "name/")))
+        | Look.handled_by(answers(IndexEntry(None, (), "name/"), IndexEntry(theirs, (), "name/")))
         | Swap.handled_by(answers(False))
         | Remove.handled_by(answers(None))
         | Forget.handled_by(answers(None))
@@ -186,7 +186,7 @@ def test_failures_of_several_commands_share_one_ladder() -> None:
         scripted()
         | GetETag.handled_by(answers(NotReady(), ETAG, ETAG, ETAG))
         | ListObjects.handled_by(answers(NotReady(), (), ()))
-        | Look.handled_by(answers(*[Entry(None, (), "name/")] * 2))
+        | Look.handled_by(answers(*[IndexEntry(None, (), "name/")] * 2))
         | Fetch.handled_by(answers(NotReady(), Brought("work/file", ETAG, 5)))
     )
     _, world = performed(scripts)
@@ -220,7 +220,7 @@ def test_what_is_recorded_is_the_etag_that_came_with_the_bytes() -> None:
 
 
 def test_without_an_etag_it_is_copied_each_time() -> None:
-    entry, objects = Entry(OLD._replace(etag=None), (), "name/"), (Stored("name/old", 3),)
+    entry, objects = IndexEntry(OLD._replace(etag=None), (), "name/"), (Stored("name/old", 3),)
     scripts = (
         scripted(entry=entry, objects=objects)
         | GetETag.handled_by(answers(None))
@@ -235,7 +235,7 @@ def test_without_an_etag_it_is_copied_each_time() -> None:
 @pytest.mark.parametrize("etag", ["", "v1", '"v1', 'W/"v1"', '"a", "b"', "é", "' OR 1=1 --"])
 def test_a_malformed_etag_is_compared_as_it_stands(etag: str) -> None:
     copy = COPY._replace(etag=etag)
-    there = scripted(entry=Entry(copy, (), "name/"), objects=(Stored("name/new", 5),))
+    there = scripted(entry=IndexEntry(copy, (), "name/"), objects=(Stored("name/new", 5),))
     kept, _ = performed(there | unasked() | GetETag.handled_by(answers(etag)))
     assert kept == Kept(copy, hit=True)
 
@@ -258,7 +258,7 @@ def test_commands_show_no_secrets() -> None:
     resource = Resource("http://sesame:opensaysme@localhost/nuts?token=hush#whisper")
     places = Places("s3://sesame:opensaysme@bucket/prefix?token=hush", "place", "work")
     world = Virtual(
-        scripted(entry=Entry(OLD, (), "name/"))
+        scripted(entry=IndexEntry(OLD, (), "name/"))
         | Remove.handled_by(answers(None))
         | Forget.handled_by(answers(None))
     )

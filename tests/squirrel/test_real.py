@@ -14,10 +14,10 @@ from ixbackoff._limits.events import WaitBegan
 from ixbackoff.squirrel import sqlite
 from ixbackoff.squirrel.__main__ import main
 from ixbackoff.squirrel.commands import Brought, Fetch, Resource, Swap
-from ixbackoff.squirrel.display import Display, Line
+from ixbackoff.squirrel.display import Display
+from ixbackoff.squirrel.fetching import FetchedFiles
 from ixbackoff.squirrel.index import Index
-from ixbackoff.squirrel.passing import Passing
-from ixbackoff.squirrel.tables import show
+from ixbackoff.squirrel.summary import SummaryLine, show
 from ixbackoff.testing.web import (
     Document,
     Down,
@@ -47,7 +47,7 @@ def test_first_it_copies_then_it_hits_and_a_change_is_copied_again(squirrel: Squ
         url = origin.url + "/nuts"
         key = Resource(url).name
         first = squirrel.run(url)
-        assert (first.status, first.results, first.attempts, first.err) == (0, ["copied"], [1], "")
+        assert (first.status, first.results, first.tries, first.err) == (0, ["copied"], [1], "")
         assert squirrel.objects == {key: ACORN}
         again = squirrel.run(url)
         assert (again.status, again.results) == (0, ["hit"])
@@ -111,7 +111,7 @@ def test_what_may_pass_is_waited_for(name: str, squirrel: Squirrel) -> None:
         assert squirrel.objects == {Resource(url).name: ACORN}
         assert files_below(squirrel.folder) == tidy(url)
     waits = ran.err.splitlines()
-    assert ran.attempts == [1 + len(waits)]
+    assert ran.tries == [1 + len(waits)]
     for number, words in enumerate(told):
         assert words in waits[number]
         assert f"on N{3 - number} ({3 - number} waits left), waiting " in waits[number]
@@ -123,7 +123,7 @@ def test_what_fails_does_not_stop_the_others(squirrel: Squirrel) -> None:
     with Origin({"/broken": ACORN, "/nuts": ACORN}, faults) as origin:
         ran = squirrel.run(*(origin.url + path for path in ("/missing", "/broken", "/nuts")))
         assert ran.status == 1
-        assert ran.attempts == [1, 4, 1]
+        assert ran.tries == [1, 4, 1]
         assert "404" in ran.results[0]
         assert "503" in ran.results[1]
         assert ran.results[2] == "copied"
@@ -186,8 +186,8 @@ def test_a_key_is_never_cut(
     resource = Resource("http://localhost/" + "nuts/" * 30)
     failed = "GET: the server " + "cannot be reached " * 5
     lines = [
-        Line(str(resource), "copied", 1, 0.0, f"{resource.name}/{'0' * 32}"),
-        Line(str(resource), failed, 4, 7.0, ""),
+        SummaryLine(str(resource), "copied", 1, 0.0, f"{resource.name}/{'0' * 32}"),
+        SummaryLine(str(resource), failed, 4, 7.0, ""),
     ]
     for columns in (69, 80, 119, 120, 200):
         monkeypatch.setenv("COLUMNS", str(columns))
@@ -234,7 +234,7 @@ def test_a_locked_index_is_waited_for_and_nothing_is_fetched_again(
                 class Releasing(Display):
                     wait = released
 
-                monkeypatch.setattr("ixbackoff.squirrel.running.Display", Releasing)
+                monkeypatch.setattr("ixbackoff.squirrel.keeping.Display", Releasing)
                 origin.resources["/nuts"] = how.encode()
                 ran = squirrel.run(origin.url + "/nuts")
             assert (ran.status, ran.results) == (0, ["copied"])
@@ -289,17 +289,17 @@ def test_a_hit_is_looked_at(how: str, squirrel: Squirrel) -> None:
 def test_what_is_recorded_is_the_etag_of_the_answer_that_brought_the_bytes(
     squirrel: Squirrel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = Passing.fetch
+    real = FetchedFiles.fetch
     with Origin({"/nuts": Document(b"none", etag='"v0"')}) as origin:
         url = origin.url + "/nuts"
         squirrel.run(url)
         origin.resources["/nuts"] = Document(b"one", etag='"v1"')
 
-        def changed(self: Passing, command: Fetch) -> Brought:
+        def changed(self: FetchedFiles, command: Fetch) -> Brought:
             origin.resources["/nuts"] = Document(b"two", etag='"v2"')
             return real(self, command)
 
-        monkeypatch.setattr(Passing, "fetch", changed)
+        monkeypatch.setattr(FetchedFiles, "fetch", changed)
         assert squirrel.run(url).results == ["copied"]
         assert (squirrel.rows[0].etag, squirrel.objects[Resource(url).name]) == ('"v2"', b"two")
         origin.resources["/nuts"] = Document(b"one", etag='"v1"')

@@ -13,9 +13,9 @@ from rich.progress import Progress
 
 import ixbackoff.squirrel
 from ixbackoff import Download
-from ixbackoff.squirrel.display import Display, Line
-from ixbackoff.squirrel.tables import show
-from ixbackoff.squirrel.texts import fitted
+from ixbackoff.squirrel.display import Display
+from ixbackoff.squirrel.formatting import fitted
+from ixbackoff.squirrel.summary import SummaryLine, show
 from ixbackoff.testing.web import Document, Origin, Slow, Status
 
 from ..support.squirrels.running import Ran, Squirrel
@@ -65,7 +65,7 @@ def test_what_a_terminal_would_obey_is_replaced(squirrel: Squirrel) -> None:
 def test_the_table_shows_texts_as_they_are(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    show([Line("http://localhost/[/b]", "failed: [red]\x1b[2J\n\u202e", 1, 0.0, "")])
+    show([SummaryLine("http://localhost/[/b]", "failed: [red]\x1b[2J\n\u202e", 1, 0.0, "")])
     assert "http://localhost/[/b]" in (out := capsys.readouterr().out)
     assert "failed: [red]?[2J??" in out
 
@@ -86,7 +86,7 @@ def test_no_error_of_the_display_fails_a_copy(
     display.over("http://localhost/nuts")
     display.close()
     with Origin({"/nuts": ACORN}, {"GET /nuts": [Status(503)]}) as origin:
-        monkeypatch.setattr("ixbackoff.squirrel.tables.show", lambda lines: None)
+        monkeypatch.setattr("ixbackoff.squirrel.summary.show", lambda lines: None)
         assert squirrel.run(origin.url + "/nuts").status == 0
 
 

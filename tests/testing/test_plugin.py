@@ -203,8 +203,8 @@ def test_nothing_is_left():
 def test_worlds_answer_for_functions_until_the_test_is_over(project: pytest.Pytester) -> None:
     result = run(project, VIRTUAL, policy="forbid")
     result.assert_outcomes(passed=6, failed=1)  # the second one leaves an answer unasked
-    result.stdout.fnmatch_lines(["*answers that nobody asked for:", "*Call: 'page'"])
-    assert str(result.stdout).count("answers that nobody asked for:") == 1
+    result.stdout.fnmatch_lines(["*unused answers:", "*Call: 'page'"])
+    assert str(result.stdout).count("unused answers:") == 1
     result.stdout.fnmatch_lines(["FAILED *Failed: The script of this test *"])
 
 

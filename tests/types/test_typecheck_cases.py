@@ -195,7 +195,8 @@ def test_case_reads_well(file: Path) -> None:
     text = file.read_text()
     assert ast.get_docstring(ast.parse(text)), "say in plain words what the case shows"
     assert bool(marked(file)) == (file.parent.name == "reject")
-    assert not re.search(r"\bcast\b|type: ignore|from ixbackoff\.", text)
+    # `schedules` is the address of the published schedules
+    assert not re.search(r"\bcast\b|type: ignore|from ixbackoff\.(?!schedules import)", text)
 
 
 def test_names_are_unique() -> None:

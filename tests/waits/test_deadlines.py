@@ -135,6 +135,17 @@ def test_the_finally_blocks_of_an_ended_attempt_are_carried_out(world_of: Any, r
 
 
 @each_way
+def test_the_deadline_holds_while_an_attempt_cleans_up_after_its_own_limit(
+    world_of: Any, run: Run
+) -> None:
+    world = world_of(answers(takes(60, 1), takes(60, 0)))
+    with pytest.raises(DeadlineExceeded):
+        run(at(N0).do(do(guarded()).limit(5)), world, 8)
+    world.expect(work, clean_up)
+    assert world.now == 8
+
+
+@each_way
 def test_a_limit_is_for_each_try_and_a_deadline_for_all(world_of: Any, run: Run) -> None:
     slow = at(N7).retry(do(work).limit(2))
     world = world_of(always(takes(60, 1)))

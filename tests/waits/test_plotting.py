@@ -81,7 +81,7 @@ def points(timing: Timing, waits: int = 20, seed: int = 1) -> Points:
 
 def command(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(  # noqa: S603
-        [sys.executable, "-W", "error", "-m", "ixbackoff.plotting", *arguments],
+        [sys.executable, "-W", "error", "-m", "ixbackoff", "plot", *arguments],
         cwd=folder,
         capture_output=True,
         text=True,
@@ -101,7 +101,7 @@ def test_one_command_draws_the_pictures_of_the_post(tmp_path: Path) -> None:
         curves = {1: points(post_blue), 2: points(post_green)}
         expected(curves, along, {1: curve(svg, 1), 2: curve(svg, 2)})
         assert (color(svg, 1), color(svg, 2)) == ("#1f77b4", "#2ca02c")  # blue and green
-        assert {"attempt", "post_blue", "post_green", "5", "10", "15", "20"} <= {*words(svg)}
+        assert {"try", "post_blue", "post_green", "5", "10", "15", "20"} <= {*words(svg)}
 
 
 @pytest.mark.slow

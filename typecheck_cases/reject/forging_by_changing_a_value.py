@@ -11,5 +11,5 @@ def change(delay: Delay) -> None:
 
 
 program.start = 20  # E: [misc]
-program.end = 0  # E: [misc]
-program.waits = False  # E: [misc]
+program.ends_at = 0  # E: [misc]
+program.may_wait = False  # E: [misc]

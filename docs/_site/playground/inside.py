@@ -101,7 +101,7 @@ def explained(error: BaseException) -> str:
 
 
 def printed(*words: str) -> str:
-    """Run a command of `python -m ixbackoff`; return its output.
+    """Run a command of `ixbackoff`; return its output.
 
     Raises:
         Wrong: the command rejects its arguments.

@@ -1,1 +1,1 @@
-"""The errors of type checkers: taken out of their output, understood, and explained."""
+"""The errors of type checkers: found in their output, parsed, and explained."""

@@ -1,4 +1,4 @@
-"""Explanations of what nobody makes, changes or derives from by hand."""
+"""Explanations of sealed classes: their values are not made, changed or derived from by hand."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from .printed import shown
 from .shapes import Seen
 
 MADE = {
-    "Program": "Write at(N3), and go on with steps.",
+    "Program": "Write at(N3), and add steps.",
     "Attempt": "Write do(...), or @attempt above a generator function.",
     "Interpreter": "Write SomeCommand.handled_by(function), and join interpreters with |.",
     "AsyncInterpreter": "Write SomeCommand.awaited_by(function), and join interpreters with |.",
@@ -25,7 +25,7 @@ READ_ONLY = ("Delay", "Ladder", "Program", "CircuitBreaker", "Value")
 
 
 def made_by_hand(seen: Seen) -> Explanation | None:
-    """A class of the library that is called."""
+    """Explain the call of a sealed class."""
     sealed = seen.sort == "missing" and seen.argument in SEALS
     given = seen.sort == "argument" and seen.wanted == "Never" and seen.method in MADE
     given |= seen.sort == "argument" and seen.argument in SEALS
@@ -41,28 +41,30 @@ def made_by_hand(seen: Seen) -> Explanation | None:
 
 
 def refused(name: str, fix: str) -> Explanation:
-    return Explanation("sealed", f"{name} is not made by calling its class.", fix)
+    return Explanation("sealed", f"{name} is not made by a call of its class.", fix)
 
 
 def derived(seen: Seen) -> Explanation | None:
-    """A class of the library that has a subclass, or a rung that somebody makes."""
+    """Explain a subclass of a sealed class, or a rung of the user's own."""
     if seen.argument == "only_Z_Succ_and_Forever_are_rungs":
         return Explanation(
-            "sealed", "The rungs are N0 to N20 and FOREVER, and nobody adds one.", MADE["Nat"]
+            "sealed",
+            "There are no rungs but N0 to N20 and FOREVER.",
+            MADE["Nat"],
         )
     name = shown(seen.it).name
     if seen.sort != "inherited" or name not in MADE:
         return None
-    return Explanation("sealed", f"{name} has no subclasses.", MADE[name])
+    return Explanation("sealed", f"{name} cannot have subclasses.", MADE[name])
 
 
 def changed(seen: Seen) -> Explanation | None:
-    """A value that is changed, or a method that is not to be overridden."""
+    """Explain a value that is changed, or a method that cannot be overridden."""
     if seen.sort == "set" and seen.owner in READ_ONLY:
         return Explanation(
             "sealed",
-            f"{seen.argument} of a {seen.owner} cannot be set: a value does not change.",
-            "Make another one.",
+            f"{seen.argument} of a {seen.owner} cannot be set: its values are immutable.",
+            "Make a new one.",
         )
     if seen.sort == "overridden" and seen.argument in (
         "handled_by",
@@ -71,7 +73,7 @@ def changed(seen: Seen) -> Explanation | None:
     ):
         return Explanation(
             "sealed",
-            f"{seen.argument} belongs to every command, and no class has one of its own.",
-            "Name the attribute otherwise.",
+            f"Every command has {seen.argument}, and no class can override it.",
+            "Give the attribute another name.",
         )
     return None

@@ -1,11 +1,11 @@
-"""Explanations of types that are declared, and that a program does not have."""
+"""Explanations of a declared type that differs from that of the program."""
 
 from __future__ import annotations
 
 import re
 from typing import NamedTuple
 
-from .explanation import Drawn, Explanation
+from .explanation import Explanation, Sketch
 from .printed import UNKNOWN, depth, is_program, members, shown, standing, with_names
 from .shapes import Seen
 
@@ -13,14 +13,14 @@ Inner = tuple[str, ...]
 
 
 class Differs(NamedTuple):
-    """A part of a type that differs, and what to do."""
+    """A difference between two types, and its fix."""
 
-    said: str
+    text: str
     fix: str
 
 
 def another_program(seen: Seen) -> Explanation | None:
-    """A program where a program of another type is wanted."""
+    """Explain a program where another type of program is expected."""
     if not (is_program(seen.it) and is_program(seen.wanted)):
         return None
     it, wanted = shown(seen.it).inner, shown(seen.wanted).inner
@@ -32,10 +32,10 @@ def another_program(seen: Seen) -> Explanation | None:
     stands, ends = standing(seen.it), depth(wanted[1]) if len(wanted) > 1 else None
     ladder = None
     if stands is not None and ends is not None and stands.end != ends:
-        ladder = Drawn(*stands, ends, "the type says here")
+        ladder = Sketch(*stands, ends, "the type says here")
     return Explanation(
         "row-too-narrow" if row and not rungs else "another-program",
-        f"This program {', and '.join(one.said for one in differs)}.",
+        f"This program {', and '.join(one.text for one in differs)}.",
         " ".join(one.fix for one in differs),
         ladder,
     )
@@ -64,12 +64,10 @@ def row_differs(it: Inner, wanted: Inner) -> list[Differs]:
     more = [one for one in members(it[3]) if one not in members(wanted[3])]
     if not more:
         return []
-    standard = members(wanted[3]) == members(
-        "Standard"
-    )  # named by nobody: what is left out says so
+    standard = members(wanted[3]) == members("Standard")  # the default, which no one declared
     row = " | ".join(members(it[3]) if standard else [*members(wanted[3]), *more])
-    said = f"may issue {' and '.join(more)}, which the type does not name"
-    return [Differs(said, f"Declare the commands {row}.")]
+    text = f"may issue {' and '.join(more)}, which the type does not name"
+    return [Differs(text, f"Declare the commands {row}.")]
 
 
 def value_differs(it: Inner, wanted: Inner) -> list[Differs]:
@@ -80,7 +78,7 @@ def value_differs(it: Inner, wanted: Inner) -> list[Differs]:
 
 
 def moved(verb: str, here: int | None, there: int | None, name: str) -> str:
-    """Say how to come from a rung to the one that is wanted."""
+    """Say how to move from a rung to the expected one."""
     if verb == "starts":
         return f"Start it with at({name}), or declare another type."
     if here is None or there is None:
@@ -121,14 +119,13 @@ def not_a_type(seen: Seen) -> Explanation | None:
     if seen.sort == "bare" and seen.owner == "Succ":
         return Explanation(
             "not-a-rung",
-            "Succ alone says one rung above an unknown one.",
+            "Succ alone is the rung above an unknown one.",
             "Write one of N0 to N20.",
         )
     if seen.sort in ("bare", "count") and seen.owner == "Program":
         return Explanation(
             "another-program",
-            "Program has two rungs, where it starts and where it ends, then its value and its "
-            "commands.",
+            "Program takes the rungs of its start and its end, its value and its commands.",
             "Write Program[N3, N0, str, Download | Delay].",
         )
     return None

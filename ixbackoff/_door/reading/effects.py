@@ -1,8 +1,10 @@
-"""Explanations of what is tried: commands, attempts, and what is neither."""
+"""Explanations of effects: commands, attempts, and values that are neither."""
 
 from __future__ import annotations
 
-from .explanation import Explanation, counted
+from ..amounts import counted
+from .explanation import Explanation
+from .methods import DOWN, RETRIES, TO_N0
 from .printed import (
     UNKNOWN,
     answer,
@@ -17,25 +19,13 @@ from .printed import (
 from .shapes import Seen
 
 EFFECT = ("CommandOrAttempt", "Alone", "Effect")
-TRIES = ("retry", "resume", "retry_with")
-TAKE_A_FUNCTION = ("then", "retry_with")
-PROGRAMS_ONLY = (
-    "retry",
-    "resume",
-    "retry_with",
-    "backoff",
-    "wait",
-    "skip",
-    "bind",
-    "or_bind",
-    "end",
-)
+PROGRAMS_ONLY = (*DOWN, *TO_N0, "bind", "or_bind")
 CONTEXT = ("__enter__", "__aenter__", "__exit__", "__aexit__")
 ATTEMPTS_ONLY = ("limit", "guarded", "expect")
 
 
 def tried(seen: Seen) -> Explanation | None:
-    """An argument, or what a function gives, that is neither a command nor an attempt."""
+    """Explain an argument, or the result of a function, that is not an effect."""
     if seen.sort not in ("argument", "value"):
         return None
     wanted = answer(seen.wanted)
@@ -58,7 +48,7 @@ def tried(seen: Seen) -> Explanation | None:
 
 
 def listed(seen: Seen, wanted: str) -> Explanation | None:
-    """Explain an item in a list of effects."""
+    """Explain an item in a list that is not an effect."""
     if shown(wanted).name not in EFFECT:
         return None
     inner = shown(seen.it).inner
@@ -82,13 +72,12 @@ def a_program(seen: Seen, given: str, from_a_function: bool) -> Explanation:
     if from_a_function and seen.method != "retry_with":
         return Explanation(
             "retry-in-an-attempt",
-            f"What {step} performs is a command or an attempt, and this is a program, which waits "
-            "by itself.",
-            "Go on with a program by .bind(...), or perform its command without a retry here.",
+            f"The function of {step} makes a command or an attempt, and this one makes a program, "
+            "which waits by itself.",
+            "Continue with a program by .bind(...), or make its command, without the retry.",
         )
     stands = standing(given)
-    inside = "" if stands is None else f", with {counted(stands.start + 1, 'try')}"
-    inside = inside.replace("trys", "tries")
+    inside = "" if stands is None else f", with {counted(stands.start + 1, 'try', 'tries')}"
     return Explanation(
         "retry-in-a-retry",
         f"{step} performs a command or an attempt, and this is a program, which waits by "
@@ -106,7 +95,7 @@ def neither(seen: Seen, given: str, wanted: str) -> Explanation:
         return Explanation(
             "not-a-command",
             f"{takes}, and this is a function.",
-            "Write call(function, ...) for a function, call_async(function, ...) for a coroutine "
+            "Write call(function, ...), call_async(function, ...) for a coroutine "
             "function, or @attempt above a generator function.",
         )
     kind = given.removeprefix("type[").removeprefix("<class '")
@@ -114,17 +103,17 @@ def neither(seen: Seen, given: str, wanted: str) -> Explanation:
         return Explanation(
             "not-a-command",
             f"{takes}, and this is a class.",
-            f"Make a command of it: {kind.rstrip(']>').rstrip(chr(39))}(...).",
+            f"Make an instance: {kind.rstrip(']>').rstrip(chr(39))}(...).",
         )
     row = shown(wanted).inner
     if row and given in members(row[0]) and row[-1] not in UNKNOWN:
         return Explanation(
             "another-value",
-            f"The value of {given} is not {with_names(row[-1])}, which is declared here.",
+            f"The value of {given} is not {with_names(row[-1])}, the type that is declared here.",
             "Declare its value, or change it with do(...).map(...).",
         )
     if row and known(row[0]) and given not in members(row[0]):
-        return not_among(given, members(row[0]), waits=seen.method in TRIES)
+        return not_among(given, members(row[0]), waits=seen.method in RETRIES)
     return Explanation(
         "not-a-command",
         f"{takes}, and this is {described(given)}.",
@@ -133,7 +122,7 @@ def neither(seen: Seen, given: str, wanted: str) -> Explanation:
 
 
 def not_among(given: str, declared: list[str], waits: bool) -> Explanation:
-    """Explain an effect whose commands a type does not name."""
+    """Explain an effect with commands that the declared type lacks."""
     issued = members(shown(given).inner[0]) if shown(given).name == "Attempt" else [given]
     more = [one for one in issued if one not in declared]
     fixed = [*declared, *more]
@@ -149,7 +138,7 @@ def not_among(given: str, declared: list[str], waits: bool) -> Explanation:
 
 
 def known(row: str) -> bool:
-    """Return whether a checker knows which commands are declared."""
+    """Return whether a checker knows the declared commands."""
     return row not in UNKNOWN and "@" not in row and row != "object"
 
 
@@ -158,12 +147,12 @@ def several(seen: Seen) -> Explanation | None:
     if seen.sort not in ("overload", "option") or seen.method != "all_of":
         return None
     if "Program[" in seen.it:
-        said = "one of these is a program, which waits by itself"
+        given = "one of these is a program, which waits by itself"
     else:
-        said = f"this is {described(seen.it)}" if seen.it else "nothing is given"
+        given = f"this is {described(seen.it)}" if seen.it else "nothing is given"
     return Explanation(
         "retry-in-an-attempt" if "Program[" in seen.it else "not-a-command",
-        f"all_of(...) performs commands and attempts, and {said.replace(chr(34), '')}.",
+        f"all_of(...) performs commands and attempts, and {given.replace(chr(34), '')}.",
         "Give all_of(a, b, ...) commands and attempts, or one list of them.",
     )
 
@@ -175,7 +164,7 @@ def yielded(seen: Seen) -> Explanation | None:
     if is_program(seen.it):
         return Explanation(
             "retry-in-an-attempt",
-            "An attempt is tried at one rung, so it cannot hold a program, which waits by itself.",
+            "An attempt is on one rung, so it cannot contain a program, which waits by itself.",
             "Write `yield from` before the command itself and .retry(...) the whole attempt, or "
             "join the programs with >>.",
         )
@@ -189,7 +178,7 @@ def yielded(seen: Seen) -> Explanation | None:
 
 
 def another_row(seen: Seen) -> Explanation | None:
-    """An attempt whose type declares other commands."""
+    """Explain an attempt whose declared type lacks commands."""
     it, wanted = shown(seen.it), shown(seen.wanted)
     if seen.sort != "value" or (it.name, wanted.name) != ("Attempt", "Attempt"):
         return None
@@ -211,7 +200,7 @@ def decorated(seen: Seen) -> Explanation | None:
         return Explanation(
             "retry-in-an-attempt",
             "@attempt takes a generator function of commands, and this one makes a program.",
-            "Leave @attempt out: a function that returns a program is used with .bind(...).",
+            "Leave @attempt out, and pass the function to .bind(...).",
         )
     return Explanation(
         "not-an-attempt",
@@ -222,16 +211,16 @@ def decorated(seen: Seen) -> Explanation | None:
 
 
 def not_called(name: str, step: str) -> Explanation:
-    """Explain a step of a program on the function that makes it."""
+    """Explain a step on a function that makes a program, in place of the program."""
     return Explanation(
         "no-such-step",
-        f"{name} is a function that makes a program, and it is not called here.",
+        f"{name} is a function that makes a program, and here it is not called.",
         f"Write {name}().{step}(...), with its parentheses.",
     )
 
 
 def missing_step(seen: Seen) -> Explanation | None:
-    """A step that an attempt, a command or a program does not have."""
+    """Explain a step that an attempt, a program or a backoff does not have."""
     if seen.sort != "attribute":
         return None
     owner = shown(seen.it.removesuffix("*")).name
@@ -246,14 +235,14 @@ def missing_step(seen: Seen) -> Explanation | None:
     if owner == "Attempt" and seen.argument in PROGRAMS_ONLY:
         return Explanation(
             "no-such-step",
-            f"An attempt has no .{seen.argument}(...): it stands on no rung, and does not wait.",
-            "Write at(N3).retry(attempt) to try it again, or .then(...) to go on within it.",
+            f"An attempt has no .{seen.argument}(...): it is on no rung, and does not wait.",
+            "Write at(N3).retry(attempt) to retry it, or .then(...) to continue it.",
         )
     if owner == "Backoff" and seen.argument in CONTEXT:
         word = "async " if seen.argument.startswith("__a") else ""
         return Explanation(
             "no-such-step",
-            "A backoff is not a context manager: each try of a block is one.",
+            "A backoff is not a context manager: each of its tries is one.",
             f"Write `{word}for attempt in backoff(N3):`, and `with attempt:` in it.",
         )
     return None

@@ -1,10 +1,10 @@
-"""From the message of a type checker to its explanation."""
+"""The explanation of a message, by the first module of this room that knows it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from . import classes, declared, effects, functions, interpreters, joints, ladders, options, rungs
+from . import callables, classes, declared, effects, handlers, joints, ladders, options, rungs
 from .explanation import Explanation
 from .shapes import Seen, seen
 
@@ -14,7 +14,7 @@ EXPLAIN: tuple[Callable[[Seen], Explanation | None], ...] = (
     ladders.uncertain,
     joints.joined,
     joints.joined_by_a_method,
-    interpreters.joined,
+    handlers.joined,
     options.schedule,
     joints.joined_without_a_program,
     effects.decorated,
@@ -29,38 +29,35 @@ EXPLAIN: tuple[Callable[[Seen], Explanation | None], ...] = (
     declared.another_program,
     declared.another_rung,
     declared.not_a_type,
-    interpreters.interpreter,
-    interpreters.handler,
-    interpreters.shared_handler,
-    interpreters.without_interpreter,
-    interpreters.answered,
+    handlers.interpreter,
+    handlers.handler,
+    handlers.shared_handler,
+    handlers.without_interpreter,
+    handlers.answered,
     options.seconds,
     options.option,
     options.overloaded_option,
     options.no_such_option,
-    functions.arguments,
-    functions.applied,
+    callables.arguments,
+    callables.applied,
     classes.made_by_hand,
     classes.derived,
     classes.changed,
 )
-"""Each explains one family of mistakes, and returns `None` for every other message."""
-
-
-def explained(message: str) -> Explanation | None:
-    """Explain a message of mypy, pyright, ty, zuban or pyrefly; `None` if it is not known.
-
-    >>> said = explained('Argument 1 to "at" has incompatible type "int"; expected "Rung[Never]"')
-    >>> said.code, said.fix
-    ('not-a-rung', 'Write at(N3), which waits 3 times at most.')
-    """
-    return next((explanation for _, explanation in explanations(message)), None)
+"""Functions that each explain one family of mistakes, and return `None` for other messages."""
 
 
 def explanations(message: str, method: str = "") -> Iterator[tuple[Seen, Explanation]]:
-    """Explain a message in every way that fits, with how it was read.
+    """Yield every explanation of a message, with the message as it was parsed.
 
-    `method` is what is called, for a message that does not say it.
+    >>> text = 'Argument 1 to "at" has incompatible type "int"; expected "Rung[Z]"'
+    >>> [(_, it)] = explanations(text)
+    >>> it.code, it.fix
+    ('not-a-rung', 'Write at(N3), which waits 3 times at most.')
+
+    Args:
+        message: the message.
+        method: the method that is called, for a message that does not name it.
     """
     for one in seen(message):
         read = one if one.method else one._replace(method=method)

@@ -1,57 +1,50 @@
-"""An explanation: what replaces the message of a type checker."""
+"""Explanations, which replace the messages of type checkers."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+CONTINUES = "and this would continue here"
 
-class Drawn(NamedTuple):
-    """Rungs to draw.
+
+class Sketch(NamedTuple):
+    """The rungs of a drawing.
 
     Attributes:
-        start: where a program starts.
-        end: where it ends.
-        other: another rung, where it should end, or where the next program starts.
-        said: what is said of that other rung.
+        start: the rung where a program starts.
+        end: the rung where it ends.
+        other: the rung where it should end, or where the next program starts.
+        note: the note at that other rung.
     """
 
     start: int
     end: int
     other: int | None = None
-    said: str = "and this would go on here"
+    note: str = CONTINUES
 
 
 class Explanation(NamedTuple):
-    """The words in place of a message.
+    """The replacement of a message.
 
     Attributes:
-        code: the name of the mistake; `python -m ixbackoff explain CODE` says more.
-        sentence: what is wrong.
-        fix: what to write.
-        ladder: what to draw, if the rungs are known.
+        code: the name of the mistake; `ixbackoff explain CODE` prints its page.
+        sentence: the mistake.
+        fix: the advice what to write.
+        ladder: a drawing, if the rungs are known.
     """
 
     code: str
     sentence: str
     fix: str
-    ladder: Drawn | None = None
+    ladder: Sketch | None = None
 
 
-def counted(number: int, what: str) -> str:
-    """Count things.
+def drawing(ladder: Sketch) -> list[str]:
+    """Draw rungs, the highest first; of a long ladder only those with a note.
 
-    >>> counted(1, "wait"), counted(2, "rung")
-    ('1 wait', '2 rungs')
-    """
-    return f"{number} {what}{'' if number == 1 else 's'}"
-
-
-def drawing(ladder: Drawn) -> list[str]:
-    """Draw rungs, the highest first; of a long ladder only those that matter.
-
-    >>> print(*drawing(Drawn(2, 1, other=2)), sep="\\n")
-    N2   *    <- and this would go on here
-    N1    *   <- it stands here
+    >>> print(*drawing(Sketch(2, 1, other=2)), sep="\\n")
+    N2   *    <- and this would continue here
+    N1    *   <- it is here
     N0
     """
     top = max(ladder.start, ladder.other or 0)
@@ -71,15 +64,12 @@ def drawing(ladder: Drawn) -> list[str]:
     return lines
 
 
-def note(ladder: Drawn, rung: int) -> str:
-    """Say what happens on a rung."""
-    said: list[str] = []
+def note(ladder: Sketch, rung: int) -> str:
+    """Write the note at a rung."""
+    notes: list[str] = []
     if rung == ladder.end:
-        said.append(
-            "it stands here"
-            if ladder.said.startswith("and") and ladder.other is not None
-            else "it ends here"
-        )
+        continues = ladder.other is not None and ladder.note == CONTINUES
+        notes.append("it is here" if continues else "it ends here")
     if rung == ladder.other:
-        said.append(ladder.said)
-    return f" <- {', '.join(said)}" if said else ""
+        notes.append(ladder.note)
+    return f" <- {', '.join(notes)}" if notes else ""

@@ -1,4 +1,4 @@
-"""Errors with their explanations, each once, and with the rungs that only the source tells."""
+"""Errors with their explanations, each once, completed from the source."""
 
 from __future__ import annotations
 
@@ -7,50 +7,41 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from .blocks import Error
+from .checker_output import Error
 from .effects import not_called
 from .explaining import explanations
 from .explanation import Explanation
-from .interpreters import joined_for
+from .handlers import joined_for
 from .ladders import no_wait_left, open_program
+from .methods import DOWN, RUNS
 from .printed import answer, is_program
 from .rows import makes_a_program, run_with_joined_handlers, type_with_its_row
 from .shapes import Seen, seen
 from .sources import Place, Source
 
 UNMISTAKABLE = re.compile(
-    r"CommandOrAttempt\[|\bSucc\[|Program\[N\d|no_wait_is_left_at|it_is_open_end_it"
-    r"|only_retry_resume_vary|only_Z_Succ_and_Forever"
+    r"CommandOrAttempt\[|\bSucc\[|Program\[N\d|no_wait_is_left_at|it_is_open_finish_it"
+    r"|only_retry_resume|only_Z_Succ_and_Forever"
 )
-"""What no message says about a file that has nothing to do with ixbackoff."""
+"""Parts of messages that occur only for code that uses ixbackoff."""
 
 SURE = re.compile(
     rf"{UNMISTAKABLE.pattern}|float \| timedelta|Schedule \| None|RetryBudget \| None"
     r"|CircuitBreaker \| None|Event \| None|Predicate|Interpreter\[|Rung\[|ixbackoff\."
     r"|_sealed|_no_instances|Do\["
 )
-"""What the types of ixbackoff's functions have, and others hardly ever."""
+"""Parts of messages about functions of ixbackoff that hardly ever occur for others."""
 RUNGS = ("Z", "Succ", "Forever")
 OF_FUNCTIONS = ("argument", "missing", "surplus", "overload", "option")
 STEPS = ("run", "run_async", "do", "then", "retry", "resume", "or_else", "bind", "end")
-CLASSES = frozenset(
-    [
-        *(
-            "Program",
-            "Attempt",
-            "Command",
-            "Interpreter",
-            "AsyncInterpreter",
-            "Backoff",
-            "RetryBudget",
-        ),
-        *("CircuitBreaker", "Schedule", "Delay", "Nat", "Z", "Succ", "Forever"),
-    ]
-)
+CLASSES = {
+    *("Program", "Attempt", "Command", "Interpreter", "AsyncInterpreter", "Backoff", "Nat"),
+    *("RetryBudget", "CircuitBreaker", "Schedule", "Delay", *RUNGS),
+}
 
 
 class Finding(NamedTuple):
-    """An error that is explained, and where its source is."""
+    """An error with its explanation, its place and its source line."""
 
     error: Error
     explanation: Explanation
@@ -61,8 +52,8 @@ class Finding(NamedTuple):
 def findings(
     pieces: Iterable[Error | str], source: Callable[[str], Source]
 ) -> Iterator[Finding | Error | str]:
-    """Explain what can be explained; other errors and lines stay as they are."""
-    promised: list[tuple[str, int, str, str]] = []
+    """Explain the errors that have an explanation; yield other errors and lines unchanged."""
+    lambdas: list[tuple[str, int, str, str]] = []
     before: Finding | None = None
     for piece in pieces:
         if isinstance(piece, str):
@@ -71,10 +62,10 @@ def findings(
         if is_a_consequence(piece, source(piece.file)):
             continue
         finding = found(piece, source(piece.file))
-        if promised and piece.code == "return-value":
+        if lambdas and piece.code == "return-value":
             half = next(halves(piece), None)
-            if half in promised:
-                promised.remove(half)
+            if half in lambdas:
+                lambdas.remove(half)
                 continue
         if finding and before and is_other_end(before, finding):
             continue
@@ -82,12 +73,12 @@ def findings(
         if finding is None:
             yield piece
         else:
-            promised += halves(piece)
+            lambdas += halves(piece)
             yield finding
 
 
 def is_other_end(before: Finding, finding: Finding) -> bool:
-    """Return whether `with` is said to lack its end, where it was said to lack its beginning."""
+    """Return whether `with` lacks `__exit__`, where `before` says that it lacks `__enter__`."""
     first, second = before.error, finding.error
     return (
         before.explanation == finding.explanation
@@ -98,7 +89,7 @@ def is_other_end(before: Finding, finding: Finding) -> bool:
 
 
 def halves(error: Error) -> Iterator[tuple[str, int, str, str]]:
-    """Say what a lambda returns and what it should: mypy reports its body and itself."""
+    """Return the types of a lambda: mypy reports its body, and the lambda itself."""
     for one in seen(error.message):
         yield error.file, error.line, answer(one.it), answer(one.wanted)
 
@@ -122,7 +113,7 @@ def found(error: Error, source: Source) -> Finding | None:
 
 
 def uncalled(error: Error, source: Source) -> Explanation | None:
-    """Explain a step on a function that makes a program, whose parentheses were forgotten."""
+    """Explain a step on a function that makes a program and is not called."""
     for one in seen(error.message):
         if one.sort == "attribute" and one.argument in STEPS:
             name = source.before_attribute(error.line, one.argument)
@@ -132,7 +123,7 @@ def uncalled(error: Error, source: Source) -> Explanation | None:
 
 
 def is_a_consequence(error: Error, source: Source) -> bool:
-    """Return whether a call fails only since `@backoff` above its function has no rung."""
+    """Return whether a call fails only because `@backoff` above its function has no rung."""
     calls = {name for _, name in source.calls(error.line)} & source.decorated_without_a_rung
     return bool(calls) and any(
         one.sort in OF_FUNCTIONS and one.method in ("", "__call__") for one in seen(error.message)
@@ -140,7 +131,7 @@ def is_a_consequence(error: Error, source: Source) -> bool:
 
 
 def is_ours(one: Seen, error: Error, source: Source) -> bool:
-    """Return whether a function of ixbackoff is meant, and not one that has the same name."""
+    """Return whether the error is about a function of ixbackoff, not one of the same name."""
     if one.sort not in OF_FUNCTIONS or SURE.search(error.message):
         return True
     if one.owner in CLASSES or one.method in RUNGS:
@@ -151,10 +142,10 @@ def is_ours(one: Seen, error: Error, source: Source) -> bool:
 def drawn(
     explanation: Explanation, error: Error, source: Source
 ) -> tuple[Explanation, Place | None]:
-    """Find what the source says of the rungs, and most checkers do not."""
+    """Complete an explanation with rungs and commands of the source; return its place, too."""
     method = next((one.method for one in seen(error.message) if one.method), "")
     if explanation.code == "no-wait-left":
-        step = source.where_no_wait_is_left(error.line)
+        step = source.only_step(error.line, DOWN, at_n0=True)
         if step is not None:
             name = re.match(r"\w+", source.line(step[1].line)[step[1].column - 1 :])
             by_steps = source.goes_down_by_steps(step[1])
@@ -162,7 +153,7 @@ def drawn(
         if source.in_a_loop(error.line):
             return no_wait_left(method, None, in_a_loop=True), None
     if explanation.code == "open-program":
-        step = source.where_it_runs_open(error.line)
+        step = source.only_step(error.line, RUNS, at_n0=False)
         if step is not None:
             return open_program(step[0]), step[1]
     if explanation.code == "no-handler":
@@ -176,7 +167,7 @@ def drawn(
 
 
 def place_of(error: Error, source: Source) -> Place | None:
-    """Find the column that an error is about."""
+    """Return the place of the argument or operand that an error is about."""
     for one in seen(error.message):
         place = None
         if one.sort == "join":
@@ -191,7 +182,7 @@ def place_of(error: Error, source: Source) -> Place | None:
 
 
 def sources(folder: Path) -> Callable[[str], Source]:
-    """Read each file once; names are relative to `folder`."""
+    """Make a function that reads each file once, relative to `folder`."""
     read: dict[str, Source] = {}
 
     def source(file: str) -> Source:

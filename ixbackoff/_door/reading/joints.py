@@ -1,9 +1,10 @@
-"""Explanations of programs that are joined, and do not meet."""
+"""Explanations of programs that are joined where their rungs differ."""
 
 from __future__ import annotations
 
 from ..._words.nat import DEEPEST
-from .explanation import Drawn, Explanation, counted
+from ..amounts import counted
+from .explanation import Explanation, Sketch
 from .printed import (
     FOREVER,
     UNKNOWN,
@@ -23,7 +24,7 @@ COMMANDS = ("Download", "Upload", "Log", "Throw", "Call", "CallAsync")
 
 
 def joined(seen: Seen) -> Explanation | None:
-    """Two programs that do not meet."""
+    """Explain two programs whose rungs differ."""
     if seen.sort != "join" or not is_program(seen.it):
         return None
     if not is_program(seen.wanted):
@@ -38,7 +39,7 @@ def joined(seen: Seen) -> Explanation | None:
 
 
 def joined_by_a_method(seen: Seen) -> Explanation | None:
-    """pyrefly reports the method of the operator, and not where the first program starts."""
+    """Explain the error of pyrefly, which names the method of the operator."""
     if seen.sort != "argument" or seen.method not in ("__rshift__", "__or__"):
         return None
     if not (is_program(seen.it) and is_program(seen.wanted)):
@@ -50,34 +51,34 @@ def joined_by_a_method(seen: Seen) -> Explanation | None:
         "goes-up" if starts > stands else "jumps-down",
         f"The first ends at N{stands}, and the second starts at N{starts}.",
         f"Write at(N{stands}) for at(N{starts}) in the second.",
-        Drawn(stands, stands, starts),
+        Sketch(stands, stands, starts),
     )
 
 
 def foreign(ends: str, starts: str) -> Explanation | None:
-    """A ladder without end and one with an end."""
+    """Explain a ladder without end that is joined with another one."""
     if ends == starts:
         return None
     first, second = (with_names(f"[{one}]")[1:-1] for one in (ends, starts))
     return Explanation(
         "ladder-without-end",
-        f"The first ends at {first}, the second starts at {second}: a ladder without end joins "
-        "no other.".replace("Forever", "FOREVER"),
+        f"The first ends at {first}, the second starts at {second}: a ladder without end cannot be "
+        "joined with another one.".replace("Forever", "FOREVER"),
         "Put both into one attempt, or run one after the other.",
     )
 
 
 def apart(first: Standing, starts: int, where: str) -> Explanation | None:
-    """Two programs of which the second does not start where the first ends."""
+    """Explain a second program that does not start where the first one ends."""
     start, end = first
     if end == starts:
         return None
-    said = f"The first ends at N{end}, the second starts at N{starts}"
-    ladder = Drawn(start, end, starts)
+    rungs = f"The first ends at N{end}, the second starts at N{starts}"
+    ladder = Sketch(start, end, starts)
     if starts < end:
         return Explanation(
             "jumps-down",
-            f"{said}: {counted(end - starts, 'rung')} would be passed over without a word.",
+            f"{rungs}: {counted(end - starts, 'rung', 'rungs')} would be skipped silently.",
             f"Write at(N{end}) for at(N{starts}) in {where}, or go down before it with "
             f"{'.end()' if not starts else '.skip()' * (end - starts)}.",
             ladder,
@@ -85,7 +86,7 @@ def apart(first: Standing, starts: int, where: str) -> Explanation | None:
     if not end:
         return Explanation(
             "goes-up",
-            f"{said}: the second would begin a ladder of its own, with short waits.",
+            f"{rungs}: the second would start a ladder of its own, with short waits.",
             f"Put both into one attempt and retry that: at(N{max(start, starts)}).retry(do(first)"
             ".then(lambda _: second)); or run the two one after the other.",
             ladder,
@@ -94,7 +95,7 @@ def apart(first: Standing, starts: int, where: str) -> Explanation | None:
     instead = f"start the first at N{higher}, " if higher <= DEEPEST else ""
     return Explanation(
         "goes-up",
-        f"{said}: the ladder would start again with short waits.",
+        f"{rungs}: the ladder would start again with short waits.",
         f"Write at(N{end}) for at(N{starts}) in {where}, {instead}or put both into one attempt.",
         ladder,
     )
@@ -112,7 +113,7 @@ def not_joined(seen: Seen) -> Explanation | None:
 
 
 def joined_without_a_program(seen: Seen) -> Explanation | None:
-    """A command or an attempt at the left of `>>`."""
+    """Explain a command or an attempt at the left of `>>`."""
     if seen.sort != "join" or seen.method not in (">>", "|") or is_program(seen.it):
         return None
     step = ".then(lambda _: ...)" if seen.method == ">>" else ".or_else(...)"
@@ -126,7 +127,7 @@ def joined_without_a_program(seen: Seen) -> Explanation | None:
 
 
 def bound(seen: Seen) -> Explanation | None:
-    """A function for `bind` that makes no program, or one on another rung."""
+    """Explain a function for `bind` that makes no program, or one on another rung."""
     if seen.sort not in ("argument", "value"):
         return None
     if seen.sort == "argument" and seen.method not in ("bind", "or_bind"):
@@ -146,7 +147,7 @@ def bound(seen: Seen) -> Explanation | None:
     if not is_program(it):
         return Explanation(
             "not-a-program",
-            f".{method}(...) goes on with a program, and this function gives {it}.",
+            f".{method}(...) takes a function that makes a program, and this one returns {it}.",
             f"Write .{then}(...) for a command or an attempt, or start a program with at(...).",
         )
     starts, stands = depth(shown(it).inner[0]), depth(shown(wanted).inner[0])
@@ -154,7 +155,7 @@ def bound(seen: Seen) -> Explanation | None:
         return None
     return Explanation(
         "goes-up" if starts > stands else "jumps-down",
-        f"The program stands at N{stands} here, and that of the function starts at N{starts}.",
+        f"The program is at N{stands} here, and that of the function starts at N{starts}.",
         f"Write at(N{stands}) for at(N{starts}) in the function.",
-        Drawn(stands, stands, starts),
+        Sketch(stands, stands, starts),
     )

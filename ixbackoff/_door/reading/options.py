@@ -1,49 +1,38 @@
-"""Explanations of options: which failures, which waits, how long, and from which budget."""
+"""Explanations of options: `on`, `schedule`, `within`, `budget`, `breaker`, `stop`."""
 
 from __future__ import annotations
 
 import re
 
 from .explanation import Explanation
+from .methods import RETRIES, RUNS
 from .printed import described, shown, with_names
 from .shapes import Seen
 
-TAKES_OPTIONS = frozenset(
-    (
-        *(
-            "or_else",
-            "or_bind",
-            "backoff",
-            "retry",
-            "resume",
-            "retry_with",
-            "run",
-            "run_async",
-            "replace",
-        ),
-        *("first_of", "plan", "simulate", "unroll", "call", "limit", "guarded", "poll", "until"),
-    )
-)
+TAKES_OPTIONS = {
+    *(*RETRIES, *RUNS, "or_else", "or_bind", "backoff", "replace", "first_of", "plan", "simulate"),
+    *("unroll", "call", "limit", "guarded", "poll", "until"),
+}
 OPTIONS = {
     "on": (
         "not-a-failure",
-        "on= says which failures are worth another try: an exception class, a predicate, or a "
-        "list of these",
+        "on= names the failures that are retried: an exception class, a predicate, or a list of "
+        "these",
         "Write on=ConnectionError, a list of classes, or a function from the failure to a bool",
     ),
     "schedule": (
         "not-a-schedule",
-        "schedule= says how long the waits are",
+        "schedule= gives the seconds of the waits",
         "Write Exponential(0.5), Constant(2), Listed([1, 2, 4]) or Computed(function)",
     ),
     "budget": (
         "not-a-budget",
-        "budget= is what further tries are paid from",
+        "budget= limits the retries of all programs that share it",
         "Write RetryBudget(...) or RetryBudget.grpc(), once, and share it",
     ),
     "breaker": (
         "not-a-breaker",
-        "breaker= is the circuit breaker that tries go through",
+        "breaker= is the circuit breaker around each try",
         "Write CircuitBreaker(failures=5, within=10, open_for=30), once, and share it",
     ),
     "stop": (
@@ -57,17 +46,16 @@ OPTIONS = {
         "Write within=30, or a timedelta",
     ),
 }
-SCHEDULES = frozenset(("Exponential", "Constant", "Fibonacci", "Listed", "Computed", "Schedule"))
-SHORTENING = frozenset(
-    (
-        *("FullJitter", "EqualJitter", "DecorrelatedJitter", "RawNormalJitter", "NormalJitter"),
-        *("Jitter", "Every", "Shortening"),
-    )
-)
+SCHEDULES = {"Exponential", "Constant", "Fibonacci", "Listed", "Computed", "Schedule"}
+PUBLISHED = ("thain", "aws_polling")
+SHORTENING = {
+    *("FullJitter", "EqualJitter", "DecorrelatedJitter", "RawNormalJitter", "NormalJitter"),
+    *("Jitter", "Every", "Shortening"),
+}
 
 
 def option(seen: Seen) -> Explanation | None:
-    """An argument with a name, or of a type, that only an option has."""
+    """Explain an argument of an option."""
     if seen.sort not in ("argument", "value"):
         return None
     if seen.sort == "argument" and seen.method not in TAKES_OPTIONS:
@@ -79,7 +67,7 @@ def option(seen: Seen) -> Explanation | None:
 
 
 def option_of(seen: Seen) -> str | None:
-    """Find out which option has the type that is wanted."""
+    """Return the option that has the expected type."""
     wanted = seen.wanted
     a_predicate = "Predicate" in wanted or "(Exception" in wanted or "[Exception], bool" in wanted
     if wanted == "On" or (a_predicate and "type[Exception]" in wanted):
@@ -105,7 +93,7 @@ def wrong_option(name: str, given: str) -> Explanation:
 
 
 def overloaded_option(seen: Seen) -> Explanation | None:
-    """pyrefly lists the types of all arguments: the one that cannot be is wrong."""
+    """Explain the error of pyrefly, which lists the types of all arguments."""
     if seen.sort != "option":
         return None
     for name, good in (
@@ -126,23 +114,15 @@ def overloaded_option(seen: Seen) -> Explanation | None:
 
 
 def seconds(seen: Seen) -> Explanation | None:
-    """A time that is not a number."""
-    places = (
-        *SCHEDULES,
-        "limit",
-        "RetryBudget",
-        "CircuitBreaker",
-        "jittered",
-        "thain",
-        "aws_polling",
-    )
+    """Explain an argument that should be a number, such as seconds."""
+    places = (*SCHEDULES, "limit", "RetryBudget", "CircuitBreaker", "jittered", *PUBLISHED)
     if seen.sort not in ("argument", "missing") or seen.method not in places:
         return None
     if seen.sort == "missing" and seen.argument in ("seconds", "every", "open_for"):
         word = {"seconds": "5", "every": "2", "open_for": "open_for=30"}[seen.argument]
         return Explanation(
             "not-seconds",
-            f"{seen.method}(...) wants to know how many seconds.",
+            f"{seen.method}(...) needs a number of seconds.",
             f"Write {seen.method}({word}).",
         )
     if seen.sort == "argument" and re.match(r"(?:float|int)\b", seen.wanted):
@@ -168,13 +148,13 @@ INSTEAD = {
     "delay": "Write schedule=Constant(2)",
     "exceptions": "Write on=ConnectionError",
     "retry": "Write on=ConnectionError",
-    "reraise": "The last failure is always raised itself",
+    "reraise": "The last exception is always raised unchanged",
 }
 OURS = ("run", "run_async", "backoff", "replace", "CircuitBreaker")
 
 
 def no_such_option(seen: Seen) -> Explanation | None:
-    """An option that there is not, or one without its name."""
+    """Explain an option that does not exist, or an option without its name."""
     if seen.sort != "surplus" or seen.method not in OURS:
         return None
     if not seen.argument:
@@ -196,7 +176,7 @@ def no_such_option(seen: Seen) -> Explanation | None:
 
 
 def schedule(seen: Seen) -> Explanation | None:
-    """Explain an argument that is not a schedule, or one that may shorten waits."""
+    """Explain an argument that is not a schedule, or that may shorten waits."""
     left, right = shown(seen.it).name, shown(seen.wanted).name
     if seen.sort == "join" and {left, right} & SHORTENING:
         return shortens(left if left in SHORTENING else right)
@@ -207,7 +187,7 @@ def schedule(seen: Seen) -> Explanation | None:
     if seen.sort == "join" and left in SCHEDULES:
         return Explanation(
             "not-a-schedule",
-            f"A schedule is joined to another schedule, and multiplied by a number: "
+            f"A schedule is combined with another one, or multiplied by a number: "
             f"{seen.method} {with_names(seen.wanted)} does not fit.",
             "Write Exponential() & Constant(60) for a cap, | for the longer wait, + for the sum, "
             "and 2 * Exponential() for twice the waits.",
@@ -237,8 +217,7 @@ def schedule(seen: Seen) -> Explanation | None:
 def shortens(name: str) -> Explanation:
     return Explanation(
         "shortens",
-        f"{name} can shorten a wait, so it is not a schedule, and nothing can be made of it that "
-        "runs.",
+        f"{name} can shorten a wait, so it is no schedule, and no program runs with it.",
         "Write Exponential().jittered(2), which only lengthens waits; simulations take "
         f"{name}(...) as it is.",
     )

@@ -1,4 +1,4 @@
-"""Types as type checkers print them: taken apart, with rungs by their names."""
+"""Types as type checkers print them, taken apart, with the names of their rungs."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from typing import NamedTuple
 
 FOREVER = "Forever"
 UNKNOWN = frozenset(("Never", "Unknown", "Nat", "Any", "Divergent", "@_"))
-"""What a checker prints for a type that it does not know yet."""
+"""Types that a checker prints before it has inferred one."""
 
 
 class Shown(NamedTuple):
-    """A type, taken apart: its name without the module, and what its brackets hold."""
+    """A type, taken apart: its name without the module, and its arguments."""
 
     name: str
     inner: tuple[str, ...]
 
 
 class Standing(NamedTuple):
-    """Where a program starts and ends: how many waits are left."""
+    """The rungs where a program starts and ends, as numbers of waits."""
 
     start: int
     end: int
 
 
 def depth(text: str) -> int | None:
-    """Read how many waits are left on a rung, or `None` if it is not one.
+    """Return the number of a rung; `None` if the text is not a rung.
 
     >>> depth("Succ[Succ[Z]]"), depth("N3"), depth("Z"), depth("Never"), depth("Succ[N@wait]")
     (2, 3, 0, None, None)
@@ -42,7 +42,7 @@ def depth(text: str) -> int | None:
 
 
 def parts(text: str, mark: str) -> list[str]:
-    """Split a text at the marks that stand outside of all brackets.
+    """Split a text at the marks outside of all brackets.
 
     >>> parts("dict[str, int], None", ",")
     ['dict[str, int]', 'None']
@@ -85,7 +85,7 @@ def members(row: str) -> list[str]:
 
 
 def standing(text: str) -> Standing | None:
-    """Read where a program starts and ends.
+    """Return the rungs where a program starts and ends.
 
     >>> standing("Program[Succ[Z], Z, None, Download]")
     Standing(start=1, end=0)
@@ -106,7 +106,7 @@ def is_function(text: str) -> bool:
 
 
 def answer(text: str) -> str:
-    """Read what a function returns; any other type is left as it is.
+    """Return the return type of a function; any other type is returned as it is.
 
     >>> answer("Callable[[None], Log]"), answer("(tag: str) -> Log"), answer("Log")
     ('Log', 'Log', 'Log')
@@ -118,7 +118,7 @@ def answer(text: str) -> str:
 
 
 def described(text: str) -> str:
-    """Say what something is, by its type.
+    """Describe a value by its type.
 
     >>> described("type[Log]"), described("(str) -> int"), described("Literal[3]")
     ('the class Log', 'a function', '3')
@@ -132,7 +132,7 @@ def described(text: str) -> str:
 
 
 def with_names(text: str) -> str:
-    """Write each rung of a message by its name.
+    """Write the name of each rung in a text.
 
     >>> with_names("Program[Succ[Succ[Z]], Z, None, Delay]")
     'Program[N2, N0, None, Delay]'

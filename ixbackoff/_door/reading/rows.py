@@ -1,21 +1,22 @@
-"""The commands that a program issues, as far as its source tells."""
+"""The commands that a program issues, as far as its source shows them."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
 
+from .methods import RUNS
 from .printed import members, shown, with_names
-from .sources import RUNS, Source, lines_of
+from .sources import Source, lines_of
 
 WAITS = ("backoff", "wait")
-TRIES = ("retry", "resume")
+REPEATED = ("retry", "resume")
 PERFORMS = ("do", "or_else")
 NOTHING = ("skip", "end", "named", "map")
-ALONE = {"limit": ["Now"]} | {step: ["Delay"] for step in (*WAITS, *TRIES)}
-"""What a step issues beside its effect."""
+ALONE = {"limit": ["Now"]} | {step: ["Delay"] for step in (*WAITS, *REPEATED)}
+"""The commands that a step adds to those of its effect."""
 ROW = {"Program": 3, "Attempt": 0, "Do": 0}
-"""Where the commands stand in a type."""
+"""The position of the commands in the arguments of a type."""
 
 
 def run_with_joined_handlers(source: Source, line: int) -> list[str] | None:
@@ -30,7 +31,7 @@ def run_with_joined_handlers(source: Source, line: int) -> list[str] | None:
 
 
 def issued(source: Source, node: ast.expr, deep: int = 50) -> list[str] | None:
-    """List the commands of a program, an attempt or a command; `None` if nobody can tell."""
+    """List the commands of a program, an attempt or a command; `None` if they are unknown."""
     if not deep:
         return None
     if isinstance(node, ast.Name):
@@ -50,12 +51,12 @@ def issued(source: Source, node: ast.expr, deep: int = 50) -> list[str] | None:
     step = node.func.attr
     if step not in (*ALONE, *PERFORMS, *NOTHING):
         return None
-    more = effects if step in (*TRIES, *PERFORMS) else []
+    more = effects if step in (*REPEATED, *PERFORMS) else []
     return together([issued(source, node.func.value, deep - 1), *more, ALONE.get(step, [])])
 
 
 def together(rows: Iterable[list[str] | None]) -> list[str] | None:
-    """Join rows, each command once; `None` if one of them is not known."""
+    """Join rows, each command once; `None` if one of them is unknown."""
     found: dict[str, None] = {}
     for row in rows:
         if row is None:
@@ -65,7 +66,7 @@ def together(rows: Iterable[list[str] | None]) -> list[str] | None:
 
 
 def declared(source: Source, name: str) -> list[str] | None:
-    """List the commands of what a function returns, or of a class of commands: that one."""
+    """List the commands of the result of a function; for a class of commands, that class."""
     if name in members("Standard") and name in source.ours:
         return [name]
     there, node = defined(source, name)
@@ -76,25 +77,25 @@ def declared(source: Source, name: str) -> list[str] | None:
 
 
 def is_class(source: Source, name: str) -> bool:
-    """Return whether this is the name of a class, and not of a union of commands."""
+    """Return whether `name` is a class, and not a union of commands."""
     of_ours = name in source.ours and name != "Standard"
     return of_ours or isinstance(defined(source, name)[1], ast.ClassDef)
 
 
 def makes_a_program(source: Source, name: str) -> bool:
-    """Return whether this is the name of a function that returns a program."""
+    """Return whether `name` is a function that returns a program."""
     return shown(type_of(defined(source, name)[1])).name == "Program"
 
 
 def type_of(node: ast.AST | None) -> str:
-    """Return what a function says that it returns; an empty text if it says nothing."""
+    """Return the return annotation of a function, "" if it has none."""
     return ast.unparse(node.returns) if isinstance(node, ast.FunctionDef) and node.returns else ""
 
 
 def defined(
     source: Source, name: str, deep: int = 5
 ) -> tuple[Source, ast.FunctionDef | ast.ClassDef | None]:
-    """Find a function or a class, also in the file from which it is imported."""
+    """Find a function or a class, here or in the file from which it is imported."""
     for node in source.nodes:
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
             return source, node
@@ -103,9 +104,9 @@ def defined(
 
 
 def type_with_its_row(source: Source, line: int) -> str:
-    """Complete the type of the function around a line, if it is one such as `Program[N3, N0, int]`.
+    """Complete the annotation of the function around a line, such as `Program[N3, N0, int]`.
 
-    An empty text if it names its commands, or if its one `return` does not tell them.
+    Return "" if it names its commands, or if its one `return` does not show them.
     """
     around = [
         node
@@ -123,7 +124,7 @@ def type_with_its_row(source: Source, line: int) -> str:
 
 
 def row_of(text: str) -> list[str] | None:
-    """Read the commands of a type.
+    """List the commands of a type.
 
     >>> row_of("Program[N3, N0, None, Download | Delay]"), row_of("Do[Log, None]"), row_of("int")
     (['Download', 'Delay'], ['Log'], None)

@@ -1,17 +1,17 @@
-"""Explanations of what is not a rung, or not that of the program."""
+"""Explanations of arguments that are not a rung, or not the rung of the program."""
 
 from __future__ import annotations
 
 import re
 
 from ..._words.nat import DEEPEST
-from .explanation import Drawn, Explanation
+from .explanation import Explanation, Sketch
 from .printed import depth, described, is_function, shown
 from .shapes import Seen
 
 
 def not_a_rung(seen: Seen) -> Explanation | None:
-    """An argument that is not a rung, or not that of the program."""
+    """Explain an argument that is not a rung, or not the rung of the program."""
     if seen.sort not in ("argument", "value") or shown(seen.wanted).name != "Rung":
         return None
     wanted = depth(shown(seen.wanted).inner[0]) if shown(seen.wanted).inner else None
@@ -20,9 +20,9 @@ def not_a_rung(seen: Seen) -> Explanation | None:
     if wanted is not None and it is not None:
         return Explanation(
             "goes-up" if it > wanted else "jumps-down",
-            f"The program stands at N{wanted} here, and not at N{it}.",
+            f"The program is at N{wanted} here, not at N{it}.",
             f"Write N{wanted} for N{it}, as in at(N{wanted}).",
-            Drawn(wanted, wanted, it),
+            Sketch(wanted, wanted, it),
         )
     name = method_of(seen)
     if name not in ("at", "backoff"):
@@ -30,7 +30,7 @@ def not_a_rung(seen: Seen) -> Explanation | None:
     if is_function(seen.it) and name != "at":
         return Explanation(
             "not-a-rung",
-            "backoff is told the most waits before it is put on a function.",
+            "backoff takes the number of waits, as a rung, before it decorates a function.",
             "Write @backoff(N3).",
         )
     number = re.search(r"\d+", seen.it)
@@ -50,12 +50,12 @@ def without_a_rung(seen: Seen) -> Explanation | None:
     name = seen.method or "at"
     return Explanation(
         "not-a-rung",
-        f"{name}(...) is told the most waits, as a rung.",
+        f"{name}(...) takes the number of waits, as a rung.",
         f"Write {name}(N3), which waits 3 times at most.",
     )
 
 
 def method_of(seen: Seen) -> str:
-    """The name of the function, which pyright says in its type variables only."""
+    """Return the name of the function; pyright has it in its type variables only."""
     variable = re.search(r"@(\w+)", seen.wanted)
     return seen.method or (variable[1] if variable else "")

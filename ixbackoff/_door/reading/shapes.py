@@ -1,4 +1,4 @@
-"""The shapes of messages: one of five checkers' wordings becomes one record of what it says."""
+"""The wordings of five checkers, and one record for a message in any of them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 
 class Seen(NamedTuple):
-    """The parts of a message; an empty text for what it does not say.
+    """The parts of a message, each "" if the message does not have it.
 
     Attributes:
         sort: the sort of error, one of those in `WORDINGS`.
-        method: the function, method or operator that it is about.
-        owner: the class of that method.
-        it: the type, or the name, that was found.
-        wanted: the type that was expected.
+        method: the function, method or operator.
+        owner: the class of the method.
+        it: the type, or the name, that the checker found.
+        wanted: the type that it expected.
         argument: the name of an argument.
     """
 
@@ -28,7 +28,7 @@ class Seen(NamedTuple):
 
 
 def shape(text: str, quote: str) -> re.Pattern[str]:
-    """Make a pattern from the wording of a checker that puts types between these quotes."""
+    """Make a pattern from a wording; the checker puts types between these quotes."""
     for name in ("IT", "WANTED", "ARGUMENT"):
         text = text.replace(name, f"{quote}(?P<{name.lower()}>[^{quote}]+){quote}")
     owner = r"(?:[\w.]*?(?P<owner>\w+)\.)?" if quote == "`" else r"(?:[\w.]+\.)?"
@@ -142,13 +142,13 @@ WORDINGS = {'"': QUOTED, "`": TICKED}
 
 @cache
 def shapes(quote: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """Make the patterns for messages that have such quotes, once they are needed."""
+    """Compile the patterns for messages with such quotes, when they are first needed."""
     return tuple((sort, shape(wording, quote)) for sort, wording in WORDINGS[quote])
 
 
 @cache
 def seen(message: str) -> tuple[Seen, ...]:
-    """Read a message: what it says, in each shape that fits.
+    """Parse a message with every wording that fits.
 
     >>> [one] = seen('Argument 1 to "at" has incompatible type "int"; expected "Rung[Never]"')
     >>> one.sort, one.method, one.it, one.wanted
@@ -160,7 +160,7 @@ def seen(message: str) -> tuple[Seen, ...]:
     for sort, pattern in (one for quote in quotes for one in shapes(quote)):
         match = pattern.search(message)
         if match is not None:
-            said = {name: text or "" for name, text in match.groupdict().items()}
-            one = Seen(sort, *(said.get(name, "") for name in Seen._fields[1:]))
+            parts = {name: text or "" for name, text in match.groupdict().items()}
+            one = Seen(sort, *(parts.get(name, "") for name in Seen._fields[1:]))
             found.append(one._replace(method=one.owner) if one.method == "__init__" else one)
     return tuple(found)

@@ -1,4 +1,4 @@
-"""The source that a message is about: its line, and where the programs on it stand."""
+"""The source that a message is about, and the rungs of the programs in it."""
 
 from __future__ import annotations
 
@@ -9,23 +9,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
+from .methods import DOWN, STAYS, TO_N0
 from .printed import Standing
-
-DOWN = ("backoff", "wait", "skip")
-TO_THE_END = ("retry", "resume", "retry_with", "end")
-STAYS = ("do", "then", "map", "or_else", "named", "at")
-RUNS = ("run", "run_async")
 
 
 class Place(NamedTuple):
-    """A place in a source; lines and columns begin with 1."""
+    """A place in a source; lines and columns count from 1."""
 
     line: int
     column: int
 
 
 class Source:
-    """A file, as far as it can be read; an unreadable one is empty."""
+    """A source file; an unreadable one is empty."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -40,7 +36,7 @@ class Source:
         return re.search(r"^\s*(?:from|import) ixbackoff\b", self.text, re.MULTILINE) is not None
 
     def line(self, number: int) -> str:
-        """Return a line, or an empty text."""
+        """Return a line, "" if there is none."""
         return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
 
     @cached_property
@@ -56,7 +52,7 @@ class Source:
 
     @cached_property
     def calls_by_line(self) -> dict[int, list[tuple[ast.Call, str]]]:
-        """All calls of a name or a method, with that name, by each line that they are on."""
+        """All calls of a name or a method, with that name, by each of their lines."""
         found: dict[int, list[tuple[ast.Call, str]]] = defaultdict(list)
         for node in self.nodes:
             if not isinstance(node, ast.Call):
@@ -73,18 +69,8 @@ class Source:
         return found
 
     @cached_property
-    def operations_by_line(self) -> dict[int, list[ast.BinOp]]:
-        """All operations of two operands, by each line that they are on."""
-        found: dict[int, list[ast.BinOp]] = defaultdict(list)
-        for node in self.nodes:
-            if isinstance(node, ast.BinOp):
-                for line in lines_of(node):
-                    found[line].append(node)
-        return found
-
-    @cached_property
     def assigned(self) -> dict[str, ast.expr | None]:
-        """Return the value of each name; `None` for one that is set more than once."""
+        """The value of each name; `None` for a name that is set more than once."""
         found: dict[str, ast.expr | None] = {}
         for node in self.nodes:
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
@@ -99,7 +85,7 @@ class Source:
         return found
 
     def standing(self, node: ast.expr, deep: int = 50) -> Standing | None:
-        """Find out where a chain of steps starts and ends, if it is all in the source."""
+        """Return where a chain of steps starts and ends, if the source shows all of it."""
         if deep == 0:
             return None
         if isinstance(node, ast.Name):
@@ -119,12 +105,12 @@ class Source:
         return before and after(before, node.func.attr)
 
     def calls(self, line: int) -> list[tuple[ast.Call, str]]:
-        """All calls of a name or a method that are on a line, at least in part."""
+        """Return all calls that are on a line, at least in part, with their names."""
         return self.calls_by_line.get(line, [])
 
     @cached_property
     def ours(self) -> set[str]:
-        """The names that are imported from ixbackoff, and the classes that derive from them."""
+        """The names imported from ixbackoff, and the classes derived from them."""
         found: set[str] = set()
         for node in self.nodes:
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("ixbackoff"):
@@ -139,7 +125,7 @@ class Source:
         return found
 
     def root(self, node: ast.AST, deep: int = 200) -> str:
-        """Find the name with which a chain begins, through variables that are set once."""
+        """Return the first name of a chain, through variables that are set once."""
         while deep:
             deep -= 1
             if isinstance(node, ast.Attribute | ast.Subscript | ast.Await):
@@ -169,7 +155,7 @@ class Source:
         }
 
     def before_attribute(self, line: int, attribute: str) -> str:
-        """Find the name before the only call of this attribute on a line; empty if none is."""
+        """Return the name before the only call of this attribute on a line, "" if there is none."""
         found = [
             node.func.value.id
             for node, name in self.calls(line)
@@ -179,7 +165,7 @@ class Source:
         return found[0] if len(found) == 1 else ""
 
     def where_imported(self, name: str) -> Source | None:
-        """Find the file from which a name is imported: in this folder, or in one above it."""
+        """Find the file that a name is imported from, in this folder or in one above it."""
         for node in self.nodes:
             if not isinstance(node, ast.ImportFrom) or not node.module:
                 continue
@@ -191,14 +177,14 @@ class Source:
         return None
 
     def calls_ours(self, line: int, name: str) -> bool:
-        """Return whether a call of this name on a line begins with something from ixbackoff."""
+        """Return whether a call of this name on a line begins with a name from ixbackoff."""
         if name in self.ours and re.search(rf"@{name}\b", self.line(line)):
             return True
         calls = [node for node, called in self.calls(line) if called == name]
         return any(self.root(node.func) in self.ours for node in calls)
 
     def called(self, place: Place) -> str:
-        """Say what is called by the smallest call around a place; an empty text if nothing is."""
+        """Return the name of the innermost call around a place, "" if there is none."""
         name, size = "", len(self.text) + 1
         for node, called in self.calls(place.line):
             begin = self.place(node.func.end_lineno or 0, node.func.end_col_offset or 0)
@@ -209,7 +195,7 @@ class Source:
         return name or self.begun_at(place)
 
     def begun_at(self, place: Place) -> str:
-        """Say what the longest chain that begins at a place calls last."""
+        """Return the last name of the longest chain that begins at a place."""
         found = [
             (node.end_lineno or 0, node.end_col_offset or 0, called)
             for node, called in self.calls(place.line)
@@ -217,27 +203,26 @@ class Source:
         ]
         return max(found)[2] if found else ""
 
-    def where_no_wait_is_left(self, line: int) -> tuple[Standing, Place] | None:
-        """Find the step on a line that waits at N0: where its program stands, and its place."""
-        return self.only_step(line, DOWN, at_the_end=True)
-
-    def where_it_runs_open(self, line: int) -> tuple[Standing, Place] | None:
-        """Find the run on a line of a program above N0."""
-        return self.only_step(line, RUNS, at_the_end=False)
-
     def only_step(
-        self, line: int, names: tuple[str, ...], at_the_end: bool
+        self, line: int, names: tuple[str, ...], at_n0: bool
     ) -> tuple[Standing, Place] | None:
+        """Return the rungs of the program before the only such step on a line, and its place.
+
+        Args:
+            line: the line.
+            names: the names of the step.
+            at_n0: whether the program ends at N0.
+        """
         found = [
             (stands, self.place_of_name(node.func))
             for node, name in self.calls(line)
             if name in names and isinstance(node.func, ast.Attribute)
-            if (stands := self.standing(node.func.value)) and (stands.end == 0) == at_the_end
+            if (stands := self.standing(node.func.value)) and (stands.end == 0) == at_n0
         ]
         return found[0] if len(found) == 1 else None
 
     def goes_down_by_steps(self, place: Place) -> bool:
-        """Return whether the program before a step has no step that goes down to N0 at once."""
+        """Return whether the program before a step has no retry, which goes down to N0."""
         before = [
             node
             for node, _ in self.calls(place.line)
@@ -260,16 +245,16 @@ class Source:
         if isinstance(node, ast.Call):
             return self.has_retry(node.func, deep)
         if isinstance(node, ast.Attribute):
-            return node.attr in TO_THE_END or self.has_retry(node.value, deep)
+            return node.attr in TO_N0 or self.has_retry(node.value, deep)
         return False
 
     def place_of_name(self, node: ast.Attribute) -> Place:
-        """Find the name of a method."""
+        """Return the place of the name of a method."""
         line = node.end_lineno or node.lineno
         return self.place(line, (node.end_col_offset or 0) - len(node.attr.encode()))
 
     def place_of_argument(self, line: int, method: str, argument: str, number: int) -> Place | None:
-        """Find an argument, by name or by number, of the only call of `method` on a line."""
+        """Return the place of an argument of the only call of `method` on a line."""
         found = [node for node, name in self.calls(line) if name == method]
         if len(found) != 1:
             return None
@@ -278,17 +263,18 @@ class Source:
         return self.place(values[0].lineno, values[0].col_offset) if values else None
 
     def place_of_operand(self, line: int, operator: str) -> Place | None:
-        """Find what stands behind the only such operator on a line."""
+        """Return the place of the right operand of the only such operator on a line."""
         kind = ast.RShift if operator == ">>" else ast.BitOr
         found = [
             node.right
-            for node in self.operations_by_line.get(line, [])
-            if isinstance(node.op, kind)
+            for node in self.nodes
+            if isinstance(node, ast.BinOp) and isinstance(node.op, kind)
+            if line in lines_of(node)
         ]
         return self.place(found[0].lineno, found[0].col_offset) if len(found) == 1 else None
 
     def place(self, line: int, offset: int) -> Place:
-        """Make a place of an offset in bytes, as the syntax tree has it."""
+        """Convert an offset in bytes, as in a syntax tree, to a place."""
         begin = self.line(line).encode()[:offset]
         return Place(line, len(begin.decode(errors="replace")) + 1)
 
@@ -298,17 +284,17 @@ def lines_of(node: ast.expr | ast.stmt) -> range:
 
 
 def begun(node: ast.Call) -> Standing | None:
-    """Read `at(N3)`."""
+    """Return the rungs of `at(N3)`."""
     rung = node.args[0] if len(node.args) == 1 else None
     name = re.fullmatch(r"N(\d+)", rung.id) if isinstance(rung, ast.Name) else None
     return Standing(int(name[1]), int(name[1])) if name else None
 
 
 def after(before: Standing, step: str) -> Standing | None:
-    """Go a step on."""
+    """Return the rungs after one more step."""
     if step in STAYS:
         return before
-    if step in TO_THE_END:
+    if step in TO_N0:
         return Standing(before.start, 0)
     if step in DOWN and before.end:
         return Standing(before.start, before.end - 1)

@@ -1,9 +1,9 @@
-"""Exploring: every failure, death and interleaving of programs in a modelled world."""
+"""A search through every failure, death and interleaving of programs in a modelled world."""
 
 from .breaking import may_break
 from .history import Broken, Drawn, End, Explored, History
-from .layers import Persistent
 from .models import Model
+from .persistence import Persistent
 from .searching import Progress
 from .strategies import histories
 from .surprises import ONCE, Faults, Surprise, asks, dies, fails, late, lost, slow

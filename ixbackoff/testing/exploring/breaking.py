@@ -1,4 +1,4 @@
-"""Effects that are done in part: a handler of a model says where they may break."""
+"""Effects that are done in part: a handler of a model marks where they may break."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ __tracebackhide__ = True
 
 
 class Broke(BaseException):
-    """Thrown at a `may_break()`: the rest of the effect does not happen."""
+    """The exception that ends an effect at a `may_break()`."""
 
 
 class Breaks:
-    """The points that one effect has passed, and the one where it ends.
+    """A counter of the break points of one effect.
 
     Attributes:
-        at: the number of that point; 0 if it does not end before its end.
-        passed: how many it has passed.
+        at: the number of the point where the effect ends; 0 if it is done whole.
+        passed: the number of points that the effect has passed.
     """
 
     __slots__ = ("at", "passed")
@@ -35,7 +35,7 @@ BREAKS: ContextVar[Breaks | None] = ContextVar("ixbackoff_breaks", default=None)
 
 
 def may_break() -> None:
-    """Say in a handler of a model that half of its work is done here, and that it may end so.
+    """Mark a point in a handler of a model where its work may end in part.
 
     A process may die here, or a disk be full. Outside of `explore` it does nothing.
 

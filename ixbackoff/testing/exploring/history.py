@@ -1,9 +1,10 @@
-"""Histories: a run and its surprises, as they are searched, drawn, written and counted."""
+"""Histories, which are runs with their surprises, and the results of a search."""
 
 from __future__ import annotations
 
 from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
+from ..virtual import stable
 from .surprises import Surprise
 
 __tracebackhide__ = True
@@ -11,14 +12,15 @@ __tracebackhide__ = True
 A_co = TypeVar("A_co", covariant=True)
 
 
-class Event(NamedTuple):
-    """A surprise beside the commands: another program goes on, the world changes, and so on.
+class Occurrence(NamedTuple):
+    """A surprise beside the commands: another program continues, the world changes, and so on.
 
     Attributes:
-        kind: of which kind it is.
+        kind: a turn of another program or branch, a change of the world, the landing of a late
+            command, or a random pick.
         place: the number of the program, of the change, of the late command, or the number picked.
-        text: how it is written in a history.
-        path: the branch that goes on, if it is one.
+        text: the text in a history.
+        path: the path of the branch that continues, if it is one.
     """
 
     kind: Literal["turn", "change", "landing", "pick"]
@@ -30,13 +32,13 @@ class Event(NamedTuple):
         return self.text
 
 
-Option: TypeAlias = Surprise | Event
+Option: TypeAlias = Surprise | Occurrence
 
 
 class History(tuple[tuple[int, Option], ...]):
-    """The steps of a run at which something else happens than usual, and what.
+    """The surprises of a run, with the numbers of their steps.
 
-    Printed, it can be given as `only=`.
+    Printed, it can be passed as `only=`.
     """
 
     __slots__ = ()
@@ -51,18 +53,18 @@ NOTHING = "nothing"
 class Drawn(tuple[tuple[int, int], ...]):
     """A history as hypothesis draws and shrinks it; `histories` makes it.
 
-    Each pair has the number of commands before a surprise, and which of the surprises it is that
-    can happen there.
+    Each pair has the number of commands before a surprise, and the index of the surprise among
+    those that can happen there.
     """
 
     __slots__ = ()
 
 
 class End(NamedTuple, Generic[A_co]):
-    """How one program ended.
+    """The end of one program.
 
     Attributes:
-        value: its value, if it was well.
+        value: its value, if it succeeded.
         failure: its failure, if it failed.
         died: true if its process died for good.
     """
@@ -73,12 +75,12 @@ class End(NamedTuple, Generic[A_co]):
 
 
 class Explored(NamedTuple):
-    """How much was looked at.
+    """The size of a search.
 
     Attributes:
-        histories: how many runs there were.
-        states: how many different states they reached.
-        commands: how many commands were performed.
+        histories: the number of runs.
+        states: the number of different states that they reached.
+        commands: the number of performed commands.
     """
 
     histories: int
@@ -87,12 +89,12 @@ class Explored(NamedTuple):
 
 
 class Broken(AssertionError):
-    """A history in which something does not hold; printed, it is the table of what happened.
+    """A history in which a check fails; printed, it is a table of the history.
 
     Attributes:
-        reason: what does not hold.
-        history: the surprises; as text, it can be given as `only=`.
-        number: how many histories had been looked at when it was found, it included.
+        reason: the message of the check.
+        history: the surprises; as text, it can be passed as `only=`.
+        number: the number of this history in the search, from 1.
     """
 
     def __init__(self, text: str, reason: str, history: History, number: int) -> None:
@@ -103,3 +105,13 @@ class Broken(AssertionError):
 
     def __reduce__(self) -> Any:
         return (Broken, (self.args[0], self.reason, self.history, self.number))
+
+
+def short(value: Any, most: int = 64) -> str:
+    """Write a value in at most so many characters, without its middle if it is longer.
+
+    >>> short("x" * 20, 12)
+    "'xxxx..xxxx'"
+    """
+    text = " ".join(stable(repr(value)).split())
+    return text if len(text) <= most else f"{text[: most // 2 - 1]}..{text[-(most // 2) + 1 :]}"

@@ -1,9 +1,9 @@
-"""Machines: each runs one history, with a world, its processes, and the time."""
+"""Machines, each of which runs one history: a world, its processes, and the time."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from ..._limits.deadlines import time_limit
 from ..._running.traces import Performed
@@ -11,10 +11,9 @@ from ..._words.commands import Handler, Misuse, inherited
 from ..._words.vocabulary import CLOCK, Delay, Log, Now, Pick, Throw, Together
 from ...durable.journal import CURRENT, CurrentCommand
 from .breaking import Breaks, Broke
-from .history import Event, Option
-from .plans import Plan
-from .processes import Process
-from .shortening import short
+from .history import Occurrence, Option, short
+from .restarts import Process
+from .scope import Scope
 from .states import ATOMS, frozen, may_change, state_of
 from .strands import Strand, time_of
 from .surprises import Surprise, copied
@@ -29,60 +28,59 @@ LONGEST = 10_000
 
 
 class Machine:
-    """One history: a fresh world, and the processes in it.
+    """The run of one history: a fresh world, and the processes in it.
 
     Args:
-        plan: what is searched.
-        trace: it is told of every command that is performed, if somebody wants to know.
+        scope: the scope of the search.
+        trace: a list for the performed commands, if they are wanted.
 
     Attributes:
-        now: seconds of virtual time; they only grow.
+        now: the seconds of virtual time; they only grow.
         current: the strand whose turn it is.
         changes: the changes of the world that have not happened yet.
-        on_the_way: the commands that are late, and may be done at any time.
-        passed: how many points the last effect passed at which it may break.
-        performed: how many commands were performed.
-        told: how many commands were answered, waits included.
-        watches: true if answers that change afterwards are noticed.
-        answers: the answers that may change, with their commands, and some that do not.
+        on_the_way: the late commands, which may be done at any time.
+        passed: the number of break points that the last effect passed.
+        performed: the number of performed commands.
+        answered: the number of answered commands, waits included.
+        watches: true if the machine checks that answers do not change afterwards.
+        answers: the answers that may change, and some others, with their commands.
     """
 
-    def __init__(self, plan: Plan, trace: list[Performed] | None = None) -> None:
-        self.plan = plan
+    def __init__(self, scope: Scope, trace: list[Performed] | None = None) -> None:
+        self.scope = scope
         self.trace = trace
-        self.world = plan.setting.world()
-        self.interpreter = plan.setting.interpreter(self.world)
+        self.world = scope.setting.world()
+        self.interpreter = scope.setting.interpreter(self.world)
         self.handlers = self.interpreter._handlers
         self.now = 0.0
         self.breaks = Breaks()
         self.context = self.breaks.context()
-        self.processes = [self.process(number) for number in range(len(plan.programs))]
+        self.processes = [self.process(number) for number in range(len(scope.programs))]
         self.current: Strand = self.processes[0].root
-        self.changes = plan.changes
+        self.changes = scope.changes
         self.on_the_way: tuple[Any, ...] = ()
         self.passed = 0
         self.performed = 0
-        self.told = 0
+        self.answered = 0
         self.watches = False
         self.answers: list[tuple[Any, Any]] = []
-        for process in self.processes:  # or one that has begun would be another state
+        for process in self.processes:  # now: a process that has not begun differs in its state
             self.begin(process.root)
 
     def process(self, number: int) -> Process:
-        """Make a process that begins now."""
-        program, how = self.plan.programs[number]
-        given = (self.interpreter, self.context, self.plan.durable, self.now)
+        program, how = self.scope.programs[number]
+        given = (self.interpreter, self.context, self.scope.durable, self.now)
         return Process(number, program, how, *given)
 
     def begin_again(self) -> None:
-        """Begin a clean run of the first program, in the world as it is."""
+        """Begin a run of the first program without surprises, in the current world."""
         again = self.process(0)
         self.end()
         self.processes, self.current = [again], again.root
         self.on_the_way = ()
 
     def end(self) -> None:
-        """Let go of what holds itself, or each history would be left to the garbage collector."""
+        """Break reference cycles, so that a history needs no garbage collection."""
         for process in self.processes:
             process.root.let_go()
             del process.root
@@ -90,10 +88,10 @@ class Machine:
         del self.current
 
     def key(self) -> int:
-        """Return the hash of the whole state: what comes next depends on nothing else."""
-        plan, timed = self.plan, self.plan.timed
+        """Return the hash of the whole state, on which everything that follows depends."""
+        scope, timed = self.scope, self.scope.timed
         world = state_of(
-            plan.setting.state(self.world),
+            scope.setting.state(self.world),
             "The world cannot be compared, so give state=, a function from it to plain data",
         )
         known = tuple([process.state(timed) for process in self.processes])
@@ -105,12 +103,10 @@ class Machine:
     @property
     def owner(self) -> Process:
         """The process whose turn it is."""
-        owner: Any = self.current.owner
-        process: Process = owner
-        return process
+        return cast("Process", self.current.owner)
 
     def turn(self) -> bool:
-        """Go on to the next command that is a step of the history; false if all is over."""
+        """Continue to the next command that is a step of the history; false if all is over."""
         while True:
             strand = self.current
             if strand.pending is not None:
@@ -133,22 +129,22 @@ class Machine:
                 return True
 
     def begin(self, strand: Strand) -> None:
-        """Begin a strand, and answer what needs no world."""
+        """Begin a strand, and answer its commands that do not need the world."""
         strand.now = max(strand.now, self.now)
         strand.advance(None, None)
         while strand.command is not None and strand.branches is None and not self.settled(strand):
             pass
 
     def settled(self, strand: Strand) -> bool:
-        """Answer what needs no world; true if the present command needs it."""
+        """Return whether the current command needs the world; if not, answer it."""
         command = strand.command
         kind: type = command.__class__
         if strand.line.times:
-            self.plan.timed = True
+            self.scope.timed = True
         if kind not in STANDARD:
             return True
         if command is CLOCK:
-            self.plan.timed = True
+            self.scope.timed = True
             strand.now = strand.owner.journal.time = max(self.now, strand.now)
             strand.advance(strand.line.clock(), None)
             return False
@@ -161,26 +157,26 @@ class Machine:
         if kind is Pick and command.count > 1:
             return True
         at = strand.now = max(self.now, strand.now)
-        self.tell(strand, at, *self.standard(strand, command))
+        self.answer(strand, at, *self.standard(strand, command))
         return False
 
     def standard(self, strand: Strand, command: Any) -> tuple[Any, BaseException | None]:
-        """Answer a command that needs no handler."""
+        """Return the answer and the failure of a command without a handler."""
         kind: type = command.__class__
         if kind is Delay:
             strand.now += command.seconds
         if kind is Now:
-            self.plan.timed = True
+            self.scope.timed = True
             return strand.now, None
         if kind is Throw:
             return None, copied(command.error)
         return (0 if kind is Pick else None), None
 
-    def tell(self, strand: Strand, at: float, answer: Any, failure: BaseException | None) -> None:
-        """Tell a strand what came of its command, which was issued at a time."""
+    def answer(self, strand: Strand, at: float, answer: Any, failure: BaseException | None) -> None:
+        """Record the outcome of a command issued `at` a time, and pass it to the strand."""
         command = strand.command
-        self.told += 1
-        if self.told > LONGEST:
+        self.answered += 1
+        if self.answered > LONGEST:
             raise Misuse(
                 f"After {LONGEST:,} commands the history is not over: let the model come to an "
                 f"end with {short(command)}, or give the program fewer rungs."
@@ -193,11 +189,11 @@ class Machine:
             strand.pending = (answer, failure)
             self.current = earliest(self.owner.root) or strand
         else:
-            strand.told(answer, failure)
+            strand.receive(answer, failure)
 
     def options(self) -> tuple[Option, ...]:
-        """Return the things that can happen here instead of what usually does."""
-        plan, command = self.plan, self.current.command
+        """Return what can happen here in place of the usual step."""
+        scope, command = self.scope, self.current.command
         kind: type = command.__class__
         unhandled = kind is Pick and Pick not in self.handlers
         turns = [
@@ -210,30 +206,32 @@ class Machine:
         beside = self.beside()
         others = (self.owner.name, beside)
         key = (kind, command.count if unhandled else 0, self.changes, late, others, *turns)
-        known = plan.interned.get(key)
+        known = scope.interned.get(key)
         if known is None:
             made: list[Option] = []
             if unhandled:
-                made += [Event("pick", one, f"picks {one}") for one in range(1, command.count)]
+                made += [Occurrence("pick", one, f"picks {one}") for one in range(1, command.count)]
             elif command is not None:
-                made += plan.faults_of(kind)
-            if command is not None or plan.again:
+                made += scope.faults_of(kind)
+            if command is not None or scope.again:
                 made += self.changes
-            made += [Event("landing", n, f"only now is done: {one}") for n, one in enumerate(late)]
+            made += [
+                Occurrence("landing", n, f"only now is done: {one}") for n, one in enumerate(late)
+            ]
             made += [turn_to(*turn) for turn in turns]
             if command is not None and not unhandled:
-                made += plan.deaths_with_others(kind, self.owner.name, beside)
-            known = plan.interned[key] = tuple(made)
+                made += scope.deaths_with_others(kind, self.owner.name, beside)
+            known = scope.interned[key] = tuple(made)
         return known
 
     def beside(self) -> tuple[tuple[int, ...], ...]:
-        """Return the other branches of this process that may be in a command now."""
+        """Return the other branches of this process that may be performing a command."""
         leaves = self.owner.root.leaves()
         return tuple([one.path for one in leaves if one is not self.current and not one.pending])
 
     def happen(self, option: Any) -> None:
-        """Do one step: the usual one, or an `Option`."""
-        if option.__class__ is Event and option.kind != "pick":
+        """Take one step: the usual one, or an `Option`."""
+        if option.__class__ is Occurrence and option.kind != "pick":
             match option.kind:
                 case "turn":
                     self.turn_to(option)
@@ -244,33 +242,32 @@ class Machine:
         elif self.current.command.__class__ is Pick and Pick not in self.handlers:
             strand = self.current
             at = strand.now = max(self.now, strand.now)
-            self.tell(strand, at, option.place if option.__class__ is Event else 0, None)
+            self.answer(strand, at, option.place if option.__class__ is Occurrence else 0, None)
         else:
             self.perform(option)
 
-    def turn_to(self, event: Event) -> None:
-        """Let another program or branch go on."""
+    def turn_to(self, event: Occurrence) -> None:
+        """Let another program or branch continue."""
         leaves = self.processes[event.place].root.leaves()
         self.current = next(leaf for leaf in leaves if leaf.path == event.path)
 
-    def change(self, event: Event) -> None:
-        """Let the world change by itself."""
+    def change(self, event: Occurrence) -> None:
         self.changes = tuple(one for one in self.changes if one != event)
-        change = self.plan.changing[event.place]
+        change = self.scope.changing[event.place]
         self.watched(change, self.world)
 
-    def land(self, event: Event) -> None:
-        """Let a command be done that was on its way."""
+    def land(self, event: Occurrence) -> None:
+        """Do a late command."""
         command = self.on_the_way[event.place]
         self.on_the_way = self.on_the_way[: event.place] + self.on_the_way[event.place + 1 :]
         self.watched(self.landed, command)
 
     def landed(self, command: Any, strand: Strand | None = None) -> None:
-        """Do a command; nobody is told what comes of it."""
+        """Do a command, and drop its outcome."""
         handler = self.handler_of(command.__class__)
         if strand is not None and strand.owner.recording:
             key = f"{strand.owner.journal.run}:{strand.line.place}"
-            handler = told_key(handler, key, strand.line.first_again())
+            handler = with_key(handler, key, strand.line.first_again())
         try:
             handler(command)
         except (AssertionError, Misuse):
@@ -279,7 +276,7 @@ class Machine:
             return
 
     def perform(self, surprise: Any) -> None:
-        """Perform the present command, or what happens to it instead."""
+        """Perform the current command, or the surprise that happens to it."""
         strand = self.current
         owner: Any = strand.owner
         command = strand.command
@@ -292,9 +289,9 @@ class Machine:
         failure: Exception | None = None
         self.passed = 0
         if surprise is None or surprise.effect:
-            handler = self.handlers.get(command.__class__) or self.handler_of(command.__class__)
+            handler = self.handler_of(command.__class__)
             if owner.recording:
-                handler = told_key(handler, f"{owner.journal.run}:{strand.line.place}", again)
+                handler = with_key(handler, f"{owner.journal.run}:{strand.line.place}", again)
             breaks = self.breaks
             breaks.passed, breaks.at = 0, 0 if surprise is None else surprise.part
             try:
@@ -314,14 +311,14 @@ class Machine:
         if surprise is not None:
             failure = self.surprised(strand, command, surprise, failure)
             if surprise.start:
-                self.plan.setting.forgets(self.world)
+                self.scope.setting.forgets(self.world)
                 owner.die(surprise.start, self.now)
                 self.current = owner.root
                 return
-        self.tell(strand, at, answer if failure is None else None, failure)
+        self.answer(strand, at, answer if failure is None else None, failure)
 
     def do_beside(self, paths: tuple[tuple[int, ...], ...]) -> None:
-        """Do the commands that branches are in whose process dies before it is told of them."""
+        """Do the commands of other branches, whose process dies before it has the answers."""
         for leaf in [one for one in self.owner.root.leaves() if one.path in paths]:
             if not leaf.begun:
                 self.begin(leaf)
@@ -334,7 +331,7 @@ class Machine:
     def surprised(
         self, strand: Strand, command: Any, surprise: Surprise, failure: Exception | None
     ) -> Exception | None:
-        """Return the failure that the program is told; let the time go by until then."""
+        """Return the failure to throw into the program; advance the time until then."""
         if surprise.late:
             self.on_the_way += (command,)
         limit = strand.context.run(time_limit)
@@ -353,16 +350,15 @@ class Machine:
         """Return the handler of a kind of command.
 
         Raises:
-            Misuse: there is none.
+            Misuse: it has no handler.
         """
-        handler: Handler = self.handlers.get(kind) or inherited(self.handlers, kind)
-        return handler
+        return cast("Handler", self.handlers.get(kind) or inherited(self.handlers, kind))
 
     def watched(self, act: Callable[..., Any], *given: Any) -> Any:
-        """Let the world act, and notice when an answer that it has given changes by that.
+        """Let the world act, and check that this does not change an earlier answer.
 
         Raises:
-            Misuse: one did.
+            Misuse: an answer changed.
         """
         self.answers = [known for known in self.answers if may_change(known[1])]
         if not self.watches or not self.answers:
@@ -379,27 +375,26 @@ class Machine:
                     )
 
 
-def told_key(handler: Handler, key: str, again: bool) -> Handler:
-    """Return a handler that is told the key of its command, as in a durable run."""
+def with_key(handler: Handler, key: str, again: bool) -> Handler:
+    """Return a handler for which `current_command()` has this key, as in a durable run."""
 
-    def told(command: Any) -> Any:
+    def keyed(command: Any) -> Any:
         token = CURRENT.set(CurrentCommand(key, again))
         try:
             return handler(command)
         finally:
             CURRENT.reset(token)
 
-    return told
+    return keyed
 
 
 def earliest(root: Strand) -> Strand | None:
-    """Return the strand below `root` that goes on first in virtual time."""
+    """Return the strand below `root` that continues first in virtual time."""
     if root.branches is None:
         return None if root.over else root
     return min(root.leaves(), key=time_of, default=None)
 
 
-def turn_to(number: int, path: tuple[int, ...], name: str) -> Event:
-    """Make the event that another program goes on, or another branch."""
+def turn_to(number: int, path: tuple[int, ...], name: str) -> Occurrence:
     branch = ".".join(map(str, path))
-    return Event("turn", number, f"{name}{branch} goes on", path)
+    return Occurrence("turn", number, f"{name}{branch} goes on", path)

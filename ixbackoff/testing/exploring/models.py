@@ -1,4 +1,4 @@
-"""Models: small worlds, and the exploring of programs in them."""
+"""Models, which are small worlds in which programs are explored."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from ..._meaning.chains import Ladder, program_of
 from ..._meaning.defaults import Defaults
 from ..._words.commands import Command, Interpreter, Misuse
 from ..._words.failures import On, predicate
-from ..._words.nat import Z, name_of
+from ..._words.nat import N0, name_of
 from ..._words.verdicts import is_transient
 from ..._writing.programs import Program
 from ...schedules.kinds import Schedule, check_schedule
 from ..virtual import Known
 from .history import Drawn, End, Explored
-from .plans import Plan, Setting
 from .printing import broken
+from .scope import Scope, Setting
 from .searching import Progress, Search
 from .surprises import ONCE, Faults, checked_faults
-from .walking import Dicing, Guided, Reading
+from .walking import DrawnWalk, GuidedWalk, TextWalk
 
 __tracebackhide__ = True
 
@@ -30,18 +30,18 @@ W = TypeVar("W")
 
 
 def nothing(*_: object) -> None:
-    """Check nothing, and do nothing."""
+    """Do nothing."""
 
 
 def on_terminal(progress: Progress) -> None:
-    """Write the progress of a search to the terminal, if there is one."""
+    """Print the progress of a search, if standard error is a terminal."""
     terminal = sys.__stderr__
     if terminal is not None and terminal.isatty():
         print(f"exploring: {progress}", file=terminal, flush=True)
 
 
 class Model(Generic[W, E]):
-    """A small world to explore programs in: plain state, and who answers commands by it.
+    """A small world in which programs are explored: plain state, with handlers that change it.
 
     >>> from dataclasses import dataclass, field
     >>> from ixbackoff import N1, Command, Interpreter, at
@@ -68,12 +68,12 @@ class Model(Generic[W, E]):
     again: explore(..., only='0 is done, but answers ServerError')
 
     Args:
-        world: makes a fresh world; mostly the class itself.
-        interpreter: makes the interpreter that answers in a world; mostly a method of it.
-        always: what holds at every moment; it raises an `AssertionError`, or returns false.
-        changes: what happens to a world by itself, each once, at any moment.
-        forgets: what a process that dies loses: files, locks, what was not synced.
-        state: what of a world can be compared, where it is not plain data.
+        world: makes a fresh world; usually the class itself.
+        interpreter: makes the interpreter that answers in a world; usually a method of it.
+        always: the check of each moment; it fails by an `AssertionError`, or by returning false.
+        changes: functions that change a world from outside, each once, at any moment.
+        forgets: takes from a world what a process loses when it dies, such as locks.
+        state: returns the parts of a world that can be compared, if it is not plain data.
 
     Raises:
         Misuse: an argument is not a function, or two changes have one name.
@@ -99,7 +99,7 @@ class Model(Generic[W, E]):
 
     def explore(
         self,
-        *programs: Program[Any, Z, A, E | Known],
+        *programs: Program[Any, N0, A, E | Known],
         at_end: Callable[[W, Sequence[End[A]]], object] | None = None,
         surprises: int = 2,
         faults: Faults = ONCE,
@@ -112,34 +112,34 @@ class Model(Generic[W, E]):
         merge: bool = True,
         progress: Callable[[Progress], object] = on_terminal,
     ) -> Explored:
-        """Run programs beside each other, in all histories with so many surprises.
+        """Run programs in all histories with at most so many surprises.
 
-        Those with fewer surprises come first, so the first failure that is found has the fewest.
+        Histories with fewer surprises are run first, so the first failure has the fewest.
 
         Args:
-            programs: one, or several that run at the same time, each in a process of its own.
-            at_end: what holds when all programs are over.
-            surprises: how many surprises a history has at most.
-            faults: what can happen to each command, or to each kind of command.
-            may_raise: what programs may fail with; injected failures always may.
+            programs: one program, or several concurrent ones, each in its own process.
+            at_end: the check of the end, when all programs are over.
+            surprises: the number of surprises in a history, at most.
+            faults: the surprises of each command, or of each kind of command.
+            may_raise: the failures that programs may raise; injected ones are always allowed.
             again: true to run the first program once more at the end, without surprises; `at_end`
-                is then told how that one ended.
-            schedule: the seconds of the waits, as for `run`.
-            within: the seconds that each program has in all.
+                is then called with the end of that run.
+            schedule: the schedule of the waits, as for `run`.
+            within: the seconds of each program, as for `run`.
             only: the one history to run, as it was printed or drawn.
-            most: after how many different failures to stop.
-            merge: false to look at equal states again; for checks of `state` only.
-            progress: it is told of the progress of a long search about once a second; by default a
-                terminal is.
+            most: the number of different failures after which to stop.
+            merge: false to visit equal states again; only to check `state`.
+            progress: called about once a second with the progress of a long search; prints to a
+                terminal by default.
 
         Raises:
-            Broken: something does not hold; its message is the smallest history.
+            Broken: a check fails; the message is the smallest history.
             ExceptionGroup: the failures, if `most` is above 1.
             Misuse: a program or the model cannot be explored.
         """
         check_number("surprises", surprises, 0)
         check_number("most", most, 1)
-        plan = planned(
+        scope = planned(
             self._setting,
             [checked_program(one, schedule, within) for one in programs],
             at_end=at_end or nothing,
@@ -149,22 +149,22 @@ class Model(Generic[W, E]):
             merge=merge,
         )
         if only is None:
-            return Search(plan, surprises, most, progress).run()
-        return run_only(plan, only)
+            return Search(scope, surprises, most, progress).run()
+        return run_only(scope, only)
 
 
-def run_only(plan: Plan, only: object) -> Explored:
+def run_only(scope: Scope, only: object) -> Explored:
     """Run one history.
 
     Raises:
-        Broken: something does not hold in it.
-        Misuse: it is not a history of these programs.
+        Broken: a check fails in it.
+        Misuse: `only` is not a history of these programs.
     """
-    walk: Guided
+    walk: GuidedWalk
     if isinstance(only, Drawn):
-        walk = Dicing(plan, only)
+        walk = DrawnWalk(scope, only)
     elif isinstance(only, str):
-        walk = Reading(plan, only)
+        walk = TextWalk(scope, only)
     else:
         raise Misuse(f"only={only!r}: give a history as it was printed, or a drawn one.")
     wrong: AssertionError | None = None
@@ -173,7 +173,7 @@ def run_only(plan: Plan, only: object) -> Explored:
     except AssertionError as error:
         wrong = error
     if wrong is not None:
-        raise broken(plan, walk.history, wrong, 1)
+        raise broken(scope, walk.history, wrong, 1)
     return Explored(1, 0, 0 if walk.machine is None else walk.machine.performed)
 
 
@@ -181,7 +181,7 @@ def by_name(changes: Sequence[Callable[[Any], object]]) -> dict[str, Callable[[A
     """Return changes by the names of their functions, in words.
 
     Raises:
-        Misuse: one is not a function, or two have the same name.
+        Misuse: a change is not a function, or two have the same name.
     """
     named: dict[str, Callable[[Any], object]] = {}
     for change in changes:
@@ -199,7 +199,7 @@ def by_name(changes: Sequence[Callable[[Any], object]]) -> dict[str, Callable[[A
 def checked_program(
     given: object, schedule: Schedule | None, within: float | None
 ) -> tuple[Ladder, Defaults]:
-    """Return a program and how it is run.
+    """Return a program and the defaults of its run.
 
     Raises:
         Misuse: it cannot be explored.
@@ -224,14 +224,14 @@ def checked_program(
     return program, how
 
 
-def planned(setting: Setting, programs: Sequence[tuple[Ladder, Defaults]], **how: Any) -> Plan:
-    """Make a plan, once it is sure that each history has a world of its own.
+def planned(setting: Setting, programs: Sequence[tuple[Ladder, Defaults]], **how: Any) -> Scope:
+    """Make a scope, and check that each history has its own world.
 
     Raises:
         Misuse: there is no program, or the model does not make worlds and interpreters.
     """
-    plan = Plan(setting, programs, **how)
-    if not plan.programs:
+    scope = Scope(setting, programs, **how)
+    if not scope.programs:
         raise Misuse("There is nothing to explore: give a program, such as at(N3).retry(...).")
     world, other = setting.world(), setting.world()
     if world is other and world.__class__ not in (tuple, frozenset, str, int):
@@ -242,14 +242,14 @@ def planned(setting: Setting, programs: Sequence[tuple[Ladder, Defaults]], **how
             f"interpreter(world) returned {made!r}: return an Interpreter, whose handlers are not "
             "awaited, such as Kind.handled_by(world.method)."
         )
-    return plan
+    return scope
 
 
 def check_number(name: str, number: object, least: int) -> None:
-    """Check that a number is a whole one, and not too small.
+    """Check that a number is a whole number, and not too small.
 
     Raises:
-        Misuse: it is not.
+        Misuse: it is something else.
     """
     if isinstance(number, bool) or not isinstance(number, int) or number < least:
         raise Misuse(f"{name}={number!r}: give a whole number, {least} or more.")

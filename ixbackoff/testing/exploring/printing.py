@@ -1,4 +1,4 @@
-"""Stories: a history as a table of what happened, and what that changed in the world."""
+"""A history as a table: each step, its outcome, and its changes of the world."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from typing import Any, NamedTuple
 from ..._running.traces import Performed
 from ..._words.values import fields_of
 from ..._words.vocabulary import Delay
-from .history import Broken, Event, History, Option
-from .layers import Persistent
+from .history import Broken, History, Occurrence, Option, short
 from .machines import Machine
-from .plans import Plan
-from .shortening import short
+from .persistence import Persistent
+from .scope import Scope
 from .walking import Walk
 
 __tracebackhide__ = True
@@ -34,8 +33,8 @@ class TableLine(NamedTuple):
         who: the name of the program, if there are several.
         what: the command or the event.
         said: the answer or the surprise.
-        strange: true if it is a surprise.
-        changed: what it changed in the world.
+        strange: true if the step is a surprise.
+        changed: the changes of the world.
     """
 
     step: str
@@ -46,19 +45,19 @@ class TableLine(NamedTuple):
     changed: tuple[str, ...] = ()
 
 
-class Story(Walk):
-    """Walks a history once more, and tells what happens."""
+class StoryWalk(Walk):
+    """A walk that writes the table of its history."""
 
-    def __init__(self, plan: Plan, history: History) -> None:
-        super().__init__(plan, history, trace=[])
+    def __init__(self, scope: Scope, history: History) -> None:
+        super().__init__(scope, history, trace=[])
         self.performed: list[Performed] = self.trace if self.trace is not None else []
         self.shown = 0
         self.rows: list[TableLine] = []
 
     def act(self, machine: Machine, step: int | None, option: Option | None) -> None:
-        self.tell_waits()
+        self.add_waits()
         before, strand, begun = pictured(machine.world), machine.current, len(self.performed)
-        apart = isinstance(option, Event) and option.kind != "pick"
+        apart = isinstance(option, Occurrence) and option.kind != "pick"
         what = str(option) if apart else short(strand.command)
         number = "again" if step is None else str(step)
         who = "" if apart else self.who(machine)
@@ -76,17 +75,16 @@ class Story(Walk):
     def who(self, machine: Machine) -> str:
         """Return the name of the program or branch whose turn it is, if there are several."""
         path = ".".join(map(str, machine.current.path))
-        return f"{machine.owner.name}{path}" if path or len(self.plan.programs) > 1 else ""
+        return f"{machine.owner.name}{path}" if path or len(self.scope.programs) > 1 else ""
 
-    def tell_waits(self) -> None:
-        """Tell the waits that have begun since the last step."""
+    def add_waits(self) -> None:
+        """Add the waits since the last step to the table."""
         for performed in self.performed[self.shown :]:
             if isinstance(performed.command, Delay):
                 self.rows.append(TableLine("", "", f"... waits {performed.command.seconds:g} s"))
         self.shown = len(self.performed)
 
     def lines(self) -> list[str]:
-        """Write the table."""
         steps = [row for row in self.rows if row.step]
         wide = max([len(row.what) for row in steps], default=0)
         names = max([len(row.who) for row in steps], default=0)
@@ -105,23 +103,23 @@ class Story(Walk):
 
 
 def outcome(option: Option | None, said: str, performed: Performed) -> str:
-    """Write what came of a command."""
-    if option is not None and (isinstance(option, Event) or option.failure is not None):
+    """Write the outcome of a command, after the surprise `said`."""
+    if option is not None and (isinstance(option, Occurrence) or option.failure is not None):
         return said
     if performed.failure is not None:
         return f"{said} -> {short(performed.failure)}".strip()
     return said if performed.answer is None else f"{said} -> {short(performed.answer)}".strip()
 
 
-def broken(plan: Plan, history: History, wrong: AssertionError, number: int) -> Broken:
+def broken(scope: Scope, history: History, wrong: AssertionError, number: int) -> Broken:
     """Make the error of a history in which something does not hold."""
-    story = Story(plan, history)
+    story = StoryWalk(scope, history)
     try:
         story.run()
-        reason = f"{reason_of(wrong)} (and not again: a world or a program depends on chance)"
+        reason = f"{reason_of(wrong)} (only once: a world or a program depends on chance)"
     except AssertionError as same:
         reason = reason_of(same)
-    story.tell_waits()
+    story.add_waits()
     again = f"again: explore(..., only={str(history)!r})"
     return Broken("\n".join([reason, *story.lines(), again]), reason, history, number)
 
@@ -142,14 +140,13 @@ def reason_of(wrong: AssertionError) -> str:
 
 
 def pictured(world: Any) -> dict[str, str]:
-    """Return a world as places and what is there."""
+    """Return the parts of a world as texts, by their places."""
     picture: dict[str, str] = {}
     picture_parts(world, "", NESTED, picture)
     return picture
 
 
 def picture_parts(value: Any, name: str, depth: int, picture: dict[str, str]) -> None:
-    """Add the parts of a value to a picture."""
     parts = None if depth < 0 else parts_of(value, name)
     if parts is None:
         picture[name or "world"] = short(value, ITEM)
@@ -159,7 +156,7 @@ def picture_parts(value: Any, name: str, depth: int, picture: dict[str, str]) ->
 
 
 def parts_of(value: Any, name: str) -> dict[str, Any] | None:
-    """Return the fields or items of a value by their places; `None` if it is shown whole."""
+    """Return the fields or items of a value by their places; `None` to show it whole."""
     kind: type[Any] = value.__class__
     if issubclass(kind, dict):
         return {f"{name}[{key_of(key)}]": item for key, item in value.items()}

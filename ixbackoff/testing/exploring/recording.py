@@ -1,4 +1,4 @@
-"""The journal of a process that is started durably: as that of `ixbackoff.durable`, in memory."""
+"""The journal of a process that is started durably: that of `ixbackoff.durable`, in memory."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ __tracebackhide__ = True
 A = TypeVar("A")
 
 
-class Answer(NamedTuple):
+class RecordedAnswer(NamedTuple):
     """The outcome of a command.
 
     Attributes:
         command: the command.
         answer: its answer.
         failure: its failure, if it failed.
-        times: the times that deadlines were told since the command before.
+        times: the times that deadlines read since the command before.
     """
 
     command: Command[Any]
@@ -33,24 +33,24 @@ class Answer(NamedTuple):
     times: Sequence[float]
 
 
-class Kept(Journal):
-    """The journal of one run; its entries are written as JSON once a process has to read them.
+class MemoryJournal(Journal):
+    """The journal of one run; an entry is encoded as JSON when a process first reads it.
 
     Args:
         run: the id of the run.
-        began: when the run began, in seconds of virtual time.
+        began: the start of the run, in seconds of virtual time.
 
     Attributes:
-        time: the seconds of virtual time now.
-        answers: what came of the commands, by their places.
-        keys: the states of the lines of commands, by their paths.
+        time: the current seconds of virtual time.
+        answers: the outcomes of the commands, by their places.
+        keys: the states of the strands, by their paths.
     """
 
     def __init__(self, run: str, began: float) -> None:
         self.run = run
         self.resumed = False
         self.began = self.time = began
-        self.answers: dict[str, Answer] = {}
+        self.answers: dict[str, RecordedAnswer] = {}
         self.keys: dict[str, int] = {}
         self.entries: dict[str, Entry] = {}
 
@@ -87,20 +87,20 @@ class Kept(Journal):
         return entry
 
     def record(self, line: Line, command: Command[Any], answer: Any, failure: Any) -> None:
-        """Keep what came of the present command of a line."""
-        kept = Answer(command, answer, failure, tuple(line.times))
-        self.answers[line.place] = kept
+        """Record the outcome of a strand's current command."""
+        recorded = RecordedAnswer(command, answer, failure, tuple(line.times))
+        self.answers[line.place] = recorded
         if command.__class__ is Delay:
-            self.answers[after(line.place)] = kept
+            self.answers[after(line.place)] = recorded
 
 
-def entry_of(place: str, kept: Answer) -> Entry:
-    """Write the entry of a command.
+def entry_of(place: str, recorded: RecordedAnswer) -> Entry:
+    """Encode the entry of a command.
 
     Raises:
         Unrecordable: its answer cannot be recorded.
     """
-    command, answer, failure, times = kept
+    command, answer, failure, times = recorded
     entry = {"at": place, "c": [*told(command)], "t": [*times]}
     if isinstance(failure, Aborted):
         return entry | {"x": True}

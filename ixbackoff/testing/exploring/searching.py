@@ -7,32 +7,31 @@ from time import monotonic
 from typing import Any, NamedTuple
 
 from ..._words.commands import Misuse
-from .history import Broken, Explored, History, Option
+from .history import Broken, Explored, History, Option, short
 from .machines import Machine
-from .plans import Plan
 from .printing import broken, reason_of
-from .shortening import short
+from .scope import Scope
 from .states import frozen
 from .walking import Walk
 
 __tracebackhide__ = True
 
 OFTEN = 200
-"""After how many histories the clock is looked at."""
+"""The number of histories between two readings of the clock."""
 
 EVERY = 1.0
-"""The seconds between two tellings of the progress."""
+"""The seconds between two reports of the progress."""
 
 TRIES = 10
 
 
 class Progress(NamedTuple):
-    """How far a search is.
+    """The progress of a search.
 
     Attributes:
-        seconds: how long it has searched.
-        surprises: how many surprises the histories have that it looks at now.
-        explored: how much it has looked at.
+        seconds: the seconds since its beginning.
+        surprises: the number of surprises in the current histories.
+        explored: the size of the search until now.
     """
 
     seconds: float
@@ -47,12 +46,12 @@ class Progress(NamedTuple):
         )
 
 
-class Place(NamedTuple):
-    """A state in which other things can happen than usual.
+class BranchPoint(NamedTuple):
+    """A state in which a surprise can happen.
 
     Attributes:
         step: the number of the step.
-        options: what can happen.
+        options: the surprises.
         check: the hash of the state; it is the same when the history is run again.
     """
 
@@ -61,29 +60,29 @@ class Place(NamedTuple):
     check: int
 
 
-Layer = list[tuple[History, list[Place]]]
+Layer = list[tuple[History, list[BranchPoint]]]
 
 
 class Timed(Exception):
-    """A program has asked for the time, so time is a part of each state."""
+    """The search has to start again: a program asked for the time, so time is a part of states."""
 
 
-class Step(Walk):
-    """Walks a history behind its last surprise, and notes where there can be another one."""
+class SearchWalk(Walk):
+    """A walk that records the branch points after the last surprise of its history."""
 
     def __init__(self, search: Search, history: History, check: int, deeper: bool) -> None:
-        super().__init__(search.plan, history)
+        super().__init__(search.scope, history)
         self.search = search
         self.check = check
         self.deeper = deeper
-        self.places: list[Place] = []
+        self.places: list[BranchPoint] = []
 
     def arrive(self, machine: Machine, step: int) -> bool:
-        merge = self.plan.merge
+        merge = self.scope.merge
         key = machine.key() if merge else 0
         if step == self.last:
             if self.checked(machine, key) != self.check:
-                raise diverged(self.plan, self.history, machine)
+                raise diverged(self.scope, self.history, machine)
             machine.watches = True
             return True
         if merge:
@@ -93,7 +92,7 @@ class Step(Walk):
         else:
             self.search.unmerged += 1
         if self.deeper and (options := machine.options()):
-            self.places.append(Place(step, options, self.checked(machine, key)))
+            self.places.append(BranchPoint(step, options, self.checked(machine, key)))
         return True
 
     def act(self, machine: Machine, step: int | None, option: Option | None) -> None:
@@ -105,12 +104,12 @@ class Step(Walk):
         if machine.passed and place is not None and place.step == step:
             kind: type = command.__class__
             parts = range(1, machine.passed + 1)
-            options = tuple([one for part in parts for one in self.plan.in_part(kind, part)])
-            self.places.append(Place(step, options, place.check))
+            options = tuple([one for part in parts for one in self.scope.in_part(kind, part)])
+            self.places.append(BranchPoint(step, options, place.check))
 
     def over(self, machine: Machine) -> bool:
         super().over(machine)
-        if not (self.plan.again and self.plan.merge):
+        if not (self.scope.again and self.scope.merge):
             return True
         key = machine.key()
         known = key in self.search.ends
@@ -118,37 +117,36 @@ class Step(Walk):
         return not known
 
     def checked(self, machine: Machine, key: int) -> int:
-        """Return the hash of a state and its command."""
         return hash((key, frozen(machine.current.command)))
 
 
 class Search:
-    """A search through all histories of a plan.
+    """A search through all histories of a scope.
 
     Args:
-        plan: what is searched.
-        surprises: how many surprises a history has at most.
-        most: after how many different failures to stop.
-        progress: it is told of the progress of a long search.
+        scope: the scope of the search.
+        surprises: the number of surprises in a history, at most.
+        most: the number of different failures after which to stop.
+        progress: called with the progress of a long search.
 
     Attributes:
-        seen: the hashes of the states that were looked at.
-        ends: the hashes of the states from which a clean run was looked at.
-        unmerged: how many states were looked at, if they are not merged.
+        seen: the hashes of the visited states.
+        ends: the hashes of the states that a run without surprises has started from.
+        unmerged: the number of visited states, if they are not merged.
     """
 
     def __init__(
-        self, plan: Plan, surprises: int, most: int, progress: Callable[[Progress], object]
+        self, scope: Scope, surprises: int, most: int, progress: Callable[[Progress], object]
     ) -> None:
-        self.plan = plan
+        self.scope = scope
         self.surprises = surprises
         self.most = most
         self.progress = progress
-        self.begun = self.told = monotonic()
+        self.begun = self.reported = monotonic()
         self.begin()
 
     def begin(self) -> None:
-        """Begin the search, or begin it anew."""
+        """Forget the results of an earlier search."""
         self.seen: set[int] = set()
         self.ends: set[int] = set()
         self.unmerged = self.histories = self.commands = 0
@@ -162,8 +160,8 @@ class Search:
         """Search.
 
         Raises:
-            Broken: something does not hold in a history.
-            ExceptionGroup: the failures, where more than one was wanted.
+            Broken: a check fails in a history.
+            ExceptionGroup: the failures, if `most` is above 1.
         """
         try:
             self.layers()
@@ -178,7 +176,7 @@ class Search:
         return self.explored
 
     def layers(self) -> None:
-        """Look at the histories without surprises, then at those with one, and so on."""
+        """Run the history without surprises, then those with one, and so on."""
         layer: Layer = []
         for depth in range(self.surprises + 1):
             deeper = depth < self.surprises
@@ -190,73 +188,71 @@ class Search:
                 if places:
                     longer.append((history, places))
                 if self.histories % OFTEN == 0:
-                    self.tell(depth)
+                    self.report(depth)
             layer = longer
 
-    def one(self, history: History, check: int, deeper: bool) -> list[Place]:
-        """Look at one history; return where it can have another surprise."""
+    def one(self, history: History, check: int, deeper: bool) -> list[BranchPoint]:
+        """Run one history; return its branch points."""
         self.histories += 1
-        timed = self.plan.timed
-        walk = Step(self, history, check, deeper)
+        timed = self.scope.timed
+        walk = SearchWalk(self, history, check, deeper)
         try:
             walk.run()
         except AssertionError as wrong:
             if reason_of(wrong) not in self.found:
-                made = broken(self.plan, history, wrong, self.histories)
+                made = broken(self.scope, history, wrong, self.histories)
                 self.found[made.reason] = made
         finally:
             if walk.machine is not None:
                 self.commands += walk.machine.performed
                 walk.machine.end()
-        if self.plan.timed and not timed and self.plan.merge:
+        if self.scope.timed and not timed and self.scope.merge:
             raise Timed
         return walk.places
 
-    def tell(self, depth: int) -> None:
-        """Tell the progress, now and then."""
+    def report(self, depth: int) -> None:
         now = monotonic()
-        if now - self.told >= EVERY:
-            self.told = now
+        if now - self.reported >= EVERY:
+            self.reported = now
             self.progress(Progress(now - self.begun, depth, self.explored))
 
 
 def histories(layer: Layer) -> Iterator[tuple[History, int]]:
-    """Give the histories with one surprise more; none of them is kept."""
+    """Yield the histories with one more surprise, one at a time to save memory."""
     for history, places in layer:
         for step, options, check in places:
             for option in options:
                 yield History((*history, (step, option))), check
 
 
-def diverged(plan: Plan, history: History, machine: Machine) -> Misuse:
-    """Make the error of a history that does not go on as it did before."""
+def diverged(scope: Scope, history: History, machine: Machine) -> Misuse:
+    """Make the error of a history that does not run as it did before."""
     step, command = history[-1][0], machine.current.command
     before = History(history[:-1])
     for _ in range(TRIES):
-        other = command_at(plan, before, step)
+        other = command_at(scope, before, step)
         if frozen(other) != frozen(command):
             return Misuse(
                 f"After the same history a program issued {short(command)} where it had issued "
-                f"{short(other)}: ask for time, chance and outside state by commands."
+                f"{short(other)}: read time, chance and outside state by commands."
             )
     return Misuse(
-        f"After the same history the world is another one before {short(command)}: world() and "
-        "the handlers must not depend on time, on chance, or on what earlier histories have left."
+        f"After the same history the world differs before {short(command)}: world() and the "
+        "handlers must not depend on time, on chance, or on state that earlier histories left."
     )
 
 
-def command_at(plan: Plan, history: History, step: int) -> Any:
-    """Return the command at a step of a history."""
-    walk = Until(plan, history, step)
+def command_at(scope: Scope, history: History, step: int) -> Any:
+    walk = WalkUntil(scope, history, step)
     walk.run()
     return walk.command
 
 
-class Until(Walk):
-    """Walks a history up to a step."""
+class WalkUntil(Walk):
+    """A walk up to a step."""
 
-    def __init__(self, plan: Plan, history: History, until: int) -> None:
-        super().__init__(plan, history)
+    def __init__(self, scope: Scope, history: History, until: int) -> None:
+        super().__init__(scope, history)
         self.until = until
         self.command: Any = None
 

@@ -1,4 +1,4 @@
-"""States: what is equal, and hashes alike, exactly when two worlds or two answers are equal."""
+"""Frozen states of worlds and answers: equal, with equal hashes, if and only if those are equal."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ UNSET = object()
 """In place of a slot that is not set."""
 
 LARGE = 2**61 - 1
-"""Python hashes a whole number as its rest in a division by this."""
+"""The modulus of Python's hash of whole numbers."""
 
 Freezer = Callable[[Any], Any]
 
 
 def frozen(value: Any) -> Any:
-    """Return a value that can be hashed, and equals that of another value only if both are equal.
+    """Return a hashable stand-in: those of two values are equal only if the values are.
 
-    Dicts and sets are equal whatever their order. 1, 1.0 and True are not, nor do -1 and -2 hash
-    alike, as they do in Python.
+    The order of dicts and sets does not matter. 1, 1.0 and True differ, and so do the hashes of -1
+    and -2, which are equal in Python.
 
     >>> frozen({"a": [1], "b": None}) == frozen({"b": None, "a": [1]})
     True
@@ -36,27 +36,27 @@ def frozen(value: Any) -> Any:
     (False, False)
 
     Raises:
-        Misuse: it has no state that can be seen, such as a lock or a file.
+        TypeError: `value` has no visible state, such as a lock or a file.
     """
     kind: type = value.__class__
     return value if kind is str or value is None else FREEZERS[kind](value)
 
 
 def may_change(value: Any) -> bool:
-    """Return whether a value may be another one later: not if it is an atom, or a tuple of them.
+    """Return whether a value may change: every value but an atom and a tuple of atoms.
 
     >>> may_change(("a", (1, None))), may_change(("a", [1]))
     (False, True)
     """
     kind: type = value.__class__
-    return any(map(may_change, value)) if FREEZERS[kind] is of_tuple else kind not in ATOMS
+    return any(map(may_change, value)) if issubclass(kind, tuple) else kind not in ATOMS
 
 
 def state_of(value: Any, what: str) -> int:
     """Return the hash of a frozen value.
 
     Raises:
-        Misuse: it cannot be compared; `what` says what it is, and what to do.
+        Misuse: `value` cannot be frozen; `what` begins the message.
     """
     try:
         return hash(frozen(value))
@@ -85,17 +85,12 @@ def of_sequence(value: Any) -> Any:
     return (value.__class__, *map(frozen, value))
 
 
-def of_tuple(value: Any) -> Any:
-    """As any sequence; it may change only if one of its items may."""
-    return (value.__class__, *map(frozen, value))
-
-
 def of_set(value: Any) -> Any:
     return (value.__class__, frozenset(map(frozen, value)))
 
 
 def of_exceptions(kind: type) -> Freezer:
-    """Return the function that freezes exceptions of a class by their arguments and attributes."""
+    """Freeze exceptions by their arguments and attributes."""
     names = slots_in(kind)
 
     def of_exception(value: BaseException) -> Any:
@@ -108,7 +103,6 @@ def of_exceptions(kind: type) -> Freezer:
 
 
 def of_dataclass(kind: type, names: list[str]) -> Freezer:
-    """Return the function that freezes the values of a dataclass by their fields."""
     if len(names) < 2:
         return lambda value: (kind, *[frozen(getattr(value, name)) for name in names])
     held = attrgetter(*names)
@@ -116,7 +110,7 @@ def of_dataclass(kind: type, names: list[str]) -> Freezer:
 
 
 def of_function(value: FunctionType) -> Any:
-    """A function that is written inside another is another object each time, of the same parts."""
+    """Freeze a function; an inner one by its parts, because each call makes another object."""
     if not value.__closure__ and not value.__defaults__ and "<locals>" not in value.__qualname__:
         return value
     cells = [cell.cell_contents for cell in value.__closure__ or ()]
@@ -128,7 +122,7 @@ def of_method(value: MethodType) -> Any:
 
 
 def of_fields(kind: type) -> Freezer:
-    """Return the function that freezes the values of a class by their slots and attributes."""
+    """Freeze values by their slots and attributes."""
     names = slots_in(kind)
 
     def of_slots(value: Any) -> Any:
@@ -141,12 +135,11 @@ def of_fields(kind: type) -> Freezer:
 
 
 def slots_in(kind: type) -> list[str]:
-    """Return the slots of the values of a class, those of the bases first."""
     return [name for base in reversed(kind.__mro__) for name in slots_of(base)]
 
 
 def of_reduced(value: Any) -> Any:
-    """Freeze what `copy` and `pickle` would take: all state of an object, however it is held."""
+    """Freeze what `copy` and `pickle` take: all state of an object, wherever it is stored."""
     reduced: Any = value.__reduce_ex__(4)
     if isinstance(reduced, str):
         return (value.__class__, reduced)
@@ -155,13 +148,8 @@ def of_reduced(value: Any) -> Any:
         value.__class__,
         frozen(make),
         frozen(given),
-        *[part if part is None else frozen(list_or(part)) for part in rest],
+        *[frozen([*part] if hasattr(part, "__next__") else part) for part in rest],
     )
-
-
-def list_or(part: Any) -> Any:
-    """Return an iterator as a list, and anything else as it is."""
-    return list(part) if hasattr(part, "__next__") else part
 
 
 def itself(value: Any) -> Any:
@@ -173,7 +161,7 @@ def with_kind(value: Any) -> Any:
 
 
 class Freezers(dict[type, Freezer]):
-    """The functions that freeze the values of classes, made when they are first needed."""
+    """The function that freezes the values of each class, made when it is first needed."""
 
     def __missing__(self, kind: type) -> Freezer:
         made = self[kind] = freezer_of(kind)
@@ -189,13 +177,13 @@ ATOMS: dict[type, Freezer] = {
     bytes: with_kind,
     complex: lambda value: (complex, repr(value)),
 }
-"""The freezers of classes whose values never change, and hold no others."""
+"""The freezers of classes whose values never change and contain no others."""
 
 FREEZERS = Freezers(
     ATOMS
     | {
         list: of_sequence,
-        tuple: of_tuple,
+        tuple: of_sequence,
         dict: of_dict,
         set: of_set,
         frozenset: of_set,
@@ -210,36 +198,25 @@ FREEZERS = Freezers(
 
 
 def freezer_of(kind: type[Any]) -> Freezer:
-    """Return the function that freezes the values of a class."""
     if issubclass(kind, Enum):
         return lambda value: (kind, value.name)
     if issubclass(kind, BaseException):
         return of_exceptions(kind)
     if issubclass(kind, type):
         return itself
-    names = fields_to_compare(kind)
-    if names is not None:
-        return of_dataclass(kind, names)
+    if is_dataclass(kind):
+        return of_dataclass(kind, [one.name for one in fields(kind) if one.compare])
     if issubclass(kind, dict):
         return of_dict
-    if issubclass(kind, tuple):
-        return of_tuple
-    if issubclass(kind, list | deque):
+    if issubclass(kind, list | tuple | deque):
         return of_sequence
     if issubclass(kind, set | frozenset):
         return of_set
-    if plain(kind):
-        return of_fields(kind)
-    return of_reduced
+    return of_fields(kind) if is_plain(kind) else of_reduced
 
 
-def fields_to_compare(kind: Any) -> list[str] | None:
-    """Return the fields of a dataclass that tell its values apart; `None` for other classes."""
-    return [one.name for one in fields(kind) if one.compare] if is_dataclass(kind) else None
-
-
-def plain(kind: type) -> bool:
-    """Return whether the fields of the values of a class are all of their state."""
+def is_plain(kind: type) -> bool:
+    """Return whether slots and attributes are all of the state of a class's values."""
     usual = all(
         getattr(kind, name, None) is getattr(object, name, None)
         for name in ("__reduce__", "__reduce_ex__", "__getstate__")

@@ -1,4 +1,4 @@
-"""Strands: lines of commands that are answered in order, one for each program and branch."""
+"""Strands, one for each program and branch: lines of commands that are answered in order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..._words.commands import Misuse, Stream
 from ..._words.vocabulary import Together
 from ...durable.journal import Line
 from ...durable.performing import Performer
-from .recording import Kept
+from .recording import MemoryJournal
 from .states import frozen
 
 __tracebackhide__ = True
@@ -22,18 +22,18 @@ class Owner(Protocol):
     """The process that a strand belongs to.
 
     Attributes:
-        journal: what its commands have been answered.
-        performer: it replays the journal, if the process goes on durably.
+        journal: the answers that its commands have had.
+        performer: the performer that replays the journal, if the process resumed durably.
         recording: true if the journal may be read.
     """
 
-    journal: Kept
+    journal: MemoryJournal
     performer: Performer | None
     recording: bool
 
 
 class Strand:
-    """A line of commands: those of a program, or of an effect in `all_of`.
+    """The commands of a program, or of an effect in `all_of`.
 
     Attributes:
         path: the numbers of the branches that lead to it; none for a program.
@@ -41,12 +41,12 @@ class Strand:
         line: its place in the journal.
         key: the hash of all answers that it has had.
         command: the command that it waits for, if it has begun and is not over.
-        pending: an answer or failure that comes at `now`, if one does.
-        branches: the branches of the `all_of` that it waits for, if it does.
-        ending: the branch that cleans up, once another one has failed.
-        value: its value, once it is over and was well.
-        failure: its failure, once it is over and has failed.
-        place: where in the program of a user that failure was raised.
+        pending: an answer and a failure that arrive at `now`, or `None`.
+        branches: the branches of the `all_of` that it waits for, or `None`.
+        ending: the branch that cleans up after another one has failed.
+        value: its value, if it is over and succeeded.
+        failure: its failure, if it is over and failed.
+        place: the line of user code that raised the failure.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Strand:
         self.place = ""
 
     def advance(self, answer: Any, failure: BaseException | None) -> None:
-        """Go on to the next command, or to the end."""
+        """Continue to the next command, or to the end."""
         self.begun = True
         self.owner.journal.time = self.now
         run = self.context.run
@@ -90,13 +90,13 @@ class Strand:
                 raise
             if self.parent is None:
                 self.place = place_of(error)
-            error.__traceback__ = None  # it would keep every frame of the history alive
+            error.__traceback__ = None  # or it would keep all frames of the history alive
             self.over, self.failure, self.command = True, error, None
         finally:
             del failure
 
-    def told(self, answer: Any, failure: BaseException | None) -> None:
-        """Be told the answer or the failure of the present command, and go on."""
+    def receive(self, answer: Any, failure: BaseException | None) -> None:
+        """Take the answer or the failure of the current command, and continue."""
         owner, line = self.owner, self.line
         try:
             known = frozen(answer)
@@ -111,13 +111,13 @@ class Strand:
         self.advance(answer, failure)
 
     def deliver(self) -> None:
-        """Be told the answer that was pending."""
+        """Take the pending answer."""
         if self.pending is not None:
             (answer, failure), self.pending = self.pending, None
-            self.told(answer, failure)
+            self.receive(answer, failure)
 
     def fork(self, command: Together) -> None:
-        """Begin the effects of an `all_of`."""
+        """Begin the branches of an `all_of`."""
         owner, line = self.owner, self.line
         again, performer = line.first_again(), owner.performer
         self.branches = []
@@ -128,13 +128,13 @@ class Strand:
             branch.path = (*self.path, number + 1)
             branch.now = self.now
             self.branches.append(branch)
-        if performer is not None:  # if one had failed, the others have to be told
+        if performer is not None:  # a replayed branch that failed has to end the others
             for branch in self.branches:
                 branch.advance(None, None)
         self.join()
 
     def join(self) -> None:
-        """Go on, if all branches are over; if one has failed, end the others one by one."""
+        """Continue, if all branches are over; if one has failed, end the others one by one."""
         while self.branches is not None:
             if self.error is None:
                 failed = [one for one in self.branches if one.failure is not None]
@@ -156,25 +156,25 @@ class Strand:
             self.ending.abort(self.now)
 
     def rejoin(self, values: Any, failure: BaseException | None) -> None:
-        """Go on behind an `all_of`."""
+        """Continue after an `all_of`."""
         self.now = max([self.now, *[one.now for one in self.branches or ()]])
         self.branches = self.ending = self.error = None
-        self.told(values, failure)
+        self.receive(values, failure)
 
     def abort(self, now: float) -> None:
-        """End this branch, since another one has failed; the commands of its cleaning up follow."""
+        """End this branch, because another one failed; the commands of its clean-up follow."""
         self.pending, self.now = None, now
         if self.branches is not None:
             for branch in self.branches:
                 branch.close()
             self.let_go()
         if self.begun:
-            self.told(None, Aborted())
+            self.receive(None, Aborted())
         else:
             self.advance(None, Aborted())
 
     def leaves(self) -> Iterator[Strand]:
-        """Give the strands that can go on, in order."""
+        """Yield the strands that can continue, in order."""
         if self.branches is not None:
             for branch in self.branches if self.ending is None else (self.ending,):
                 yield from branch.leaves()
@@ -182,21 +182,21 @@ class Strand:
             yield self
 
     def close(self) -> None:
-        """End it where it is: nobody answers its `finally` blocks."""
+        """End it where it is; the commands of its `finally` blocks are not answered."""
         for branch in self.branches or ():
             branch.close()
         self.stream.close()
         self.let_go()
 
     def let_go(self) -> None:
-        """Let go of its branches, which hold it."""
+        """Break the reference cycles of its branches."""
         for branch in self.branches or ():
             branch.let_go()
         self.branches = self.ending = self.error = None
         self.left = []
 
     def state(self, timed: bool) -> Any:
-        """Return what it knows, and so all that it can depend on."""
+        """Return everything that its next commands depend on."""
         known: tuple[Any, ...] = (self.key, self.over, *self.line.times)
         if timed:
             known += (self.now,)
@@ -212,7 +212,7 @@ class Strand:
 
 
 def place_of(error: BaseException) -> str:
-    """Return the function and the line of a user where an exception was raised last."""
+    """Return the function and line of user code in which an exception was raised."""
     place, entry = "", error.__traceback__
     while entry is not None:
         frame = entry.tb_frame

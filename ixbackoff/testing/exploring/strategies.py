@@ -1,4 +1,4 @@
-"""A strategy of hypothesis: histories that are too long to look at all of them."""
+"""A strategy of hypothesis, for histories that are too long to enumerate."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 def histories(surprises: int = 8, apart: int = 10) -> SearchStrategy[Drawn]:
-    """Return a strategy that draws histories, to be given as `only=`.
+    """Return a strategy that draws histories, to be passed as `only=`.
 
-    Enumerate first, and draw second, with few surprises: where more than twenty are drawn, a small
-    failure is hardly ever found.
+    Enumerate first, and draw second, with few surprises: with more than twenty, a draw hardly ever
+    finds a small failure.
 
     >>> from hypothesis import given
     >>> from ixbackoff.testing.exploring import Drawn, histories
@@ -25,8 +25,8 @@ def histories(surprises: int = 8, apart: int = 10) -> SearchStrategy[Drawn]:
     >>> test_holds()
 
     Args:
-        surprises: how many surprises a history has at most.
-        apart: how many commands there are at most between two of them.
+        surprises: the number of surprises in a history, at most.
+        apart: the number of commands between two of them, at most.
 
     Raises:
         ImportError: hypothesis is not installed.
@@ -38,4 +38,4 @@ def histories(surprises: int = 8, apart: int = 10) -> SearchStrategy[Drawn]:
 
 
 MOST = 40
-"""The largest number of a surprise; it is counted round where there are fewer."""
+"""The largest index of a surprise; it is taken modulo the number of surprises at a step."""

@@ -1,4 +1,4 @@
-"""Surprises: the things that can happen to one command instead of being answered."""
+"""Surprises, which can happen to a command in place of a plain answer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..._words.failures import ServerError, Throttled
 __tracebackhide__ = True
 
 Start: TypeAlias = Literal["anew", "durably", "for good"]
-"""How a process that died is started again, if it is."""
+"""The ways to start a process again after its death, or not."""
 
 UNAVAILABLE = ServerError(503)
 ON_ITS_WAY = TimeoutError("still on its way")
@@ -22,17 +22,17 @@ ON_ITS_WAY = TimeoutError("still on its way")
 
 @dataclass(frozen=True)
 class Surprise:
-    """One thing that can happen to a command; `fails`, `lost` and their kind make it.
+    """A thing that can happen to a command; `fails`, `lost` and the like make it.
 
     Attributes:
-        word: how it is written in a history.
-        effect: true if the command does its work.
-        failure: the failure that the program is told, if there is one.
-        seconds: how long the command takes.
-        start: how the process is started again, if it dies.
-        late: true if the command is on its way, and may be done at any time after.
-        part: the number of the `may_break()` at which its work ends; 0 if it is done whole.
-        beside: the branches whose commands are done, too, when the process dies.
+        word: its text in a history.
+        effect: true if the command is done.
+        failure: the failure that is thrown into the program, or `None`.
+        seconds: the seconds that the command takes.
+        start: the way to start the process again, or `None` if it does not die.
+        late: true if the command may still be done at any time after.
+        part: the number of the `may_break()` at which the command ends; 0 if it is done whole.
+        beside: the branches whose commands are done as well, when the process dies.
     """
 
     word: str
@@ -48,12 +48,12 @@ class Surprise:
         return self.word
 
     def in_part(self, part: int) -> Surprise:
-        """Return the same, where the work of the command ends at a `may_break()`."""
+        """Return the surprise with an end of the command at a `may_break()`."""
         rest = self.word.removeprefix("is done, but ")
         return replace(self, word=f"is done in part ({part}), {rest}", part=part)
 
     def with_others(self, name: str, beside: tuple[tuple[int, ...], ...]) -> Surprise:
-        """Return the same, where what other branches of `all_of` are in is done, but not told."""
+        """Return the surprise with commands of other branches done, but not answered."""
         others = " and ".join([name + ".".join(map(str, path)) for path in beside])
         verb = "is" if len(beside) == 1 else "are"
         return replace(self, word=f"{self.word} ({others} {verb} done)", beside=beside)
@@ -64,15 +64,15 @@ Faults: TypeAlias = Sequence[Surprise] | Mapping[type[Command[Any]], Sequence[Su
 
 
 def fails(failure: Exception = UNAVAILABLE, *, after: float = 0.0) -> Surprise:
-    """The command fails, and nothing was done.
+    """Make the surprise that a command fails, and is not done.
 
     >>> from ixbackoff.testing.exploring import fails
     >>> print(fails())
     fails with ServerError
 
     Args:
-        failure: the failure that the program is told.
-        after: the seconds after which it is told; at a time limit it is a `TimeoutError` instead.
+        failure: the failure that is thrown into the program.
+        after: the seconds until then; a time limit may replace it by a `TimeoutError` before.
 
     Raises:
         Misuse: `failure` is not an exception, or it cannot be copied.
@@ -83,7 +83,7 @@ def fails(failure: Exception = UNAVAILABLE, *, after: float = 0.0) -> Surprise:
 
 
 def lost(failure: Exception = UNAVAILABLE, *, after: float = 0.0) -> Surprise:
-    """The command is done, but its answer is lost: the program is told a failure.
+    """Make the surprise that a command is done, but its answer is lost: the program fails.
 
     >>> from ixbackoff.testing.exploring import lost
     >>> print(lost(TimeoutError(), after=5))
@@ -102,10 +102,9 @@ def lost(failure: Exception = UNAVAILABLE, *, after: float = 0.0) -> Surprise:
 
 
 def late(failure: Exception = ON_ITS_WAY, *, after: float = 0.0) -> Surprise:
-    """The program is told a failure, and the command may still be done at any time after.
+    """Make the surprise that a command fails, but may still be done at any time after.
 
-    For commands that change something only: a read that comes late changes nothing, and is
-    reported wherever a reader would not expect it.
+    For commands that change something: a late read changes nothing, but adds a step to histories.
 
     >>> from ixbackoff.testing.exploring import late
     >>> print(late())
@@ -124,7 +123,7 @@ def late(failure: Exception = ON_ITS_WAY, *, after: float = 0.0) -> Surprise:
 
 
 def slow(seconds: float) -> Surprise:
-    """The command is done, and answered after these seconds; past a time limit, it is lost.
+    """Make the surprise that a command takes `seconds`; past a time limit, its answer is lost.
 
     >>> from ixbackoff.testing.exploring import slow
     >>> print(slow(30))
@@ -139,7 +138,7 @@ def slow(seconds: float) -> Surprise:
 
 
 def asks(seconds: float) -> Surprise:
-    """The service asks to be left alone for these seconds, and nothing was done.
+    """Make the surprise that the service asks to be left alone for `seconds`; nothing is done.
 
     >>> from ixbackoff.testing.exploring import asks
     >>> print(asks(30))
@@ -152,16 +151,15 @@ def asks(seconds: float) -> Surprise:
 
 
 def dies(start: Start = "anew") -> tuple[Surprise, ...]:
-    """The process dies: before the command, and when the command is done but not yet answered.
+    """Make two deaths of the process: before the command, and after it but before its answer.
 
     >>> from ixbackoff.testing.exploring import dies
     >>> print(*dies(), sep="; ")
     dies before it, starts anew; dies after it, starts anew
 
     Args:
-        start: "anew" if it is started again from its beginning; "durably" if it goes on as a run of
-            `ixbackoff.durable` does, without asking again what was answered; "for good" if it is
-            not started again.
+        start: "anew" to start it again from its beginning; "durably" to resume it as
+            `ixbackoff.durable` does, with the recorded answers; "for good" not to start it again.
 
     Raises:
         Misuse: `start` is something else.
@@ -176,10 +174,10 @@ def dies(start: Start = "anew") -> tuple[Surprise, ...]:
 
 
 def checked_faults(faults: Faults) -> Faults:
-    """Return the faults as they are told apart: two with the same words show their failures.
+    """Return the faults with distinct words.
 
     Raises:
-        Misuse: one of them is not a surprise.
+        Misuse: a fault is not a surprise.
     """
     given: object = faults
     if isinstance(given, Surprise):
@@ -189,12 +187,12 @@ def checked_faults(faults: Faults) -> Faults:
             known: object = kind
             if not (isinstance(known, type) and issubclass(known, Command)):
                 raise Misuse(f"faults: {kind!r} is not a kind of command.")
-        return {kind: told_apart(some) for kind, some in faults.items()}
-    return told_apart(faults)
+        return {kind: distinct(some) for kind, some in faults.items()}
+    return distinct(faults)
 
 
-def told_apart(faults: Sequence[Surprise]) -> tuple[Surprise, ...]:
-    """Return surprises that are written differently; the second of two equal ones is left out."""
+def distinct(faults: Sequence[Surprise]) -> tuple[Surprise, ...]:
+    """Return the surprises with distinct words, by adding the arguments of failures if need be."""
     for one in faults:
         given: object = one
         if isinstance(given, tuple):
@@ -211,10 +209,10 @@ def told_apart(faults: Sequence[Surprise]) -> tuple[Surprise, ...]:
 
 
 def named(failure: Exception) -> str:
-    """Return the name of a failure's class, if each history can have a copy of the failure.
+    """Return the name of a failure's class, if the failure can be copied for each history.
 
     Raises:
-        Misuse: it cannot, or this is not an exception.
+        Misuse: it is not an exception, or it cannot be copied.
     """
     given: object = failure
     if not isinstance(given, Exception):
@@ -230,7 +228,7 @@ def named(failure: Exception) -> str:
 
 
 def copied(failure: Exception) -> Exception:
-    """Return a copy of a failure, since notes are added to it; itself, if it cannot be copied."""
+    """Return a copy of a failure, to which notes can be added; itself, if it cannot be copied."""
     try:
         return copy(failure).with_traceback(None)
     except Exception:
@@ -238,7 +236,6 @@ def copied(failure: Exception) -> Exception:
 
 
 def seconds(after: float) -> float:
-    """Return `after`, if it can be a length of time."""
     if not finite(after) >= 0:
         raise ValueError(f"after={after!r}: give a finite number of seconds, 0 or more.")
     return after
@@ -249,4 +246,4 @@ def lasting(after: float) -> str:
 
 
 ONCE: tuple[Surprise, ...] = (fails(), lost(), *dies())
-"""The usual surprises: a failure before and after the effect, and a death before and after it."""
+"""The usual surprises: a failure and a death, each before and after the effect."""

@@ -1,4 +1,4 @@
-"""Walks: each runs one history from its beginning to its end, and checks what has to hold."""
+"""Walks, each of which runs one history from beginning to end, with all checks."""
 
 from __future__ import annotations
 
@@ -6,22 +6,24 @@ from ..._running.traces import Performed
 from ..._words.commands import Misuse
 from .history import Drawn, End, History, Option
 from .machines import Machine
-from .plans import Plan
+from .scope import Scope
 
 __tracebackhide__ = True
 
 
 class Walk:
-    """Runs one history.
+    """A run of one history.
 
     Args:
-        plan: what is searched.
-        history: its surprises; as many as are known before.
-        trace: it is told of every command that is performed, if somebody wants to know.
+        scope: the scope of the search.
+        history: the surprises, as far as they are known before.
+        trace: a list for the performed commands, if they are wanted.
     """
 
-    def __init__(self, plan: Plan, history: History, trace: list[Performed] | None = None) -> None:
-        self.plan = plan
+    def __init__(
+        self, scope: Scope, history: History, trace: list[Performed] | None = None
+    ) -> None:
+        self.scope = scope
         self.history = history
         self.planned = dict(history)
         self.last = history[-1][0] if history else -1
@@ -32,11 +34,11 @@ class Walk:
         """Run it.
 
         Raises:
-            AssertionError: something does not hold.
+            AssertionError: a check fails.
             Misuse: the model or a program cannot be explored.
         """
         try:
-            machine = self.machine = Machine(self.plan, self.trace)
+            machine = self.machine = Machine(self.scope, self.trace)
             machine.watches = not self.history
             if self.steps(machine) and self.over(machine):
                 self.finish(machine)
@@ -45,14 +47,14 @@ class Walk:
             raise
 
     def steps(self, machine: Machine) -> bool:
-        """Go from step to step; false if it goes on as a history that is known."""
-        plan, always = self.plan, self.plan.setting.always
+        """Take all steps; return false if the rest is known from another history."""
+        scope, always = self.scope, self.scope.setting.always
         if not self.history:
             check(always(machine.world), "always", always)
         step = 0
         while True:
             going = machine.turn()
-            if not going and not machine.on_the_way and not (plan.again and machine.changes):
+            if not going and not machine.on_the_way and not (scope.again and machine.changes):
                 return True
             if step >= self.last and not self.arrive(machine, step):
                 return False
@@ -60,36 +62,36 @@ class Walk:
             if not going and option is None:
                 return True
             self.act(machine, step, option)
-            if step >= self.last:  # before, it was checked in a shorter history
+            if step >= self.last:  # a shorter history has checked the steps before
                 check(always(machine.world), "always", always)
             step += 1
 
     def arrive(self, machine: Machine, step: int) -> bool:  # noqa: ARG002
-        """Look at the state before a step, from the last surprise on; false to go no further."""
+        """Visit the state before a step, from the last surprise on; false to go no further."""
         return True
 
     def chosen(self, machine: Machine, step: int) -> Option | None:  # noqa: ARG002
-        """Return the surprise at a step, if there is one."""
+        """Return the surprise at a step, or `None`."""
         return self.planned.get(step)
 
     def act(self, machine: Machine, step: int | None, option: Option | None) -> None:  # noqa: ARG002
-        """Do one step; that of a further clean run has no number."""
+        """Take one step; those of the additional run at the end have no number."""
         machine.happen(option)
 
     def over(self, machine: Machine) -> bool:
-        """Check how the programs ended; false if a clean run from here is known."""
+        """Check how the programs ended; false if the additional run from here is known."""
         for process in machine.processes:
             failure, place = process.root.failure, process.root.place
-            if failure is not None and not self.plan.allows(failure):
+            if failure is not None and not self.scope.allows(failure):
                 raise AssertionError(
                     f"{process.name} raised {failure!r}{place}, which nobody injected"
                 )
         return True
 
     def finish(self, machine: Machine) -> None:
-        """Run the first program once more without surprises, if that is wanted; check the end."""
-        plan, always, at_end = self.plan, self.plan.setting.always, self.plan.at_end
-        if plan.again:
+        """Run the first program again without surprises, if `again`; check the end."""
+        scope, always, at_end = self.scope, self.scope.setting.always, self.scope.at_end
+        if scope.again:
             machine.begin_again()
             while machine.turn():
                 self.act(machine, None, None)
@@ -100,16 +102,16 @@ class Walk:
 
 
 def check(holds: object, name: str, checked: object) -> None:
-    """Take a check that returns false for one that raises an `AssertionError`."""
+    """Raise an `AssertionError` for a check that returned false."""
     if holds is False:
         raise AssertionError(f"{name}={getattr(checked, '__name__', '...')} is false")
 
 
-class Guided(Walk):
-    """A walk whose history is found on the way."""
+class GuidedWalk(Walk):
+    """A walk that finds its history on the way."""
 
-    def __init__(self, plan: Plan) -> None:
-        super().__init__(plan, History())
+    def __init__(self, scope: Scope) -> None:
+        super().__init__(scope, History())
 
     def chosen(self, machine: Machine, step: int) -> Option | None:
         option = self.guided(machine, step)
@@ -118,15 +120,15 @@ class Guided(Walk):
         return option
 
     def guided(self, machine: Machine, step: int) -> Option | None:
-        """Return the surprise at a step, if there is one."""
+        """Return the surprise at a step, or `None`."""
         raise NotImplementedError
 
 
-class Dicing(Guided):
-    """Walks a history that hypothesis has drawn."""
+class DrawnWalk(GuidedWalk):
+    """A walk along a history that hypothesis has drawn."""
 
-    def __init__(self, plan: Plan, drawn: Drawn) -> None:
-        super().__init__(plan)
+    def __init__(self, scope: Scope, drawn: Drawn) -> None:
+        super().__init__(scope)
         self.drawn: dict[int, int] = {}
         place = 0
         for apart, which in drawn:
@@ -138,11 +140,11 @@ class Dicing(Guided):
         return options[self.drawn[step] % len(options)] if options else None
 
 
-class Reading(Guided):
-    """Walks a history that is written as text."""
+class TextWalk(GuidedWalk):
+    """A walk along a history in text."""
 
-    def __init__(self, plan: Plan, text: str) -> None:
-        super().__init__(plan)
+    def __init__(self, scope: Scope, text: str) -> None:
+        super().__init__(scope)
         self.text = "" if text == str(History()) else text
 
     def guided(self, machine: Machine, step: int) -> Option | None:
@@ -153,7 +155,7 @@ class Reading(Guided):
         if words.startswith("is done in part ("):
             part = words.removeprefix("is done in part (").partition(")")[0]
             kind: type = machine.current.command.__class__
-            options += machine.plan.in_part(kind, int(part) if part.isdecimal() else 1)
+            options += machine.scope.in_part(kind, int(part) if part.isdecimal() else 1)
         for option in sorted(options, key=lambda one: -len(str(one))):
             if words == str(option) or words.startswith(f"{option}; "):
                 self.text = words[len(str(option)) :].removeprefix("; ")

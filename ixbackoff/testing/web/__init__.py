@@ -1,10 +1,9 @@
 """A web server for tests, on a loopback socket, that fails as real servers do, by a script.
 
-Import it by its own name: `ixbackoff.testing` does not load it.
+`ixbackoff.testing` does not import this package.
 """
 
 from .answers import Answer
-from .connections import Connection
 from .documents import Document
 from .faults import (
     Down,
@@ -21,12 +20,13 @@ from .faults import (
     Truncated,
 )
 from .origin import Origin
-from .requests import Request
+from .received import ReceivedRequest
+from .wire import Connection
 
 __all__ = [
     "Origin",
     "Document",
-    "Request",
+    "ReceivedRequest",
     "Answer",
     "Status",
     "Reset",

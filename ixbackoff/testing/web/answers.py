@@ -1,4 +1,4 @@
-"""Answers: how an origin carries out a request when nothing fails."""
+"""Answers of an origin without a fault."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, MutableMapping
 from typing import NamedTuple
 
 from .documents import Document
-from .requests import Request
+from .received import ReceivedRequest
 
 ONE_RANGE = re.compile("bytes=(?=.*[0-9])([0-9]*)-([0-9]*)")
 METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE")
@@ -25,33 +25,35 @@ class Answer(NamedTuple):
     body: bytes = b""
 
 
-def carried_out(request: Request, resources: MutableMapping[str, bytes | Document]) -> Answer:
+def carried_out(
+    request: ReceivedRequest, resources: MutableMapping[str, bytes | Document]
+) -> Answer:
     """Carry out a request, as a small web server does.
 
-    `GET`, `HEAD` and `POST` are answered with the resource, `PUT` puts the body in its place, and
+    `GET`, `HEAD` and `POST` are answered with the resource, `PUT` replaces it by the body, and
     `DELETE` removes it. A `GET` or `HEAD` whose `If-None-Match` names the resource's ETag is
-    answered with 304, what is missing with 404, and another method with 405. A `GET` of one range
-    of bytes is answered with 206, or with 416 if there are none, unless its `If-Range` names
-    another validator than the resource has.
+    answered with 304, a missing resource with 404, and another method with 405. A `GET` of one
+    range of bytes is answered with 206, or with 416 if the range is empty, unless its `If-Range`
+    names another validator than the resource has.
 
     >>> resources: dict[str, bytes | Document] = {}
-    >>> carried_out(Request("PUT", "/a", body=b"acorn"), resources).status
+    >>> carried_out(ReceivedRequest("PUT", "/a", body=b"acorn"), resources).status
     201
-    >>> carried_out(Request("GET", "/a"), resources).body
+    >>> carried_out(ReceivedRequest("GET", "/a"), resources).body
     b'acorn'
     """
-    kept = resources.get(request.path)
+    stored = resources.get(request.path)
     if request.method not in METHODS:
         return Answer(405, {"Allow": ", ".join(METHODS)})
     if request.method == "PUT":
-        stored = resources[request.path] = Document(request.body)
-        return Answer(201 if kept is None else 204, stored.all_headers)
-    if kept is None:
+        new = resources[request.path] = Document(request.body)
+        return Answer(201 if stored is None else 204, new.all_headers)
+    if stored is None:
         return Answer(404)
     if request.method == "DELETE":
         del resources[request.path]
         return Answer(204)
-    resource = Document(kept) if isinstance(kept, bytes) else kept
+    resource = Document(stored) if isinstance(stored, bytes) else stored
     headers = resource.all_headers
     if request.method != "POST" and is_known(request, headers.get("ETag")):
         return Answer(304, headers)
@@ -59,10 +61,10 @@ def carried_out(request: Request, resources: MutableMapping[str, bytes | Documen
     return ranged(request, well) if request.method == "GET" else well
 
 
-def ranged(request: Request, well: Answer) -> Answer:
-    """Return the part of an answer that a request asks for; the whole of it if it asks for none.
+def ranged(request: ReceivedRequest, well: Answer) -> Answer:
+    """Return the range of an answer that a request asks for; the whole answer if it asks for none.
 
-    >>> ranged(Request("GET", "/a", {"range": "bytes=2-3"}), Answer(200, body=b"acorn"))
+    >>> ranged(ReceivedRequest("GET", "/a", {"range": "bytes=2-3"}), Answer(200, body=b"acorn"))
     Answer(status=206, headers={'Content-Range': 'bytes 2-3/5'}, body=b'or')
     """
     asked = ONE_RANGE.fullmatch(request.headers.get("range", ""))
@@ -82,7 +84,7 @@ def ranged(request: Request, well: Answer) -> Answer:
 
 
 def may_be_ranged(condition: str | None, headers: Mapping[str, str]) -> bool:
-    """Return whether `If-Range` allows for a part; ETags are compared strongly."""
+    """Return whether `If-Range` allows for a range; ETags are compared strongly."""
     if condition is None:
         return True
     if condition.startswith('"'):
@@ -90,8 +92,8 @@ def may_be_ranged(condition: str | None, headers: Mapping[str, str]) -> bool:
     return condition == headers.get("Last-Modified")
 
 
-def is_known(request: Request, etag: str | None) -> bool:
-    """Return `True` if `If-None-Match` names this ETag, which is compared weakly."""
+def is_known(request: ReceivedRequest, etag: str | None) -> bool:
+    """Return whether `If-None-Match` names this ETag, which is compared weakly."""
     listed = request.headers.get("if-none-match", "").split(",")
     known = [each.strip().removeprefix("W/") for each in listed]
     return etag is not None and ("*" in known or etag.removeprefix("W/") in known)

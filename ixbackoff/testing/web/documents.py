@@ -1,4 +1,4 @@
-"""Documents: the contents that an origin serves."""
+"""Documents that an origin serves."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Document:
 
     Attributes:
         content: the bytes of the body.
-        etag: the value of the header `ETag`, with its quotation marks. An empty one, the default,
-            stands for a hash of the content; `None` leaves the header out.
+        etag: the value of the header `ETag`, with its quotation marks; by default a hash of the
+            content. `None` leaves the header out.
         headers: further headers, such as `Content-Type`.
     """
 

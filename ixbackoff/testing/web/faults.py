@@ -1,4 +1,4 @@
-"""Faults: the ways in which web servers fail, as values."""
+"""Faults of web servers, as values."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from email.utils import format_datetime
 from typing import Protocol
 
 from .answers import Answer
-from .connections import Connection
+from .wire import Connection
 
 
 class Fault(Protocol):
-    """A way to answer a request, or not to answer it; `Connection` has an example of your own.
+    """A wrong answer to a request, or none; `Connection` shows how to write your own.
 
     Faults that send the resource, or a part of it, carry out the request first; the others leave
     it undone, so that a `PUT` stores nothing.
     """
 
     def answer(self, connection: Connection) -> None:
-        """Answer the present request of a connection, which is closed afterwards."""
+        """Answer the current request of a connection, which is closed afterwards."""
         ...
 
 
 @dataclass(frozen=True)
 class Status(Fault):
-    """Answers with a status, such as 503 or 429, and leaves the request undone.
+    """An answer with a status, such as 503 or 429; the request is left undone.
 
     >>> from contextlib import closing
     >>> from http.client import HTTPConnection
@@ -42,9 +42,8 @@ class Status(Fault):
 
     Attributes:
         status: the number, 100 to 999.
-        retry_after: the header `Retry-After`: seconds; a `datetime`, as an HTTP date; a
-            `timedelta`, as the HTTP date that is so long after the header `Date`; or a text as it
-            stands.
+        retry_after: the header `Retry-After`: seconds; a `datetime`, sent as an HTTP date; a
+            `timedelta`, sent as the HTTP date so long after the header `Date`; or a literal text.
         headers: further headers.
         body: the body of the answer.
 
@@ -73,7 +72,7 @@ class Status(Fault):
 
 
 def retry_after(asked: float | timedelta | datetime | str, now: datetime) -> str:
-    """The value of a header `Retry-After`.
+    """Return the value of a header `Retry-After`.
 
     >>> retry_after(2.0, datetime.now(UTC))
     '2'
@@ -95,7 +94,7 @@ def http_date(moment: datetime) -> str:
 
 @dataclass(frozen=True)
 class Redirect(Fault):
-    """Sends the client elsewhere, by the header `Location`.
+    """A redirect to another place, by the header `Location`.
 
     >>> from urllib.request import urlopen
     >>> from ixbackoff.testing.web import Origin
@@ -118,7 +117,7 @@ class Redirect(Fault):
 
 @dataclass(frozen=True)
 class Reset(Fault):
-    """Resets the connection: before the answer, or in the middle of it.
+    """A reset of the connection, before the answer or in the middle of it.
 
     >>> from urllib.request import urlopen
     >>> from ixbackoff.testing.web import Origin
@@ -128,8 +127,8 @@ class Reset(Fault):
     ConnectionResetError: [Errno 104] Connection reset by peer
 
     Attributes:
-        after: the bytes of the body that are sent before it; with `None` not even the headers are,
-            and the request is left undone.
+        after: the number of bytes of the body that are sent before; with `None` not even the
+            headers are sent, and the request is left undone.
     """
 
     after: int | None = None
@@ -142,10 +141,10 @@ class Reset(Fault):
 
 @dataclass(frozen=True)
 class Lost(Fault):
-    """Carries out the request, and resets the connection before the answer.
+    """A lost answer: the request is carried out, and the connection reset before the answer.
 
-    The client cannot tell it from `Reset()`, but what it asked has been done: with it a test shows
-    what a second try does then.
+    The client cannot distinguish it from `Reset()`, but its request has been done: with it a test
+    shows the effect of a second try.
 
     >>> from urllib.request import urlopen
     >>> from ixbackoff.testing.web import Origin
@@ -162,7 +161,7 @@ class Lost(Fault):
 
 @dataclass(frozen=True)
 class Truncated(Fault):
-    """Sends a part of the body, and closes the connection as if that were all.
+    """A part of the body, after which the connection is closed as if that were all.
 
     >>> from urllib.request import urlopen
     >>> from ixbackoff.testing.web import Origin
@@ -173,7 +172,7 @@ class Truncated(Fault):
     http.client.IncompleteRead: IncompleteRead(2 bytes read, 3 more expected)
 
     Attributes:
-        after: the bytes of the body that are sent.
+        after: the number of bytes of the body that are sent.
     """
 
     after: int = 0
@@ -184,7 +183,7 @@ class Truncated(Fault):
 
 @dataclass(frozen=True)
 class Dropped(Fault):
-    """Closes the connection without an answer, and leaves the request undone.
+    """A connection that is closed without an answer; the request is left undone.
 
     >>> from urllib.request import urlopen
     >>> from ixbackoff.testing.web import Origin
@@ -200,7 +199,7 @@ class Dropped(Fault):
 
 @dataclass(frozen=True)
 class Down(Fault):
-    """Closes the connection without an answer; until the origin is up again, it refuses all.
+    """An outage: the connection is closed without an answer, and new ones are refused.
 
     >>> from urllib.request import urlopen
     >>> from ixbackoff import N2, Constant, backoff
@@ -214,7 +213,7 @@ class Down(Fault):
     (b'acorn', 2)
 
     Attributes:
-        seconds: how long it refuses connections, from now on.
+        seconds: the seconds for which connections are refused.
 
     Raises:
         ValueError: `seconds` is negative.
@@ -231,7 +230,7 @@ class Down(Fault):
 
 @dataclass(frozen=True)
 class Slow(Fault):
-    """Sends the headers at once, and the body in pieces with a pause before each.
+    """A slow body, in pieces with a pause before each; the headers are sent immediately.
 
     >>> from urllib.request import urlopen
     >>> from ixbackoff.testing.web import Origin
@@ -242,8 +241,8 @@ class Slow(Fault):
     TimeoutError: timed out
 
     Attributes:
-        seconds: the length of each pause.
-        piece: the bytes of each piece.
+        seconds: the seconds of each pause.
+        piece: the number of bytes of each piece.
 
     Raises:
         ValueError: `seconds` is negative, or `piece` is not above 0.
@@ -268,7 +267,7 @@ class Slow(Fault):
 
 @dataclass(frozen=True)
 class Late(Fault):
-    """Answers after a pause: well, or as another fault does.
+    """A pause before the answer, or before another fault.
 
     >>> from urllib.request import urlopen
     >>> from ixbackoff.testing.web import Origin
@@ -278,8 +277,8 @@ class Late(Fault):
     TimeoutError: timed out
 
     Attributes:
-        seconds: the length of the pause.
-        then: the fault that answers after it.
+        seconds: the seconds of the pause.
+        then: the fault that answers after the pause, or `None`.
 
     Raises:
         ValueError: `seconds` is negative.
@@ -302,7 +301,7 @@ class Late(Fault):
 
 @dataclass(frozen=True)
 class Hang(Fault):
-    """Takes the request and never answers.
+    """A request that is never answered.
 
     >>> from urllib.request import urlopen
     >>> from ixbackoff.testing.web import Origin
@@ -318,7 +317,7 @@ class Hang(Fault):
 
 @dataclass(frozen=True)
 class Malformed(Fault):
-    """Answers with bytes as they stand, by default with something other than HTTP.
+    """An answer of raw bytes, by default of something other than HTTP.
 
     >>> from urllib.request import urlopen
     >>> from ixbackoff.testing.web import Origin

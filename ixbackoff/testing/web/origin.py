@@ -11,35 +11,34 @@ from dataclasses import replace
 from queue import SimpleQueue
 from selectors import EVENT_READ, PollSelector
 from threading import Event, Lock, Thread, current_thread
-from types import TracebackType
 from typing import Self
 
 from .answers import Answer, carried_out
-from .connections import Connection
 from .documents import Document
 from .faults import Fault
-from .requests import Request, TooLarge, received
+from .received import BodyTooLarge, ReceivedRequest, received
+from .wire import Connection
 
 LOOPBACK = "127.0.0.1"
 CONNECTIONS = 64
-"""Connections that are served at once; one more is closed at once."""
+"""The most connections that are served concurrently; one more is closed immediately."""
 
 CLIENT_TIMEOUT = 10.0
-"""Seconds in which a client has to send or take something."""
+"""The seconds that a client has to send or receive something."""
 
 
 class Origin:
     """A web server for tests: it serves resources on a loopback socket, and fails by a script.
 
-    `GET`, `HEAD` and `POST` are answered with the resource, `PUT` puts the body of the request in
-    its place, and `DELETE` removes it. A `GET` or `HEAD` whose `If-None-Match` names the ETag of
-    the resource is answered with 304, and a `GET` of one range of bytes with 206. A connection is
-    kept open unless a fault answers. All requests are kept for the test to look at.
+    `GET`, `HEAD` and `POST` are answered with the resource, `PUT` replaces it by the body of the
+    request, and `DELETE` removes it. A `GET` or `HEAD` whose `If-None-Match` names the ETag of the
+    resource is answered with 304, and a `GET` of one range of bytes with 206. A connection stays
+    open unless a fault answers. All requests are recorded for the test.
 
-    It listens inside its block, at a port that the system chooses, in threads of its own, so the
-    client may be sync, or run under asyncio or trio. At most 64 connections are served at once, and
-    a request has at most 64 KiB of headers and 16 MiB of body. At the end of the block its sockets
-    are closed and its threads have ended, whatever its clients do.
+    It listens inside its block, on a port that the system chooses, in its own threads, so the
+    client may be sync, or run under asyncio or trio. At most 64 connections are served
+    concurrently, and a request has at most 64 KiB of headers and 16 MiB of body. The end of the
+    block closes its sockets and ends its threads, whatever its clients do.
 
     >>> from ixbackoff import N2, Constant, backoff
     >>> from ixbackoff.live import response_headers
@@ -55,16 +54,16 @@ class Origin:
 
     Args:
         resources: from a path to its content, or to a `Document` with an ETag and headers. A client
-            that takes the origin for its proxy asks for URLs in place of paths.
-        faults: for a path, or a method and a path such as `"PUT /a"`, the faults that its first
-            request meets, its second and so on; `None` stands for a request that is answered well.
-            After the end of a script every request is. `itertools.repeat(Hang())` never ends. A
-            script for a method goes before one for its path.
+            that uses the origin as its proxy asks for URLs in place of paths.
+        faults: from a path, or a method and a path such as `"PUT /a"`, to its script: the fault of
+            its first request, of the second and so on, with `None` for a request without a fault.
+            Requests after the end of a script have none. `itertools.repeat(Hang())` never ends. A
+            script for a method takes precedence over one for its path.
 
     Attributes:
         resources: from a path to its resource; may be changed at any time, and `PUT` and `DELETE`
             change it.
-        requests: all requests, in the order in which they came.
+        requests: all requests, in the order of their arrival.
         stopped: set when its block ends.
 
     Raises:
@@ -78,7 +77,7 @@ class Origin:
         faults: Mapping[str, Iterable[Fault | None]] | None = None,
     ) -> None:
         self.resources: dict[str, bytes | Document] = dict(resources or {})
-        self.requests: list[Request] = []
+        self.requests: list[ReceivedRequest] = []
         self.stopped = Event()
         self._scripts: dict[str, Iterator[Fault | None]] = {}
         self._lock = Lock()
@@ -97,7 +96,7 @@ class Origin:
         if self._port:
             raise RuntimeError("An Origin is entered once: make another one.")
         with ExitStack() as opened:
-            # Bound all the time, so that nobody else gets the port while the origin is down.
+            # Bound all the time, so that no other process gets the port while the origin is down.
             place = opened.enter_context(bound(0))
             self._port = place.getsockname()[1]
             self._wake, self._woken = socket.socketpair()
@@ -111,12 +110,7 @@ class Origin:
             self._opened = opened.pop_all()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         with self._opened:
             self.stopped.set()
             self._wake.send(b"!")
@@ -184,7 +178,7 @@ class Origin:
             self._scripts[asked] = iter(faults)
 
     def go_down(self, seconds: float) -> None:
-        """Refuse new connections for so many seconds, from now on.
+        """Refuse new connections for `seconds`.
 
         >>> from urllib.request import urlopen
         >>> with Origin({"/a": b"acorn"}) as origin:
@@ -200,8 +194,8 @@ class Origin:
         while not (down.wait(0.05) or self.stopped.is_set()):
             pass
 
-    def carry_out(self, request: Request) -> Answer:
-        """Carry out a request, and return the answer to it, as if no script were there."""
+    def carry_out(self, request: ReceivedRequest) -> Answer:
+        """Carry out a request, and return its answer without a fault."""
         with self._lock:
             return carried_out(request, self.resources)
 
@@ -229,7 +223,7 @@ class Origin:
                     client.shutdown(socket.SHUT_RDWR)
 
     def _accept(self, listener: socket.socket) -> None:
-        """Begin to serve each client that comes, until this thread is woken."""
+        """Start to serve each client that connects, until this thread is woken."""
         with PollSelector() as selector:
             selector.register(listener, EVENT_READ)
             selector.register(self._woken, EVENT_READ)
@@ -238,7 +232,7 @@ class Origin:
                 if self._woken in ready:
                     self._woken.recv(1)
                     return
-                with suppress(OSError):  # a client that has gone already
+                with suppress(OSError):  # the client has disconnected already
                     self._start(listener.accept()[0])
 
     def _start(self, client: socket.socket) -> None:
@@ -258,7 +252,7 @@ class Origin:
                 while self._answer(client) and self._stays(client):
                     pass
         except OSError:
-            pass  # the client has gone, or is too slow
+            pass  # the client has disconnected, or is too slow
         except BaseException as error:
             self._errors.append(error)
         finally:
@@ -278,13 +272,13 @@ class Origin:
                 self._idle.discard(client)
 
     def _answer(self, client: socket.socket) -> bool:
-        """Answer a request; return whether another one may follow."""
+        """Answer a request; return whether the connection stays open for another."""
         try:
             request = received(client)
         except ValueError:
             return False
-        except TooLarge:
-            Connection(client, Request("", ""), self).send_answer(Answer(413))
+        except BodyTooLarge:
+            Connection(client, ReceivedRequest("", ""), self).send_answer(Answer(413))
             return False
         with self._lock:
             request = replace(request, at=time.monotonic() - self._begin)
@@ -297,7 +291,7 @@ class Origin:
             fault.answer(connection)
         return fault is None and request.keeps
 
-    def _next_fault(self, request: Request) -> Fault | None:
+    def _next_fault(self, request: ReceivedRequest) -> Fault | None:
         for asked in (f"{request.method} {request.path}", request.path):
             for fault in self._scripts.get(asked, ()):
                 return fault
@@ -305,17 +299,17 @@ class Origin:
 
 
 def check_path(path: str) -> None:
-    """Refuse what no client asks for; of its proxy it asks for URLs, and for `host:port`.
+    """Check that a client can ask for a path, or of a proxy for a URL or `host:port`.
 
     Raises:
-        ValueError: it does not begin with a slash, and is not a URL.
+        ValueError: `path` does not begin with a slash, and is not a URL.
     """
     if not path.startswith("/") and ":" not in path:
         raise ValueError(f"The path {path!r} does not begin with a slash: write {'/' + path!r}.")
 
 
 def bound(port: int) -> socket.socket:
-    """Make a socket that has a port on loopback, and refuses connections until it listens."""
+    """Make a socket with a port on loopback, which refuses connections until it listens."""
     made = socket.socket()
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

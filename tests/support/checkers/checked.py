@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ixbackoff._door.reading.blocks import Error, blocks
+from ixbackoff._door.reading.checker_output import Error, errors_in
 from ixbackoff._door.reading.findings import Finding, findings, sources
 
 from .typecheckers import CHECKERS, Checker
@@ -59,7 +59,7 @@ def checked(checker: Checker, files: Sequence[Path], folder: Path) -> Checked:
 
 
 def explained_output(printed: str, status: int, folder: Path) -> Checked:
-    pieces = list(findings(blocks(printed.splitlines(keepends=True)), sources(folder)))
+    pieces = list(findings(errors_in(printed.splitlines(keepends=True)), sources(folder)))
     return Checked(printed, status, pieces, folder)
 
 

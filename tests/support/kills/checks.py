@@ -9,7 +9,8 @@ from random import Random
 from typing import Any, NamedTuple
 
 from ixbackoff import Delay, Throttled
-from ixbackoff._meaning.runs import Run
+from ixbackoff._meaning.defaults import Defaults
+from ixbackoff._meaning.runs import ProgramRun
 from ixbackoff._meaning.semantics import unrolled
 
 from .killing import Report
@@ -29,8 +30,8 @@ FAILURES: dict[Any, Exception] = {
 def waits_of(kind: str, job: str, seed: int) -> dict[int, float]:
     """Return the seconds of each wait, by its place, of a run that is never killed."""
     program, how = RECIPES[kind].begun(job)
-    one = Run(program, how.schedule, Random(seed))  # noqa: S311
-    stream = unrolled(program, how.schedule, within=how.within, run=one)
+    one = ProgramRun(program, how.schedule, Random(seed))  # noqa: S311
+    stream = unrolled(program, Defaults(within=how.within), run=one)
     waits: dict[int, float] = {}
     failed: set[Any] = set()
     place, command = 0, next(stream)

@@ -17,7 +17,7 @@ from pathlib import Path
 from signal import SIGKILL
 
 from ixbackoff.squirrel.commands import Resource
-from ixbackoff.testing.web import Fault, Origin, Request, Reset, Slow, Status, Truncated
+from ixbackoff.testing.web import Fault, Origin, ReceivedRequest, Reset, Slow, Status, Truncated
 
 from ..squirrels.running import Ran, files_below, objects_of, rows_of
 from .killing import Killing, Report, told
@@ -108,7 +108,7 @@ class KillingDurably(Killing):
             return None
         return Ran(max(process.returncode, 0), out, err)
 
-    def check_repeats(self, path: str, asked: list[Request], killed: list[float]) -> None:
+    def check_repeats(self, path: str, asked: list[ReceivedRequest], killed: list[float]) -> None:
         """A request is repeated only by the next try, or after a kill.
 
         A kill loses an answer that is not in the journal yet.
@@ -130,7 +130,7 @@ class KillingDurably(Killing):
             if not answered:
                 self.broke(f"{method} {path} was never answered")
 
-    def check_waits(self, path: str, asked: list[Request], killed: list[float]) -> None:
+    def check_waits(self, path: str, asked: list[ReceivedRequest], killed: list[float]) -> None:
         """The k-th failure and the next request are at least the k-th wait of the ladder apart."""
         wait = BASE
         for method in ("HEAD", "GET"):

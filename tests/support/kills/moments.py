@@ -21,9 +21,9 @@ import obstore.store  # noqa: F401
 from ixbackoff import Command, Delay, Interpreter, Now, Standard
 from ixbackoff._words.commands import Handler
 from ixbackoff.live import transports, uploads
-from ixbackoff.squirrel import copying
+from ixbackoff.squirrel import handlers as squirrel_handlers
 from ixbackoff.squirrel.__main__ import main
-from ixbackoff.squirrel.copying import Handlers
+from ixbackoff.squirrel.handlers import Handlers
 from ixbackoff.squirrel.index import Index
 from ixbackoff.squirrel.pipeline import Row
 
@@ -44,7 +44,7 @@ class Moments:
         self, standard: Interpreter[Standard], index: Index, handlers: Handlers
     ) -> Interpreter[Row | Delay]:
         """Answer as the squirrel's function of this name, and count the moments."""
-        return copying.answering(standard, index, handlers).around(self.around)
+        return squirrel_handlers.answering(standard, index, handlers).around(self.around)
 
     def around(self, command: Command[Any], handler: Handler) -> Any:
         if isinstance(command, Now):
@@ -82,17 +82,17 @@ def prepare(moment: str) -> None:
         patch("os.link", linked_and_killed).start()
     elif moment == "copy":
         pieces = Moments(LATE, kill)
-        patch("ixbackoff.live.folders.linked", lambda *_: False).start()
-        patch("ixbackoff.live.disks.PIECE", PIECE).start()
+        patch("ixbackoff.live.folders.link", lambda *_: False).start()
+        patch("ixbackoff.live.filesystem.PIECE", PIECE).start()
         patch(
-            "ixbackoff.squirrel.copying.upload",
-            lambda command, stores, limits, given: uploads.upload(
-                command, stores, limits, pieces.next, given
+            "ixbackoff.squirrel.handlers.upload",
+            lambda command, stores, limits, unchanging: uploads.upload(
+                command, stores, limits, pieces.next, unchanging
             ),
         ).start()
     else:
         answering = Moments(int(moment), kill).answering
-        patch("ixbackoff.squirrel.running.answering", answering).start()
+        patch("ixbackoff.squirrel.keeping.answering", answering).start()
 
 
 def killed(folder: Path, moment: str, words: list[str]) -> bool:

@@ -13,10 +13,10 @@ from unittest.mock import patch
 from ixbackoff import Command, Interpreter, Standard, Upload, attempt
 from ixbackoff._words.commands import Handler
 from ixbackoff.live import unfinished
-from ixbackoff.squirrel import copying, passing, pipeline, running
+from ixbackoff.squirrel import fetching, handlers, keeping, pipeline
 from ixbackoff.squirrel.__main__ import main
 from ixbackoff.squirrel.commands import ListObjects, Swap
-from ixbackoff.squirrel.copying import Handlers
+from ixbackoff.squirrel.handlers import Handlers
 from ixbackoff.squirrel.index import Index
 
 
@@ -39,7 +39,7 @@ def leave_unfinished_uploads() -> None:
 
 
 def leave_files() -> None:
-    patch.object(passing.Passing, "release", lambda *_: None).start()
+    patch.object(fetching.FetchedFiles, "release", lambda *_: None).start()
 
 
 def sync_nothing() -> None:
@@ -57,9 +57,9 @@ class Everything(tuple[Any, ...]):
 
 def record_before_the_upload() -> None:
     """Record what is not there yet, and take what is recorded for what is there."""
-    usual = copying.answering
+    usual = handlers.answering
 
-    def answering(standard: Interpreter[Standard], index: Index, handlers: Handlers) -> Any:
+    def answering(standard: Interpreter[Standard], index: Index, ours: Handlers) -> Any:
         uploads: dict[str, tuple[Command[Any], Handler]] = {}
 
         def around(command: Command[Any], handler: Handler) -> Any:
@@ -75,9 +75,9 @@ def record_before_the_upload() -> None:
                 put(upload)
             return answer
 
-        return usual(standard, index, handlers).around(around)
+        return usual(standard, index, ours).around(around)
 
-    patch.object(running, "answering", answering).start()
+    patch.object(keeping, "answering", answering).start()
 
 
 MISTAKES: dict[str, Callable[[], None]] = {

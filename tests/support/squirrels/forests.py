@@ -12,10 +12,10 @@ from ixbackoff.squirrel.commands import (
     Claim,
     Copy,
     Doom,
-    Entry,
     Fetch,
     Forget,
     GetETag,
+    IndexEntry,
     ListObjects,
     Look,
     Remove,
@@ -63,8 +63,8 @@ class Forest:
     def list_objects(self, _: ListObjects) -> tuple[Stored, ...]:
         return tuple(Stored(key, len(body)) for key, body in self.store.items())
 
-    def look(self, _: Look) -> Entry:
-        return Entry(self.kept, tuple(self.claims), "k")
+    def look(self, _: Look) -> IndexEntry:
+        return IndexEntry(self.kept, tuple(self.claims), "k")
 
     def fetch(self, command: Fetch) -> Brought:
         """A file that came with the ETag that the resource has now is not fetched again."""

@@ -43,7 +43,7 @@ class Ran(NamedTuple):
         return [cells[2].strip() for cells in self.cells]
 
     @property
-    def attempts(self) -> list[int]:
+    def tries(self) -> list[int]:
         return [int(cells[3]) for cells in self.cells]
 
     @property

@@ -88,11 +88,11 @@ class Recorder:
 def without_failure(event: Event) -> Event:
     match event:
         case Answered(_, issued, seconds):
-            return Answered.of(issued, seconds, None)
+            return Answered(issued, seconds, None)
         case WaitBegan(run, seconds, rung):
-            return WaitBegan.of(run, seconds, rung, None)
+            return WaitBegan(run, seconds, rung, None)
         case Ended(run, reason, seconds):
-            return Ended.of(run, reason, seconds, None)
+            return Ended(run, reason, seconds, None)
         case _:
             return event
 

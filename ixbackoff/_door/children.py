@@ -1,0 +1,181 @@
+"""A child process that behaves as if the shell had started it: signals, job control, statuses."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from time import monotonic
+from typing import NamedTuple
+
+NOT_EXECUTABLE, NOT_FOUND = 126, 127
+ENDED_BY_SIGNAL = 128
+ENDS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
+"""Signals that ask us to end."""
+PASSED_ON = (*ENDS, "SIGUSR1", "SIGUSR2", "SIGTSTP")
+STOPS = ("SIGTSTP", "SIGTTIN", "SIGTTOU")
+"""Signals by which job control stops a process."""
+FROM_TERMINAL = 0x80  # SI_KERNEL: Linux's mark of a signal to the whole foreground group
+GRACE = 5.0  # seconds between SIGTERM and SIGKILL
+
+
+class ChildEnd(NamedTuple):
+    """The end of a child process.
+
+    Attributes:
+        status: its exit status, or 128 plus the number of the signal that ended it.
+        ended_by: the signal that ended it, if one did.
+        passed_on: the signal that asked us to end, and that we passed on to it, if there was one.
+        late: whether its time limit was over.
+    """
+
+    status: int
+    ended_by: int | None
+    passed_on: int | None
+    late: bool
+
+
+class NotStarted(Exception):
+    """A command that cannot be run; `status` is 127 if it was not found, else 126."""
+
+    def __init__(self, status: int, why: str) -> None:
+        super().__init__(why)
+        self.status = status
+
+
+def performed(words: tuple[str, ...], limit: float | None) -> ChildEnd:
+    """Run a command to its end, with our standard input, output and error.
+
+    Signals that ask us to end are passed on to the child. If its terminal stops it, we stop, too.
+    At its time limit it is sent SIGTERM, and SIGKILL five seconds later.
+
+    >>> performed(("sh", "-c", "exit 3"), None).status
+    3
+
+    Args:
+        words: the command, which is searched in the PATH, and its arguments.
+        limit: the time limit in seconds; `None` for no limit.
+
+    Raises:
+        NotStarted: the command cannot be run.
+    """
+    for ours in signal.SIGCHLD, signal.SIGALRM:
+        if signal.getsignal(ours) is signal.SIG_IGN:  # or a child's status is lost
+            signal.signal(ours, signal.SIG_DFL)
+    watched = {signal.SIGCHLD, signal.SIGALRM, *numbers(PASSED_ON)}
+    watched -= {one for one in watched if signal.getsignal(one) is signal.SIG_IGN}
+    with blocked(watched) as before:
+        child = started(words, before)
+        end = None if limit is None else monotonic() + limit
+        return Watch(child, watched).ended(end)
+
+
+def numbers(names: Sequence[str]) -> set[signal.Signals]:
+    """Return the signals of these names."""
+    return {signal.Signals[name] for name in names}
+
+
+@contextmanager
+def blocked(watched: set[signal.Signals]) -> Generator[set[signal.Signals]]:
+    """Block signals in this block of code; those still pending are delivered at its end."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, watched)
+    try:
+        yield {signal.Signals(one) for one in before}
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        if signal.SIGALRM in signal.sigpending():
+            signal.sigwait({signal.SIGALRM})
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def started(words: tuple[str, ...], mask: set[signal.Signals]) -> int:
+    """Start a command with the signals as they were when Python started; return its process ID.
+
+    Raises:
+        NotStarted: the command cannot be run.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    defaults = numbers(("SIGPIPE", "SIGXFSZ"))  # Python ignores them
+    try:
+        return os.posix_spawnp(words[0], words, os.environ, setsigmask=mask, setsigdef=defaults)
+    except FileNotFoundError:
+        raise NotStarted(NOT_FOUND, f"{words[0]}: command not found") from None
+    except OSError as error:
+        raise NotStarted(NOT_EXECUTABLE, f"{words[0]}: {error.strerror}") from None
+    except ValueError as error:  # a null byte
+        raise NotStarted(NOT_FOUND, f"{words[0]!r}: {error}") from None
+
+
+class Watch:
+    """A watch on a child until its end, while the signals in `watched` are blocked."""
+
+    def __init__(self, child: int, watched: set[signal.Signals]) -> None:
+        self.child = child
+        self.watched = watched
+        self.passed_on: int | None = None
+        self.late = False
+
+    def ended(self, end: float | None) -> ChildEnd:
+        """Wait for the end of the child; end it at the time `end`."""
+        if end is not None:
+            alarm(end - monotonic())
+        while (status := self.polled()) is None:
+            number, whole_group = self.next_signal()
+            if number == signal.SIGALRM:
+                os.kill(self.child, signal.SIGKILL if self.late else signal.SIGTERM)
+                self.late = True
+                alarm(GRACE)
+            elif number != signal.SIGCHLD:
+                if number in numbers(ENDS):
+                    self.passed_on = number
+                if not whole_group:
+                    os.kill(self.child, number)
+        signalled = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
+        code = os.WEXITSTATUS(status) if signalled is None else ENDED_BY_SIGNAL + signalled
+        return ChildEnd(code, signalled, self.passed_on, self.late)
+
+    def polled(self) -> int | None:
+        """Return the wait status of the child if it has ended; if it was stopped, stop as well."""
+        child, status = os.waitpid(self.child, os.WNOHANG | os.WUNTRACED)
+        if not child:
+            return None
+        if os.WIFSTOPPED(status):
+            if os.WSTOPSIG(status) in numbers(STOPS):
+                os.kill(os.getpid(), signal.SIGSTOP)  # until SIGCONT
+                os.kill(self.child, signal.SIGCONT)
+            return self.polled()
+        return status
+
+    def next_signal(self) -> tuple[int, bool]:
+        """Return the next signal, and whether the terminal sent it to the child as well."""
+        if sys.platform == "darwin":
+            number = signal.sigwait(self.watched)
+            return number, number != signal.SIGTERM and in_foreground()
+        info = signal.sigwaitinfo(self.watched)
+        return info.si_signo, info.si_code == FROM_TERMINAL
+
+
+def in_foreground() -> bool:
+    """Return whether we are in the foreground group, which the terminal sends signals to."""
+    try:
+        with open("/dev/tty", "rb") as terminal:
+            return os.tcgetpgrp(terminal.fileno()) == os.getpgrp()
+    except OSError:
+        return False
+
+
+def alarm(seconds: float) -> None:
+    """Schedule SIGALRM for us, in seconds."""
+    signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-6))
+
+
+def end_by(number: int) -> int:
+    """End by the signal that ended the child, for our parent to see; return a status if we live."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
+    return ENDED_BY_SIGNAL + number

@@ -1,0 +1,195 @@
+"""Explanations of interpreters and handlers."""
+
+from __future__ import annotations
+
+from .callables import taken
+from .explanation import Explanation
+from .methods import RUNS
+from .printed import UNKNOWN, answer, described, is_function, members, parts, shown, with_names
+from .shapes import Seen
+
+INTERPRETERS = ("Interpreter", "AsyncInterpreter")
+ANSWERED = "Command", "Call", "CallAsync"
+
+
+def interpreter(seen: Seen) -> Explanation | None:
+    """Explain an interpreter that lacks handlers, or another value in its place."""
+    if seen.sort not in ("argument", "value"):
+        return None
+    kinds = [shown(one) for one in members(seen.wanted)]
+    wanted = [one for one in kinds if one.name in INTERPRETERS and one.inner]
+    if not wanted or len(wanted) < len(kinds):
+        return None
+    it = shown(seen.it)
+    if it.name not in INTERPRETERS or not it.inner:
+        return not_one(seen.it)
+    if it.name == "AsyncInterpreter" and "AsyncInterpreter" not in [one.name for one in wanted]:
+        return Explanation(
+            "awaited-handlers",
+            "Some of these handlers are coroutine functions, and .run(...) awaits nothing.",
+            "Write `await program.run_async(interpreter)`.",
+        )
+    if it.name == "Interpreter" and "Interpreter" not in [one.name for one in wanted]:
+        return Explanation(
+            "awaited-handlers",
+            "These handlers are plain functions, and an AsyncInterpreter is expected here.",
+            "Make it with .awaited_by(...); .run_async(...) takes either kind.",
+        )
+    return unanswered(it.inner[0], wanted[0].inner[0])
+
+
+def not_one(given: str) -> Explanation:
+    return Explanation(
+        "not-an-interpreter",
+        f"An interpreter has the handlers of the commands, and this is {described(given)}.",
+        "Give live(), Virtual(...).interpreter, or SomeCommand.handled_by(function).",
+    )
+
+
+def unanswered(row: str, wanted: str) -> Explanation | None:
+    """Name the commands of a program that have no handler."""
+    answered = members(row)
+    missing = [one for one in members(wanted) if one not in answered and "omitted" not in one]
+    if not missing:
+        return None
+    heads = {shown(one).name for one in answered}
+    if any(shown(one).name in heads and shown(one).inner for one in missing) or "Command" in heads:
+        return Explanation(
+            "wrong-answer",
+            f"The handlers answer {' | '.join(answered)}, and the program issues "
+            f"{' | '.join(missing)}: an answer has exactly one type.",
+            f"Write {shown(missing[0]).name}[...] with the same type in both places.",
+        )
+    handlers = [f"{shown(one).name}.handled_by(...)" for one in missing if one != "Delay"]
+    fixes = [f"Join: interpreter | {' | '.join(handlers)}."] if handlers else []
+    if "Delay" in missing:
+        fixes.append("live() has a handler of Delay, and in a test Virtual(...).interpreter.")
+    sentence = f"No handler answers {' and '.join(missing)}."
+    if len(missing) > 1 and any("omitted" in one for one in answered):  # ty shows three of a row
+        sentence = f"Not all of {' and '.join(missing)} have a handler."
+    return Explanation("no-handler", sentence, " ".join(fixes))
+
+
+def joined(seen: Seen) -> Explanation | None:
+    """Explain joined interpreters that lack handlers, or another value among them."""
+    if seen.sort != "join" or seen.method != "|" or shown(seen.it).name not in INTERPRETERS:
+        return None
+    other = shown(seen.wanted)
+    if other.name not in INTERPRETERS:
+        return not_one(seen.wanted)
+    rows = [shown(one).inner[0] for one in (seen.it, seen.wanted) if shown(one).inner]
+    return Explanation(
+        "no-handler",
+        f"These handlers answer {' | '.join(rows)}, and the program issues other commands, too.",
+        "Assign the joined handlers to a variable and run with it: the error then names the "
+        "missing ones.",
+    )
+
+
+def joined_for(seen: Seen, wanted: list[str]) -> Explanation | None:
+    """Name the commands that joined handlers lack; the source tells the commands of the program."""
+    explanation = joined(seen)
+    if explanation is None or explanation.code != "no-handler":
+        return None
+    rows = [shown(one).inner[0] for one in (seen.it, seen.wanted) if shown(one).inner]
+    return unanswered(" | ".join(rows), " | ".join(wanted))
+
+
+def handler(seen: Seen) -> Explanation | None:
+    """Explain a handler that does not fit its command."""
+    if seen.sort != "argument" or seen.method not in ("handled_by", "awaited_by"):
+        return None
+    takes, gives = taken(seen.wanted), answer(seen.wanted)
+    if not is_function(seen.it):
+        return Explanation(
+            "not-a-handler",
+            f"{seen.method} takes a function of a command, and this is {described(seen.it)}.",
+            f"Write .{seen.method}(lambda command: ...).",
+        )
+    it = answer(seen.it)
+    if shown(it).name in ("Coroutine", "CoroutineType") and seen.method == "handled_by":
+        return Explanation(
+            "awaited-handlers",
+            "This handler is a coroutine function, and handled_by awaits nothing.",
+            "Write .awaited_by(...), and run with `await program.run_async(interpreter)`.",
+        )
+    if it != gives and gives not in UNKNOWN:
+        return Explanation(
+            "wrong-answer",
+            f"The command promises {promised(gives)}, and this handler returns {promised(it)}.",
+            f"Return {promised(gives)}, or let the class of the command promise another type.",
+        )
+    if gives in UNKNOWN and it != gives:
+        return Explanation(
+            "wrong-answer",
+            f"The command has no answer, and this handler returns {it}.",
+            "Raise an exception in the handler, and annotate it with -> Never.",
+        )
+    return Explanation(
+        "not-a-handler",
+        f"A handler takes one argument, the command{takes and f' {takes}'}.",
+        f"Write .{seen.method}(lambda command: ...).",
+    )
+
+
+def promised(text: str) -> str:
+    """Return the type that a coroutine returns; any other type is returned as it is."""
+    head = shown(text)
+    awaited = head.name in ("Awaitable", "Coroutine", "CoroutineType") and head.inner
+    return head.inner[-1] if awaited else text
+
+
+def shared_handler(seen: Seen) -> Explanation | None:
+    """Explain an argument of `handled_as_in` or of `around`."""
+    if seen.method == "around" and seen.sort == "argument":
+        word = "await the handler and return" if seen.owner == "AsyncInterpreter" else "return"
+        return Explanation(
+            "not-a-handler",
+            "A wrapper takes any command and its handler, and returns the answer of the handler.",
+            "Write `def wrapper(command: Command[R], handler: Callable[[Command[R]], R]) -> R`, "
+            f"and {word} handler(command).",
+        )
+    if seen.method == "handled_as_in" and seen.sort in ("argument", "overload"):
+        return Explanation(
+            "not-an-interpreter",
+            "handled_as_in takes an interpreter that answers this command, and this is "
+            f"{described(seen.it)}.".replace('"', ""),
+            "Give one that has a handler for the command.",
+        )
+    return None
+
+
+def without_interpreter(seen: Seen) -> Explanation | None:
+    """Explain a run without an interpreter; pyrefly lists the types of all arguments."""
+    if seen.sort == "option" and seen.method in RUNS and seen.it:
+        first = parts(seen.it, ",")[0]
+        return None if shown(first).name in INTERPRETERS or "=" in first else not_one(first)
+    nothing = seen.sort == "option" and seen.method in RUNS
+    if not nothing and (seen.sort, seen.argument) != ("missing", "interpreter"):
+        return None
+    return Explanation(
+        "not-an-interpreter",
+        "A program does not run by itself: an interpreter answers its commands.",
+        f"Write .{seen.method or 'run'}(live()), or give handlers of your own.",
+    )
+
+
+def answered(seen: Seen) -> Explanation | None:
+    """Explain a command where one with another answer is declared."""
+    if seen.sort == "answer":
+        return Explanation(
+            "wrong-answer",
+            "The class of a command promises its answer, so __iter__ cannot be overridden.",
+            "Leave __iter__ out, and change the class: Command[int] answers with an int.",
+        )
+    if seen.sort != "value" or shown(seen.wanted).name not in ANSWERED:
+        return None
+    inner = shown(seen.wanted).inner
+    if not inner or "->" in seen.it:
+        return None
+    return Explanation(
+        "wrong-answer",
+        f"{with_names(seen.it)} is not a {seen.wanted}: the answer of a command has exactly one "
+        "type, not a wider one.",
+        "Declare the type that the command promises.",
+    )

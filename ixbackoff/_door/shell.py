@@ -1,0 +1,166 @@
+"""`ixbackoff run N4 -- COMMAND`: a shell command on a ladder."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from argparse import ArgumentTypeError, Namespace
+from typing import Any
+
+from .._commandline import WRONG, Parser
+from .._limits.deadlines import time_limit
+from .._words import nat
+from .._words.commands import Command
+from .._words.failures import DeadlineExceeded, Transient
+from .._writing.programs import at
+from ..live import live
+from .children import ChildEnd, NotStarted, end_by, performed
+from .run_log import logged
+
+LATE = 124
+"""The status at a deadline: that of timeout(1)."""
+HIGHEST = 255
+LASTING = frozenset({2, 64, 65, 66, 67, 70, 72, 73, 77, 78, 126, 127})
+"""Statuses of failures that last: wrong usage, and those of `sysexits.h`."""
+PASSING = frozenset(range(1, 128)) - LASTING
+"""Statuses that are retried by default."""
+
+
+class Shell(Command[None]):
+    """Run a shell command, with our standard input, output and error."""
+
+    __slots__ = ("words",)
+
+    def __init__(self, words: tuple[str, ...]) -> None:
+        self.words = words
+
+
+class CommandFailed(Transient):
+    """A shell command that ended with a status other than 0."""
+
+    def __init__(self, end: ChildEnd) -> None:
+        super().__init__(end)
+        self.end = end
+
+    def __str__(self) -> str:
+        if self.end.ended_by is None:
+            return f"exit status {self.end.status}"
+        return f"ended by {signal.Signals(self.end.ended_by).name}"
+
+
+def rung(text: str) -> Any:
+    """Parse the name of a rung.
+
+    >>> from ixbackoff import N3
+    >>> rung("N3") is N3
+    True
+
+    Raises:
+        ArgumentTypeError: `text` is not the name of a rung.
+    """
+    if not is_rung(text):
+        raise ArgumentTypeError(f"{text} is not a rung: give one of N0 to N20, or FOREVER")
+    return vars(nat)[text]
+
+
+def is_rung(text: str) -> bool:
+    """Return whether a text is the name of a rung."""
+    return text == "FOREVER" or text in {f"N{number}" for number in range(nat.DEEPEST + 1)}
+
+
+def statuses(text: str) -> frozenset[int]:
+    """Parse exit statuses: numbers, ranges, names of signals, or `any`.
+
+    >>> sorted(statuses("75,1-3,SIGKILL"))
+    [1, 2, 3, 75, 137]
+
+    Raises:
+        ArgumentTypeError: a part is not the exit status of a failure.
+    """
+    found: set[int] = set()
+    for part in text.split(","):
+        first, _, last = part.strip().partition("-")
+        if part.strip() == "any":
+            found |= {*range(1, HIGHEST + 1)}
+        elif first in signal.Signals.__members__ and not last:
+            found.add(128 + signal.Signals[first])
+        elif first.isdecimal() and (last or first).isdecimal():
+            found |= {*range(int(first), int(last or first) + 1)}
+        else:
+            found.add(0)
+    if not found or min(found) < 1 or max(found) > HIGHEST:
+        raise ArgumentTypeError(
+            f"{text}: give exit statuses, 1 to {HIGHEST}, such as 75 or 1-10,75,SIGKILL; or any"
+        )
+    return frozenset(found)
+
+
+def add_options(parser: Parser) -> None:
+    """Add the options of a shell command."""
+    commands = parser.add_argument_group("options for a shell command")
+    commands.add_argument(
+        "--on",
+        type=statuses,
+        metavar="STATUSES",
+        help="the exit statuses that are retried, such as 75 or 1-10,75,SIGKILL, or any "
+        f"(default: 1-125 without {', '.join(map(str, sorted(LASTING - {126, 127})))})",
+    )
+
+
+def run(args: Namespace, command: tuple[str, ...]) -> int:
+    """Run a command on a ladder; return the exit status of its last try."""
+    if not command:
+        named = nat.name_of(nat.reflect(args.what))
+        print(f"give the command: ixbackoff run {named} -- COMMAND ...", file=sys.stderr)
+        return WRONG
+    if not hasattr(os, "posix_spawnp"):
+        print("ixbackoff run RUNG -- COMMAND needs a POSIX system.", file=sys.stderr)
+        return WRONG
+    retried: frozenset[int] = args.on or PASSING
+
+    def on(failure: Exception) -> bool:
+        end = failure.end if isinstance(failure, CommandFailed) else None
+        return end is not None and end.passed_on is None and end.status in retried
+
+    program = at(args.what).retry(Shell(command), on=on).named(os.path.basename(command[0]))
+    try:
+        with logged():
+            program.run(
+                live() | Shell.handled_by(execute), schedule=args.schedule, within=args.within
+            )
+    except KeyboardInterrupt:  # in a wait
+        return end_by(signal.SIGINT)
+    except CommandFailed as failure:
+        end = failure.end
+        if end.passed_on is None and end.status not in retried:
+            print(f"{program._name}: {failure} is not retried; see --on.", file=sys.stderr)
+        return status_of(end)
+    except NotStarted as failure:
+        print(failure, file=sys.stderr)
+        return failure.status
+    except DeadlineExceeded:  # which is logged
+        return LATE
+    return 0
+
+
+def execute(command: Shell) -> None:
+    """Run a command to its end.
+
+    Raises:
+        NotStarted: the command cannot be run.
+        CommandFailed: its status is not 0.
+        TimeoutError: its time limit is over.
+    """
+    end = performed(command.words, time_limit())
+    if end.late:
+        raise TimeoutError
+    if end.status:
+        raise CommandFailed(end)
+
+
+def status_of(end: ChildEnd) -> int:
+    """Return the exit status of the last try; end by the same signal if it was passed on."""
+    if end.passed_on is not None and end.ended_by is not None:
+        return end_by(end.ended_by)
+    return end.status

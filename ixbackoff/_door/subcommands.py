@@ -1,0 +1,33 @@
+"""The table of the subcommands of `ixbackoff`: where each is, what it does, what it needs."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Subcommand(NamedTuple):
+    """A subcommand.
+
+    Attributes:
+        module: the module with its `main(arguments: list[str]) -> int`, which is imported only
+            when the subcommand runs.
+        summary: one line for `ixbackoff --help`.
+        extra: the extra that installs the packages it needs beside the core, if it needs any.
+    """
+
+    module: str
+    summary: str
+    extra: str = ""
+
+
+SUBCOMMANDS = {
+    "check": Subcommand("_door.check", "run a type checker, and explain its errors"),
+    "explain": Subcommand("_door.explain", "explain a mistake by its code"),
+    "plan": Subcommand("_door.plans", "show the tries and waits of a program, and if it fits"),
+    "run": Subcommand("_door.running", "run a program, or a shell command on a ladder", "live"),
+    "fleet": Subcommand("fleet.__main__", "simulate many clients of one service"),
+    "durable": Subcommand("durable.__main__", "list, pause or cancel durable runs", "durable"),
+    "squirrel": Subcommand("squirrel.__main__", "copy web resources to a store", "squirrel"),
+    "plot": Subcommand("plotting.__main__", "draw the waits of schedules", "plot"),
+    "completion": Subcommand("_door.completion", "complete in bash or zsh", "completion"),
+}

@@ -1,0 +1,63 @@
+"""Functions that can be retried, and errors for those that cannot."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._meaning.chains import PROGRAM
+from .._words.commands import GENERATORS, Misuse, code_flags
+
+
+def checked_function(function: Any) -> Any:
+    """Return `function`.
+
+    Raises:
+        TypeError: `function` is not a function, or it is a generator function.
+    """
+    name = name_of(function)
+    kind = type(function).__name__
+    if kind in ("staticmethod", "classmethod", "property"):
+        raise TypeError(f"backoff on a {kind}: write it below @{kind}.")
+    if not callable(function):
+        raise TypeError(f"backoff on {function!r}: it is for functions and methods.")
+    if code_flags(function) & GENERATORS:
+        raise TypeError(
+            f"backoff on {name}: it is a generator function, and after a failure it would yield "
+            "the first items again: put backoff on a function that it calls, or return a list."
+        )
+    return function
+
+
+def undecorated(function: Any) -> Any:
+    """Return the function under a `backoff`, or `function` itself without one."""
+    if not hasattr(function, PROGRAM):
+        return function
+    itself = getattr(function, "__self__", None)
+    return function.__wrapped__ if itself is None else function.__wrapped__.__get__(itself)
+
+
+def name_of(function: Any) -> str:
+    name: str = getattr(function, "__name__", repr(function))
+    return name
+
+
+def check_sync(name: str, stop: object) -> None:
+    """Check that a coroutine function or `async for` has no `stop`.
+
+    Raises:
+        Misuse: `stop` is given.
+    """
+    if stop is not None:
+        raise Misuse(
+            f"backoff on {name}: stop= is for what blocks a thread; cancel the task of what is "
+            "awaited instead, and give it a backoff with .replace(stop=None)."
+        )
+
+
+def no_coroutine_function(function: Any, coroutine: Any) -> Misuse:
+    """Close a coroutine, and return the error for the plain function that returned it."""
+    coroutine.close()
+    return Misuse(
+        f"backoff on {name_of(function)}: it is not written with `async def`, but it returned a "
+        "coroutine, which would not be tried again: put backoff on the `async def` itself."
+    )

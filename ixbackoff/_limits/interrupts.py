@@ -1,0 +1,59 @@
+"""Cleaning up although Ctrl-C is pressed: where it can strike, and how a cleanup survives it."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TypeVar
+
+# Ctrl-C raises KeyboardInterrupt wherever the main thread happens to be: inside an observer, right
+# after it has returned, or on the way into a cleanup. Three things have to hold all the same. The
+# mark of a run is cleared, or this thread could never retry again; each `Began` gets exactly one
+# `Ended`; and the KeyboardInterrupt reaches the user.
+#
+# CPython looks for signals after a call, at a jump backward, and where a function begins or a
+# generator resumes. Between two such places, assignments run without an interruption.
+#
+# Things that don't work:
+#
+# - One `finally` that calls a Python function. The signal may be seen where that function begins,
+#   and then its body is skipped.
+#
+# - A flag that is set after an observer was called. Ctrl-C may come in between, and the event would
+#   be delivered twice.
+#
+# - Masking SIGINT meanwhile. Only the main thread may install a handler, Windows has no signal
+#   mask, and an observer that hangs could no longer be interrupted.
+#
+# What we do: the first statement of a cleanup is an assignment (`mine[0] = None`), which needs one
+# `finally` only. `Notifier.notify` records an event and then calls the observer, with no look for
+# signals in between. A cleanup that has to call a Python function stands twice, the second time
+# in an outer `finally`, and does nothing the second time: `assigned` below, and `Notifier.end`.
+#
+# What remains: a second Ctrl-C that cuts the outer `finally` short as well; the `Answered` of a
+# program's command, which is delivered in one `finally`; an observer in Python that Ctrl-C strikes
+# where it begins, which counts as called. Debuggers and tracers can raise anywhere: they may leave
+# a mark.
+
+T = TypeVar("T")
+
+
+@contextmanager
+def assigned(variable: ContextVar[T], value: T) -> Generator[None]:
+    """Give a context variable a value for a block."""
+    before = variable.get()
+    try:
+        try:
+            variable.set(value)
+            yield
+        finally:
+            restore(variable, value, before)
+    finally:
+        restore(variable, value, before)
+
+
+def restore(variable: ContextVar[T], value: T, before: T) -> None:
+    """Set a variable back, unless the collector closes a stream in another context."""
+    if variable.get() is value:
+        variable.set(before)

@@ -1,0 +1,48 @@
+"""Transformers of streams of commands: the loop that all of them share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .._words.commands import Stream
+
+__tracebackhide__ = True
+
+
+def passed_on(stream: Stream, instead: Callable[[Any], Stream | None]) -> Stream:
+    """Pass on a stream of commands, with other commands in place of some.
+
+    >>> from ixbackoff import N0, Log, at, unroll
+    >>> def twice(command):
+    ...     yield command
+    ...     yield command
+    >>> stream = unroll(at(N0).do(Log("one")).do(Log("two")))
+    >>> [log.message for log in passed_on(stream, lambda one: twice(one) if one.level else None)]
+    ['one', 'one', 'two', 'two']
+
+    Args:
+        stream: the stream.
+        instead: makes the stream to issue in place of a command, `None` for the command itself. The
+            value of that stream is the answer to the command; an exception that it or `instead`
+            raises is thrown into `stream`.
+    """
+    answer: Any = None
+    failure: BaseException | None = None
+    command: Any = None
+    try:
+        while True:
+            command = stream.send(answer) if failure is None else stream.throw(failure)
+            answer = failure = None
+            try:
+                issued = instead(command)
+                answer = (yield command) if issued is None else (yield from issued)
+            except BaseException as error:
+                failure = error
+    except StopIteration as end:
+        return end.value
+    except BaseException:  # Ctrl-C arrived in this frame, so the stream is still suspended
+        stream.close()
+        raise
+    finally:  # break the cycle of exception, traceback and this frame
+        failure = command = None

@@ -1,0 +1,44 @@
+"""The name and the bases of a failure's class, and the verdicts that judges make with them."""
+
+from __future__ import annotations
+
+import sys
+
+from .._words import verdicts
+from .._words.verdicts import Verdict
+
+
+def name_of(failure: BaseException) -> str:
+    """Return the name of a failure's class, as one writes it in `except`.
+
+    >>> import http.client
+    >>> name_of(http.client.BadStatusLine("")), name_of(KeyError())
+    ('http.client.BadStatusLine', 'KeyError')
+    """
+    kind = failure.__class__
+    if kind.__module__ == "builtins":
+        return kind.__qualname__
+    package = kind.__module__.partition(".")[0]
+    short = getattr(sys.modules.get(package), kind.__qualname__, None) is kind
+    return f"{package if short else kind.__module__}.{kind.__qualname__}"
+
+
+def bases(failure: BaseException) -> set[str]:
+    """Return the names of a failure's class and of its bases.
+
+    A judge that goes by names works with versions of a library that lack some of the classes.
+
+    >>> "OSError" in bases(ConnectionResetError())
+    True
+    """
+    return {kind.__name__ for kind in failure.__class__.__mro__}
+
+
+def permanent(failure: BaseException, why: str = " is not known to pass by itself") -> Verdict:
+    """Make the verdict on a failure that does not pass; `why` follows its name."""
+    return Verdict(False, why=name_of(failure) + why)
+
+
+def as_cause(failure: Exception, cause: object) -> Verdict:
+    """Judge a failure by the exception that it was made of."""
+    return verdicts.judge(cause) if isinstance(cause, Exception) else permanent(failure)

@@ -1,0 +1,203 @@
+"""Verdicts on failures of HTTP: when the same request may be sent again.
+
+- A failure before the request was sent may pass, unless the host's name does not exist or the
+  certificate does not verify.
+- A failure after that may pass if the request may be carried out twice: its method is idempotent
+  (RFC 9110, 9.2.2), or it has the header `Idempotency-Key`. urllib3's `Retry` goes by the method,
+  too, but not by the header.
+- The statuses 408, 425, 429 and 503 mean that the request was not carried out (RFC 9110, 15.5.9 and
+  15.6.4; RFC 8470; RFC 6585), so they may pass after every method. 500, 502 and 504 leave
+  it open, so they are judged as an answer that was lost. No other status may pass.
+- The requests before a redirect count, too: a `POST` that was answered with 303 has been carried
+  out, whatever happens to the `GET` that follows it.
+"""
+
+from __future__ import annotations
+
+import re
+import ssl
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+from .._words.headers import retry_after
+from .._words.verdicts import Judge, Verdict
+from .judging import name_of, permanent
+from .reaching import unreachable
+from .socket import CUT_OFF
+
+IDEMPOTENT = frozenset({"GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"})
+NOT_CARRIED_OUT = frozenset({408, 425, 429, 503})
+PERHAPS_CARRIED_OUT = frozenset({500, 502, 504})
+KEY = "idempotency-key"
+PROXY_STATUS = re.compile(r"^(?:Tunnel connection failed: )?([1-5][0-9]{2})\b")
+
+
+class Asked(NamedTuple):
+    """A request that a failure belongs to.
+
+    Attributes:
+        method: its method, in capital letters.
+        keyed: true if it has the header `Idempotency-Key`.
+    """
+
+    method: str
+    keyed: bool = False
+
+    @property
+    def repeatable(self) -> bool:
+        """True if the request may be carried out twice."""
+        return self.keyed or self.method in IDEMPOTENT
+
+
+def asked_with(method: Any, headers: Any = None) -> Asked:
+    """Return the request that has this method and these headers, as any library keeps them.
+
+    >>> asked_with("post", {"idempotency-key": "5"})
+    Asked(method='POST', keyed=True)
+    >>> asked_with(b"PUT", [(b"Host", b"nuts.example")])
+    Asked(method='PUT', keyed=False)
+    """
+    pairs = headers.items() if hasattr(headers, "items") else headers or ()
+    keyed = any(text(name).lower() == KEY and bool(value) for name, value in pairs)
+    return Asked(text(method).upper(), keyed)
+
+
+def text(value: Any) -> str:
+    return value.decode("latin-1") if isinstance(value, bytes) else str(value)
+
+
+def never(failure: Exception, _: Sequence[Asked]) -> Verdict:
+    """Judge a failure that another try would meet again."""
+    return permanent(failure)
+
+
+def before(failure: Exception, asked: Sequence[Asked]) -> Verdict:
+    """Judge a failure that came before the last of these requests was sent."""
+    reason = reason_to_stop(failure)
+    if reason:
+        return permanent(failure, f": {reason}")
+    return redirected(name_of(failure), asked) or Verdict(True)
+
+
+def before_or_never(failure: Exception, asked: Sequence[Asked]) -> Verdict:
+    """Judge a failure that does not pass, with the reason of `before` if that has one."""
+    verdict = before(failure, asked)
+    return permanent(failure) if verdict.transient else verdict
+
+
+def after(failure: Exception, asked: Sequence[Asked]) -> Verdict:
+    """Judge a failure that came when these requests had been sent, or a part of them."""
+    return unanswered(name_of(failure), asked)
+
+
+def answered(
+    failure: Exception, status: Any, headers: Mapping[str, str] | None, asked: Sequence[Asked]
+) -> Verdict:
+    """Judge an answer by its status and its headers."""
+    label = f"{name_of(failure)} {status}"
+    if status in NOT_CARRIED_OUT:
+        verdict = redirected(label, asked)
+    elif status in PERHAPS_CARRIED_OUT:
+        verdict = unanswered(label, asked)
+    else:
+        verdict = permanent(failure, f" {status}")
+    if verdict is not None and not verdict.transient:
+        return verdict
+    return Verdict(True, None if headers is None else retry_after(headers))
+
+
+def by_response(failure: Any, asked: Sequence[Asked]) -> Verdict:
+    """Judge a failure by its `response`, as httpx and requests keep it."""
+    answer = getattr(failure, "response", None)
+    if answer is None:
+        return permanent(failure)
+    return answered(failure, answer.status_code, answer.headers, asked)
+
+
+def refused_by_proxy(failure: Exception, asked: Sequence[Asked], said: str) -> Verdict:
+    """Judge the answer of a proxy that did not connect, by the status in its text.
+
+    A proxy that cannot reach the host (502, 504) has not sent the request.
+    """
+    found = PROXY_STATUS.search(said)
+    if found is None:
+        return permanent(failure)
+    status = int(found[1])
+    if status in NOT_CARRIED_OUT | PERHAPS_CARRIED_OUT:
+        return before(failure, asked)
+    return permanent(failure, f" {status}")
+
+
+def unanswered(label: str, asked: Sequence[Asked]) -> Verdict:
+    once = [one for one in asked if not one.repeatable]
+    if asked and not once:
+        return Verdict(True)
+    what = f"a {once[0].method}" if once else "a request of an unknown method"
+    return Verdict(False, why=f"{label} after {what}, which may have been carried out")
+
+
+def redirected(label: str, asked: Sequence[Asked]) -> Verdict | None:
+    """Judge by the requests before a redirect; those of the same method were not carried out."""
+    earlier = [one for one in asked if one.method != asked[-1].method]
+    verdict = unanswered(label, earlier) if earlier else Verdict(True)
+    return None if verdict.transient else verdict
+
+
+def behind(failure: object) -> Iterator[BaseException]:
+    """Yield a failure and its causes, which libraries keep as cause, reason, argument or group."""
+    waiting: list[Any] = [failure]
+    seen: set[int] = set()
+    while waiting:
+        cause = waiting.pop()
+        if isinstance(cause, BaseException) and id(cause) not in seen:
+            seen.add(id(cause))
+            yield cause
+            grouped: Sequence[Any] = getattr(cause, "exceptions", ())
+            waiting += [cause.__cause__, getattr(cause, "reason", None), *cause.args, *grouped]
+
+
+def reason_to_stop(failure: Any) -> str:
+    """Return why a connection cannot be made later either, empty if it may."""
+    for cause in behind(failure):
+        if reason := unreachable(cause):
+            return reason
+        if isinstance(cause, ssl.SSLError) and not isinstance(cause, CUT_OFF):
+            return "the two sides do not agree on TLS"
+    return ""
+
+
+Judging: TypeAlias = Callable[[Any, Sequence[Asked]], Verdict]
+"""A function that judges a failure, after these requests."""
+
+
+def nearest(
+    failure: Any, table: Mapping[str, Judging], packages: Collection[str]
+) -> Judging | None:
+    """Return who judges the nearest of a failure's classes that the table has.
+
+    The table goes by names, because older versions of a library may lack some of the classes.
+    """
+    for base in failure.__class__.__mro__:
+        if base.__module__.partition(".")[0] in packages and base.__name__ in table:
+            return table[base.__name__]
+    return None
+
+
+def judge_by(
+    table: Mapping[str, Judging],
+    packages: Collection[str],
+    requests_of: Callable[[Any], Sequence[Asked]] = lambda _: (),
+) -> Judge:
+    """Return a judge that goes by a table of classes.
+
+    Args:
+        table: from the name of a class to what judges its failures.
+        packages: the packages in which these classes are defined.
+        requests_of: returns the requests that a failure belongs to, the first request first.
+    """
+
+    def judge(failure: Exception) -> Verdict:
+        judging = nearest(failure, table, packages)
+        return judging(failure, requests_of(failure)) if judging else permanent(failure)
+
+    return judge

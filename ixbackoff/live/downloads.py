@@ -1,0 +1,233 @@
+"""Downloads without network I/O: request headers, the meaning of a response, and the file.
+
+Sync and async downloads share it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
+from hashlib import sha256
+from typing import NamedTuple
+
+import httpx2
+
+from .._words.verdicts import is_transient
+from .._words.vocabulary import Download
+from .errors import TooLarge
+from .exchanges import Exchange, Progress
+from .files import PartFile, PartOrigin
+
+GAIN = 256 * 1024
+"""Bytes that a broken connection must have delivered for the same try to open another one."""
+
+CONTENT_RANGE = re.compile(r"bytes ([0-9]{1,20})-([0-9]{1,20})/([0-9]{1,20}|\*)")
+LENGTH = re.compile("[0-9]{1,20}")
+DISTANCE = 60.0
+"""Seconds that a `Last-Modified` date must lie before `Date` to be a strong validator (RFC 9110,
+section 8.8.2.2)."""
+
+
+class Fetched(NamedTuple):
+    """A complete download.
+
+    Attributes:
+        etag: the ETag that came with the bytes, if any.
+        size: the number of bytes.
+    """
+
+    etag: str | None
+    size: int
+
+
+class Arrival:
+    """A download in progress.
+
+    Args:
+        command: the command.
+        exchange: the request.
+        part: the file for the bytes; it may hold some of an earlier try.
+        progress: called at the start and after each piece.
+
+    Attributes:
+        etag: the ETag that came with the bytes, if any.
+        size: the bytes of the whole resource; `None` if unknown.
+        whole: true once the part is complete.
+        source: a hash of the URL, which may hold secrets, for the note beside the part.
+    """
+
+    def __init__(
+        self, command: Download, exchange: Exchange, part: PartFile, progress: Progress | None
+    ) -> None:
+        self.command = command
+        self.exchange = exchange
+        self.part = part
+        self.progress = progress
+        self.etag: str | None = None
+        self.size: int | None = None
+        self.whole = False
+        self.source = sha256(str(exchange.url).partition("#")[0].encode()).hexdigest()
+        self._before = 0
+        self._check = b""
+        self._anew = False
+
+    def headers(self) -> dict[str, str]:
+        """Return the headers of the next request: a range, if the part can be resumed.
+
+        The range begins with the last byte of the part: a complete part would leave an empty range.
+        """
+        origin = self.part.origin
+        self.exchange.in_parts = origin is not None and origin.source == self.source
+        if origin is None or not self.exchange.in_parts:
+            return {}
+        return {"Range": f"bytes={self.part.size - 1}-", "If-Range": origin.validator}
+
+    def begins(self, response: httpx2.Response) -> bool:
+        """Begin with a response; return `False` if it is useless, and the next request is for all.
+
+        Raises:
+            TooLarge: the server announces more than `Limits.max_size`.
+        """
+        headers = response.headers
+        if response.status_code == 206 and self._continues_with(headers):
+            self._check = self.part.last_byte()
+            self.part.cut(self.part.size - 1)
+        elif response.status_code in (206, 416):
+            self.part.begin(None)
+            return False
+        else:
+            self.size = length_of(headers)
+            self.etag, self._check = headers.get("ETag"), b""
+            self._check_size(self.size or 0)
+            validator = validator_of(headers)
+            self.part.begin(
+                None if validator is None else PartOrigin(self.source, validator, self.size)
+            )
+        self._before = self.part.size
+        self._notify()
+        return True
+
+    def _continues_with(self, headers: Mapping[str, str]) -> bool:
+        """Return whether a partial response is the range that was requested."""
+        origin = self.part.origin
+        place = CONTENT_RANGE.fullmatch(headers.get("Content-Range", ""))
+        if origin is None or place is None or is_encoded(headers):
+            return False
+        first, last = int(place[1]), int(place[2])
+        self.size = origin.size if place[3] == "*" else int(place[3])
+        by_etag = origin.validator.startswith('"')
+        self.etag = headers.get("ETag", origin.validator if by_etag else None)
+        same = headers.get("ETag" if by_etag else "Last-Modified", origin.validator)
+        length = headers.get("Content-Length", f"{last - first + 1}")
+        return (
+            first == self.part.size - 1
+            and first <= last
+            and LENGTH.fullmatch(length) is not None
+            and int(length) == last - first + 1
+            and origin.size in (None, self.size)
+            and (self.size is None or last < self.size)
+            and same == origin.validator
+        )
+
+    def take(self, chunk: bytes) -> None:
+        """Write a piece of the body.
+
+        Raises:
+            ConnectionError: the range does not begin with the last byte of the part.
+            TooLarge: the body is larger than `Limits.max_size`.
+            TimeoutError: the deadline has passed.
+        """
+        if self._check and chunk:
+            if not chunk.startswith(self._check):
+                self._anew = True
+                raise ConnectionError(
+                    f"{self.exchange.label}: the server sent another range than requested"
+                )
+            self._check = b""
+        self._check_size(self.part.size + len(chunk))
+        self.exchange.deadline.check()
+        self.part.write(chunk)
+        self._notify()
+
+    def check_whole(self) -> None:
+        """End the download.
+
+        Raises:
+            ConnectionError: the body is shorter or longer than announced.
+        """
+        if self.size not in (None, self.part.size):
+            raise ConnectionError(
+                f"{self.exchange.label}: only {self.part.size} of {self.size} bytes arrived"
+            )
+        self.whole = True
+
+    def continues_after(self, failure: Exception) -> bool:
+        """Return whether to request the rest within the same try.
+
+        After a failure that is not transient the part does not stay.
+        """
+        if self._anew:
+            self._anew = False
+            self.part.begin(None)
+            return True
+        if not is_transient(failure):
+            self.part.origin = None
+        gained = self.part.size - self._before
+        self._before = self.part.size
+        return (
+            isinstance(failure, ConnectionError)
+            and self.part.origin is not None
+            and gained >= GAIN
+            and self.exchange.deadline.left > 0
+        )
+
+    def _check_size(self, size: int) -> None:
+        most = self.exchange.limits.max_size
+        if most is not None and size > most:
+            self.part.origin = None
+            raise TooLarge(
+                f"{self.exchange.label}: it has {size} bytes or more, and the limit is {most}"
+            )
+
+    def _notify(self) -> None:
+        if self.progress is not None:
+            self.progress(self.command, self.part.size, self.size)
+
+    @property
+    def fetched(self) -> Fetched:
+        return Fetched(self.etag, self.part.size)
+
+
+def length_of(headers: Mapping[str, str]) -> int | None:
+    """Return the bytes of the body of a response; `None` if the server does not announce them.
+
+    >>> length_of({"Content-Length": "5"}), length_of({"Content-Length": "+5"}), length_of({})
+    (5, None, None)
+    """
+    length = headers.get("Content-Length", "")
+    return int(length) if LENGTH.fullmatch(length) else None
+
+
+def validator_of(headers: Mapping[str, str]) -> str | None:
+    """Return an ETag or a date that changes whenever the bytes do; `None` without one.
+
+    >>> validator_of({"ETag": '"v1"'}), validator_of({"ETag": 'W/"v1"'})
+    ('"v1"', None)
+    """
+    if is_encoded(headers) or headers.get("Accept-Ranges", "").lower() == "none":
+        return None
+    etag, modified = headers.get("ETag"), headers.get("Last-Modified", "")
+    if not ((etag or modified).isascii() and (etag or modified).isprintable()):
+        return None  # a request header cannot carry it
+    if etag is not None:
+        return etag if len(etag) > 1 and etag[0] == etag[-1] == '"' else None
+    try:
+        age = parsedate_to_datetime(headers.get("Date", "")) - parsedate_to_datetime(modified)
+    except (TypeError, ValueError):
+        return None
+    return modified if age.total_seconds() >= DISTANCE else None
+
+
+def is_encoded(headers: Mapping[str, str]) -> bool:
+    return headers.get("Content-Encoding", "identity").lower() not in ("", "identity")

@@ -1,0 +1,86 @@
+"""Exceptions of live commands, and the failures that the statuses of web servers stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .._words.failures import ClientError, NotReady, ServerError, Throttled
+from .._words.headers import retry_after
+
+RETRIED_CLIENT_ERRORS = frozenset({408, 425})
+THROTTLED = 429
+ACCEPTED = 202
+
+
+class TooLarge(Exception):
+    """A download is larger than `Limits.max_size`; it is not retried by default.
+
+    >>> from ixbackoff import Download, N0, at
+    >>> from ixbackoff.live import Limits, live
+    >>> from ixbackoff.testing.web import Origin
+    >>> with Origin({"/a": b"acorn"}) as origin:
+    ...     try:
+    ...         at(N0).do(Download(f"{origin.url}/a", "a")).run(live(limits=Limits(max_size=4)))
+    ...     except TooLarge as failure:
+    ...         print(str(failure).replace(origin.url, ""))
+    GET /a: it has 5 bytes or more, and the limit is 4
+    """
+
+
+class RedirectError(Exception):
+    """A web server redirects too often, or without a target; it is not retried by default.
+
+    >>> from ixbackoff.live import Limits, response_headers
+    >>> from ixbackoff.testing.web import Origin, Redirect
+    >>> with Origin({"/a": b"acorn"}, {"/a": [Redirect("/a")] * 3}) as origin:
+    ...     try:
+    ...         response_headers(f"{origin.url}/a", limits=Limits(max_redirects=2))
+    ...     except RedirectError as failure:
+    ...         print(str(failure).replace(origin.url, ""))
+    HEAD /a: more than 2 redirects
+    """
+
+
+class StoreError(Exception):
+    """An object store rejects a request, for a reason that has no exception of its own."""
+
+
+def failure_of_status(status: int, headers: Mapping[str, str], request: str) -> Exception | None:
+    """Return the failure that a status stands for, or `None` for a success.
+
+    Args:
+        status: the status of the response.
+        headers: the headers of the response.
+        request: the method and the URL, without secrets.
+    """
+    failure: Exception
+    if 200 <= status < 300 and status != 206:
+        return None
+    if status == THROTTLED:
+        failure = Throttled(retry_after(headers))
+    elif status >= 500 or status in RETRIED_CLIENT_ERRORS:
+        failure = ServerError(status, retry_after(headers))
+    elif status >= 400:
+        failure = ClientError(status)
+    elif status >= 300:
+        return RedirectError(
+            f"{request}: the server answered {status}, a redirect without a target"
+        )
+    else:
+        return ConnectionError(f"{request}: the server answered {status} to an ordinary request")
+    failure.add_note(request)
+    return failure
+
+
+def failure_without_content(status: int, request: str) -> Exception | None:
+    """Return the failure that a success without content stands for; `None` for other statuses.
+
+    Args:
+        status: the status of the response to a `GET` request.
+        request: the method and the URL, without secrets.
+    """
+    if status == ACCEPTED:
+        return NotReady(f"{request}: the server answered 202: the resource is not ready yet")
+    if status in (204, 205):
+        return FileNotFoundError(f"{request}: the server answered {status}: there is no content")
+    return None

@@ -1,0 +1,175 @@
+"""Files as the operating system has them: their bytes, names, owners and locks."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+
+try:
+    import fcntl
+except ModuleNotFoundError:  # on Windows
+    import portalocker
+
+    def lock(descriptor: int) -> None:
+        """Lock an open file, or fail at once."""
+        flags = portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING
+        try:
+            portalocker.lock(descriptor, flags)
+        except portalocker.AlreadyLocked as error:
+            raise BlockingIOError(f"{error}") from None
+        except portalocker.LockException as error:
+            raise OSError(f"{error}") from None
+
+else:
+
+    def lock(descriptor: int) -> None:
+        """Lock an open file, or fail at once; the lock ends with the process that holds it.
+
+        Raises:
+            BlockingIOError: another open file holds the lock.
+            OSError: this file system has no locks.
+        """
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+READ = (
+    os.O_RDWR
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_BINARY", 0)  # of Windows
+)
+"""Flags that open an existing file of one's own."""
+CREATE = READ | os.O_CREAT | os.O_EXCL
+"""Flags that create a file, and fail if the name is taken."""
+
+PIECE = 2**20
+EARLY = 8 * PIECE
+"""Bytes after which the system is asked to start writing them to the disk."""
+
+
+def write_all(descriptor: int, piece: bytes | memoryview) -> None:
+    """Write a whole piece: one system call may write only the beginning."""
+    rest = memoryview(piece)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+
+
+def copy_rest(source: int, target: int, check: Callable[[], None]) -> None:
+    """Append the rest of an open file to another one, inside the system where that is possible.
+
+    Args:
+        source: the descriptor to read from.
+        target: the descriptor to write to; the caller syncs it.
+        check: called before each piece; an exception that it raises stops the copy.
+    """
+    writeback, size, in_system = Writeback(), 0, hasattr(os, "copy_file_range")
+    while True:
+        check()
+        copied = copy_in_system(source, target) if in_system else 0
+        if not copied:
+            in_system = False
+            piece = os.read(source, PIECE)
+            if not piece:
+                return
+            write_all(target, piece)
+            copied = len(piece)
+        size += copied
+        writeback.start(target, size)
+
+
+def copy_in_system(source: int, target: int) -> int:
+    """Copy a piece with `copy_file_range`, which shares blocks where the file system can.
+
+    Returns:
+        The number of bytes copied; 0 at the end, or if the system cannot copy between these files.
+    """
+    with suppress(OSError):
+        return os.copy_file_range(source, target, PIECE)
+    return 0
+
+
+class Writeback:
+    """Has the system start writing a growing file to the disk, so that its sync is short."""
+
+    def __init__(self) -> None:
+        self._started = 0
+
+    def start(self, descriptor: int, size: int) -> None:
+        """Start writing what is new, if it is much.
+
+        Args:
+            descriptor: the open file.
+            size: the current size of the file, in bytes.
+        """
+        size -= size % EARLY
+        if size > self._started and hasattr(os, "posix_fadvise"):
+            with suppress(OSError):
+                # Linux starts to write these bytes, and keeps dirty ones cached for readers.
+                advice = os.POSIX_FADV_DONTNEED
+                os.posix_fadvise(descriptor, self._started, size - self._started, advice)
+        self._started = size
+
+
+def sync_folder(folder: str) -> None:
+    """Sync the names in a folder to the disk, where the system can."""
+    if hasattr(os, "O_DIRECTORY"):
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def unlink(path: str) -> None:
+    """Remove a file if it exists."""
+    with suppress(FileNotFoundError):
+        os.unlink(path)
+
+
+def check_replaceable(path: str) -> None:
+    """Check that a target is missing or a regular file: renaming would replace anything else.
+
+    Raises:
+        OSError: the target is a folder, a device, a socket or a pipe.
+    """
+    if not os.path.basename(path):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    with suppress(FileNotFoundError):
+        mode = os.stat(path).st_mode
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+        if not stat.S_ISREG(mode):
+            raise OSError(errno.EINVAL, "Not a regular file", path)
+
+
+def is_sole(status: os.stat_result) -> bool:
+    """Return `True` for a regular file of this user that has a single name."""
+    return is_own(status) and status.st_nlink == 1
+
+
+def is_own(status: os.stat_result) -> bool:
+    """Return `True` for a regular file of this user."""
+    user = os.geteuid() if hasattr(os, "geteuid") else status.st_uid
+    return stat.S_ISREG(status.st_mode) and status.st_uid == user
+
+
+def is_name_of(path: str, descriptor: int) -> bool:
+    """Return `True` if `path` still names the open file."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.stat(path, follow_symlinks=False))
+    except FileNotFoundError:
+        return False
+
+
+@contextmanager
+def naming(path: str) -> Generator[None]:
+    """Make errors of the operating system name `path`, whichever file they came from."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None:
+            raise
+        raise OSError(error.errno, error.strerror, path) from None

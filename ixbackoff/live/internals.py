@@ -1,0 +1,29 @@
+"""Private names and untyped parts of the HTTP library, as read in httpcore2 2.16.2."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import httpcore2
+
+
+def has_trailing_data(
+    connection: httpcore2.ConnectionInterface | httpcore2.AsyncConnectionInterface,
+) -> bool:
+    """Return whether an idle connection has received bytes that belong to no response.
+
+    Connections wrap each other as `_connection`; the inmost one of HTTP/1.1 has its parser, an
+    `h11.Connection`, as `_h11_state`. Over HTTP/2 the result is `False`.
+    """
+    inner: Any = connection
+    while getattr(inner, "_connection", None) is not None:
+        inner = inner._connection
+    parser = getattr(inner, "_h11_state", None)
+    return parser is not None and connection.is_idle() and bool(parser.trailing_data[0])
+
+
+def extensions_of(response: httpcore2.Response) -> Mapping[str, Any]:
+    """Return the extensions of a response, whose type the library leaves partly unknown."""
+    extensions: Mapping[str, Any] = vars(response)["extensions"]
+    return extensions

@@ -1,0 +1,251 @@
+"""Files of resources between their download and their upload, and the folder for them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from time import time
+from uuid import uuid4
+
+from .._words.failures import NotReady
+from .._words.vocabulary import Download
+from ..live.connections import Connections
+from ..live.downloads import Arrival, Fetched
+from ..live.exchanges import Exchange, Progress
+from ..live.files import PartFile
+from ..live.filesystem import READ, is_name_of, is_own, lock
+from ..live.http import OpenResponse, complete
+from ..live.limits import Deadline
+from .commands import Brought, Fetch, Resource
+
+FOLDER = ".squirrel-parts"
+"""The folder for unfinished downloads, which the next command resumes."""
+OLD = 7 * 86_400.0
+"""Seconds after which an unused file is removed."""
+TRIES = 5
+PRIVATE = "~"
+"""A mark in the names of files that only their process uses; the next process removes them."""
+
+
+@dataclass
+class FetchedFile:
+    """A file that is open and locked.
+
+    Attributes:
+        part: the file.
+        resumable: whether another process may resume it.
+        fetched: the ETag and the size, once the file is complete.
+    """
+
+    part: PartFile
+    resumable: bool
+    fetched: Fetched | None = None
+
+
+class FetchedFiles:
+    """The files of resources, open and locked until their programs have ended.
+
+    So another process neither writes into such a file nor removes it. After a program that
+    succeeded its file is removed; otherwise it stays for a later run in the same folder, if it can
+    be resumed.
+
+    Args:
+        connections: the connections to web servers.
+        progress: called during downloads.
+        early: as for `PartFile`: whether to write to the disk while a file grows.
+    """
+
+    def __init__(
+        self, connections: Connections, progress: Progress | None = None, early: bool = False
+    ) -> None:
+        self._connections = connections
+        self._progress = progress
+        self._early = early
+        self._lock = Lock()
+        self._files: dict[tuple[str, str], FetchedFile] = {}
+        self._responses: dict[str, OpenResponse] = {}
+        self._left = "", frozenset[str]()
+
+    def has(self, resource: Resource, folder: str) -> bool:
+        """Return whether some bytes of a resource are here."""
+        return (folder, resource.name) in self._files or bool(self._left_of(resource, folder))
+
+    def _left_of(self, resource: Resource, folder: str) -> list[str]:
+        """Return the files of a resource that earlier commands left in a folder."""
+        if self._left[0] != folder:
+            self._left = folder, frozenset(os.listdir(folder) if os.path.isdir(folder) else ())
+        left = PartFile(os.path.join(folder, resource.name))
+        return [path for path in (left.part, left.note) if os.path.basename(path) in self._left[1]]
+
+    def ask(self, resource: Resource) -> str | None:
+        """Request a resource, and return its ETag; `fetch` in the same thread reads the body.
+
+        Raises:
+            Exception: as for `Download`, in the same cases.
+        """
+        self.abandon(resource)
+        response = OpenResponse(self._exchange(resource), self._connections)
+        self._responses[resource.name] = response
+        return response.etag
+
+    def abandon(self, resource: Resource) -> None:
+        """Close the response that `ask` opened, if `fetch` has not read it."""
+        response = self._responses.pop(resource.name, None)
+        if response is not None:
+            response.close()
+
+    def fetch(self, command: Fetch) -> Brought:
+        """Fetch the missing bytes of a resource.
+
+        Raises:
+            Exception: as for `Download`, in the same cases.
+        """
+        resource, folder = command.resource, command.folder
+        file = self._of(resource, folder)
+        done = file.fetched
+        if done is None or command.etag is None or done.etag != command.etag:
+            if done is not None:
+                file.fetched = None
+                file.part.separate()  # the file may have become an object
+            response = self._responses.get(resource.name)
+            if response is not None and (
+                response.etag != command.etag or file.part.origin is not None
+            ):
+                self.abandon(resource)
+            response = self._responses.pop(resource.name, None)
+            exchange = self._exchange(resource) if response is None else response.exchange
+            shown = Download(resource.url, file.part.part)
+            arrival = Arrival(shown, exchange, file.part, self._progress)
+            done = file.fetched = complete(arrival, self._connections, response)
+        return Brought(file.part.part, done.etag, done.size)
+
+    def _exchange(self, resource: Resource) -> Exchange:
+        limits = self._connections.limits
+        return Exchange("GET", resource.url, limits, Deadline(limits))
+
+    def is_complete(self, path: str) -> bool:
+        """Return whether this is one of the files, and complete: it will never change then."""
+        with self._lock:
+            paths = [file.part.part for file in self._files.values() if file.fetched is not None]
+        return path in paths
+
+    def release(self, resource: Resource, folder: str, kept: bool) -> None:
+        """Close the file of a resource whose program has ended.
+
+        Args:
+            resource: the resource.
+            folder: the folder of the file.
+            kept: whether the resource is kept, so that its file is not needed.
+        """
+        self.abandon(resource)
+        with self._lock:
+            file = self._files.pop((folder, resource.name), None)
+        if file is not None:
+            if kept or not file.resumable:
+                file.part.origin = None
+            else:
+                with suppress(OSError, NotReady):  # without it a later run begins anew
+                    file.part.separate()
+            file.part.leave()
+        elif kept:  # an earlier run may have died when all but the removal was done
+            for path in self._left_of(resource, folder):
+                with suppress(OSError):
+                    remove_unlocked(Path(path))
+
+    def _of(self, resource: Resource, folder: str) -> FetchedFile:
+        key = (folder, resource.name)
+        file = self._files.get(key)
+        if file is None:
+            file = open_file(folder, resource.name, self._early)
+            with self._lock:
+                self._files[key] = file
+        return file
+
+
+def open_file(folder: str, name: str, early: bool = False) -> FetchedFile:
+    """Open the file that an earlier run left, or a private one if another process has it.
+
+    Args:
+        folder: the folder for it.
+        name: the name of the resource.
+        early: as for `PartFile`.
+
+    Raises:
+        OSError: the folder cannot be written to.
+    """
+    resumable = True
+    for _ in range(TRIES):
+        path = os.path.join(folder, name if resumable else f"{name}{PRIVATE}{uuid4().hex}")
+        try:
+            return FetchedFile(PartFile(path, early).__enter__(), resumable)
+        except NotReady:  # another squirrel uses or sweeps it
+            resumable = False
+        except FileNotFoundError:  # another squirrel has removed the folder, which was empty
+            os.makedirs(folder, exist_ok=True)
+    raise NotReady(f"{folder}: other processes open and remove files there all the time")
+
+
+@contextmanager
+def made(folder: Path) -> Generator[Path]:
+    """Make a folder if it is missing; at the end, remove it again if it is empty.
+
+    Raises:
+        OSError: the folder cannot be made.
+    """
+    missing = [place for place in (folder, *folder.parents) if not place.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        yield folder
+    finally:
+        for place in missing:
+            with suppress(OSError):
+                place.rmdir()
+
+
+@contextmanager
+def fetching_folder(home: Path) -> Generator[Path]:
+    """Give the folder in `home` for unfinished downloads, which all squirrels there share.
+
+    At the beginning and at the end of the block old files are removed.
+
+    Raises:
+        OSError: `home` cannot be written to.
+    """
+    with made(home):
+        folder = home / FOLDER
+        folder.mkdir(exist_ok=True)
+        sweep_old(folder)
+        try:
+            yield folder
+        finally:
+            sweep_old(folder)
+
+
+def sweep_old(folder: Path) -> None:
+    """Remove the unused files that are old or private, and the folder if it gets empty."""
+    with suppress(OSError):
+        for path in list(folder.iterdir()):
+            with suppress(OSError):
+                if PRIVATE in path.name or path.stat().st_mtime < time() - OLD:
+                    remove_unlocked(path)
+    with suppress(OSError):
+        folder.rmdir()
+
+
+def remove_unlocked(path: Path) -> None:
+    """Remove a file of this user, unless a process has locked it.
+
+    Raises:
+        OSError: a process has locked the file, or it cannot be removed.
+    """
+    with open(os.open(path, READ), "rb") as file:
+        descriptor = file.fileno()
+        lock(descriptor)
+        if is_own(os.fstat(descriptor)) and is_name_of(str(path), descriptor):
+            if os.name == "nt":  # Windows cannot remove an open file
+                file.close()
+            path.unlink()

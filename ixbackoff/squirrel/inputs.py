@@ -1,0 +1,71 @@
+"""Resources that a command line names: as arguments and in files."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import nullcontext
+from itertools import chain
+from typing import NamedTuple
+
+from .commands import Resource
+
+STANDARD_INPUT = "-"
+
+
+class BadLine(NamedTuple):
+    """A line of a file that is not a URL.
+
+    Attributes:
+        place: the file and the number of the line.
+        message: what is wrong.
+    """
+
+    place: str
+    message: str
+
+
+def resources_of(words: Namespace) -> Iterator[Resource | BadLine]:
+    """Return the resources that a command line names; a file is read as they are taken.
+
+    Raises:
+        ValueError: an argument is not a URL.
+    """
+    arguments = [Resource(url) for url in words.urls]
+    return chain(arguments, () if words.input is None else resources_in(words.input))
+
+
+def resources_in(file: str) -> Iterator[Resource | BadLine]:
+    """Yield the resources of a file, one URL a line, without blank lines and comments.
+
+    Args:
+        file: its path; `-` for the standard input.
+
+    Raises:
+        ValueError: the file cannot be read.
+    """
+    try:
+        opened = (
+            nullcontext(sys.stdin)
+            if file == STANDARD_INPUT
+            else open(file, encoding="utf-8", errors="replace")  # noqa: SIM115
+        )
+        with opened as lines:
+            for number, line in enumerate(lines, 1):
+                url = line.strip()
+                if url and not url.startswith("#"):
+                    try:
+                        yield Resource(url)
+                    except ValueError as error:
+                        yield BadLine(f"{file}, line {number}", str(error))
+    except OSError as error:
+        raise ValueError(
+            f"{file} cannot be read ({error.strerror}): give --input a file with one URL a line, "
+            "or - for the standard input."
+        ) from None
+
+
+def name_of(item: Resource | BadLine) -> str:
+    """Return a name that only items share that must not be worked on concurrently."""
+    return item.name if isinstance(item, Resource) else item.place

@@ -1,0 +1,217 @@
+"""Keeping resources: the pipeline with real handlers, for several resources at once."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import Event, Lock
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from .. import Delay, Exponential, Interpreter
+from .._limits.budgets import RetryBudget
+from .._words.commands import Handler
+from ..live import Connections, live
+from .commands import Resource
+from .display import Display, log_shown
+from .fetching import FetchedFiles, fetching_folder
+from .formatting import described_with_reason
+from .handlers import Handlers, answering
+from .inputs import BadLine, name_of, resources_of
+from .jobs import Jobs
+from .pipeline import Kept, Places, Row, squirrel
+from .storage import Storage, opened_index, storage_of, store_checked
+from .summary import COPIED, HIT, Summary, SummaryLine
+
+FULL = RetryBudget.botocore().left
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of keeping.
+
+    Attributes:
+        schedule: the schedule of the waits.
+        within: the seconds that each resource has.
+        jobs: the number of concurrent resources.
+    """
+
+    schedule: Exponential
+    within: float
+    jobs: int
+
+
+class Parts(NamedTuple):
+    """The parts that the pipeline needs to run.
+
+    Attributes:
+        interpreter: the handlers of its commands.
+        places: the places that resources pass.
+        files: the files between download and upload.
+        options: the options.
+        budgets: the retry budgets.
+        stop: an event that ends all waits.
+        display: the display of the waits.
+    """
+
+    interpreter: Interpreter[Row | Delay]
+    places: Places
+    files: FetchedFiles
+    options: Options
+    budgets: OriginBudgets
+    stop: Event
+    display: Display
+
+
+def keep_named(words: Namespace) -> int:
+    """Keep the resources that the command line names, and return the exit status.
+
+    Raises:
+        ValueError: an argument cannot be used; the error says which and why.
+        OSError: a folder cannot be written to.
+        IndexBroken: the index cannot be used.
+        IndexUnavailable: the index cannot be reached.
+        ImportError: a package is missing; the error says what to install.
+    """
+    summary = summary_of(words)
+    display = Display(words.verbose, summary.progress)
+    keep_all(resources_of(words), storage_of(words), options_of(words), display, summary)
+    return 0 if summary.well else 1
+
+
+def summary_of(words: Namespace) -> Summary:
+    """Return a summary in a table, or line by line for the resources of a file."""
+    if words.input is None:
+        return Summary(total=len(words.urls))
+    return Summary(table=False)
+
+
+def options_of(words: Namespace, base: float = 1.0) -> Options:
+    """Take the options of keeping from the command line.
+
+    Args:
+        words: the command line.
+        base: the default of the first wait, in seconds.
+    """
+    first = base if words.base is None else words.base
+    return Options(Exponential(base=first), words.within, words.jobs)
+
+
+def keep_all(
+    resources: Iterable[Resource | BadLine],
+    storage: Storage,
+    options: Options,
+    display: Display,
+    summary: Summary,
+) -> None:
+    """Keep these resources, several at once, and print the summary."""
+    try:
+        display.begin()
+        with (
+            log_shown(display),
+            fetching_folder(storage.folder) as folder,
+            store_checked(storage),
+            opened_index(storage.index, options.schedule, display) as index,
+            Connections() as connections,
+        ):
+            files = FetchedFiles(connections, display.progress, early=storage.in_folder)
+            standard = live(connections=connections, stores=storage.stores)
+            places = Places(storage.store, storage.name, str(folder))
+
+            def has(resource: Resource) -> bool:
+                return files.has(resource, places.folder) or index.has(resource, places.place)
+
+            interpreter = answering(
+                standard, index, Handlers(connections, storage.stores, files, has)
+            )
+            parts = Parts(
+                interpreter, places, files, options, OriginBudgets(), summary.stop, display
+            )
+            jobs = Jobs(
+                resources, name_of, lambda item: line_of(item, parts), summary.take, summary.stop
+            )
+            jobs.run(options.jobs)
+    finally:  # after Ctrl-C, too
+        display.close()
+        summary.end()
+
+
+def line_of(item: Resource | BadLine, parts: Parts) -> SummaryLine:
+    """Keep a resource; return its line of the summary."""
+    if isinstance(item, BadLine):
+        return SummaryLine(item.place, item.message)
+    return keep_one(item, parts)
+
+
+def keep_one(resource: Resource, parts: Parts) -> SummaryLine:
+    """Run the pipeline for a resource; return its line of the summary."""
+    waits: list[float] = []
+
+    def shown(command: Any, handler: Handler) -> Any:
+        waits.append(command.seconds)
+        parts.files.abandon(resource)
+        parts.display.wait(resource, command)
+        return handler(command)
+
+    program = squirrel(resource, parts.places)
+    interpreter = parts.interpreter | Delay.handled_as_in(parts.interpreter).around(shown)
+
+    def keep() -> Kept:
+        with parts.budgets.of(resource) as budget:
+            return program.run(
+                interpreter,
+                schedule=parts.options.schedule,
+                within=parts.options.within,
+                budget=budget,
+                stop=parts.stop,
+            )
+
+    line = SummaryLine(str(resource), "")
+    try:
+        line = outcome(resource, keep)
+    finally:
+        parts.display.over(resource)
+        parts.files.release(resource, parts.places.folder, line.kept)
+    return line._replace(tries=len(waits) + 1, wait_seconds=sum(waits))
+
+
+def outcome(resource: Resource, keep: Callable[[], Kept]) -> SummaryLine:
+    """Call `keep` for a resource; return its line, without the tries and waits."""
+    try:
+        copy, hit = keep()
+    except Exception as failure:
+        # The line names the resource already.
+        text = described_with_reason(failure).replace(f" {resource}:", ":")
+        return SummaryLine(str(resource), text)
+    result = HIT if hit else COPIED
+    return SummaryLine(str(resource), result, key=copy.key, size=copy.size)
+
+
+class OriginBudgets:
+    """The retry budgets of failing origins, which all jobs share, so as not to hammer one."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._budgets: dict[str, RetryBudget] = {}
+        self._users: dict[str, int] = {}
+
+    @contextmanager
+    def of(self, resource: Resource) -> Generator[RetryBudget]:
+        """Give the budget of a resource's origin; a full and unused one is dropped."""
+        origin = urlsplit(resource.url).netloc.rpartition("@")[2].lower()
+        with self._lock:
+            budget = self._budgets.get(origin)
+            if budget is None:
+                budget = self._budgets[origin] = RetryBudget.botocore()
+            self._users[origin] = self._users.get(origin, 0) + 1
+        try:
+            yield budget
+        finally:
+            with self._lock:
+                self._users[origin] -= 1
+                if not self._users[origin]:
+                    del self._users[origin]
+                    if budget.left >= FULL:
+                        del self._budgets[origin]

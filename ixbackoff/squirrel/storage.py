@@ -1,0 +1,136 @@
+"""The storage that a command line names: object store, index and folder."""
+
+from __future__ import annotations
+
+import re
+from argparse import Namespace
+from collections.abc import Generator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
+
+from .. import N3, Command, Delay, Exponential, at, call
+from .._words.commands import Handler
+from .._words.vocabulary import without_secrets
+from ..live import live, s3_store, store_of
+from ..live.stores import file_of
+from .display import Display
+from .fetching import made
+from .index import Index
+from .sqlite import is_in_memory
+
+if TYPE_CHECKING:
+    from obstore.store import ObjectStore
+
+STORE = re.compile(r"(file://(localhost)?/+[^/?#]|memory://|s3://[^/@?#]+($|/))[^?#]*")
+
+
+@dataclass(frozen=True)
+class Storage:
+    """The object store, the index, and the folder for files.
+
+    Attributes:
+        store: the URL of the object store, without a slash at its end.
+        stores: open stores, by their URLs.
+        index: the URL of the index, or its file.
+        folder: the folder for files.
+        endpoint: the URL of an S3 service other than AWS's; else empty.
+    """
+
+    store: str
+    stores: dict[str, ObjectStore]
+    index: str | Path
+    folder: Path
+    endpoint: str = ""
+
+    @property
+    def in_folder(self) -> bool:
+        """`True` if the store is a folder."""
+        return self.store.startswith("file:")
+
+    @property
+    def name(self) -> str:
+        """The name of the store in the index; the same bucket at another endpoint has another."""
+        name = without_secrets(self.store)
+        return f"{name} at {without_secrets(self.endpoint)}" if self.endpoint else name
+
+
+def storage_in(folder: Path) -> Storage:
+    """Put the store, the index and other files into one folder."""
+    return Storage((folder / "objects").as_uri(), {}, folder / "index.sqlite", folder)
+
+
+def storage_of(words: Namespace) -> Storage:
+    """Return the storage that a command line names; the rest is in its folder.
+
+    Raises:
+        ValueError: the store or its endpoint cannot be used.
+    """
+    storage = storage_in(words.folder.absolute())
+    in_memory = False
+    if words.store:
+        if not STORE.fullmatch(words.store):
+            shown = without_secrets(words.store)
+            raise ValueError(
+                f"{shown!r} does not name a store: give file:///folder, memory:// or "
+                "s3://bucket/prefix."
+            )
+        in_memory = words.store.startswith("memory://")
+        storage = replace(
+            storage,
+            store=words.store if words.store.endswith("://") else words.store.rstrip("/"),
+            index="sqlite://" if in_memory else storage.index,
+        )
+    if words.index:
+        if in_memory and not is_in_memory(words.index):
+            raise ValueError(
+                "The store is in memory and the index is not, so the index would list objects that "
+                "are gone: leave out --index, or give another --store."
+            )
+        storage = replace(storage, index=words.index)
+    return with_open_store(storage, words.endpoint)
+
+
+def with_open_store(storage: Storage, endpoint: str | None) -> Storage:
+    """Open the store if threads can share it.
+
+    Raises:
+        ValueError: the endpoint cannot be used.
+    """
+    scheme, _, rest = storage.store.partition("://")
+    if scheme == "s3":
+        bucket = rest.partition("/")[0]
+        store = s3_store(bucket, endpoint=endpoint)
+        storage.stores[f"s3://{bucket}"] = store
+        return replace(storage, endpoint=store.config.get("endpoint", ""))
+    if endpoint:
+        raise ValueError("--endpoint needs a store in S3: give --store s3://bucket/prefix.")
+    if scheme == "memory":
+        store_of("memory:///key", storage.stores)  # adds the store
+    return storage
+
+
+@contextmanager
+def store_checked(storage: Storage) -> Generator[None]:
+    """Open the store before the block, so that an unusable one is reported first."""
+    parts = urlsplit(storage.store)
+    with made(Path(unquote(parts.path))) if storage.in_folder else nullcontext():
+        if file_of(f"{storage.store}/key", storage.stores) is None:
+            store_of(f"{storage.store}/key", storage.stores)
+        yield
+
+
+def opened_index(url: str | Path, schedule: Exponential, display: Display) -> Index:
+    """Open the index; while it is not available, wait and retry."""
+
+    def open_index() -> Index:
+        return Index(url)
+
+    def shown(command: Command[Any], handler: Handler) -> Any:
+        if isinstance(command, Delay):
+            display.wait("index", command)
+        return handler(command)
+
+    return at(N3).retry(call(open_index)).run(live().around(shown), schedule=schedule)

@@ -1,0 +1,44 @@
+"""The parts of a world that survive a power cut only once they are synced."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Persistent(Generic[T]):
+    """A part of a world in two layers, written and synced; a power cut leaves the synced one.
+
+    Change `written` in handlers, call `sync` where the pipeline syncs, and `lose` in `forgets`:
+
+    >>> from ixbackoff.testing.exploring import Persistent
+    >>> disk = Persistent({"page": "old"})
+    >>> disk.written["page"] = "new"
+    >>> disk.lose()
+    >>> disk.written
+    {'page': 'old'}
+
+    Attributes:
+        written: the value that everybody reads.
+        synced: the value after a power cut.
+
+    Args:
+        value: the first value of both layers.
+    """
+
+    def __init__(self, value: T) -> None:
+        self.written = value
+        self.synced = deepcopy(value)
+
+    def sync(self) -> None:
+        """Make the written value survive a power cut."""
+        self.synced = deepcopy(self.written)
+
+    def lose(self) -> None:
+        """Cut the power: changes since the last `sync` are lost."""
+        self.written = deepcopy(self.synced)
+
+    def __repr__(self) -> str:
+        return f"Persistent(written={self.written!r}, synced={self.synced!r})"

@@ -1,0 +1,106 @@
+"""Processes, each of which runs one program, may die, and may be started again."""
+
+from __future__ import annotations
+
+from contextvars import Context
+from random import Random
+
+from ..._meaning.chains import Ladder
+from ..._meaning.defaults import Defaults
+from ..._meaning.runs import ProgramRun
+from ..._meaning.semantics import unrolled
+from ..._words.commands import Interpreter
+from ...durable.journal import Line
+from ...durable.performing import Performer
+from .recording import MemoryJournal
+from .strands import Strand
+from .surprises import Start
+
+__tracebackhide__ = True
+
+SEED = 7
+"""The seed of random waits, which are the same in each history."""
+
+NAMES = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def name_of(number: int) -> str:
+    return NAMES[number] if number < len(NAMES) else f"P{number}"
+
+
+class Process:
+    """A process that runs a program.
+
+    Args:
+        number: its number among the processes.
+        program: its program.
+        how: the defaults of the run.
+        interpreter: the interpreter of this world.
+        context: the context in which it begins.
+        recording: true if it may be started durably.
+        now: the seconds of virtual time when it begins.
+
+    Attributes:
+        name: its name.
+        runs: the number of times that it was started anew.
+        died: true if it has died for good.
+        root: the strand of its program.
+        journal: the answers that its commands have had.
+        performer: the performer that replays the journal, if the process resumed durably.
+    """
+
+    def __init__(
+        self,
+        number: int,
+        program: Ladder,
+        how: Defaults,
+        interpreter: Interpreter[object],
+        context: Context,
+        recording: bool,
+        now: float,
+    ) -> None:
+        self.number = number
+        self.name = name_of(number)
+        self.program = program
+        self.how = how
+        self.interpreter = interpreter
+        self.context = context
+        self.recording = recording
+        self.runs = 0
+        self.died = False
+        self.performer: Performer | None = None
+        self.journal = MemoryJournal(self.name, now)
+        self.root = self.started(now)
+
+    def started(self, now: float) -> Strand:
+        """Make the strand of the program, from its beginning or from the end of its journal."""
+        schedule = self.how.schedule
+        chance = None if schedule.deterministic else Random(SEED)  # noqa: S311
+        run = ProgramRun(self.program, schedule, chance)
+        stream = unrolled(self.program, Defaults(within=self.how.within), run=run)
+        line = Line(self.journal, again=self.performer is not None)
+        if self.performer is not None:
+            stream = self.performer.replayed(stream, line)
+        root = Strand(self, stream, line, self.context.copy(), None)
+        root.now = now
+        return root
+
+    def die(self, start: Start, now: float) -> None:
+        """Die, and start again as `start` says."""
+        self.root.close()
+        if start == "for good":
+            self.died = True
+            self.root.over, self.root.command = True, None
+            return
+        if start == "durably":
+            self.performer = Performer(self.journal, self.interpreter)
+        else:
+            self.runs += 1
+            self.performer = None
+            self.journal = MemoryJournal(f"{self.name}{self.runs}", now)
+        self.root = self.started(now)
+
+    def state(self, timed: bool) -> tuple[object, ...]:
+        """Return everything that its next commands depend on."""
+        runs = self.runs if self.recording else 0
+        return (self.root.state(timed), self.died, runs)

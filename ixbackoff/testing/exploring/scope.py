@@ -1,0 +1,117 @@
+"""The scope of a search: its world, its programs and its surprises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
+
+from ..._meaning.chains import Ladder
+from ..._meaning.defaults import Defaults
+from ..._words.commands import Interpreter
+from ..._words.failures import Predicate
+from .history import Occurrence, Option
+from .states import frozen
+from .surprises import Faults, Surprise
+
+__tracebackhide__ = True
+
+
+@dataclass
+class Setting:
+    """The world of a model, as `Model` takes it.
+
+    Attributes:
+        world: makes a fresh world.
+        interpreter: makes the interpreter that answers in a world.
+        always: the check of each moment.
+        changes: what happens to a world by itself, by its name.
+        forgets: takes from a world what a process loses when it dies.
+        state: returns the parts of a world that can be compared.
+    """
+
+    world: Callable[[], Any]
+    interpreter: Callable[[Any], Interpreter[Any]]
+    always: Callable[[Any], object]
+    changes: Mapping[str, Callable[[Any], object]]
+    forgets: Callable[[Any], object]
+    state: Callable[[Any], object]
+
+
+@dataclass
+class Scope:
+    """The arguments of `Model.explore`, and what follows from them.
+
+    Attributes:
+        timed: true if a program has asked for the time, which is then a part of each state.
+    """
+
+    setting: Setting
+    programs: Sequence[tuple[Ladder, Defaults]]
+    at_end: Callable[[Any, Any], object]
+    faults: Faults
+    may_raise: Predicate
+    again: bool
+    merge: bool
+    timed: bool = False
+    changes: tuple[Occurrence, ...] = ()
+    durable: bool = False
+    interned: dict[object, tuple[Option, ...]] = field(
+        default_factory=dict[object, tuple[Option, ...]]
+    )
+
+    def __post_init__(self) -> None:
+        self.changes = tuple(
+            Occurrence("change", number, f"meanwhile {name}")
+            for number, name in enumerate(self.setting.changes)
+        )
+        self.changing = list(self.setting.changes.values())
+        self.durable = any(one.start == "durably" for one in self.all_faults())
+        self.injected = {
+            (one.failure.__class__, frozen(one.failure.args))
+            for one in self.all_faults()
+            if one.failure is not None
+        }
+
+    def all_faults(self) -> list[Surprise]:
+        """Return the surprises of all kinds of commands."""
+        if isinstance(self.faults, Mapping):
+            return [one for some in self.faults.values() for one in some]
+        return [*self.faults]
+
+    def faults_of(self, kind: type) -> Sequence[Surprise]:
+        """Return the surprises of a kind of command: its own, or those of its nearest base."""
+        if not isinstance(self.faults, Mapping):
+            return self.faults
+        for base in kind.__mro__:
+            if base in self.faults:
+                return self.faults[base]
+        return ()
+
+    def deaths_with_others(
+        self, kind: type, name: str, paths: tuple[tuple[int, ...], ...]
+    ) -> list[Option]:
+        """Return the deaths after which commands of other branches are done as well."""
+        return [
+            one.with_others(name, beside)
+            for one in self.faults_of(kind)
+            if one.start
+            for number in range(1, len(paths) + 1)
+            for beside in combinations(paths, number)
+        ]
+
+    def in_part(self, kind: type, part: int) -> list[Option]:
+        """Return the surprises that can happen when a command is done in part."""
+        return [
+            one.in_part(part)
+            for one in self.faults_of(kind)
+            if one.effect and (one.start or one.failure is not None)
+        ]
+
+    def allows(self, failure: BaseException) -> bool:
+        """Return whether a program may raise a failure."""
+        if not isinstance(failure, Exception):
+            return False
+        injected = (failure.__class__, frozen(failure.args)) in self.injected
+        return injected or self.may_raise(failure)

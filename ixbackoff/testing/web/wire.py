@@ -1,0 +1,112 @@
+"""The wire between a client and an origin, on which a fault sends its answer."""
+
+from __future__ import annotations
+
+import socket
+import struct
+from collections.abc import Mapping
+from email.utils import formatdate
+from http.client import responses
+from threading import Event
+from typing import Protocol
+
+from .answers import Answer
+from .received import ReceivedRequest
+
+RESET = struct.pack("ii", 1, 0)  # SO_LINGER on, for 0 seconds: closing sends a reset
+BODILESS = (204, 304)
+"""Statuses of answers without a body and its length."""
+
+
+class Host(Protocol):
+    """The part of an origin that a connection needs."""
+
+    stopped: Event
+
+    def carry_out(self, request: ReceivedRequest) -> Answer: ...
+
+    def go_down(self, seconds: float) -> None: ...
+
+
+class Connection:
+    """The connection to a client, with its request; a fault of your own answers on it.
+
+    It is closed when the fault returns. After an answer without a fault it stays open, if the
+    client wants that.
+
+    >>> from dataclasses import dataclass
+    >>> from urllib.request import urlopen
+    >>> from ixbackoff.testing.web import Connection, Origin
+    >>> @dataclass(frozen=True)
+    ... class Shouting:
+    ...     def answer(self, connection: Connection) -> None:
+    ...         well = connection.carry_out()
+    ...         connection.send_answer(well._replace(body=well.body.upper()))
+    >>> with Origin({"/a": b"acorn"}, {"/a": [Shouting()]}) as origin:
+    ...     with urlopen(origin.url + "/a") as answer:
+    ...         answer.read()
+    b'ACORN'
+
+    Attributes:
+        request: the request that is to be answered.
+    """
+
+    request: ReceivedRequest
+
+    def __init__(
+        self, client: socket.socket, request: ReceivedRequest, host: Host, kept: bool = False
+    ) -> None:
+        self.request = request
+        self._kept = kept
+        self._client = client
+        self._host = host
+        self._answer: Answer | None = None
+
+    def carry_out(self) -> Answer:
+        """Carry out the request, once, and return the answer without a fault.
+
+        A fault that does not call this leaves the request undone: a `PUT` stores nothing.
+        """
+        if self._answer is None:
+            self._answer = self._host.carry_out(self.request)
+        return self._answer
+
+    def send_answer(self, answer: Answer, size: int | None = None) -> None:
+        """Send an answer with its body, or with the first `size` bytes of it.
+
+        The headers have the length of the whole body. An answer to `HEAD` has no body.
+        """
+        length = {} if answer.status in BODILESS else {"Content-Length": str(len(answer.body))}
+        self.send_head(answer.status, length | dict(answer.headers))
+        if self.request.method != "HEAD":
+            self.send(answer.body[:size])
+
+    def send_head(self, status: int, headers: Mapping[str, str]) -> None:
+        """Send the status line and the headers, with `Date` and usually `Connection: close`."""
+        end: Mapping[str, str] = {} if self._kept else {"Connection": "close"}
+        all_headers = {"Date": formatdate(usegmt=True), **end, **headers}
+        lines = [f"HTTP/1.1 {status} {responses.get(status, '')}"]
+        lines += [f"{name}: {value}" for name, value in all_headers.items()]
+        self.send("".join(f"{line}\r\n" for line in [*lines, ""]).encode("latin-1"))
+
+    def send(self, data: bytes) -> None:
+        """Send raw bytes."""
+        self._client.sendall(data)
+
+    def pause(self, seconds: float) -> bool:
+        """Wait for `seconds`; return false immediately if the origin ends."""
+        return not self._host.stopped.wait(seconds)
+
+    def wait_for_end(self) -> None:
+        """Wait until the client disconnects or the origin ends."""
+        self._client.settimeout(None)
+        while self._client.recv(4096):
+            pass
+
+    def reset(self) -> None:
+        """End the connection by a reset, which discards the data that the client has not read."""
+        self._client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+
+    def go_down(self, seconds: float) -> None:
+        """Make the origin refuse new connections for `seconds`."""
+        self._host.go_down(seconds)
