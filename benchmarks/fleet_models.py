@@ -13,9 +13,8 @@ from random import Random
 from typing import Any, NamedTuple, TypeAlias
 
 from ixbackoff import N20, Command, Do, Exponential, at, attempt, do
-from ixbackoff.fleet import Outcome, Request, Service, Serving, simulate
-from ixbackoff.fleet.engine import seldom_collected
-from ixbackoff.fleet.events import Events
+from ixbackoff.fleet import Events, Outcome, Request, Service, Serving, simulate
+from ixbackoff.fleet.simulator import seldom_collected
 
 THINK, TAKES, SHARE, LIMIT = 10.0, 0.1, 0.3, 2.0
 TRIES = 21

@@ -1,4 +1,4 @@
-"""Durable runs: programs that go on after a crash, on SQLite or PostgreSQL, with DBOS."""
+"""Durable runs: programs that continue after a crash, on SQLite or PostgreSQL, with DBOS."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -7,14 +7,14 @@ from .codec import Unrecordable, recordable
 from .journal import CurrentCommand, current_command
 
 if TYPE_CHECKING:
-    from .engine import Engine, Run
-    from .recipes import Workflow, durable
+    from .engine import Engine, WorkflowHandle
+    from .workflows import Workflow, durable
 
 __all__ = [
     "CurrentCommand",
     "Engine",
     "Workflow",
-    "Run",
+    "WorkflowHandle",
     "Unrecordable",
     "current_command",
     "durable",
@@ -27,13 +27,13 @@ del _public
 
 
 def __getattr__(name: str) -> Any:
-    """Import what needs the engine where it is used: the journal is there without it."""
-    if name not in ("Engine", "Workflow", "Run", "durable"):
+    """Import the names that need DBOS at their first use: handlers and tests work without it."""
+    if name not in ("Engine", "Workflow", "WorkflowHandle", "durable"):
         raise AttributeError(f"module {__name__} has no attribute {name}")
     with needed("ixbackoff.durable", "durable", ["dbos", "sqlalchemy"]):
-        from .engine import Engine, Run
-        from .recipes import Workflow, durable
-    for public in (Engine, Workflow, Run, durable):
+        from .engine import Engine, WorkflowHandle
+        from .workflows import Workflow, durable
+    for public in (Engine, Workflow, WorkflowHandle, durable):
         public.__module__ = __name__
         globals()[public.__name__] = public
     return globals()[name]

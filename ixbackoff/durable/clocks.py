@@ -1,26 +1,24 @@
-"""Clocks that a crash does not stop: that of the database, and that since the machine started."""
+"""Clocks that a crash does not stop: the boot clock, and the clock of the database."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
-from threading import Lock
 from typing import Any, NamedTuple
 
-AGE = 60.0  # seconds after which the database is asked again
+AGE = 60.0  # seconds after which the database is queried again
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 class Boot(NamedTuple):
-    """A point in time on a clock that nobody can set.
-
-    It goes on while the machine sleeps, and across the death of a process.
+    """A reading of the boot clock, which cannot be set and counts sleep.
 
     Attributes:
-        id: the start of the machine that it counts from; empty where that is not known.
-        seconds: the seconds since.
+        id: the id of the boot; empty where the system has none.
+        seconds: the seconds since the boot.
     """
 
     id: str
@@ -28,7 +26,7 @@ class Boot(NamedTuple):
 
 
 def since_boot() -> Boot:
-    """Read that clock; the id is empty on a system that does not have it."""
+    """Read the boot clock; the id is empty on a system without one."""
     try:
         return Boot(BOOT_ID.read_text().strip(), time.clock_gettime(time.CLOCK_BOOTTIME))
     except (OSError, AttributeError):
@@ -36,13 +34,13 @@ def since_boot() -> Boot:
 
 
 def left(wait: Mapping[str, Any], now: float) -> float:
-    """Return the rest of a wait in a journal, in seconds.
+    """Return the remaining seconds of a wait, negative if it is over.
 
-    Nobody sets the clock that counts since the machine was started. After another start, or on
-    another machine, a wait takes no longer than it would take from the beginning.
+    On the machine and in the boot in which the wait began, the boot clock counts. After a reboot,
+    or on another machine, a wait never has more than its whole length left.
 
     Args:
-        wait: its entry.
+        wait: the entry of the wait.
         now: the seconds since the epoch, on the clock that all workers share.
     """
     boot = since_boot()
@@ -52,7 +50,7 @@ def left(wait: Mapping[str, Any], now: float) -> float:
 
 
 def elapsed() -> float:
-    """Read a clock that goes on while the machine sleeps, where it has one, in seconds."""
+    """Read a clock in seconds, one that counts sleep where the system has one."""
     try:
         return time.clock_gettime(time.CLOCK_BOOTTIME)
     except (OSError, AttributeError):
@@ -60,10 +58,10 @@ def elapsed() -> float:
 
 
 class DatabaseClock:
-    """Seconds since the epoch on the clock of a database, which all workers share.
+    """The clock of a database, which all workers share, in seconds since the epoch.
 
-    The database is asked once in a while; in between, and while it does not answer,
-    `time.monotonic` goes on.
+    The database is queried once a minute; in between, and while it does not answer,
+    `time.monotonic` counts.
 
     Args:
         ask: reads the clock of the database.
@@ -71,24 +69,17 @@ class DatabaseClock:
 
     def __init__(self, ask: Callable[[], float]) -> None:
         self._ask = ask
-        self._lock = Lock()
-        self._offset, self._read = self._compared()
+        self._offset = self._compared()
+        self._read = time.monotonic()
 
-    def _compared(self) -> tuple[float, float]:
+    def _compared(self) -> float:
         before = time.monotonic()
         there = self._ask()
-        after = time.monotonic()
-        return there - (before + after) / 2, after
-
-    def _compare_again(self) -> None:
-        try:
-            self._offset, self._read = self._compared()
-        except Exception:
-            self._read = time.monotonic()
+        return there - (before + time.monotonic()) / 2
 
     def __call__(self) -> float:
         if time.monotonic() - self._read > AGE:
-            with self._lock:
-                if time.monotonic() - self._read > AGE:
-                    self._compare_again()
+            self._read = time.monotonic()  # first, so that other threads do not query it, too
+            with suppress(Exception):
+                self._offset = self._compared()
         return time.monotonic() + self._offset

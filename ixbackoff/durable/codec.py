@@ -1,4 +1,4 @@
-"""Values and failures as portable JSON, and back; nothing is pickled."""
+"""Encoding of values and failures as portable JSON; nothing is pickled."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from dataclasses import fields, is_dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
+from functools import partial
 from importlib import import_module
+from operator import attrgetter
 from pathlib import PurePath
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 from uuid import UUID
@@ -21,17 +23,17 @@ from .._words.values import fields_of
 A = TypeVar("A")
 
 JSON: TypeAlias = Any
-"""What `json` reads and writes."""
+"""A value that `json` reads and writes."""
 
 TAG = "$"
-"""The key that tells a value with a type from a dict; a dict that has it is written otherwise."""
+"""The key that marks a value with a type; a dict that contains it is encoded as a list of pairs."""
 
-LONGEST = 200  # characters of a value in an error
-DEEPEST = 5  # causes of causes
+LONGEST = 200  # characters of a value in a message
+DEEPEST = 5  # causes of causes that are recorded
 
 
 class Unrecordable(Misuse):
-    """A value that a journal cannot hold: answer with data, or tell how with `recordable`.
+    """A value that cannot be recorded: answer with plain data, or register its class.
 
     >>> from ixbackoff.durable.codec import encode
     >>> encode(object)  # doctest: +ELLIPSIS
@@ -43,14 +45,14 @@ class Unrecordable(Misuse):
 
 
 class Kind(NamedTuple):
-    """How the values of one class are recorded."""
+    """The encoding of the values of one class, and its inverse."""
 
     kind: type
     to: Callable[[Any], Any]
     back: Callable[[Any], Any]
 
 
-def base64_of(value: bytes | bytearray) -> str:
+def base64_of(value: bytes) -> str:
     return base64.b64encode(value).decode()
 
 
@@ -58,47 +60,33 @@ def sorted_by_text(value: set[Any] | frozenset[Any]) -> list[Any]:
     return sorted(value, key=repr)
 
 
-def bytearray_of(text: str) -> bytearray:
-    return bytearray(base64.b64decode(text))
+def parts_of_moment(value: datetime | time) -> list[Any]:
+    """Return a date and time as text, its `fold`, and the name of its zone."""
+    zone = getattr(value.tzinfo, "key", None)
+    plain = value if zone is None else value.replace(tzinfo=None)
+    return [plain.isoformat(), value.fold, zone]
 
 
 def timedelta_of(parts: list[int]) -> timedelta:
     return timedelta(*parts)
 
 
-def parts_of_moment(value: datetime | time) -> list[Any]:
-    """Return a date and time as text, which of two that are called so, and the name of the zone."""
-    zone = getattr(value.tzinfo, "key", None)
-    plain = value if zone is None else value.replace(tzinfo=None)
-    return [plain.isoformat(), value.fold, zone]
-
-
-def datetime_of(parts: list[Any]) -> datetime:
+def moment_of(kind: type[datetime | time], parts: list[Any]) -> datetime | time:
     text, fold, zone = parts
-    made = datetime.fromisoformat(text).replace(fold=fold)
+    made = kind.fromisoformat(text).replace(fold=fold)
     return made if zone is None else made.replace(tzinfo=ZoneInfo(zone))
-
-
-def time_of(parts: list[Any]) -> time:
-    text, fold, zone = parts
-    made = time.fromisoformat(text).replace(fold=fold)
-    return made if zone is None else made.replace(tzinfo=ZoneInfo(zone))
-
-
-def parts_of_timedelta(value: timedelta) -> list[int]:
-    return [value.days, value.seconds, value.microseconds]
 
 
 KINDS: dict[str, Kind] = {
     "bytes": Kind(bytes, base64_of, base64.b64decode),
-    "bytearray": Kind(bytearray, base64_of, bytearray_of),
+    "bytearray": Kind(bytearray, bytes, bytearray),
     "tuple": Kind(tuple, list, tuple),
     "set": Kind(set, sorted_by_text, set),
     "frozenset": Kind(frozenset, sorted_by_text, frozenset),
-    "datetime": Kind(datetime, parts_of_moment, datetime_of),
+    "datetime": Kind(datetime, parts_of_moment, partial(moment_of, datetime)),
     "date": Kind(date, date.isoformat, date.fromisoformat),
-    "time": Kind(time, parts_of_moment, time_of),
-    "timedelta": Kind(timedelta, parts_of_timedelta, timedelta_of),
+    "time": Kind(time, parts_of_moment, partial(moment_of, time)),
+    "timedelta": Kind(timedelta, attrgetter("days", "seconds", "microseconds"), timedelta_of),
     "Decimal": Kind(Decimal, str, Decimal),
     "UUID": Kind(UUID, str, UUID),
     "complex": Kind(complex, repr, complex),
@@ -108,10 +96,10 @@ NAMES: dict[type, str] = {one.kind: name for name, one in KINDS.items()}
 
 
 def recordable(kind: type[A], to: Callable[[A], Any], back: Callable[[Any], A]) -> None:
-    """Record the values of a class as what `to` makes of them, from now on and in this process.
+    """Register a class whose values `to` turns into recordable ones, and `back` turns back.
 
-    `to` returns something that can be recorded; `back` makes the value of it again. Each process
-    that may go on with a run has to say so, at the top level of the module of the class.
+    Call it at the top level of the module of the class: each process that may continue a run needs
+    it.
 
     >>> from fractions import Fraction
     >>> from ixbackoff.durable import recordable
@@ -119,7 +107,7 @@ def recordable(kind: type[A], to: Callable[[A], Any], back: Callable[[Any], A]) 
 
     Raises:
         TypeError: `kind` is not a class.
-        Unrecordable: it is made inside a function, so no other process finds it.
+        Unrecordable: `kind` is made inside a function, so no other process finds it.
     """
     given: object = kind
     if not isinstance(given, type):
@@ -133,7 +121,7 @@ def encode(value: Any) -> JSON:
     """Return `value` as JSON.
 
     Raises:
-        Unrecordable: it holds what cannot come back.
+        Unrecordable: a part of the value could not be decoded again.
     """
     kind: type = value.__class__
     if value is None or kind is bool or kind is int:
@@ -155,18 +143,18 @@ def encode(value: Any) -> JSON:
 
 
 def text_of(value: str) -> JSON:
-    """Return a text as JSON: no database stores half a surrogate pair, and few store NUL."""
+    """Return a text as JSON; databases cannot store lone surrogates, and many not NUL."""
     if value.isascii() and "\0" not in value:
         return value
     try:
         value.encode()
-    except UnicodeEncodeError:  # as names of files may be
+    except UnicodeEncodeError:  # the name of a file may contain lone surrogates
         return {TAG: "str", "v": base64_of(value.encode("utf-8", "surrogatepass"))}
     return {TAG: "str", "v": base64_of(value.encode())} if "\0" in value else value
 
 
 def encode_by_base(value: Any, kind: type) -> JSON:
-    """Return as JSON what is of a class that derives from one that can be recorded."""
+    """Encode a value by a base class of its class."""
     if derives(kind, BaseException):
         return encode_failure(value)
     if derives(kind, Enum):
@@ -183,20 +171,20 @@ def encode_by_base(value: Any, kind: type) -> JSON:
     name = type(value).__name__
     raise Unrecordable(
         f"{shown(value)} cannot be recorded: {name} is neither plain data nor a "
-        "dataclass; answer with data, or say how with recordable(...)."
+        "dataclass; answer with plain data, or register the class with recordable(...)."
     )
 
 
 def derives(kind: type, base: type | tuple[type, ...]) -> bool:
-    """Return whether a class derives from another, without telling a type checker so."""
+    """Return whether a class derives from another; type checkers do not narrow by it."""
     return issubclass(kind, base)
 
 
 def decode(held: JSON) -> Any:
-    """Return the value that `encode` made this of.
+    """Return the value that `encode` has encoded.
 
     Raises:
-        Unrecordable: its class is not there any more.
+        Unrecordable: its class does not exist any more.
     """
     if held.__class__ is list:
         return [decode(item) for item in held]
@@ -209,14 +197,14 @@ def decode(held: JSON) -> Any:
         return DECODERS[tag](held)
     if tag not in KINDS:
         raise Unrecordable(
-            f"A value of {tag} is in the journal, and this process does not know how it comes "
-            "back: call recordable(...) where the class is defined."
+            f"A value of {tag} is in the journal, and this process cannot decode it: call "
+            "recordable(...) where the class is defined."
         )
     return KINDS[tag].back(decode(held["v"]))
 
 
 def decode_data(held: JSON) -> Any:
-    """Make a dataclass without its `__init__`, which has checked it once."""
+    """Make a dataclass without calling its `__init__`, which has checked the fields before."""
     kind = found(held["k"])
     if not is_dataclass(kind) or not isinstance(kind, type):
         raise Unrecordable(f"{held['k']} is not a dataclass any more.")
@@ -229,8 +217,8 @@ def decode_data(held: JSON) -> Any:
 def encode_failure(failure: BaseException, depth: int = 0) -> JSON:
     """Return an exception as JSON, without its traceback.
 
-    One that would not come back the same is recorded as its nearest base that does, with a note, so
-    that `on` by class chooses it as before.
+    One that could not be decoded is recorded as its nearest base class that can, with a note, so
+    that `on=` by class chooses it as before.
     """
     for kind in failure.__class__.__mro__:
         if not issubclass(kind, Exception):
@@ -250,9 +238,9 @@ def encode_failure(failure: BaseException, depth: int = 0) -> JSON:
 
 
 def encode_as(failure: BaseException, kind: type) -> JSON:
-    """Return an exception as one of this class, its own or a base; `None` if it does not come back.
+    """Encode an exception as one of `kind`, its class or a base; `None` if it cannot be decoded.
 
-    A class may do anything in its methods, so any exception means that.
+    Methods of the class run here, so any exception of theirs means that, too.
     """
     exact = kind is failure.__class__
     try:
@@ -273,15 +261,15 @@ def encode_as(failure: BaseException, kind: type) -> JSON:
 
 
 def state_of(failure: BaseException) -> dict[str, Any]:
-    """Return the attributes of an exception that it was given, without its notes."""
+    """Return the attributes of an exception, without its notes."""
     held = fields_of(failure)
     return {name: value for name, value in held.items() if name != "__notes__"}
 
 
 def arguments(failure: BaseException) -> tuple[Any, ...]:
-    """Return the arguments of an exception, with those that only pickling tells.
+    """Return the arguments of an exception, those of `__reduce__` included.
 
-    Such is the file name of an `OSError`.
+    For example, `args` of an `OSError` lacks the file name.
     """
     reduced: Any = failure.__reduce__()
     made, given = reduced[:2]
@@ -294,7 +282,7 @@ def arguments(failure: BaseException) -> tuple[Any, ...]:
 
 
 def decode_failure(held: JSON) -> BaseException:
-    """Make the exception that `encode_failure` recorded, without its `__init__`.
+    """Return the exception that `encode_failure` has encoded; its own `__init__` is not called.
 
     Raises:
         Unrecordable: its class is not an exception any more.
@@ -319,7 +307,7 @@ def decode_failure(held: JSON) -> BaseException:
 
 
 def built_in(kind: type) -> type:
-    """Return the nearest base of an exception that is Python's own."""
+    """Return the nearest built-in base of an exception class."""
     return next(base for base in kind.__mro__ if base.__module__ == "builtins")
 
 
@@ -340,7 +328,7 @@ def named(kind: type) -> str:
     """Return the name by which another process finds a class.
 
     Raises:
-        Unrecordable: it is made inside a function.
+        Unrecordable: the class is made inside a function.
     """
     if "<locals>" in kind.__qualname__:
         raise Unrecordable(
@@ -351,7 +339,7 @@ def named(kind: type) -> str:
 
 
 def module_of(name: str) -> str:
-    """Return the name of a module; of the one that `python -m` runs, the name to import it by."""
+    """Return the name by which a module can be imported, also if `python -m` runs it."""
     if name != "__main__":
         return name
     spec = getattr(sys.modules["__main__"], "__spec__", None)
@@ -359,10 +347,10 @@ def module_of(name: str) -> str:
 
 
 def found(name: str) -> Any:
-    """Return what `named` has named.
+    """Return the object with a name of `named`.
 
     Raises:
-        Unrecordable: it is not there.
+        Unrecordable: there is no such object.
     """
     where, _, path = name.partition(":")
     if where == module_of("__main__"):
@@ -373,17 +361,17 @@ def found(name: str) -> Any:
             place = getattr(place, part)
     except (ImportError, AttributeError) as error:
         raise Unrecordable(
-            f"{name} is in the journal and cannot be found: leave it in its module while runs that "
-            "have used it go on."
+            f"{name} is in the journal and cannot be found: leave it in its module until the runs "
+            "that use it have ended."
         ) from error
     return place
 
 
 def found_kind(name: str, base: type) -> Any:
-    """Return the class that `named` has named, if it derives from `base`.
+    """Return the class with a name of `named`, which derives from `base`.
 
     Raises:
-        Unrecordable: it is not there, or is something else.
+        Unrecordable: there is no such class.
     """
     kind = found(name)
     if not isinstance(kind, type) or not issubclass(kind, base):
@@ -392,7 +380,7 @@ def found_kind(name: str, base: type) -> Any:
 
 
 def shown(value: object) -> str:
-    """Return the `repr` of a value, or the beginning of a long one."""
+    """Return the `repr` of a value, cut if it is long."""
     try:
         text = repr(value)
     except Exception:

@@ -1,4 +1,4 @@
-"""Commands in a journal: what tells one from another, and what may be shown of it."""
+"""Digests of commands: equal for equal commands, in every process."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from .codec import JSON, Unrecordable, derives, encode, module_of, shown
 DIGITS = 24
 
 
-class Told(NamedTuple):
-    """The record of a command in a journal.
+class CommandDigest(NamedTuple):
+    """The part of an entry that identifies a command.
 
     Attributes:
         kind: the name of its class.
@@ -30,20 +30,21 @@ class Told(NamedTuple):
     shown: str
 
 
-def told(command: Command[Any]) -> Told:
-    """Return what a journal holds of a command."""
+def digest_of(command: Command[Any]) -> CommandDigest:
     if isinstance(command, Together):  # attempts cannot be compared
         number = len(command.effects)
-        return Told("Together", str(number), f"{number} at the same time")
+        return CommandDigest("Together", str(number), f"{number} at the same time")
     if isinstance(command, Delay):
-        return Told("Delay", f"{command.seconds!r} on {command.rung}", shown(str(command))[1:-1])
+        return CommandDigest(
+            "Delay", f"{command.seconds!r} on {command.rung}", shown(str(command))[1:-1]
+        )
     text = json.dumps(content(command), sort_keys=True, separators=(",", ":"))
     digest = hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
-    return Told(command.__class__.__name__, digest, shown(command))
+    return CommandDigest(command.__class__.__name__, digest, shown(command))
 
 
 def content(value: Any) -> JSON:
-    """Return `value` as JSON for a comparison; it need not come back.
+    """Return `value` as JSON for a comparison, from which it cannot be decoded.
 
     Functions are compared by their names, and objects that cannot be recorded by their classes.
     """
@@ -72,7 +73,7 @@ def content(value: Any) -> JSON:
 
 
 def name_of_function(function: Any) -> str:
-    """Return the name of a function, and of the class of the object that it is a method of."""
+    """Return the qualified name of a function; that of a bound method starts with its class."""
     owner: Any = getattr(function, "__self__", None)
     of = "" if owner is None else f"{name_of_class(owner.__class__)}."
     place: Any = getattr(function, "__objclass__", function)  # of a method of a built-in class

@@ -1,4 +1,4 @@
-"""The engine: performs durable runs with DBOS, on SQLite or PostgreSQL."""
+"""The engine: starts and performs durable runs with DBOS, on SQLite or PostgreSQL."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from .._words.commands import AsyncInterpreter, Interpreter, Misuse
 from .._words.failures import Stopped
 from .._writing.programs import Program
 from .codec import JSON, decode, encode
-from .recipes import Workflow, fingerprint
-from .store import Start, Store, checked_id, failure_of, has_no_end, is_cancelled
-from .working import POLL, AnyRecipe, Working, check_nobody_works
+from .store import NewRun, Store, checked_id, failure_of, has_no_end, is_cancelled
+from .worker import POLL, AnyWorkflow, Worker, check_no_worker
+from .workflows import Workflow, fingerprint
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -29,11 +29,11 @@ DATABASE = "sqlite:///ixbackoff.sqlite"
 SEED_BITS = 53
 
 
-class Run(Generic[A]):
-    """One durable run. Made by `Engine.start` and its kind.
+class WorkflowHandle(Generic[A]):
+    """A durable run, as the one who started it sees it. Made by `Engine.start` and its kind.
 
     Attributes:
-        id: its id, by which any process finds it.
+        id: the id of the run, by which any process finds it.
     """
 
     def __init__(self, engine: Engine[Any], id: str) -> None:  # noqa: A002
@@ -44,36 +44,37 @@ class Run(Generic[A]):
         """Wait for the value of the run.
 
         Raises:
-            Exception: its last failure.
-            Stopped: it was cancelled.
-            LookupError: there is no such run any more.
-            Misuse: the engine was closed before it ended.
+            Exception: the last failure of the run.
+            Stopped: the run was cancelled.
+            LookupError: the run was forgotten.
+            Misuse: the engine was closed before the run ended.
         """
         value: A
         while True:
-            over, value = self._engine.looked_up(self.id)
+            over, value = self._engine.result_so_far(self.id)
             if over:
                 return value
-            self._engine.wait_a_moment()
+            self._engine.wait_for_an_end()
 
     async def result_async(self) -> A:
         """As `result`, awaited."""
         value: A
         while True:
-            over, value = await asyncio.to_thread(self._engine.looked_up, self.id)
+            over, value = await asyncio.to_thread(self._engine.result_so_far, self.id)
             if over:
                 return value
-            await asyncio.to_thread(self._engine.wait_a_moment)
+            await asyncio.to_thread(self._engine.wait_for_an_end)
 
     def __repr__(self) -> str:
-        return f"<Run {self.id}>"
+        return f"<WorkflowHandle {self.id}>"
 
 
 class Engine(Generic[E]):
-    """Performs recipes so that they survive their process.
+    """An engine that runs workflows so that the runs survive their process.
 
-    A run goes on where it was after a crash: what was answered is not asked again, and the rest of
-    a wait is waited. There is one engine that works in a process, and on SQLite one for each file.
+    After a crash a run continues where it was: a command that was answered is not performed again,
+    and only the remaining seconds of a wait are waited. One engine at a time performs runs in a
+    process, and on one file of SQLite.
 
     >>> from ixbackoff import N1, Z, Call, Delay, Program, at, call
     >>> from ixbackoff.durable import Engine, durable
@@ -88,17 +89,18 @@ class Engine(Generic[E]):
     'Hello'
 
     Args:
-        interpreter: it answers the commands of all recipes; awaited handlers run on an event loop
-            of the engine, others in threads.
-        recipes: the recipes whose runs it performs.
-        database: where runs are kept.
-        concurrency: how many runs of one recipe are performed at the same time, parked ones not
-            counted; by default, any number.
-        hold: a run that waits longer than these seconds is parked: no process holds it.
-        worker: false for a process that only begins runs.
+        interpreter: the handlers of the commands of all workflows. Awaited handlers run on an event
+            loop of the engine, others in threads.
+        workflows: the workflows whose runs this engine performs.
+        database: the URL of the database that stores the runs.
+        concurrency: the number of runs of one workflow that are performed concurrently, parked runs
+            not counted; by default there is no limit.
+        hold: the longest wait, in seconds, in which this process holds a run. A run that waits
+            longer is parked: it takes no memory and no place of `concurrency`.
+        worker: false for a process that only starts runs.
 
     Raises:
-        Misuse: an argument has the wrong type, two recipes have one name, another engine works in
+        Misuse: an argument has the wrong type, two workflows have one name, another engine works in
             this process or on this file, or a newer DBOS made the tables.
         ConnectionError: the database cannot be reached.
     """
@@ -106,26 +108,27 @@ class Engine(Generic[E]):
     def __init__(
         self,
         interpreter: Interpreter[E] | AsyncInterpreter[E],
-        *recipes: Workflow[..., Any, E],
+        *workflows: Workflow[..., Any, E],
         database: str = DATABASE,
         concurrency: int | None = None,
         hold: float = 60.0,
         worker: bool = True,
     ) -> None:
-        self._interpreter = checked_interpreter(interpreter)
-        self._recipes = by_name(recipes)
+        check_interpreter(interpreter)
+        self._interpreter: AnyInterpreter = interpreter
+        self._workflows = by_name(workflows)
         check_numbers(hold, concurrency)
-        self._moment = Condition()
+        self._ended = Condition()
         self._process = os.getpid()
         self._closed = False
-        self._working: Working | None = None
+        self._worker: Worker | None = None
         if worker:
-            check_nobody_works()  # first: SQLite may hang in the fork of a process that uses it
+            check_no_worker()  # first: SQLite may hang in the fork of a process that uses it
         self.store = Store(database)
         if worker:
             try:
-                self._working = Working(
-                    self._interpreter, self._recipes, self.store, concurrency, hold, self._moment
+                self._worker = Worker(
+                    self._interpreter, self._workflows, self.store, concurrency, hold, self._ended
                 )
             except BaseException:
                 self.store.close()
@@ -138,49 +141,51 @@ class Engine(Generic[E]):
         self.close()
 
     def close(self) -> None:
-        """Perform nothing more: the runs go on when the next engine begins."""
+        """Stop performing runs: they continue when the next engine with their workflows starts."""
         if self._closed or self._process != os.getpid():
             return
         self._closed = True
-        if self._working is not None:
-            self._working.close()
+        if self._worker is not None:
+            self._worker.close()
         self.store.close()
 
-    def start(self, recipe: Workflow[P, A, E], /, *args: P.args, **kwargs: P.kwargs) -> Run[A]:
-        """Begin a run of a recipe with these arguments.
+    def start(
+        self, workflow: Workflow[P, A, E], /, *args: P.args, **kwargs: P.kwargs
+    ) -> WorkflowHandle[A]:
+        """Start a run of a workflow with these arguments.
 
         Raises:
-            Misuse: the recipe is not one of this engine, or its program cannot be run.
+            Misuse: this engine does not have the workflow, or its program cannot be run.
             Unrecordable: an argument cannot be recorded.
         """
-        return self.start_with_id(uuid4().hex, recipe, *args, **kwargs)
+        return self.start_with_id(uuid4().hex, workflow, *args, **kwargs)
 
     def start_with_id(
         self,
         id: str,  # noqa: A002
-        recipe: Workflow[P, A, E],
+        workflow: Workflow[P, A, E],
         /,
         *args: P.args,
         **kwargs: P.kwargs,
-    ) -> Run[A]:
-        """Begin a run with this id, unless there is one: the same id is the same run.
+    ) -> WorkflowHandle[A]:
+        """Start a run with this id, or find the run that has it: the same id is the same run.
 
         Raises:
-            Misuse: as `start`; or the id is not printable, or is that of a run of another recipe.
+            Misuse: as `start`; or the id is not printable, or a run of another workflow has it.
             Unrecordable: an argument cannot be recorded.
         """
-        start = self._start(id, recipe, args, kwargs)
+        start = self._new_run(id, workflow, args, kwargs)
         self.store.enqueue(start)
         begun = self.store.last(id)
-        theirs = None if begun is None else (begun.attributes or {}).get("recipe")
-        if theirs not in (None, recipe.name):
-            raise Misuse(f"Run {id} is one of the recipe {theirs}, not of {recipe.name}.")
-        return Run(self, id)
+        theirs = None if begun is None else (begun.attributes or {}).get("workflow")
+        if theirs not in (None, workflow.name):
+            raise Misuse(f"Run {id} is a run of the workflow {theirs}, not of {workflow.name}.")
+        return WorkflowHandle(self, id)
 
     def start_many(
-        self, recipe: Callable[[B], Program[Any, Any, A, E]], arguments: Mapping[str, B], /
-    ) -> list[Run[A]]:
-        """Begin runs of a recipe with one argument each, by their ids, in one transaction.
+        self, workflow: Callable[[B], Program[Any, Any, A, E]], arguments: Mapping[str, B], /
+    ) -> list[WorkflowHandle[A]]:
+        """Start a run for each id, with one argument, in one transaction.
 
         As with `start_with_id`, the same id is the same run.
 
@@ -188,18 +193,18 @@ class Engine(Generic[E]):
             Misuse: as `start`; or an id is not printable.
             Unrecordable: an argument cannot be recorded.
         """
-        starts = [self._start(run, recipe, (given,), {}) for run, given in arguments.items()]
+        starts = [self._new_run(run, workflow, (given,), {}) for run, given in arguments.items()]
         self.store.enqueue_all(starts)
-        return [Run(self, start.run) for start in starts]
+        return [WorkflowHandle(self, start.run) for start in starts]
 
-    def _start(
-        self, run: str, recipe: object, args: tuple[Any, ...], kwargs: Mapping[str, Any]
-    ) -> Start:
+    def _new_run(
+        self, run: str, workflow: object, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> NewRun:
         self._check_process()
         self._check_open(f"run {run} was not begun")
-        if not isinstance(recipe, Workflow) or self._recipes.get(recipe.name) is not recipe:
-            raise Misuse(f"{recipe!r} is not a recipe of this engine: give it to Engine(...).")
-        program, how = recipe.begun(*args, **kwargs)
+        if not isinstance(workflow, Workflow) or self._workflows.get(workflow.name) is not workflow:
+            raise Misuse(f"{workflow!r} is not a workflow of this engine: give it to Engine(...).")
+        program, how = workflow.build(*args, **kwargs)
         timeless = Defaults(how.schedule, budget=how.budget)
         check_run(program, self._interpreter, Interpreter | AsyncInterpreter, timeless)
         given: dict[str, JSON] = {
@@ -208,21 +213,21 @@ class Engine(Generic[E]):
             "seed": random.getrandbits(SEED_BITS),
             "plan": fingerprint(program, how),
         }
-        return Start(checked_id(run), recipe.name, given)
+        return NewRun(workflow.name, given, checked_id(run))
 
     def _check_process(self) -> None:
         if self._process != os.getpid():
             raise Misuse("This engine is of the process that made it: make another one here.")
 
-    def _check_open(self, so: str) -> None:
+    def _check_open(self, consequence: str) -> None:
         if self._closed:
-            raise Misuse(f"This engine is closed, so {so}: make another one.")
+            raise Misuse(f"This engine is closed, so {consequence}: make another one.")
 
-    def looked_up(self, run: str) -> tuple[bool, Any]:
-        """Return whether a run is over, and then its value.
+    def result_so_far(self, run: str) -> tuple[bool, Any]:
+        """Return whether a run is over, and its value if it is.
 
         Raises:
-            Exception: its last failure.
+            Exception: the last failure of the run.
         """
         self._check_process()
         status = self.store.last(run)
@@ -235,54 +240,51 @@ class Engine(Generic[E]):
         if status.status == "CANCELLED" and is_cancelled(status):
             raise Stopped(f"run {run} was cancelled")
         if status.status == "MAX_RECOVERY_ATTEMPTS_EXCEEDED":
-            raise RuntimeError(f"Run {run} was given up, since each worker that had it has died.")
+            raise RuntimeError(f"Run {run} was given up: each worker that had it has died.")
         self._check_open(f"run {run} goes on when the next one works")
         return False, None
 
-    def wait_a_moment(self) -> None:
-        """Wait until a run of this process has ended, or for the time between two looks."""
-        with self._moment:
-            self._moment.wait(POLL)
+    def wait_for_an_end(self) -> None:
+        """Wait until a run of this process ends, at most until the next query is due."""
+        with self._ended:
+            self._ended.wait(POLL)
 
 
-def checked_interpreter(interpreter: object) -> AnyInterpreter:
-    """Return `interpreter`, if it is one.
+def check_interpreter(interpreter: object) -> None:
+    """Check the first argument of an engine.
 
     Raises:
-        Misuse: it is not.
+        Misuse: it is not an interpreter.
     """
-    given: Any = interpreter
     if not isinstance(interpreter, Interpreter | AsyncInterpreter):
         raise Misuse(
-            f"Engine({interpreter!r}, ...): give an interpreter, and the recipes after it."
+            f"Engine({interpreter!r}, ...): give an interpreter, and the workflows after it."
         )
-    checked: AnyInterpreter = given
-    return checked
 
 
-def by_name(recipes: tuple[object, ...]) -> dict[str, AnyRecipe]:
-    """Return recipes by their names.
+def by_name(workflows: tuple[object, ...]) -> dict[str, AnyWorkflow]:
+    """Return the workflows by their names.
 
     Raises:
-        Misuse: one is not a recipe, there is none, or two have one name.
+        Misuse: there is none, one is something else, or two have one name.
     """
-    named: dict[str, AnyRecipe] = {}
-    for recipe in recipes:
-        if not isinstance(recipe, Workflow):
-            raise Misuse(f"{recipe!r} is not a recipe: decorate the function with @durable().")
-        if recipe.name in named:
-            raise Misuse(f"Two recipes are called {recipe.name}: give one another name.")
-        named[recipe.name] = recipe
+    named: dict[str, AnyWorkflow] = {}
+    for workflow in workflows:
+        if not isinstance(workflow, Workflow):
+            raise Misuse(f"{workflow!r} is not a workflow: decorate the function with @durable().")
+        if workflow.name in named:
+            raise Misuse(f"Two workflows are called {workflow.name}: give one another name.")
+        named[workflow.name] = workflow
     if not named:
-        raise Misuse("An engine without recipes has nothing to do: Engine(live(), recipe).")
+        raise Misuse("An engine without workflows has nothing to do: Engine(live(), workflow).")
     return named
 
 
 def check_numbers(hold: object, concurrency: object) -> None:
-    """Check the numbers that an engine is given.
+    """Check the numbers among the arguments of an engine.
 
     Raises:
-        ValueError: one is out of its bounds.
+        ValueError: a number is out of its bounds.
     """
     if not isinstance(hold, int | float) or not hold >= 0:
         raise ValueError(f"hold={hold!r}: give seconds, 0 or more.")

@@ -1,4 +1,4 @@
-"""The journal of a durable run: the entries of its commands, by place; it knows no engine."""
+"""The journal of a durable run: the entries of its commands, by place, whatever stores them."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from .._meaning.replay import Diverged
 from .._words.reasons import Reason
-from .digests import Told
+from .digests import CommandDigest
 
 __tracebackhide__ = True
 
 A = TypeVar("A")
 
 Entry: TypeAlias = dict[str, Any]
-"""What is kept of one command, as JSON.
+"""The record of one command, as JSON.
 
-- `at`: its place.
-- `c`: what is told of it, see `Told`.
-- `t`: the times that deadlines were told since the command before.
-- `r`: how many waits the budget has refused since then, if any.
-- `a`, `f` or `x`: the answer; the failure; or that it was aborted, since an effect beside it had
-  failed.
-- `seconds`, `due`, `parks`, `boot`, `boot_due`: how long a wait is, when it is over, whether it is
-  parked, and when it is over on the clock that counts since this start of the machine.
+- `at`: the place of the command.
+- `c`: its digest, see `CommandDigest`.
+- `t`: the times that deadlines have read since the command before.
+- `r`: the number of waits that the budget has refused since then; missing if it is 0.
+- `a`, `f` or `x`: the answer; the failure; or `true` if the command was aborted because a
+  concurrent effect had failed.
+- `seconds`, `due`, `parks`, `boot`, `boot_due`: the length of a wait; its end, in seconds since the
+  epoch; whether it is parked; the id of the boot, and the end on the boot clock.
 """
 
 
@@ -34,11 +34,12 @@ MakeAsync: TypeAlias = Callable[[], Coroutine[Any, Any, Entry]]
 
 
 class CurrentCommand(NamedTuple):
-    """The command that a handler answers in a durable run.
+    """The command that a handler performs in a durable run.
 
     Attributes:
-        idempotency_key: the same at each try and in each process; for an Idempotency-Key.
-        repeated: true if it may have been performed before, by a process that then died.
+        idempotency_key: a key for the header Idempotency-Key. A command that is performed again
+            after a crash has the same key; the next try of a retry is another command.
+        repeated: true if a process that died may have performed the command before.
     """
 
     idempotency_key: str
@@ -49,9 +50,7 @@ CURRENT: ContextVar[CurrentCommand | None] = ContextVar("ixbackoff_current_comma
 
 
 def current_command() -> CurrentCommand | None:
-    """Return which command of which durable run is being answered: for its handler.
-
-    `None` means that the run is not durable.
+    """Return the command that the caller, a handler, performs; `None` if the run is not durable.
 
     >>> from ixbackoff.durable import current_command
     >>> print(current_command())
@@ -60,25 +59,25 @@ def current_command() -> CurrentCommand | None:
     return CURRENT.get()
 
 
-class Left(BaseException):
-    """This process no longer has the run: it performs nothing more of it, not even cleaning up.
+class RunReleased(BaseException):
+    """The end of a run in this process, which performs nothing more of it, no clean-up either.
 
     Attributes:
-        reason: what observers are told.
+        reason: the reason that observers get.
     """
 
     reason: Reason = "cancelled"
 
 
-class Lost(Left):
-    """Another process has the run, or it was paused, or the engine ends or has failed."""
+class RunLost(RunReleased):
+    """Another process has the run, the run was paused, or the engine ends or has failed."""
 
 
-class Parked(Left):
-    """The run waits for long, so nobody holds it meanwhile.
+class Parked(RunReleased):
+    """A wait so long that no process holds the run meanwhile.
 
     Args:
-        seconds: the rest of the wait.
+        seconds: the remaining seconds of the wait.
     """
 
     reason: Reason = "parked"
@@ -89,20 +88,20 @@ class Parked(Left):
         self._until = time.monotonic() + seconds
 
     def left(self) -> float:
-        """Return the seconds that are left now: it may take a while until somebody asks."""
+        """Return the remaining seconds of the wait at the time of the call."""
         return max(self._until - time.monotonic(), 0.0)
 
 
 class Cancelled(BaseException):
-    """The run was cancelled: its `finally` blocks run, and nothing is recorded any more."""
+    """The run was cancelled: its `finally` blocks run, and nothing more is recorded."""
 
 
 class Journal(Protocol):
-    """Keeps the entries of one run.
+    """The store of the entries of one run.
 
     Attributes:
         run: the id of the run.
-        resumed: true if a process began the run before this one.
+        resumed: true if an earlier process began the run.
         began: when the run began, in seconds since the epoch.
     """
 
@@ -112,11 +111,11 @@ class Journal(Protocol):
 
     @property
     def closing(self) -> bool:
-        """True once this process is to perform nothing more."""
+        """True once this process performs nothing more."""
         raise NotImplementedError
 
     def known(self, place: str) -> Entry | None:
-        """Return the entry at a place, if there is one."""
+        """Return the entry at a place, or `None`."""
         raise NotImplementedError
 
     def now(self) -> float:
@@ -124,7 +123,7 @@ class Journal(Protocol):
         raise NotImplementedError
 
     def parks(self, seconds: float) -> bool:
-        """Return whether nobody holds a run that waits so long."""
+        """Return whether a run that waits for `seconds` is parked: no process holds it."""
         raise NotImplementedError
 
     @property
@@ -133,15 +132,15 @@ class Journal(Protocol):
         raise NotImplementedError
 
     async def in_thread(self, function: Callable[[], A]) -> A:
-        """Call a function in a thread, and return its value; its context is that of the caller."""
+        """Call a function in a thread, in the context of the caller; return its value."""
         raise NotImplementedError
 
     def keep(self, place: str, kind: str, make: Make) -> Entry:
-        """Make an entry and keep it, both in this thread; return what was kept.
+        """Make an entry and record it, both in this thread; return the recorded entry.
 
         Raises:
-            Lost: it is not known whether it was kept.
-            Cancelled: the run was.
+            RunLost: this process no longer has the run; the entry may have been recorded.
+            Cancelled: the run was cancelled.
         """
         raise NotImplementedError
 
@@ -150,30 +149,30 @@ class Journal(Protocol):
         raise NotImplementedError
 
     async def wait(self, place: str, entry: Entry) -> None:
-        """Wait until a wait is due.
+        """Wait until a wait is over.
 
         Raises:
-            Parked: it is waited for elsewhere.
-            Lost: this process no longer has the run.
-            Cancelled: the run was.
+            Parked: the wait is parked.
+            RunLost: this process no longer has the run.
+            Cancelled: the run was cancelled.
         """
         raise NotImplementedError
 
 
 class Line:
-    """One line of commands of a run: those of its program, or of an effect in `all_of`.
+    """A sequence of commands: those of a program, or of one effect in `all_of`.
 
     Args:
         journal: the journal of the run.
-        path: the beginning of the places of its commands.
+        path: the beginning of the places of the commands.
         again: true if the next command may have been performed before.
 
     Attributes:
-        told: what the journal holds of the present command.
-        times: the times that were told since the command before.
-        refused: how many waits the budget has refused since then.
-        aborting: true if an effect beside it has failed, and it is not told yet.
-        aborted: true if it was told.
+        digest: the digest of the current command.
+        times: the times that deadlines have read since the command before.
+        refused: the number of waits that the budget has refused since then.
+        aborting: true if a concurrent effect has failed, and this one is still to be aborted.
+        aborted: true if this effect was aborted.
     """
 
     def __init__(self, journal: Journal, path: str = "", again: bool = False) -> None:
@@ -181,7 +180,7 @@ class Line:
         self.path = path
         self.again = again
         self.index = 0
-        self.told = Told("", "", "")
+        self.digest = CommandDigest("", "", "")
         self.times: list[float] = []
         self.refused = 0
         self.aborting = False
@@ -189,17 +188,17 @@ class Line:
 
     @property
     def place(self) -> str:
-        """The place of the present command."""
+        """The place of the current command."""
         return f"{self.path}{self.index}"
 
     def next(self) -> None:
-        """Go on to the next command."""
+        """Advance to the next command."""
         self.index += 1
         self.times = []
         self.refused = 0
 
     def clock(self) -> float:
-        """Tell a deadline the time: that which it was told before, if it was."""
+        """Return the time to a deadline, the recorded one if an earlier process has read it."""
         entry = self.journal.known(self.place)
         known: list[float] = [] if entry is None else entry["t"]
         number = len(self.times)
@@ -213,28 +212,28 @@ class Line:
         return now
 
     def first_again(self) -> bool:
-        """Return whether the present command may have been performed before; no later one was."""
+        """Return whether the current command may be a repeat; no later one is."""
         again, self.again = self.again, False
         return again
 
     def entry(self, **outcome: Any) -> Entry:
-        """Make the entry of the present command."""
+        """Make the entry of the current command."""
         refused = {"r": self.refused} if self.refused else {}
-        return {"at": self.place, "c": [*self.told], "t": self.times, **refused, **outcome}
+        return {"at": self.place, "c": [*self.digest], "t": self.times, **refused, **outcome}
 
     def diverged(self, entry: Entry) -> Diverged | None:
-        """Return the error of a program that issues another command than it had issued here."""
-        theirs = Told(*entry["c"])
-        if theirs[:2] == self.told[:2]:
+        """Return an error if the program issues another command than the recorded one."""
+        theirs = CommandDigest(*entry["c"])
+        if theirs[:2] == self.digest[:2]:
             return None
         return Diverged(
             f"Run {self.journal.run} went on at another command: at {self.place} it issued "
-            f"{self.told.shown} where it had issued {theirs.shown}; ask for time, chance and "
+            f"{self.digest.shown} where it had issued {theirs.shown}; ask for time, chance and "
             "outside state by commands. If the program was changed, resume the run with the code "
             "that began it."
         )
 
 
 def after(place: str) -> str:
-    """Return the place of the end of a wait."""
+    """Return the place of the entry that records the end of a wait."""
     return f"{place}w"

@@ -1,7 +1,7 @@
-"""Milliseconds of SQLite: DBOS asks for them as SQLite does from version 3.42 on.
+"""Milliseconds of SQLite: DBOS queries them in the way of version 3.42 and later.
 
-On Python 3.12 and later DBOS takes it for granted that there is such a version. Debian 12 and the
-images that are built on it have 3.40, which answers NULL.
+On Python 3.12 and later DBOS relies on that version. Debian 12 and images that are built on it have
+3.40, which answers NULL.
 """
 
 from __future__ import annotations
@@ -13,28 +13,28 @@ from typing import Any
 FIRST = (3, 42)
 
 
-def taught(connection: Any, _record: object = None) -> None:
-    """Teach a new connection `unixepoch('subsec')`, if its SQLite does not know that.
+def add_unixepoch(connection: Any, _record: object = None) -> None:
+    """Define `unixepoch('subsec')` in a new connection, if its SQLite does not have it.
 
     >>> connection = sqlite3.connect(":memory:")
-    >>> taught(connection)
+    >>> add_unixepoch(connection)
     >>> ((seconds,),) = connection.execute("SELECT unixepoch('subsec')")
     >>> abs(seconds - time.time()) < 1
     True
     >>> connection.close()
 
     Args:
-        connection: one of `sqlite3`; those of other drivers stay as they are.
-        _record: what SQLAlchemy adds for those who listen to new connections.
+        connection: one of `sqlite3`; connections of other drivers stay as they are.
+        _record: what SQLAlchemy passes to a listener after the connection; ignored.
     """
     if isinstance(connection, sqlite3.Connection) and sqlite3.sqlite_version_info < FIRST:
-        connection.create_function("unixepoch", 1, seconds)
+        connection.create_function("unixepoch", 1, unixepoch)
 
 
-def seconds(modifier: object) -> float | None:
-    """Return the seconds since 1970, to the millisecond.
+def unixepoch(modifier: object) -> float | None:
+    """Return the seconds since 1970, to the millisecond; `None` for another modifier.
 
-    >>> seconds("subsec") == round(seconds("subsec"), 3), seconds("tomorrow")
+    >>> unixepoch("subsec") == round(unixepoch("subsec"), 3), unixepoch("tomorrow")
     (True, None)
     """
     return round(time.time(), 3) if modifier == "subsec" else None

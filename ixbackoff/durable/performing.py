@@ -1,4 +1,4 @@
-"""A durable run: a stream of commands, answered from its journal as far as that goes."""
+"""A durable run: its journal answers the commands that it has recorded, handlers all others."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ from .._words.reasons import add_note
 from .._words.vocabulary import CLOCK, Delay, Now, Together
 from .clocks import since_boot
 from .codec import JSON, decode, encode, encode_failure, shown
-from .digests import told
+from .digests import digest_of
 from .journal import (
     CURRENT,
     Cancelled,
     CurrentCommand,
     Entry,
     Journal,
-    Left,
     Line,
-    Lost,
     Make,
     MakeAsync,
+    RunLost,
+    RunReleased,
     after,
 )
 
@@ -65,7 +65,7 @@ async def run_durably(
     """Run a program from where its journal ends: return its value, or raise its last failure.
 
     Raises:
-        Left: this process no longer has the run.
+        RunReleased: this process no longer has the run.
         Cancelled: the run was cancelled, and has cleaned up.
     """
     one = ProgramRun(program, how.schedule, Random(seed))  # noqa: S311
@@ -74,10 +74,10 @@ async def run_durably(
     performer = Performer(journal, interpreter, account)
     line = Line(journal, again=journal.resumed)
     stream = unrolled(program, Defaults(within=how.within), run=one)
-    told = watched(performer.replayed(stream, line), one)
+    observed = watched(performer.replayed(stream, line), one)
     try:
-        answer = await alone(told, line, performer, one)
-    except Left:
+        answer = await alone(observed, line, performer, one)
+    except RunReleased:
         raise
     except BaseException as failure:
         if account is not None:
@@ -108,15 +108,15 @@ async def alone(stream: Stream, line: Line, performer: Performer, one: ProgramRu
 
 
 class Performer:
-    """Performs one run: replays what its journal knows, and performs and keeps all else.
+    """The performer of one run: replays the recorded commands, performs and records all others.
 
     Args:
-        journal: its journal.
-        interpreter: it answers its commands; in threads if it is not an async one.
-        account: its account with the budget, if it has one.
+        journal: the journal of the run.
+        interpreter: the handlers; they run in threads if the interpreter is not an async one.
+        account: the account with the budget, if there is one.
 
     Attributes:
-        over: why this process performs nothing more of it, if it does not.
+        over: the exception for which this process performs nothing more; `None` until then.
         cancelled: true if the run was cancelled, so that it only cleans up.
     """
 
@@ -132,11 +132,11 @@ class Performer:
         self.cancelled = False
 
     def replayed(self, stream: Stream, line: Line) -> Stream:
-        """Answer a stream from the journal as far as that goes, and pass on all else.
+        """Answer the recorded commands of a stream from the journal, and pass on all others.
 
         Raises:
-            Diverged: it issues another command than it did.
-            Left: this process no longer has the run.
+            Diverged: the stream issues another command than the recorded one.
+            RunReleased: this process no longer has the run.
         """
         answer: Any = None
         failure: BaseException | None = None
@@ -152,7 +152,7 @@ class Performer:
                 if command.__class__ is Delay and self.refuses(command, entry, line):
                     failure = not_affordable(command)
                     continue
-                line.told = told(command)
+                line.digest = digest_of(command)
                 try:
                     if entry is None:
                         answer = yield command
@@ -165,22 +165,22 @@ class Performer:
                         elif self.journal.known(after(line.place)) is None:
                             yield command  # the wait is not over
                 except BaseException as error:
-                    if error is self.over or isinstance(error, Left):
+                    if error is self.over or isinstance(error, RunReleased):
                         self.over = error
-                        stream.close()  # nobody answers any more
+                        stream.close()  # its clean-up commands are not performed
                         raise
                     failure = error
                 line.next()
         except StopIteration as end:
             return end.value
-        finally:  # an exception must not be kept alive by a frame in its own traceback
+        finally:  # break the cycle of exception, traceback and this frame
             failure = command = None
 
     def read(self, entry: Entry, line: Line) -> tuple[Any, BaseException | None]:
         """Return the answer in an entry, or the failure.
 
         Raises:
-            Unrecordable: a class in it is not there any more; so the run ends here.
+            Unrecordable: a class in the entry does not exist any more; the run ends.
         """
         try:
             return read(entry, line)
@@ -189,77 +189,66 @@ class Performer:
             raise
 
     def refuses(self, wait: Any, entry: Entry | None, line: Line) -> bool:
-        """Return whether the budget cannot pay for a wait, or could not when it was replayed.
+        """Return whether the budget refuses to pay for a wait.
 
-        It pays for a wait again that is replayed, since no process remembers what another paid. A
-        refusal is kept with the next entry: until then nothing has come of it.
+        A recorded decision holds, and the budget pays again for a wait that is replayed: each
+        process has its own. A refusal is recorded with the next entry, before it has any effect.
         """
-        try:
-            if self.account is None or wait.failure is None:
-                return False
-            paid = self.account.afford(wait.failure, time.monotonic())
-            if entry is not None:
-                paid = line.refused >= entry.get("r", 0)
-            line.refused += not paid
-            return not paid
-        finally:
-            del wait
+        if self.account is None or wait.failure is None:
+            return False
+        paid = self.account.afford(wait.failure, time.monotonic())
+        if entry is not None:
+            paid = line.refused >= entry.get("r", 0)
+        line.refused += not paid
+        return not paid
 
     async def finished(self, reached: Reached, stream: Stream, line: Line) -> Any:
-        """Perform what a stream passes on, from where it is; return its value."""
-        failure: BaseException | None = None
-        try:
-            while reached.command is not None:
-                if self.blocks(reached.command) and not line.path:
-                    reached = await self.in_a_row(reached.command, stream, line)
-                    continue
-                value = failure = None
-                try:
-                    value = await self.performed(reached.command, line)
-                except BaseException as error:
-                    failure = error
-                reached = Reached.by(stream, value, failure)
-            if reached.failure is not None:
-                raise reached.failure
-            return reached.value
-        finally:
-            del reached, failure
+        """Perform the commands that a stream passes on, from where it is; return its value."""
+        while reached.command is not None:
+            if self.blocks(reached.command) and not line.path:
+                reached = await self.in_a_row(reached.command, stream, line)
+                continue
+            try:
+                value = await self.performed(reached.command, line)
+            except BaseException as error:
+                reached = Reached.by(stream, failure=error)
+            else:
+                reached = Reached.by(stream, value)
+        if reached.failure is not None:
+            raise reached.failure
+        return reached.value
 
     def blocks(self, command: Any) -> bool:
-        """Return whether a handler answers a command that may block its thread."""
+        """Return whether the handler of a command may block its thread."""
         kind: type = command.__class__
         if kind is Delay or (kind is Together and Together not in self.handlers):
             return False
         return kind is Now or self.threads
 
     async def in_a_row(self, command: Any, stream: Stream, line: Line) -> Reached:
-        """Perform this command and those after it in one thread, as far as none is awaited."""
+        """Perform a command, and those after it up to an awaited one, in one thread."""
         batch = Batch(self, stream, line)
         try:
             return await self.journal.in_thread(partial(batch.perform, command))
         except asyncio.CancelledError:
-            batch.leave()
-            return Reached.by(stream, None, Lost())
-        finally:
-            del command
+            batch.abandon()
+            return Reached.by(stream, failure=RunLost())
 
     def performed_here(self, command: Any, line: Line) -> Any:
         """As `performed`, in this thread."""
         if self.over is not None or self.journal.closing:
-            raise Lost
+            raise RunLost
         try:
             make = self.outcome(command, line, line.first_again())
             return opened(self.keep_here(line, make), line)
         except Cancelled:
             self.cancelled = True
             raise
-        finally:
-            del command
 
     async def performed(self, command: Any, line: Line) -> Any:
-        """Perform a command that the journal does not know; return its answer as it was kept."""
+        """Perform and record a command; return the recorded answer."""
         if self.over is not None or self.journal.closing:
-            raise Lost
+            raise RunLost
         try:
             if not line.aborting:
                 return await self.recorded(command, line)
@@ -268,20 +257,18 @@ class Performer:
         except Cancelled:
             self.cancelled = True
             raise
-        finally:
-            del command
         return await self.abort(line)
 
     async def abort(self, line: Line) -> Any:
-        """Tell a line that an effect beside it has failed, and keep that it was told."""
+        """Abort a line because a concurrent effect has failed, and record that."""
         if self.over is not None or self.journal.closing or not line.path:
-            raise Lost
+            raise RunLost
         line.aborting, line.aborted = False, True
         await self.keep_in_thread(line, lambda: line.entry(x=True))
         raise asyncio.CancelledError
 
     async def recorded(self, command: Any, line: Line) -> Any:
-        """Perform a command, keep its entry, and return the answer in it."""
+        """Perform a command, record its entry, and return the answer in it."""
         again = line.first_again()
         if command.__class__ is Delay:
             return await self.waited(command, line)
@@ -294,21 +281,21 @@ class Performer:
         return opened(entry, line)
 
     async def keep_async(self, line: Line, make: MakeAsync) -> Entry:
-        """Make an entry on the event loop, and keep it unless the run is cancelled."""
+        """Make an entry on the event loop, and record it unless the run is cancelled."""
         if self.cancelled:
             return await make()
-        return await self.journal.keep_async(line.place, line.told.kind, make)
+        return await self.journal.keep_async(line.place, line.digest.kind, make)
 
     def keep_here(self, line: Line, make: Make) -> Entry:
-        """Make an entry in this thread, and keep it unless the run is cancelled."""
+        """Make an entry in this thread, and record it unless the run is cancelled."""
         if self.cancelled:
             return make()
-        return self.journal.keep(line.place, line.told.kind, make)
+        return self.journal.keep(line.place, line.digest.kind, make)
 
     async def keep_in_thread(self, line: Line, make: Make) -> Entry:
-        """Make an entry in a thread, and keep it unless the run is cancelled.
+        """Make an entry in a thread, and record it unless the run is cancelled.
 
-        In a branch it goes on to its end, whatever fails beside it.
+        In a branch that runs to its end, even if a concurrent effect fails.
         """
         keeping = self.journal.in_thread(partial(self.keep_here, line, make))
         if not line.path:
@@ -324,25 +311,26 @@ class Performer:
         return task.result()
 
     async def waited(self, wait: Delay, line: Line) -> None:
-        """Begin a wait unless it was begun before, and wait until it is over."""
+        """Wait until a wait is over; record its beginning first, unless that is recorded."""
         if self.cancelled:
             raise Cancelled
-        try:
-            entry = self.journal.known(line.place)
-            if entry is None:
-                entry = await self.keep_in_thread(line, partial(self.due, wait, line))
-                if self.logger is not None:
-                    log(wait, self.logger)
-            if self.account is not None:
-                self.account.counted = wait.failure is not None
-            await self.journal.wait(line.place, entry)
-            if self.account is not None:
-                self.account.counted = False
-        finally:
-            del wait
+        entry = self.journal.known(line.place)
+        if entry is None:
+            entry = await self.keep_in_thread(line, partial(self.due, wait, line))
+            if self.logger is not None:
+                log(wait, self.logger)
+        if self.account is not None:
+            self.account.counted = wait.failure is not None
+        await self.journal.wait(line.place, entry)
+        if self.account is not None:
+            self.account.counted = False
 
     def due(self, wait: Delay, line: Line) -> Entry:
-        """Make the entry of a wait that begins now; whether it is parked is decided here, once."""
+        """Make the entry of a wait that begins.
+
+        The entry says whether the wait is parked, so that all processes agree. Decided anew from
+        the remaining seconds, one would park the run while another still held it.
+        """
         boot, seconds = since_boot(), wait.seconds
         return line.entry(
             seconds=seconds,
@@ -357,22 +345,22 @@ class Performer:
         return self.handlers.get(kind) or inherited(self.handlers, kind)
 
     def outcome(self, command: Any, line: Line, again: bool) -> Make:
-        """Return the function that asks the handler of a command, and makes the entry of it."""
+        """Return a function that calls the handler of a command, and makes the entry."""
         if command.__class__ is Now:
             return lambda: line.entry(a=self.journal.now())
-        asked = CurrentCommand(f"{self.journal.run}:{line.place}", again)
+        current = CurrentCommand(f"{self.journal.run}:{line.place}", again)
         handler = self.handler(command)
 
         def make() -> Entry:
-            token = CURRENT.set(asked)
+            token = CURRENT.set(current)
             try:
                 answer = handler(command)
                 if answer.__class__ is CoroutineType:
                     raise unawaited(answer, command)
                 return line.entry(a=encode(answer))
             except Exception as error:
-                if self.journal.closing:  # so it may have been aborted
-                    raise Lost from None
+                if self.journal.closing:  # the handler may have been aborted
+                    raise RunLost from None
                 return failed(line, error)
             except BaseException as stop:
                 return failed(line, not_stopped(command, stop))
@@ -383,13 +371,13 @@ class Performer:
 
     def outcome_async(self, command: Any, line: Line, again: bool) -> MakeAsync:
         """As `outcome`, for a handler that may be awaited."""
-        asked = CurrentCommand(f"{self.journal.run}:{line.place}", again)
+        current = CurrentCommand(f"{self.journal.run}:{line.place}", again)
         handler = self.handler(command)
 
         async def make() -> Entry:
             if handler.__class__ is not Awaited:
                 return self.outcome(command, line, again)()
-            token = CURRENT.set(asked)
+            token = CURRENT.set(current)
             try:
                 limit, answer = time_limit(), handler.handler(command)
                 answer = await (answer if limit is None else with_timeout(limit, answer))
@@ -406,12 +394,12 @@ class Performer:
         return make
 
     async def together(self, command: Together, line: Line, again: bool) -> Any:
-        """Perform effects at the same time, each with entries of its own."""
-        beside = events_of_parts()
+        """Perform effects concurrently, each with entries of its own."""
+        observed = events_of_parts()
         effects: list[tuple[Stream, Line]] = []
         for number, stream in enumerate(branches(command)):
             branch = Line(self.journal, f"{line.place}/{number}.", again)
-            effects.append((beside(self.replayed(stream, branch)), branch))
+            effects.append((observed(self.replayed(stream, branch)), branch))
         try:
             entry = line.entry(a=await self.all_answered(effects))
         except Exception as error:
@@ -421,9 +409,10 @@ class Performer:
         return opened(await self.keep_in_thread(line, lambda: entry), line)
 
     async def all_answered(self, effects: list[tuple[Stream, Line]]) -> list[JSON]:
-        """Answer streams at the same time; return their values as JSON.
+        """Answer streams concurrently; return their values as JSON.
 
-        All are replayed before any is performed: if one had failed, the others have to be told.
+        All are replayed before a command of any is performed: if one had failed, it aborts the
+        others.
         """
         begun = [Reached.by(stream) for stream, _ in effects]
         answers: list[JSON] = [None] * len(effects)
@@ -434,7 +423,7 @@ class Performer:
             reached, begun[number] = begun[number], Reached(None, None, None)
             try:
                 if reached.failure is not None:
-                    await Turn()  # or the others would be cancelled before they have begun
+                    await Turn()  # or the other tasks would be cancelled before they have begun
                 answers[number] = encode(await self.finished(reached, stream, line))
             except asyncio.CancelledError:
                 if not line.aborted:
@@ -451,7 +440,7 @@ class Performer:
 
 
 class Reached(NamedTuple):
-    """How far a stream came: to a command, to its value, or to its failure."""
+    """The point that a stream has reached: a command, its value, or its failure."""
 
     command: Any
     value: Any
@@ -461,7 +450,7 @@ class Reached(NamedTuple):
     def by(
         cls, stream: Stream, answer: Any = None, failure: BaseException | None = None
     ) -> Reached:
-        """Answer a stream, or throw a failure into it; run it to the next command."""
+        """Send an answer to a stream, or throw a failure into it; run it to the next command."""
         try:
             command = stream.send(answer) if failure is None else stream.throw(failure)
             return cls(command, None, None)
@@ -469,19 +458,17 @@ class Reached(NamedTuple):
             return cls(None, end.value, None)
         except BaseException as error:
             return cls(None, None, error)
-        finally:
-            del failure
 
 
 class Batch:
-    """Commands of one line that a thread performs, one after another.
+    """Commands that a thread performs, one after another.
 
-    To give each of them to a thread would cost a third of a step of the database.
+    A thread for each command would cost a third of the time of a step of the database.
 
     Args:
-        performer: it performs the run.
-        stream: what issues them; the thread alone runs it, until it was left.
-        line: the line.
+        performer: the performer of the run.
+        stream: the stream of the commands; only the thread runs it, until the batch is abandoned.
+        line: the line of the commands.
     """
 
     def __init__(self, performer: Performer, stream: Stream, line: Line) -> None:
@@ -489,41 +476,33 @@ class Batch:
         self.stream = stream
         self.line = line
         self.lock = Lock()
-        self.left = False
+        self.abandoned = False
 
     def perform(self, command: Any) -> Reached:
-        """Perform commands, until the next one has to be awaited, or others wait for a thread."""
+        """Perform commands until one has to be awaited, or other runs wait for a thread."""
         performer = self.performer
-        reached = Reached(command, None, None)
-        failure: BaseException | None = None
-        try:
-            while True:
-                value = failure = None
-                try:
-                    value = performer.performed_here(reached.command, self.line)
-                except BaseException as error:
-                    failure = error
-                with self.lock:
-                    if self.left:
-                        raise Lost
-                    reached = Reached.by(self.stream, value, failure)
-                if (
-                    reached.command is None
-                    or performer.journal.crowded
-                    or not performer.blocks(reached.command)
-                ):
-                    return reached
-        finally:
-            del command, failure, reached
+        while True:
+            value, failure = None, None
+            try:
+                value = performer.performed_here(command, self.line)
+            except BaseException as error:
+                failure = error
+            with self.lock:
+                if self.abandoned:
+                    raise RunLost
+                reached = Reached.by(self.stream, value, failure)
+            command = reached.command
+            if command is None or performer.journal.crowded or not performer.blocks(command):
+                return reached
 
-    def leave(self) -> None:
-        """Have the thread end after its command: it does not run the stream any more."""
+    def abandon(self) -> None:
+        """End the thread after its current command."""
         with self.lock:
-            self.left = True
+            self.abandoned = True
 
 
 class Turn:
-    """Awaited, it lets all other tasks that are ready take their turn."""
+    """An awaitable that lets all other tasks that are ready run first."""
 
     def __await__(self) -> Generator[None]:
         yield
@@ -532,16 +511,13 @@ class Turn:
 def opened(entry: Entry, line: Line) -> Any:
     """Return the answer in an entry, or raise the failure.
 
-    It is what was kept and not what the handler gave, so that what would break after a crash breaks
-    at once.
+    The program gets the recorded answer, not the object of the handler: an answer that comes back
+    changed shows at once, and not only after a crash.
     """
     answer, failure = read(entry, line)
-    if failure is None:
-        return answer
-    try:
+    if failure is not None:
         raise failure
-    finally:
-        del failure
+    return answer
 
 
 def read(entry: Entry, line: Line) -> tuple[Any, BaseException | None]:
@@ -558,16 +534,13 @@ def failed(line: Line, failure: Exception) -> Entry:
     """Make the entry of a command that has failed."""
     if isinstance(failure, StopIteration | StopAsyncIteration):
         failure = stopped(failure)
-    try:
-        return line.entry(f=encode_failure(failure))
-    finally:
-        del failure
+    return line.entry(f=encode_failure(failure))
 
 
 def not_stopped(command: Any, stop: BaseException) -> Exception:
-    """Return the failure of a command whose handler raised what ends a process, as `sys.exit` does.
+    """Return the failure of a command whose handler raised such as `SystemExit`.
 
-    It would end the event loop on which all runs are.
+    That exception itself would end the event loop of all runs.
     """
     return RuntimeError(
         f"The handler of {shown(command)} raised {shown(stop)}, which does not end an engine: let "
@@ -578,9 +551,6 @@ def not_stopped(command: Any, stop: BaseException) -> Exception:
 def not_affordable(wait: Any) -> Exception:
     """Return the failure before a wait that the budget refuses, with a note."""
     failure: Exception = wait.failure
-    try:
-        add_note(failure, REFUSED)
-        wait.refuse("budget empty")
-        return failure
-    finally:
-        del failure, wait
+    add_note(failure, REFUSED)
+    wait.refuse("budget empty")
+    return failure

@@ -1,7 +1,7 @@
-"""Durable runs in a database, as any process may begin, read and change them.
+"""The database of durable runs: any process can start, read and change them.
 
-A run is one workflow of DBOS for each stretch between two parked waits. The first has the id of the
-run, the others add a number to it.
+A run is one DBOS workflow for each segment between two parked waits. The first one has the id of
+the run, the others the id and a number.
 """
 
 from __future__ import annotations
@@ -22,59 +22,67 @@ from dbos import (
     WorkflowSerializationFormat,
     WorkflowStatus,
 )
-from dbos._context import current_owner_xid
-from dbos._migration import get_migration_versions, get_sqlite_migration_versions
 from sqlalchemy import event
 from sqlalchemy.exc import SQLAlchemyError
 
 from .._words.commands import Misuse
 from .codec import JSON, decode
+from .dbosinternals import (
+    check_owner,
+    connections,
+    current_owner,
+    owner_in_database,
+    stop_reconnecting,
+    table_versions,
+    workflow_table,
+)
 from .journal import Entry
-from .milliseconds import taught
-from .troubles import in_words
+from .milliseconds import add_unixepoch
+from .outages import in_words
 
 LOGGER = getLogger("ixbackoff")
 
 APPLICATION = "ixbackoff"
-WORKFLOW = "ixbackoff.run"
-SCHEMA = "dbos"
+DBOS_NAME = "ixbackoff.run"
+"""The name of the DBOS workflow that performs a segment."""
 VERSION = "ixbackoff-1"
-"""The version of what is stored; not that of programs."""
+"""The version of the stored format; that of programs has nothing to do with it."""
 
-STRETCH = "#"
-"""What stands between the id of a run and the number of a stretch, and so in no id."""
+SEPARATOR = "#"
+"""The separator of the id of a run and the number of a segment; no id contains it."""
 
 LONGEST_ID = 200  # characters
-IDLE = 5.0  # seconds for which a process that is frozen keeps others from the rows it has locked
+IDLE = 5.0  # seconds for which a frozen process can lock rows
 ACTIVE = ["PENDING", "ENQUEUED", "DELAYED"]
 CANCELLED = "cancelled"
 """The attribute of a run that was cancelled; a paused one does not have it."""
 RESUMES = "resumes"
-"""The attribute of a run on a server that is paused, and goes on once its worker has let go."""
+"""The attribute of a paused run that was resumed, and waits until its worker has let go of it."""
 
 SERIALIZER = DBOSPortableJSONSerializer
 
 
-class Start(NamedTuple):
-    """The beginning of a run.
+class NewRun(NamedTuple):
+    """A run at its start.
 
     Attributes:
-        run: its id.
-        recipe: the name of its recipe.
-        given: its arguments, seed and fingerprint, as JSON.
+        workflow: the name of the workflow.
+        given: the arguments, the seed and the fingerprint of the program, as JSON.
+        run: the id of the run.
     """
 
-    run: str
-    recipe: str
+    workflow: str
     given: dict[str, JSON]
+    run: str
 
 
 class RunFailed(Exception):
-    """The last failure of a run, as DBOS keeps it: as data.
+    """The last failure of a run, in the form that DBOS stores.
 
     Args:
         held: the failure as JSON.
-        diverged: true if the code is not that of the run: with that, it can be resumed.
+        diverged: true if the code has changed since the run began; with the old code the run can be
+            resumed.
     """
 
     def __init__(self, held: JSON, diverged: bool = False) -> None:
@@ -86,10 +94,10 @@ class Store:
     """The runs in a database.
 
     Args:
-        database: its URL.
+        database: the URL of the database.
 
     Raises:
-        Misuse: the URL is not one of SQLite or PostgreSQL, or a newer DBOS made the tables.
+        Misuse: the URL is neither one of SQLite nor of PostgreSQL, or a newer DBOS made the tables.
         ConnectionError: the database cannot be reached.
     """
 
@@ -103,121 +111,110 @@ class Store:
             sys_db_idle_transaction_timeout_sec=IDLE,
             lazy=True,
         )
-        event.listen(self.engine(), "connect", taught)
+        event.listen(self.engine(), "connect", add_unixepoch)
         try:
             self._make_tables()
-        except SQLAlchemyError as error:
+        except BaseException as error:
             self.close()
+            if not isinstance(error, SQLAlchemyError):
+                raise
             shown = sqlalchemy.make_url(database).render_as_string(hide_password=True)
-            raise ConnectionError(
-                f"The database {shown} cannot be opened: {in_words(error)}"
-            ) from None
-        except BaseException:
-            self.close()
-            raise
+            said = in_words(error)
+            raise ConnectionError(f"The database {shown} cannot be opened: {said}") from None
 
     def _make_tables(self) -> None:
-        """Make the tables, or those of an older DBOS new.
+        """Make the tables, or migrate those of an older DBOS.
 
         Raises:
-            Misuse: a newer DBOS made them.
+            Misuse: a newer DBOS made the tables.
         """
         with suppress(SQLAlchemyError):  # there may be no such database yet
-            theirs, mine = self._versions()
+            theirs, mine = table_versions(self._client, self.sqlite)
             if 0 < theirs < mine:
                 LOGGER.warning("an older DBOS made the tables: %s becomes %s", theirs, mine)
         DBOS.migrate(self.database)
-        theirs, mine = self._versions()
+        theirs, mine = table_versions(self._client, self.sqlite)
         if theirs > mine:
             raise Misuse(
                 f"A newer DBOS made the tables of this database ({theirs}, this one knows {mine}): "
                 "upgrade the package dbos, or give another database."
             )
 
-    def _versions(self) -> tuple[int, int]:
-        """Return the version of the tables, 0 if there are none, and that which this DBOS makes."""
-        if self.sqlite:
-            return get_sqlite_migration_versions(self.engine())
-        return get_migration_versions(self.engine(), SCHEMA, use_listen_notify=True)
-
     def close(self) -> None:
-        self._client._sys_db._retry_connection_errors = False  # or threads go on, even at exit
+        stop_reconnecting(self._client)
         self._client.destroy()
 
-    def register(self, recipe: str, concurrency: int | None, poll: float) -> None:
-        """Make the queue of a recipe, from which a worker takes so many runs at a time."""
+    def register(self, workflow: str, concurrency: int | None, poll: float) -> None:
+        """Make the queue of a workflow, from which a worker takes `concurrency` runs at a time."""
         self._client.register_queue(
-            queue_of(recipe),
+            queue_of(workflow),
             worker_concurrency=concurrency,
             polling_interval_sec=poll,
             on_conflict="always_update",
         )
 
-    def enqueue(self, start: Start) -> None:
-        """Have a worker begin a run; once for each id."""
-        given = (start.recipe, start.given, start.run, 0)
-        self._client.enqueue(options_of(start, 0), *given)
+    def enqueue(self, start: NewRun) -> None:
+        """Enqueue a new run, unless there is one with its id."""
+        self._client.enqueue(options_of(start, 0), *start, 0)
 
-    def park(self, start: Start, stretch: int, seconds: float, owner: str) -> None:
-        """Have a worker go on with a run after so many seconds, in the stretch after this one.
+    def park(self, start: NewRun, segment: int, seconds: float, owner: str) -> None:
+        """Enqueue the next segment of a run, for a time to come.
 
         Args:
-            start: what the run began with.
-            stretch: the number of this stretch.
-            seconds: the rest of the wait.
-            owner: what shows that this process has it, see `owner_of`.
+            start: the run at its start.
+            segment: the number of this segment.
+            seconds: the remaining seconds of the wait.
+            owner: the ownership token of this task, see `owner_of`.
 
         Raises:
-            DBOSWorkflowConflictIDError: it does not have it, since the run was cancelled or paused,
-                or another process has it.
+            DBOSWorkflowConflictIDError: this task does not own the segment: the run was cancelled
+                or paused, or another process has it.
         """
-        given = (start.recipe, start.given, start.run, stretch + 1)
         with self.engine().begin() as connection:
-            database = self._client._sys_db
-            database._check_owner_txn(connection, stretch_of(start.run, stretch), owner)
-            options = options_of(start, stretch + 1, seconds)
-            self._client.enqueue_in_transaction(connection, options, *given)
+            check_owner(self._client, connection, segment_id(start.run, segment), owner)
+            options = options_of(start, segment + 1, seconds)
+            self._client.enqueue_in_transaction(connection, options, *start, segment + 1)
 
-    def enqueue_all(self, starts: Iterable[Start]) -> None:
-        """Have workers begin runs, in one transaction."""
+    def enqueue_all(self, starts: Iterable[NewRun]) -> None:
+        """Enqueue new runs, in one transaction."""
         with self.engine().begin() as connection:
             for start in starts:
-                given = (start.recipe, start.given, start.run, 0)
-                self._client.enqueue_in_transaction(connection, options_of(start, 0), *given)
+                self._client.enqueue_in_transaction(connection, options_of(start, 0), *start, 0)
 
     def engine(self) -> sqlalchemy.Engine:
-        """The connections to the database."""
-        return self._client._sys_db.engine
+        return connections(self._client)
 
-    def stretches(self, run: str) -> list[WorkflowStatus]:
-        """Return the stretches of a run, from the first to the last."""
-        found = self._client.list_workflows(name=WORKFLOW, workflow_id_prefix=run, load_input=False)
+    def segments(self, run: str) -> list[WorkflowStatus]:
+        """Return the segments of a run, from the first to the last."""
+        found = self._client.list_workflows(
+            name=DBOS_NAME, workflow_id_prefix=run, load_input=False
+        )
         mine = [one for one in found if run_of(one.workflow_id) == run]
-        return sorted(mine, key=lambda one: int(one.workflow_id.partition(STRETCH)[2] or 0))
+        return sorted(mine, key=lambda one: int(one.workflow_id.partition(SEPARATOR)[2] or 0))
 
     def recent(self, limit: int) -> list[str]:
-        """Return the ids of the runs that were begun last, the last one first."""
+        """Return the ids of the runs that were started last, the last one first."""
         found = self._client.list_workflows(
-            name=WORKFLOW, sort_desc=True, load_input=False, load_output=False
+            name=DBOS_NAME, sort_desc=True, load_input=False, load_output=False
         )
         runs = dict.fromkeys(run_of(one.workflow_id) for one in found)
         return list(runs)[:limit]
 
     def forget(self, run: str) -> bool:
-        """Delete a run and its journal; return false if it goes on, and do nothing."""
-        stretches = self.stretches(run)
-        if not stretches or any(one.status in ACTIVE for one in stretches):
+        """Delete a run and its journal; if the run has not ended, do nothing and return false."""
+        segments = self.segments(run)
+        if not segments or any(one.status in ACTIVE for one in segments):
             return False
-        self._client.delete_workflows([one.workflow_id for one in stretches])
+        self._client.delete_workflows([one.workflow_id for one in segments])
         return True
 
     def last(self, run: str) -> WorkflowStatus | None:
-        """Return the last stretch of a run, or `None` if there is no such run."""
-        stretches = self.stretches(run)
-        return stretches[-1] if stretches else None
+        """Return the last segment of a run, or `None` if there is no such run."""
+        segments = self.segments(run)
+        return segments[-1] if segments else None
 
     def may_go_on(self, run: str) -> bool:
-        """Return whether a run goes on, or does once it is resumed."""
+        """Return whether a run has not ended, or can be resumed."""
         last = self.last(run)
         if last is None:
             return False
@@ -225,32 +222,30 @@ class Store:
         return paused or last.status in ACTIVE or has_diverged(last)
 
     def rests(self, run: str) -> bool:
-        """Return whether nobody performs a run now: it is parked, or paused."""
+        """Return whether a run is parked or paused, so that no process performs it."""
         last = self.last(run)
         return last is not None and (
             last.status == "DELAYED"
             or (last.status == "CANCELLED" and not is_cancelled(last) and not is_resumed(last))
         )
 
-    def steps(self, stretch: str) -> list[tuple[int, Entry | None]]:
-        """Return the steps of a stretch: their numbers, and the entries that are in them."""
-        found = self._client.list_workflow_steps(stretch)
+    def steps(self, segment: str) -> list[tuple[int, Entry | None]]:
+        """Return the number of each step of a segment, with the entry in it if there is one."""
+        found = self._client.list_workflow_steps(segment)
         return [(step["function_id"], entry_of(step["output"])) for step in found]
 
     def given(self, run: str) -> dict[str, JSON]:
-        """Return what a run began with: its arguments, seed and fingerprint."""
+        """Return the arguments, the seed and the fingerprint with which a run started."""
         found = self._client.list_workflows(workflow_ids=[run])
         given: dict[str, JSON] = found[0].input["args"][1] if found and found[0].input else {}
         return given
 
     def resume(self, run: str) -> bool:
-        """Have a worker go on with a run that was paused, or whose program diverged.
+        """Resume a run that was paused, or whose program diverged; return false in other states.
 
-        On a server the worker that had the run lets it go on, once it is in no command of it any
-        more; if that worker is dead, another one does. On SQLite there is one worker, which begins
-        nothing of the run before that.
-
-        Return false if it is in another state: it goes on already, or it has ended.
+        On a server the worker that had the run enqueues it again, once its current command has
+        ended; if that worker is dead, another one does. On SQLite the run is enqueued at once, and
+        its only worker begins nothing of it before the current command has ended.
         """
         last = self.last(run)
         if last is None or is_cancelled(last):
@@ -258,10 +253,10 @@ class Store:
         if last.status == "CANCELLED":
             self._mark(last, RESUMES, True)
             if self.sqlite:
-                self.go_on(last)
+                self.enqueue_resumed(last)
             return True
         if last.status == "MAX_RECOVERY_ATTEMPTS_EXCEEDED":
-            queue = queue_of((last.attributes or {})["recipe"])
+            queue = queue_of((last.attributes or {})["workflow"])
             self._client.resume_workflow(last.workflow_id, queue_name=queue)
             return True
         if not has_diverged(last) and not has_no_end(last):
@@ -270,17 +265,17 @@ class Store:
         return True
 
     def _rewind(self, ended: WorkflowStatus) -> None:
-        """Have a worker go on with a stretch that has ended, after its last step."""
-        queue = queue_of((ended.attributes or {})["recipe"])
+        """Enqueue a segment that has ended, to continue after its last step."""
+        queue = queue_of((ended.attributes or {})["workflow"])
         steps = self.steps(ended.workflow_id)
         following = max((number for number, _ in steps), default=0) + 1
         self._client.rewind_workflow(ended.workflow_id, start_step=following, queue_name=queue)
 
     def resumed(self) -> dict[str, list[WorkflowStatus]]:
-        """Return the stretches that wait until they are let go, by the workers that had them."""
+        """Return the resumed segments that are not enqueued yet, by the workers that had them."""
         found: dict[str, list[WorkflowStatus]] = {}
         for one in self._client.list_workflows(
-            name=WORKFLOW,
+            name=DBOS_NAME,
             status="CANCELLED",
             attributes={RESUMES: True},
             load_input=False,
@@ -290,9 +285,9 @@ class Store:
                 found.setdefault(one.executor_id or "", []).append(one)
         return found
 
-    def go_on(self, one: WorkflowStatus) -> None:
-        """Have a worker go on with a stretch that was paused, unless it was paused again."""
-        queue = queue_of((one.attributes or {})["recipe"])
+    def enqueue_resumed(self, one: WorkflowStatus) -> None:
+        """Enqueue a resumed segment, unless it was paused again."""
+        queue = queue_of((one.attributes or {})["workflow"])
         self._client.resume_workflow(one.workflow_id, queue_name=queue)
         (now,) = self._client.list_workflows(workflow_ids=[one.workflow_id], load_input=False)
         if is_cancelled(now) or not is_resumed(now):
@@ -300,74 +295,71 @@ class Store:
         else:
             self._mark(one, RESUMES, False)
 
-    def owned(self, run: str, stretch: int, owner: str) -> bool:
-        """Return whether a task has a stretch of a run, see `owner_of`."""
-        return self._client._sys_db.get_workflow_owner(stretch_of(run, stretch)) == owner
+    def owned(self, run: str, segment: int, owner: str) -> bool:
+        """Return whether `owner` is the ownership token of a segment, see `owner_of`."""
+        return owner_in_database(self._client, segment_id(run, segment)) == owner
 
     def working(self) -> set[str]:
-        """Return the workers that perform runs, dead ones included."""
+        """Return the ids of the workers that perform runs, dead ones included."""
         found = self._client.list_workflows(
-            name=WORKFLOW, status="PENDING", load_input=False, load_output=False
+            name=DBOS_NAME, status="PENDING", load_input=False, load_output=False
         )
         return {one.executor_id for one in found if one.executor_id is not None}
 
     def enqueue_again(self, worker: str) -> int:
-        """Have other workers go on with the runs of one that is dead; return their number."""
-        rows = self._rows()
-        return self._enqueue_pending(rows.c.name == WORKFLOW, rows.c.executor_id == worker)
+        """Put the runs of a dead worker back in their queues; return their number."""
+        rows = workflow_table(self._client)
+        return self._enqueue_pending(rows.c.name == DBOS_NAME, rows.c.executor_id == worker)
 
-    def give_back(self, stretch: str, worker: str, owner: str) -> None:
-        """Have a worker go on with a stretch whose end the database failed to keep for this one.
+    def give_back(self, segment: str, worker: str, owner: str) -> None:
+        """Put a segment back in its queue after the database has failed to record its end.
 
-        Nothing is done if it was taken again by now, be it by this one, or if it was cancelled.
+        Do nothing if a worker has taken it again, or if it was cancelled.
 
         Args:
-            stretch: its id.
+            segment: the id of the segment.
             worker: the worker that had it.
-            owner: what shows that this worker has it still, see `owner_of`.
+            owner: the ownership token that this worker had, see `owner_of`.
         """
-        if self.enqueue_one(stretch, owner):
+        if self.enqueue_one(segment, owner):
             return
-        for one in self._client.list_workflows(workflow_ids=[stretch], load_input=False):
+        for one in self._client.list_workflows(workflow_ids=[segment], load_input=False):
             if one.executor_id == worker and has_no_end(one):
                 self._rewind(one)
 
-    def enqueue_one(self, stretch: str, owner: str) -> bool:
-        """Put a stretch back in its queue; return false if it is not had by that owner any more."""
-        rows = self._rows()
-        mine = rows.c.workflow_uuid == stretch, rows.c.owner_xid == owner
+    def enqueue_one(self, segment: str, owner: str) -> bool:
+        """Put a segment back in its queue; return false if `owner` does not own it any more."""
+        rows = workflow_table(self._client)
+        mine = rows.c.workflow_uuid == segment, rows.c.owner_xid == owner
         return self._enqueue_pending(*mine) > 0
 
     def performed_by(self, worker: str) -> set[tuple[str, str]]:
-        """Return the stretches that a worker performs, each with its owner, see `owner_of`."""
-        rows = self._rows()
+        """Return the segments of a worker, each with its ownership token, see `owner_of`."""
+        rows = workflow_table(self._client)
         asked = sqlalchemy.select(rows.c.workflow_uuid, rows.c.owner_xid).where(
-            rows.c.name == WORKFLOW, rows.c.status == "PENDING", rows.c.executor_id == worker
+            rows.c.name == DBOS_NAME, rows.c.status == "PENDING", rows.c.executor_id == worker
         )
         with self.engine().begin() as connection:
-            return {(stretch, owner) for stretch, owner in connection.execute(asked) if owner}
-
-    def _rows(self) -> sqlalchemy.Table:
-        """The table of the stretches."""
-        return self._client._sys_db.tables.workflow_status
+            return {(segment, owner) for segment, owner in connection.execute(asked) if owner}
 
     def _enqueue_pending(self, *which: sqlalchemy.ColumnElement[bool]) -> int:
-        """Put stretches that are performed back in their queues; return their number.
+        """Put segments that a worker has back in their queues; return their number.
 
-        In DBOS that is two steps, to look and to resume. Who comes late to the second one, or does
-        it again since its answer was lost, would take them from a worker that has them by then.
+        DBOS offers two calls for that, to list and to resume. A process that is late for the second
+        one, or repeats it after its answer was lost, would take a segment from the worker that has
+        it by then.
         """
-        rows = self._rows()
+        rows = workflow_table(self._client)
         change = sqlalchemy.update(rows).where(rows.c.status == "PENDING", *which)
         values = {"status": "ENQUEUED", "owner_xid": None, "started_at_epoch_ms": None}
         with self.engine().begin() as connection:
             return connection.execute(change.values(values)).rowcount
 
     def cancel(self, run: str) -> None:
-        """Cancel a run: its `finally` blocks run, and it does not go on."""
+        """Cancel a run for good: its `finally` blocks run."""
         active = True
         while active:
-            found = self.stretches(run)
+            found = self.segments(run)
             for one in found:
                 self._mark(one, CANCELLED, True)
             active = self._cancel_active(found)
@@ -376,7 +368,7 @@ class Store:
         """Pause a run: nothing more of it is performed until it is resumed."""
         active = True
         while active:
-            found = self.stretches(run)
+            found = self.segments(run)
             for one in found:
                 if is_resumed(one):
                     self._mark(one, RESUMES, False)
@@ -385,28 +377,28 @@ class Store:
     def _mark(self, one: WorkflowStatus, attribute: str, given: bool) -> None:
         self._client.update_workflow_attributes(one.workflow_id, {attribute: given}, merge=True)
 
-    def _cancel_active(self, stretches: list[WorkflowStatus]) -> bool:
-        """Cancel those stretches that go on; return true if one did, so that one may follow it."""
-        active = [one.workflow_id for one in stretches if one.status in ACTIVE]
+    def _cancel_active(self, segments: list[WorkflowStatus]) -> bool:
+        """Cancel the active segments; return whether there was one, which may have a successor."""
+        active = [one.workflow_id for one in segments if one.status in ACTIVE]
         if active:
             self._client.cancel_workflows(active)
         return bool(active)
 
 
-def owner_of(run: str, stretch: int) -> str:
-    """Return what shows that this process has a stretch of a run, for the task that performs it."""
-    return current_owner_xid(stretch_of(run, stretch)) or ""
+def owner_of(run: str, segment: int) -> str:
+    """Return the ownership token of the task that performs a segment, in that task."""
+    return current_owner(segment_id(run, segment))
 
 
-def options_of(start: Start, stretch: int, seconds: float | None = None) -> EnqueueOptions:
-    """Return how DBOS enqueues a stretch of a run."""
+def options_of(start: NewRun, segment: int, seconds: float | None = None) -> EnqueueOptions:
+    """Return the options with which DBOS enqueues a segment."""
     options: EnqueueOptions = {
-        "workflow_name": WORKFLOW,
-        "queue_name": queue_of(start.recipe),
-        "workflow_id": stretch_of(start.run, stretch),
+        "workflow_name": DBOS_NAME,
+        "queue_name": queue_of(start.workflow),
+        "workflow_id": segment_id(start.run, segment),
         "app_version": VERSION,
         "serialization_type": WorkflowSerializationFormat.PORTABLE,
-        "attributes": {"recipe": start.recipe, "run": start.run},
+        "attributes": {"workflow": start.workflow, "run": start.run},
     }
     if seconds is not None:
         options["delay_seconds"] = seconds
@@ -414,25 +406,25 @@ def options_of(start: Start, stretch: int, seconds: float | None = None) -> Enqu
 
 
 def entry_of(output: Any) -> Entry | None:
-    """Return the entry in the output of a step, if there is one."""
+    """Return the entry in the output of a step, or `None`."""
     entry: Entry | None = output if output.__class__ is dict and "at" in output else None
     return entry
 
 
 def data_of(status: WorkflowStatus) -> dict[str, Any]:
-    """Return the data of a run that failed, see `RunFailed`."""
+    """Return the data of a failed run, see `RunFailed`."""
     error = status.error
     data: Any = error.data if isinstance(error, PortableWorkflowError) else None
     return data if data.__class__ is dict else {}
 
 
 def has_diverged(status: WorkflowStatus) -> bool:
-    """Return whether a run failed since the code is not that which it was begun with."""
+    """Return whether a run failed because the code has changed since it began."""
     return status.status == "ERROR" and bool(data_of(status).get("diverged"))
 
 
 def has_no_end(status: WorkflowStatus) -> bool:
-    """Return whether a run only seems to have failed: the database failed to keep how it ended."""
+    """Return whether a run only seems to have failed: the database failed to record its end."""
     return status.status == "ERROR" and "failure" not in data_of(status)
 
 
@@ -443,17 +435,17 @@ def failure_of(status: WorkflowStatus) -> BaseException:
 
 
 def is_cancelled(status: WorkflowStatus) -> bool:
-    """Return true if a run was cancelled, and not only paused."""
+    """Return whether a run was cancelled, rather than paused."""
     return CANCELLED in (status.attributes or {})
 
 
 def is_resumed(status: WorkflowStatus) -> bool:
-    """Return true if a paused run goes on once its worker has let go of it."""
+    """Return whether a paused run was resumed, and waits until its worker has let go of it."""
     return bool((status.attributes or {}).get(RESUMES))
 
 
 def file_of(database: str) -> str:
-    """Return the path of the file that the URL of a SQLite database names.
+    """Return the path in the URL of a SQLite database.
 
     >>> file_of("sqlite:////tmp/100%25/runs.sqlite")
     '/tmp/100%/runs.sqlite'
@@ -461,46 +453,46 @@ def file_of(database: str) -> str:
     return sqlalchemy.make_url(database).database or ""
 
 
-def queue_of(recipe: str) -> str:
-    """Return the queue of a recipe: each has its own, so no worker takes what it cannot run."""
-    return f"ixbackoff:{recipe}"
+def queue_of(workflow: str) -> str:
+    """Return the queue of a workflow, its own: no worker takes a run that it cannot perform."""
+    return f"ixbackoff:{workflow}"
 
 
-def run_of(stretch: str) -> str:
-    """Return the id of the run that a stretch is of."""
-    return stretch.partition(STRETCH)[0]
+def run_of(segment: str) -> str:
+    """Return the id of the run to which a segment belongs."""
+    return segment.partition(SEPARATOR)[0]
 
 
-def stretch_of(run: str, stretch: int) -> str:
-    return f"{run}{STRETCH}{stretch}" if stretch else run
+def segment_id(run: str, segment: int) -> str:
+    return f"{run}{SEPARATOR}{segment}" if segment else run
 
 
 def checked_id(run: str) -> str:
-    """Return `run`, if it can be the id of a run.
+    """Return `run` itself.
 
     Raises:
-        Misuse: it cannot.
+        Misuse: `run` cannot be the id of a run.
     """
     given: object = run
     if (
         not isinstance(given, str)
         or not given.strip()
         or not given.isprintable()
-        or STRETCH in given
+        or SEPARATOR in given
         or len(given) > LONGEST_ID
     ):
         raise Misuse(
             f"The id {run!r}: give a string of 1 to {LONGEST_ID} printable characters without "
-            f"{STRETCH}."
+            f"{SEPARATOR}."
         )
     return run
 
 
 def checked_database(database: str) -> str:
-    """Return the URL of a database in which runs can be.
+    """Return `database` itself.
 
     Raises:
-        Misuse: it is not one.
+        Misuse: `database` is neither a URL of SQLite nor of PostgreSQL.
     """
     given: object = database
     kinds = ("sqlite:///", "postgresql://", "postgresql+psycopg://")

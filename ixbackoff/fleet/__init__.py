@@ -1,21 +1,21 @@
 """A fleet: many clients that run one program against modelled services, in virtual time."""
 
 from .._running.traces import Performed
-from .answers import Answering
-from .channel import Channel
-from .experiments.blackhole.servers import SingleThreaded
-from .experiments.buffer.disk import Disk
-from .experiments.contention.row import Row
-from .experiments.submissions.scheduler import Scheduler
-from .intermediate import Layer, Metered
-from .many import simulate_many
+from .event_queue import Events
 from .outcomes import Outcome, Second
-from .queues import BoundedQueue
 from .samples import Sample
 from .seeds import each_seed
-from .services import Request, Served, Service, Serving, instantly
-from .simulation import Outage, simulate
-from .slowing import SlowingServer
+from .services.channel import Channel
+from .services.disk import Disk
+from .services.layer import Layer, Metered
+from .services.queue import BoundedQueue
+from .services.replies import Answering
+from .services.row import Row
+from .services.scheduler import Scheduler
+from .services.server import SlowingServer
+from .services.service import Request, Served, Service, Serving, instantly
+from .services.single import SingleThreaded
+from .simulation import Outage, simulate, simulate_many
 
 __all__ = [
     "simulate",
@@ -28,6 +28,7 @@ __all__ = [
     "Performed",
     "Service",
     "Serving",
+    "Events",
     "Request",
     "Served",
     "instantly",

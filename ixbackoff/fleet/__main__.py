@@ -6,51 +6,45 @@ import sys
 from concurrent.futures import BrokenExecutor
 from importlib import import_module
 
-from .experiments.experiment import main as experiment
+from .._commandline import FAILED, INTERRUPTED, WRONG
 
 COMMANDS = {
     "simulate": ("rehearsal", "your own program, by many clients, against a service that stops"),
-    "tune": ("tuning", "the waits for so many clients, checked by a simulation"),
-    "server": ("real.server", "for real: the server of the crash, on this machine"),
-    "client": ("real.client", "for real: its clients"),
-    "storm": ("real.storm", "for real: the whole crash, from steady state to verdict"),
+    "tune": ("tuning", "the waits for a number of clients, checked by a simulation"),
 }
-"""Commands: the module that has their `main`, and a description."""
+"""The module and the description of each command."""
 EXPERIMENTS = {
-    "crash": "a server that stops, with three ways to wait",
-    "remedies": "what would have saved it: budgets, circuit breakers, a shorter queue",
-    "contention": "many clients update one row",
-    "submissions": "jobs, and a pool of file descriptors",
-    "buffer": "producers share a disk that gets full",
-    "blackhole": "one of three servers never answers",
-    "layers": "retries in nested layers multiply",
-    "breakers": "a service that is down, and circuit breakers",
-    "recovery": "how late the end of an outage is noticed",
+    "crash": ("crash", "a server that stops, with three ways to wait"),
+    "remedies": ("remedies", "what would have saved it: budgets, circuit breakers, a short queue"),
+    "contention": ("contention", "many clients update one row"),
+    "submissions": ("submissions", "jobs, and a pool of file descriptors"),
+    "buffer": ("buffer", "producers share a disk that fills up"),
+    "blackhole": ("blackhole", "one of three servers never answers"),
+    "layers": ("layered", "retries in nested layers multiply"),
+    "breakers": ("circuit_breakers", "a service that is down, and circuit breakers"),
+    "recovery": ("recovery", "how late the end of an outage is noticed"),
 }
-"""Experiments: the package of each has the name of its command; and a description."""
-FAILED = 1
-WRONG = 2
-INTERRUPTED = 130
+"""The module and the description of each experiment."""
 
 
 def usage() -> str:
-    """All commands, and how they are called.
+    """Return the list of all commands.
 
     >>> print(usage().splitlines()[0])
     usage: python -m ixbackoff.fleet COMMAND ...; COMMAND --help tells more.
     """
     lines = [
         "usage: python -m ixbackoff.fleet COMMAND ...; COMMAND --help tells more.",
-        *[f"  {name:12}{told}" for name, (_, told) in COMMANDS.items()],
-        *[f"  {name:12}experiment: {told}" for name, told in EXPERIMENTS.items()],
+        *[f"  {name:12}{what}" for name, (_, what) in COMMANDS.items()],
+        *[f"  {name:12}experiment: {what}" for name, (_, what) in EXPERIMENTS.items()],
     ]
     return "\n".join(lines)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run a command; the exit status."""
+    """Run a command, and return the exit status."""
     try:
-        status = commanded(sys.argv[1:] if arguments is None else arguments)
+        status = run_command(sys.argv[1:] if arguments is None else arguments)
         sys.stdout.flush()
     except KeyboardInterrupt:
         print("Interrupted.", file=sys.stderr)
@@ -58,21 +52,22 @@ def main(arguments: list[str] | None = None) -> int:
     except BrokenExecutor as error:
         print(error, file=sys.stderr)
         return FAILED
-    except BrokenPipeError:  # nobody reads what it prints
-        sys.stdout = None  # so nothing is left to be written at the end
+    except BrokenPipeError:  # the reader of a pipe has ended
+        sys.stdout = None  # so that Python does not flush it when it exits
         return FAILED
     return status
 
 
-def commanded(words: list[str]) -> int:
-    """Run the command that the words say; its exit status."""
+def run_command(words: list[str]) -> int:
+    """Run the command named by the first word, and return its exit status."""
     if words and words[0] in ("-h", "--help"):
         print(usage())
         return 0
     name, arguments = (words[0], words[1:]) if words else ("", [])
     if name in EXPERIMENTS:
-        command = import_module(f"{__package__}.experiments.{name}.command")
-        return experiment(command.EXPERIMENT, arguments)
+        from .experiments.experiment import main as experiment
+
+        return experiment(name, EXPERIMENTS[name][0], arguments)
     if name in COMMANDS:
         module, _ = COMMANDS[name]
         status: int = import_module(f"{__package__}.{module}").main(arguments)

@@ -1,10 +1,10 @@
-"""Clients that try an attempt again and again, and perform it themselves."""
+"""Clients that retry an attempt, and perform its tasks themselves."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from .._limits.deadlines import Expired, check_in_time, clean_up, seconds_left
+from .._limits.deadlines import Expired, Limit, check_in_time, clean_up, seconds_left
 from .._meaning.chains import Chain, Ladder
 from .._meaning.descents import After
 from .._meaning.machine import Task
@@ -13,11 +13,10 @@ from .._words.verdicts import is_transient
 from .._words.vocabulary import Together
 from ..schedules.kinds import Timing
 from .clients import Join
-from .descents import Retrying
-from .environments import Done, Environment, Running
-from .performers import NOT_YET, Branches, Inside, Performer
-from .services import Serving
-from .tries import Tried, as_attempt, generating, task_of
+from .environment import Done, Environment, Running
+from .performers import NOT_YET, Branches, Inside, TaskPerformer
+from .retries import Retrying, Tried, as_attempt, task_of
+from .services.service import Serving
 
 
 class AttemptRetrying(Retrying):
@@ -28,28 +27,19 @@ class AttemptRetrying(Retrying):
     ) -> None:
         super().__init__(environment, program, tried, timing, done)
         self.environment: Final = environment
-        self.function: Final = generating(tried.effect)
         self.attempt: Final = as_attempt(tried.effect)
         self.unused: Final[list[Inside]] = []
 
     def inside(self) -> Inside:
-        """The inside of the attempts of a try: one that is over, or a new one."""
+        """Return the state for the attempts of a try: an unused one, or a new one."""
         return self.unused.pop() if self.unused else Inside([])
 
     def client(self, number: int) -> Running:
-        """Make one of them."""
         return AttemptClient(self, number)
 
 
-class AttemptClient(Performer):
-    """A client that tries an attempt.
-
-    Attributes:
-        after: the waits of this run of the program, from its first failure on.
-        wait_count: the number of its waits.
-        shortest: how long the last of them was.
-        log: the waits of this run, for the trace; `None` without one.
-    """
+class AttemptClient(TaskPerformer):
+    """A client that retries an attempt; its attributes are those of `Trying`."""
 
     __slots__ = ("_shared", "after", "log", "shortest", "wait_count")
 
@@ -62,21 +52,14 @@ class AttemptClient(Performer):
         self.log = shared.log()
 
     def begin(self) -> None:
-        """Try: for the first time, or after a wait."""
+        """Begin the first try of a run, or the next one after a wait."""
         shared = self._shared
         if self.log is not None:
             self.log.end_wait()
         self.begun = shared.events.now
-        try:
-            if shared.function is not None:
-                self._task = shared.function()
-            else:
-                self._inside = shared.inside()
-                self._task = task_of(shared.attempt, self._inside)
-        except Exception as error:  # such as a wrong number of arguments
-            self.ended(None, error)
-        else:
-            self.go_on(None)
+        self._inside = shared.inside()
+        self._task = task_of(shared.attempt, self._inside)
+        self.resume(None)
 
     def ended(self, value: Any, failure: BaseException | None) -> None:
         shared, inside = self._shared, self._inside
@@ -106,23 +89,25 @@ class AttemptClient(Performer):
             super().ask_in_time(command, serving)
 
     def seconds_left(self, command: Command[Any]) -> float | None:
-        limits, now = self._inside.limits, self._environment.events.now
-        holding = [limit for limit in limits if not limit.ending]
+        holding = self._holding()
         if not holding:
             return None
         try:
-            return seconds_left(command, holding, now)
+            return seconds_left(command, holding, self._environment.events.now)
         except Expired as error:
-            clean_up(limits, error)
+            clean_up(self._inside.limits, error)
             raise
 
-    def as_told(self, command: Command[Any], begun: float, failure: BaseException) -> BaseException:
-        limits = self._inside.limits
+    def limited(self, command: Command[Any], begun: float, failure: BaseException) -> BaseException:
         if isinstance(failure, Exception) and is_transient(failure):
-            holding = [limit for limit in limits if not limit.ending]
+            now = self._environment.events.now
             try:
-                check_in_time(command, holding, begun, self._environment.events.now, failure)
+                check_in_time(command, self._holding(), begun, now, failure)
             except Expired as error:
-                clean_up(limits, error)
+                clean_up(self._inside.limits, error)
                 return error
         return stopped(failure) if isinstance(failure, StopIteration) else failure
+
+    def _holding(self) -> list[Limit]:
+        """Return the limits that still apply: not those whose cleanup is running."""
+        return [limit for limit in self._inside.limits if not limit.ending]

@@ -1,4 +1,4 @@
-"""Clients that perform the streams of programs; effects at the same time are such clients, too."""
+"""`Client`: performs the stream of a program; concurrent effects are such clients, too."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from .._running.together import Aborted, branches
 from .._running.traces import Performed
 from .._words.commands import Command, Misuse, Stream
 from .._words.vocabulary import Together
-from .environments import Done, Environment
-from .performers import Branches, Inside, Performer
-from .services import Request, Serving
+from .environment import Done, Environment
+from .performers import Branches, Inside, TaskPerformer
+from .services.service import Request, Serving
 
 IN_STREAM = Inside([Limit(0.0, inf, whole=True)])
-"""The inside of a stream, which knows itself whether there is a limit."""
+"""The state of a stream, which applies its limits itself."""
 
 
-class Client(Performer):
+class Client(TaskPerformer):
     """A client that performs the stream of a program, or a branch of one."""
 
     __slots__ = ("_done", "_made")
@@ -34,22 +34,22 @@ class Client(Performer):
         self._done = done
 
     def begin(self) -> None:
-        """Run the program, from its beginning."""
+        """Run the program from its beginning."""
         self._task = self._made()
         self.begun = self._environment.events.now
-        self.go_on(None)
+        self.resume(None)
 
     def end(self, failure: BaseException) -> None:
-        """End the present command with a failure."""
+        """Let the current command fail with `failure`."""
         waits_for = self._waits_for
-        if self._task is None:  # it has not begun
+        if self._task is None:  # the client has not begun
             self._done(self, None, failure)
         elif isinstance(waits_for, Join):
             waits_for.end(failure)
         elif isinstance(waits_for, Request) and not waits_for.over:
             self.abandon(waits_for)
             self.came(waits_for.command, waits_for.begun, None, failure)
-        else:  # it is asked for
+        else:  # the command is just being issued
             self._came = None, failure
 
     def ended(self, value: Any, failure: BaseException | None) -> None:
@@ -62,7 +62,7 @@ class Client(Performer):
         return Join(self, self._environment, command)
 
     def entered(self, attempt: Chain) -> Task:
-        raise NotImplementedError  # a stream asks for commands only
+        raise NotImplementedError  # a stream yields commands only
 
     def ask_in_time(self, command: Command[Any], serving: Serving) -> None:
         left = LEFT.get()
@@ -91,26 +91,26 @@ class Client(Performer):
         if trace is not None and isinstance(waited, Performed):
             trace.append(waited)
         self.begun = self._environment.events.now
-        self.go_on(None)
+        self.resume(None)
 
 
 class Join(Branches):
-    """Effects at the same time: each is a branch, a client with the number of the one that waits.
+    """Concurrent effects: each is a branch, a client with the number of the one that waits.
 
-    The first failure ends the other branches, whose `finally` blocks run. When all have ended, the
-    client goes on.
+    The first failure ends the other branches, whose `finally` blocks run. The waiting client
+    resumes when all branches have ended.
     """
 
     __slots__ = ("_answers", "_begun", "_client", "_command", "_failure", "_left", "_places")
 
-    def __init__(self, client: Performer, environment: Environment, command: Together) -> None:
+    def __init__(self, client: TaskPerformer, environment: Environment, command: Together) -> None:
         streams = branches(command)
         self._client = client
         self._command = command
         self._begun = environment.events.now
         self._failure: BaseException | None = None
         self._answers: list[Any] = [None] * len(streams)
-        self._left = len(streams) + 1  # one more for `begin`
+        self._left = len(streams) + 1  # one more for `begin`, so that it ends last
         self._places: dict[Client, int] = {
             Client(environment, client.number, stream.__iter__, self._ended): place
             for place, stream in enumerate(streams)
@@ -123,7 +123,7 @@ class Join(Branches):
         self._one_less()
 
     def end(self, failure: BaseException) -> None:
-        """End the branches with a failure."""
+        """End all branches, and let the command fail with `failure`."""
         if self._failure is None:
             self._failure = failure
             for branch in [*self._places]:
@@ -148,4 +148,4 @@ class Join(Branches):
             try:
                 self._client.came(self._command, self._begun, answers, failure)
             finally:
-                failure = None
+                failure = None  # break the cycle of exception, traceback and this frame

@@ -1,11 +1,9 @@
-"""Pictures of simulations, saved as PNG and SVG."""
+"""`Picture`: a grid of panels with lines, drawn as PNG and SVG."""
 
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser
-from collections.abc import Callable, Generator, Iterable
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,36 +11,89 @@ from typing import Any, NamedTuple
 from .._commandline import WRONG
 from .._words.extras import needed
 from ..plotting.pictures import FORMATS, SAME
+from ..plotting.styles import headline, legend, line_style, plain
+
+LINEAR_BELOW = 10  # of a symlog axis
 
 
-class Drawing(NamedTuple):
-    """A figure, and the files that it is saved to.
+class Graph(NamedTuple):
+    """A line of a panel.
 
     Attributes:
-        figure: the figure of matplotlib; Any, since its stubs leave much out.
-        files: one for each format.
+        x: the places of its points.
+        y: their heights.
+        style: its color, dashes and markers, as arguments of matplotlib's `plot`.
     """
 
-    figure: Any
-    files: list[Path]
+    x: Sequence[float]
+    y: Sequence[float]
+    style: Mapping[str, Any]
 
 
-@contextmanager
-def drawing(folder: Path, name: str, inches: tuple[float, float]) -> Generator[Drawing]:
-    """Draw in this block; the figure is saved at its end.
+class Panel(NamedTuple):
+    """A part of a picture, with axes of its own.
+
+    Attributes:
+        label: the name of the vertical axis.
+        lines: the lines by their names in the legend.
+        x: the name of the horizontal axis.
+        title: the text above the panel.
+        scale: the scale of the vertical axis: "linear", "log" or "symlog".
+        x_scale: the scale of the horizontal axis.
+        limits: the ends of the vertical axis; `None` for those of the data.
+        outage: the name of an outage in the legend, and the seconds at which it begins and ends.
+    """
+
+    label: str
+    lines: Mapping[str, Graph]
+    x: str = "time, s"
+    title: str = ""
+    scale: str = "linear"
+    x_scale: str = "linear"
+    limits: tuple[float | None, float | None] = (None, None)
+    outage: tuple[str, tuple[float, float]] | None = None
+
+
+class Picture(NamedTuple):
+    """A picture.
+
+    Attributes:
+        headline: the sentence above it.
+        panels: its panels, row by row.
+        inches: width and height.
+        legend: the most columns of the legend.
+        shared: whether panels share the horizontal axis, and those of a row the vertical one.
+    """
+
+    headline: str
+    panels: Sequence[Sequence[Panel]]
+    inches: tuple[float, float] = (10.0, 4.5)
+    legend: int = 4
+    shared: bool = False
+
+
+def by_second(values: Sequence[float], number: int) -> Graph:
+    """Return a line of the values at the end of each second; `number`: its number in the panel."""
+    return Graph(range(1, len(values) + 1), values, line_style(number, len(values)))
+
+
+def draw(picture: Picture, name: str, folder: Path) -> list[Path]:
+    """Draw a picture into a folder, and return its files.
 
     >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder, drawing(Path(folder), "empty", (2, 1)) as empty:
-    ...     print([file.name for file in empty.files])
-    ['empty.png', 'empty.svg']
+    >>> panel = Panel("requests", {"fixed": by_second([3, 5, 8], 0)})
+    >>> with TemporaryDirectory() as folder:
+    ...     files = draw(Picture("More and more requests", [[panel]]), "requests", Path(folder))
+    >>> [file.name for file in files]
+    ['requests.png', 'requests.svg']
 
     Args:
-        folder: the folder of the files; it is made if it is missing.
+        picture: the picture.
         name: the name of the files, without the suffix.
-        inches: width and height.
+        folder: the folder of the files; it is created if it is missing.
 
     Raises:
-        ImportError: matplotlib is missing; with what to install.
+        ImportError: matplotlib is missing; the message says what to install.
         OSError: the folder cannot be written to.
     """
     with needed("drawing", "plot", {"matplotlib"}):
@@ -50,22 +101,50 @@ def drawing(folder: Path, name: str, inches: tuple[float, float]) -> Generator[D
         figures: Any = import_module("matplotlib.figure")
     folder.mkdir(parents=True, exist_ok=True)
     files = [folder / f"{name}.{form}" for form in FORMATS]
+    shape = len(picture.panels), len(picture.panels[0])
+    sharing: dict[str, Any] = {"sharex": True, "sharey": "row"} if picture.shared else {}
     with matplotlib.rc_context(SAME):
-        figure = figures.Figure(figsize=inches, layout="constrained")
-        yield Drawing(figure, files)
+        figure = figures.Figure(figsize=picture.inches, layout="constrained")
+        axes = figure.subplots(*shape, squeeze=False, **sharing)
+        for row, panels in enumerate(picture.panels):
+            for column, panel in enumerate(panels):
+                plot = axes[row][column]
+                draw_panel(plot, panel)
+                if column == 0 or not picture.shared:
+                    plot.set_ylabel(panel.label)
+                if row == shape[0] - 1 or not picture.shared:
+                    plot.set_xlabel(panel.x)
+        headline(figure, picture.headline)
+        legend(figure, axes[0][0], columns=picture.legend)
         for file in files:
             figure.savefig(file, metadata={"Date": None} if file.suffix == ".svg" else None)
+    return files
 
 
-def add_picture(parser: ArgumentParser) -> None:
-    """Add the flag of commands that can draw."""
-    parser.add_argument(
-        "--picture", type=Path, metavar="FOLDER", help="draw it there, too; needs matplotlib"
-    )
+def draw_panel(plot: Any, panel: Panel) -> None:
+    """Draw a panel on the axes `plot`, without the names of the axes."""
+    for name, line in panel.lines.items():
+        plot.plot(line.x, line.y, **line.style, label=name)
+    if panel.outage is not None:
+        name, span = panel.outage
+        plot.axvspan(*span, color="0.9", label=name)
+    if panel.title:
+        plot.set_title(panel.title)
+    plot.grid(visible=True, alpha=0.3)
+    if panel.scale != "linear":
+        plot.set_yscale(
+            panel.scale, **{"linthresh": LINEAR_BELOW} if panel.scale == "symlog" else {}
+        )
+        plain(plot.yaxis)
+    if panel.x_scale != "linear":
+        plot.set_xscale(panel.x_scale)
+        plain(plot.xaxis)
+    if panel.limits != (None, None):
+        plot.set_ylim(*panel.limits)
 
 
-def pictured(draw: Callable[[Path], Iterable[Path]], folder: Path | None) -> int:
-    """Draw if a folder is given, and print the files or what went wrong; the exit status.
+def pictured(drawn: Callable[[Path], Iterable[Path]], folder: Path | None) -> int:
+    """Draw if a folder is given; print the files or the error, and return the exit status.
 
     >>> pictured(lambda folder: [folder / "waits.svg"], Path("pictures"))
     pictures/waits.svg
@@ -74,7 +153,7 @@ def pictured(draw: Callable[[Path], Iterable[Path]], folder: Path | None) -> int
     if folder is None:
         return 0
     try:
-        files = [*draw(folder)]
+        files = [*drawn(folder)]
     except OSError as error:
         print(f"{error.filename or folder} cannot be used: {error.strerror}.", file=sys.stderr)
         return WRONG

@@ -1,4 +1,4 @@
-"""The outcome of a simulation: requests, answers and failures, second by second."""
+"""`Outcome`: the requests, answers and failures of a simulation, second by second."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ class Second(NamedTuple):
     """The counts of one second of a simulation.
 
     Attributes:
-        asked: requests that began.
-        answered: requests that were answered while the client still waited.
-        failed: requests that failed, those that took too long included.
-        late: of those, the ones that took too long.
-        well: programs that ended well.
-        gave_up: programs that ended with a failure.
-        latency: mean seconds of the answered requests, 0 without any.
+        asked: the requests that clients sent.
+        answered: the requests answered while the client waited.
+        failed: the failed requests, those that took too long included.
+        late: the failed requests that took too long.
+        well: the runs that succeeded.
+        gave_up: the runs that failed.
+        latency: the mean seconds of the answered requests; 0 if there are none.
         load: the load of the services at the end of the second.
     """
 
@@ -40,9 +40,9 @@ class Outcome(NamedTuple):
         seconds: the counts of each second.
         clients: the number of clients.
         events: the number of events.
-        ended: when the last program ended, seconds of virtual time.
-        trace: every command in order, if it was asked for.
-        gave_up: the number of clients whose program ended with a failure at least once.
+        ended: the time at which the last run ended, seconds of virtual time.
+        trace: every command in order; empty unless `trace=True` was given.
+        gave_up: the number of clients that had a failed run.
     """
 
     seconds: tuple[Second, ...]
@@ -53,7 +53,7 @@ class Outcome(NamedTuple):
     gave_up: int = 0
 
     def total(self, of: Callable[[Second], float]) -> float:
-        """The sum over all seconds.
+        """Return the sum over all seconds.
 
         >>> Outcome((), 1, 0, 0.0, ()).total(lambda second: second.asked)
         0
@@ -61,17 +61,17 @@ class Outcome(NamedTuple):
         return sum(map(of, self.seconds))
 
     def rate(self, of: Callable[[Second], float], begin: int, end: int) -> float:
-        """The mean per second, from the second `begin` to before the second `end`."""
+        """Return the mean per second, from the second `begin` up to, not including, `end`."""
         some = self.seconds[begin:end]
         return sum(map(of, some)) / len(some) if some else 0.0
 
     def recovered_after(
         self, outage_end: float, steady: float, share: float = 0.9, span: int = 5
     ) -> float | None:
-        """The seconds after an outage until programs end well as often as before.
+        """Return the seconds after an outage until runs succeed as often as before.
 
-        From then on to the end, in any `span` seconds in a row at least `share` of the steady rate
-        ends well. `None`, if that never comes about, or fewer than `span` seconds are left.
+        From then on to the end, in any `span` seconds in a row, at least `share` of the steady rate
+        succeeds. `None` if that does not happen, or fewer than `span` seconds are left.
 
         >>> from ixbackoff.fleet import Second
         >>> seconds = [Second(0, 0, 0, 0, well, 0, 0.0, 0.0) for well in (9, 9, 0, 0, 1, 9, 9, 8)]
@@ -80,13 +80,13 @@ class Outcome(NamedTuple):
         1.0
 
         Args:
-            outage_end: the second at which the service was back.
-            steady: programs that ended well per second before the outage.
-            share: the part of it that is enough.
-            span: seconds that are taken together, since single ones vary.
+            outage_end: the second at which the outage ended.
+            steady: the runs that succeeded per second before the outage.
+            share: the share of the steady rate that is enough.
+            span: the number of seconds that are summed, because single ones vary.
 
         Raises:
-            ValueError: `outage_end` is not within the simulation, or `span` is not 1 or more.
+            ValueError: `outage_end` is not within the simulation, or `span` is less than 1.
         """
         if not 0 <= outage_end <= len(self.seconds) or span < 1:
             raise ValueError(
@@ -104,7 +104,7 @@ class Outcome(NamedTuple):
 
 
 class Tally:
-    """The counts of the present second, and those of the seconds before."""
+    """The counts of the current second and of those before."""
 
     __slots__ = (
         "answered",
@@ -122,12 +122,12 @@ class Tally:
         self.begin()
 
     def begin(self) -> None:
-        """Begin a second."""
+        """Set the counts to 0."""
         self.asked = self.answered = self.failed = self.late = self.well = self.gave_up = 0
         self.latency = 0.0
 
     def end(self, load: float) -> None:
-        """End the second, with the present load of the services."""
+        """End the second; `load` is the current load of the services."""
         latency = self.latency / self.answered if self.answered else 0.0
         self.seconds.append(
             Second(
@@ -144,5 +144,5 @@ class Tally:
         self.begin()
 
     def rest(self, seconds: int, load: float) -> None:
-        """Add seconds in which nothing happens any more."""
+        """Add seconds without events."""
         self.seconds += [Second(0, 0, 0, 0, 0, 0, 0.0, load)] * seconds

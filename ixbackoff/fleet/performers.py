@@ -1,4 +1,4 @@
-"""Performers of tasks, whose commands are answered as virtual time goes on."""
+"""`TaskPerformer`: performs a task whose commands are answered as virtual time advances."""
 
 from __future__ import annotations
 
@@ -13,18 +13,22 @@ from .._running.together import Aborted
 from .._running.traces import Performed
 from .._words.commands import Command, Misuse, stopped
 from .._words.vocabulary import CLOCK, Delay, Together
-from .environments import Environment
-from .services import Request, Serving
+from .environment import Environment
+from .services.service import Request, Serving
 
+# A service may answer before its `ask` returns. If `settled` then resumed the task, a service that
+# always answers immediately would nest one call in another without end. So whoever asks sets
+# `_came` to ASKING first: a result that arrives meanwhile replaces it, and the loop in `resume`
+# continues with it. If `_came` is still ASKING afterwards, the result will arrive as an event.
 ASKING: Any = object()
-"""A result that has not come yet, and may come at once."""
+"""The value of `_came` while a command is issued."""
 
 
 class Inside(InAttempt):
-    """The inside of the attempts of a client.
+    """The state of the attempts of a client.
 
     Attributes:
-        callers: the tasks that wait for what comes of another one.
+        callers: the tasks that wait for the result of an inner one.
     """
 
     __slots__ = ("callers",)
@@ -35,29 +39,31 @@ class Inside(InAttempt):
 
 
 NOT_YET = Inside([])
-"""In place of the inside of a client that needs none of its own."""
+"""The state that clients share until they need one of their own."""
 
 
 class Branches(ABC):
-    """Effects at the same time."""
+    """Concurrent effects."""
 
     __slots__ = ()
 
     @abstractmethod
     def begin(self) -> None:
-        """Begin all of them."""
+        """Begin all effects."""
 
     @abstractmethod
     def close(self) -> None:
-        """Close all of them."""
+        """Close all effects."""
 
 
-class Performer(ABC):
-    """A client, or a part of one: it performs a task and those that it enters, as the machine does.
+class TaskPerformer(ABC):
+    """A client or a branch of one: it performs a task and the tasks that this enters.
+
+    It does what the machine does, but a command may be answered at a later event.
 
     Attributes:
         number: the number of the client.
-        begun: when the present try began, or the one before the present wait.
+        begun: the start of the current try, or of the one before the current wait.
     """
 
     __slots__ = (
@@ -74,61 +80,61 @@ class Performer(ABC):
         self._environment = environment
         self._task: Task | None = None
         self._inside = inside
-        self._came: Any = None  # ASKING, or an answer and a failure that came at once
+        self._came: Any = None  # ASKING, or an immediate answer and failure
         self._waits_for: Request | Branches | Performed | None = None
         self.begun = 0.0
         self.number = number
 
     @abstractmethod
     def seconds_left(self, command: Command[Any]) -> float | None:
-        """The seconds that a command may take which is issued now, if anything limits it.
+        """Return the seconds that `command` may take now; `None` if nothing limits it.
 
         Raises:
-            Expired: there are none.
+            Expired: no seconds are left.
         """
 
     @abstractmethod
     def branches(self, command: Together) -> Branches:
-        """The effects that are to be performed at the same time."""
+        """Return the concurrent effects of `command`."""
 
     @abstractmethod
     def entered(self, attempt: Chain) -> Task:
-        """The task of an attempt that another one asks for."""
+        """Return the task of an attempt inside another one."""
 
     @abstractmethod
     def ended(self, value: Any, failure: BaseException | None) -> None:
-        """Take the outcome of the task."""
+        """Take the result of the task."""
 
     def wait(self, wait: Any) -> None:  # noqa: ARG002
-        """Begin a wait, which is a command of programs only."""
+        """Begin a wait; only programs have them."""
         raise Misuse("An attempt cannot wait: raise NotReady instead.")
 
-    def as_told(
+    def limited(
         self,
         command: Command[Any],  # noqa: ARG002
         begun: float,  # noqa: ARG002
         failure: BaseException,
     ) -> BaseException:
-        """The failure of a command that may have had a limit, as the task is told of it."""
+        """Return what to throw into the task for the failure of a command that had a limit."""
         return failure
 
-    def told(
+    def record(
         self, command: Command[Any], begun: float, value: Any, failure: BaseException | None
     ) -> BaseException | None:
-        """Add a command that has ended to the trace; its failure as the task is told of it."""
+        """Add an ended command to the trace; return what to throw into the task, if anything."""
         trace = self._environment.trace
         if trace is not None and not (
             command is CLOCK
             or isinstance(command, Together)
-            or isinstance(failure, Expired)  # there was no time to issue it
+            or isinstance(failure, Expired)  # the command was not issued
         ):
             trace.append(Performed(begun, command, value, failure, self.number))
         if failure is not None and self._inside.limits:
-            return self.as_told(command, begun, failure)
+            return self.limited(command, begun, failure)
         return stopped(failure) if isinstance(failure, StopIteration) else failure
 
     def close(self) -> None:
-        """Close what runs; nobody answers it."""
+        """Close the task and its branches."""
         task, waits_for = self._task, self._waits_for
         self._task = self._waits_for = None
         if isinstance(waits_for, Branches):
@@ -136,8 +142,8 @@ class Performer(ABC):
         if task is not None:
             close(task, self._inside.callers)
 
-    def go_on(self, value: Any, failure: BaseException | None = None) -> None:
-        """Go on with an answer or a failure, until the next command that takes time."""
+    def resume(self, value: Any, failure: BaseException | None = None) -> None:
+        """Send an answer or throw a failure, and continue until a command takes virtual time."""
         environment, task = self._environment, self._task
         try:
             while task is not None:
@@ -181,26 +187,26 @@ class Performer(ABC):
                         environment.tally.asked += 1
                         now = environment.events.now
                         serving.ask(Request(command, self.number, now, None, self))
-                    if self._came is ASKING:  # it takes time
+                    if self._came is ASKING:
                         self._came = None
                         return
                     value, failure = self._came
                     self._came = None
                     if failure is not None or environment.trace is not None:
-                        failure = self.told(command, environment.events.now, value, failure)
+                        failure = self.record(command, environment.events.now, value, failure)
             self.ended(value, failure)
         finally:
-            failure = None  # an exception must not be kept alive by a frame in its own traceback
+            failure = None  # break the cycle of exception, traceback and this frame
 
     def came(
         self, command: Command[Any], begun: float, value: Any, failure: BaseException | None
     ) -> None:
         """Take the result of a command."""
         self._waits_for = None
-        if self._came is not None:  # at once: the loop goes on, so nothing is nested
+        if self._came is not None:
             self._came = value, failure
         else:
-            self.go_on(value, self.told(command, begun, value, failure))
+            self.resume(value, self.record(command, begun, value, failure))
 
     def settled(self, request: Request, value: Any, failure: Exception | None) -> None:
         """Take the result of a request."""
@@ -211,15 +217,15 @@ class Performer(ABC):
             tally.latency += environment.events.now - request.begun
         else:
             environment.failed(failure)
-        if self._came is not None:  # at once: the loop goes on, so nothing is nested
+        if self._came is not None:
             self._came = value, failure
         elif failure is None and environment.trace is None:
-            self.go_on(value, None)
+            self.resume(value, None)
         else:
-            self.go_on(value, self.told(request.command, request.begun, value, failure))
+            self.resume(value, self.record(request.command, request.begun, value, failure))
 
     def _perform(self, command: Any) -> None:
-        """Perform a command of a kind that no service is known for, yet or at all."""
+        """Perform a command of a kind that has no service, or whose service is not known yet."""
         environment, kind = self._environment, command.__class__
         try:
             left = self.seconds_left(command)
@@ -242,14 +248,14 @@ class Performer(ABC):
             self._came = answer, None
 
     def _join(self, command: Together, left: float | None) -> None:
-        """Perform effects at the same time, in the time that is left."""
+        """Perform concurrent effects within the `left` seconds."""
         LEFT.set(None if left is None else Left(left))
         branches = self._waits_for = self.branches(command)
         LEFT.set(None)
         branches.begin()
 
     def ask_in_time(self, command: Command[Any], serving: Serving) -> None:
-        """Ask a service, if there is a limit, in the time that is left."""
+        """Ask a service within the seconds that are left."""
         try:
             left = self.seconds_left(command)
         except Expired as error:
@@ -272,6 +278,6 @@ class Performer(ABC):
             self.settled(request, None, TimeoutError(f"nothing came for {request.limit:g} s"))
 
     def abandon(self, request: Request) -> None:
-        """Give a request up."""
+        """Abandon a request."""
         request.over = True
         self._environment.services[request.command.__class__].abandoned(request)

@@ -1,41 +1,70 @@
-"""`python -m ixbackoff.fleet simulate`: your own program, and a service that stops."""
+"""`python -m ixbackoff.fleet simulate`: your own program, against a service that stops."""
 
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentTypeError, Namespace
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import partial
-from math import inf
+from math import inf, nan
 from shutil import get_terminal_size
 from time import monotonic
-from typing import Any
+from typing import Any, TypeVar
 
-from .._commandline import FAILED, WRONG, Parser, in_one_line, number, whole
+from .._commandline import FAILED, WRONG, Parser, imported, in_one_line, number, whole
 from .._limits.breakers import CircuitBreaker
 from .._limits.budgets import RetryBudget
 from .._meaning.chains import Ladder, program_of
 from .._words.calls import Call, CallAsync
-from .._words.commands import Command, Interpreter, Misuse
+from .._words.commands import AsyncInterpreter, Command, Interpreter, Misuse
 from .._words.reasons import NOTE
-from .answers import Answering
-from .channel import Channel
-from .drawing import add_picture, pictured
-from .named import interpreter, program, timing
+from ..schedules.kinds import Timing
+from .drawing import Panel, Picture, by_second, draw, pictured
+from .flags import Flag, add_flags, add_picture, add_seeds
 from .outcomes import Outcome, Second
-from .queues import BoundedQueue
-from .reports import RECOVERS, numbers, report
-from .seeded import Numbers, add_seeds, sampled, spread
-from .services import Served, Service
+from .reports import RECOVERS, Numbers, report, sampled, spread
+from .services.channel import Channel
+from .services.queue import BoundedQueue
+from .services.replies import Answering
+from .services.server import SlowingServer
+from .services.service import Served, Service
 from .simulation import Outage, simulate
-from .slowing import SlowingServer
+
+T = TypeVar("T")
 
 BUDGETS: dict[str, Callable[[], RetryBudget]] = {
     "botocore": RetryBudget.botocore,
     "grpc": RetryBudget.grpc,
     "finagle": RetryBudget.finagle,
 }
+
+
+def program(text: str) -> Any:
+    """Import a program, a decorated function, or a function from the number of a client to one."""
+    named = imported(text)
+    if not isinstance(named, Ladder) and not callable(named):
+        raise ArgumentTypeError(f"{text} is not a program, but {named!r}")
+    return named
+
+
+def timing(text: str) -> Timing:
+    """Import a schedule, which may shorten waits."""
+    named = imported(text)
+    if not isinstance(named, Timing):
+        raise ArgumentTypeError(f"{text} is not a schedule, but {named!r}")
+    return named
+
+
+def interpreter(text: str) -> Interpreter[Any]:
+    """Import an interpreter."""
+    named: Interpreter[Any] = imported(text)
+    given: object = named
+    if isinstance(given, AsyncInterpreter):
+        raise ArgumentTypeError(f"{text} awaits: give an interpreter of handled_by(...) alone")
+    if not isinstance(given, Interpreter):
+        raise ArgumentTypeError(f"{text} is not an interpreter, but {named!r}")
+    return named
 
 
 def outage(text: str) -> Outage:
@@ -52,7 +81,7 @@ def outage(text: str) -> Outage:
 
 
 def breaker(text: str) -> Callable[[], CircuitBreaker]:
-    """Read a circuit breaker: its failures, the seconds in which they come, and its rest.
+    """Read a circuit breaker: its failures, the seconds that count them, and those it stays open.
 
     >>> breaker("5:10:30")()
     <CircuitBreaker: closed, opens for 30 s after 5 failures within 10 s>
@@ -72,7 +101,7 @@ def breaker(text: str) -> Callable[[], CircuitBreaker]:
 
 
 def service(words: Namespace) -> Service:
-    """Make the service that the command line describes."""
+    """Return the service that the command line describes."""
     if words.service == "post":
         return SlowingServer(backlog=words.backlog)
     if words.service == "channel":
@@ -80,113 +109,75 @@ def service(words: Namespace) -> Service:
     return BoundedQueue(words.queue, words.time, words.workers)
 
 
+FLAGS = (
+    Flag("clients", None, whole(1, 1_000_000), "the number of clients (default: 1000)"),
+    Flag("arrivals", None, number(1e-6, 1e6), "instead, clients per second, each for one run"),
+    Flag("think", 10.0, number(1e-6, 1e6), "the mean time between a client's runs", "SECONDS"),
+    Flag("seconds", 75.0, number(1, 1e6), "the length of the simulation", "SECONDS"),
+    Flag(
+        "outage",
+        "15:20",
+        outage,
+        "when the service stops and for how long, in seconds",
+        "START:LENGTH",
+    ),
+    Flag(
+        "answers",
+        None,
+        interpreter,
+        "an interpreter that makes the answers, at the times of the service; not needed for "
+        "commands whose answer is None",
+        "MODULE:NAME",
+    ),
+    Flag("backlog", 4096, whole(0, 65_535), "post: the length of the accept queue"),
+    Flag("queue", 100, whole(0, 10**9), "queue: its length"),
+    Flag("workers", 20, whole(1, 10**6), "queue: the number of workers"),
+    Flag(
+        "time",
+        0.1,
+        number(1e-6, 1e6),
+        "queue: work for a request; channel: a transmission",
+        "SECONDS",
+    ),
+    Flag("slotted", False, bool, "channel: transmissions begin with slots"),
+    Flag("schedule", None, timing, "the waits (default: the program's own)", "MODULE:NAME"),
+    Flag("within", None, number(1e-6, 1e9), "the time limit of each run", "SECONDS"),
+    Flag("breaker", None, breaker, "the circuit breaker of each client", "FAILURES:WITHIN:REST"),
+    Flag("shared", False, bool, "share one budget and one breaker between all clients"),
+)
+
+
 def parsed(arguments: list[str] | None) -> Namespace:
     """Read the command line."""
     parser = Parser(
         prog="python -m ixbackoff.fleet simulate",
-        description="Run a program of yours by many clients, in virtual time, against a model of a "
-        "service that stops for a while; and see whether it comes back.",
-        epilog="Exit status: 0 if it came back; 1 if it did not; 2 if the command is wrong.",
+        description="Let many clients run a program of yours, in virtual time, against a modelled "
+        "service that stops for a while; and see whether the service recovers.",
+        epilog="Exit status: 0 if it recovers; 1 if it does not; 2 if the command is wrong.",
     )
     parser.add_argument(
         "program",
         type=program,
         metavar="MODULE:NAME",
-        help="a program, a function that is decorated with backoff, or a function from the number "
-        "of a client to a program; its commands are asked "
-        "of the service, but Log, Now, Pick and Throw, which need none",
+        help="a program, a function decorated with backoff, or a function from the number of a "
+        "client to a program; the service answers its commands, except Log, Now, Pick and Throw",
     )
-    parser.add_argument(
-        "--answers",
-        type=interpreter,
-        metavar="MODULE:NAME",
-        help="an interpreter that makes the answers; the service has the time and the failures. "
-        "Commands whose type says that their answer is None need none",
-    )
-    add_clients(parser)
-    add_service(parser)
-    add_waits(parser)
-    add_seeds(parser)
-    add_picture(parser)
-    return parser.parse_args(arguments)
-
-
-def add_clients(parser: ArgumentParser) -> None:
-    """Add the flags that say how many clients there are, how long, and when the service stops."""
-    many = parser.add_mutually_exclusive_group()
-    many.add_argument("--clients", type=whole(1, 1_000_000), default=1000, help="(default: 1000)")
-    many.add_argument(
-        "--arrivals",
-        type=number(1e-6, 1e6),
-        metavar="RATE",
-        help="in place of clients that think: so many come per second, each for one run",
-    )
-    parser.add_argument(
-        "--think",
-        type=number(1e-6, 1e6),
-        default=10.0,
-        metavar="SECONDS",
-        help="mean time between two runs of a client (default: %(default)g)",
-    )
-    parser.add_argument(
-        "--seconds", type=number(1, 1e6), default=75.0, help="of the whole (default: %(default)g)"
-    )
-    parser.add_argument(
-        "--outage",
-        type=outage,
-        default=Outage(15.0, 20.0),
-        metavar="START:LENGTH",
-        help="when the service stops, and for how long (default: 15:20)",
-    )
-
-
-def add_service(parser: ArgumentParser) -> None:
-    """Add the flags that describe the service."""
+    add_flags(parser, FLAGS)
     parser.add_argument(
         "--service",
         choices=("post", "queue", "channel"),
         default="queue",
-        help="post: gets slower, the more it has to do, as the post's server; queue: some workers "
-        "and a queue, and what finds it full is refused at once; channel: what is sent at the same "
-        "time as something else is lost (default: queue)",
+        help="post: the post's server, which gets slower under load; queue: workers and a queue, "
+        "which rejects requests when it is full; channel: overlapping transmissions are lost "
+        "(default: queue)",
     )
-    parser.add_argument(
-        "--backlog", type=whole(0, 65_535), default=4096, help="post: its accept queue (4096)"
-    )
-    parser.add_argument("--queue", type=whole(0, 10**9), default=100, help="queue: length (100)")
-    parser.add_argument("--workers", type=whole(1, 10**6), default=20, help="queue: how many (20)")
-    parser.add_argument(
-        "--time",
-        type=number(1e-6, 1e6),
-        default=0.1,
-        metavar="SECONDS",
-        help="queue: of work for a request; channel: of a transmission (0.1)",
-    )
-    parser.add_argument(
-        "--slotted", action="store_true", help="channel: a transmission begins with a slot"
-    )
-
-
-def add_waits(parser: ArgumentParser) -> None:
-    """Add the flags that say how the clients wait, and what limits their tries."""
-    parser.add_argument(
-        "--schedule", type=timing, metavar="MODULE:NAME", help="its waits (the program's own)"
-    )
-    parser.add_argument(
-        "--within", type=number(1e-6, 1e9), metavar="SECONDS", help="that each run has in all"
-    )
-    parser.add_argument("--budget", choices=BUDGETS, help="of each client, for all of its runs")
-    parser.add_argument(
-        "--breaker",
-        type=breaker,
-        metavar="FAILURES:WITHIN:REST",
-        help="the circuit breaker of each client, for all of its runs",
-    )
-    parser.add_argument(
-        "--shared",
-        action="store_true",
-        help="one budget and one breaker for all clients, as in one process",
-    )
+    parser.add_argument("--budget", choices=BUDGETS, help="the retry budget of each client")
+    add_seeds(parser)
+    add_picture(parser)
+    words = parser.parse_args(arguments)
+    if words.clients is not None and words.arrivals is not None:
+        parser.error("argument --arrivals: not allowed with argument --clients")
+    return words
 
 
 calls: type[Call[Any]] = Call
@@ -194,16 +185,27 @@ calls_async: type[CallAsync[Any]] = CallAsync
 NOTHING: Interpreter[Any] = calls.handled_by(lambda _: None) | calls_async.handled_by(
     lambda _: None
 )
-"""The answers to a decorated function, whose caller nobody simulates."""
+"""The answers to the calls of a decorated function, whose results are ignored."""
+
+
+def each(make: Callable[[], T], shared: bool) -> Callable[[int], T]:
+    """Return a function that makes an object for each client, or one for all if `shared`."""
+    made: dict[int, T] = {}
+
+    def of(client: int) -> T:
+        key = 0 if shared else client
+        if key not in made:
+            made[key] = make()
+        return made[key]
+
+    return of
 
 
 def rehearsed(words: Namespace, watch: Callable[[int, Second], None] | None = None) -> Outcome:
-    """Run the simulation that the command line describes."""
+    """Run the simulation that the command line describes, and return its outcome."""
     given = program_of(words.program)
     handlers = words.answers or (NOTHING if given is not words.program else None)
     services: Served[Any] = Answering(service(words), handlers).serves(Command)
-    budgets: dict[int, RetryBudget] = {}
-    breakers: dict[int, CircuitBreaker] = {}
 
     def made(client: int) -> Any:
         try:
@@ -215,28 +217,16 @@ def rehearsed(words: Namespace, watch: Callable[[int, Second], None] | None = No
 
     source: Any = given if isinstance(given, Ladder) else made
 
-    def budget(client: int) -> RetryBudget:
-        key = 0 if words.shared else client
-        if key not in budgets:
-            budgets[key] = BUDGETS[words.budget]()
-        return budgets[key]
-
-    def guard(client: int) -> CircuitBreaker:
-        key = 0 if words.shared else client
-        if key not in breakers:
-            breakers[key] = words.breaker()
-        return breakers[key]
-
     return simulate(
         source,
         services,
-        clients=words.clients if words.arrivals is None else None,
+        clients=words.clients or (1000 if words.arrivals is None else None),
         arrivals=words.arrivals,
         seconds=words.seconds,
         schedule=words.schedule,
         within=words.within,
-        budget=budget if words.budget else None,
-        breaker=guard if words.breaker else None,
+        budget=each(BUDGETS[words.budget], words.shared) if words.budget else None,
+        breaker=each(words.breaker, words.shared) if words.breaker else None,
         think=words.think if words.arrivals is None else None,
         outages=[words.outage],
         seed=words.seed,
@@ -244,12 +234,12 @@ def rehearsed(words: Namespace, watch: Callable[[int, Second], None] | None = No
     )
 
 
-EVERY = 0.05  # seconds of real time between two updates, so that it can be read
+EVERY = 0.05  # seconds of real time between two updates of the line
 
 
 @contextmanager
 def live() -> Generator[Callable[[int, Second], None] | None]:
-    """Show a line on the terminal in this block, updated each second; without a terminal, none.
+    """Return a function that shows each second in a line of the terminal; `None` without one.
 
     >>> with live() as watch:  # stderr may be a terminal here or not
     ...     print(watch is None or callable(watch))
@@ -282,15 +272,39 @@ def live() -> Generator[Callable[[int, Second], None] | None]:
             print(file=sys.stderr)
 
 
+def picture(outcome: Outcome, stopped: Outage) -> Picture:
+    """Return the requests and runs, the load of the service, and the latency of its answers."""
+    seconds, gray = outcome.seconds, ("the service is stopped", stopped.span)
+    rates = {
+        "requests": by_second([second.asked for second in seconds], 0),
+        "runs that ended well": by_second([second.well for second in seconds], 1),
+        "runs that gave up": by_second([second.gave_up for second in seconds], 2),
+    }
+    loads = by_second([second.load for second in seconds], 0)
+    latencies = by_second([second.latency if second.answered else nan for second in seconds], 0)
+    well = outcome.total(lambda second: second.well)
+    gave_up = outcome.total(lambda second: second.gave_up)
+    return Picture(
+        f"{well:,} runs ended well, {gave_up:,} gave up",
+        [
+            [Panel("per second", rates, outage=gray)],
+            [Panel("requests in the service", {"load": loads}, outage=gray)],
+            [Panel("latency, s", {"latency": latencies}, outage=gray)],
+        ],
+        inches=(9.0, 7.0),
+        shared=True,
+    )
+
+
 def numbers_of(arguments: list[str] | None, seed: int) -> Numbers:
-    """Run the simulation with another seed; what is compared then."""
+    """Run the simulation with another seed, and return the numbers to compare."""
     words = parsed(arguments)
     words.seed = seed
-    return numbers(report(rehearsed(words), words.outage))
+    return report(rehearsed(words), words.outage).numbers()
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the simulation, and print its outcome; the exit status."""
+    """Run the simulation, print its report, and return the exit status."""
     words = parsed(arguments)
     try:
         if words.seeds > 1:
@@ -308,7 +322,8 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"{error}{''.join(seed)}", file=sys.stderr)
         return WRONG
     print(text)
-    from .rehearsal_pictures import draw
-
-    drawn = pictured(partial(draw, outcome, words.outage), words.picture) if outcome else 0
-    return drawn or (0 if recovers else FAILED)
+    status = 0
+    if outcome is not None:
+        drawn = partial(draw, picture(outcome, words.outage), "simulation")
+        status = pictured(drawn, words.picture)
+    return status or (0 if recovers else FAILED)

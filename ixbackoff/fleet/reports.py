@@ -1,31 +1,42 @@
-"""A report of a simulation with an outage: before it, at most, and after it."""
+"""The output of the command line: the report of a simulation, and the spread over many seeds."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import sys
+from argparse import Namespace
+from collections.abc import Callable, Mapping
+from math import inf
+from typing import NamedTuple, TypeVar
 
 from .outcomes import Outcome
-from .seeded import Numbers
+from .samples import Sample
+from .seeds import each_seed
 from .simulation import Outage
 
+R = TypeVar("R")
+Numbers = Mapping[str, float | None]
+"""The numbers or truth values to compare between seeds, by name."""
+LABEL = 44
+COLUMN = 10
 RECOVERS = "recovers"
 SHARE, SPAN = 0.8, 10
-"""It came back if in any 10 s there is as much as this share of before: chance takes a tenth."""
+"""A service recovers if this share of the former rate succeeds in any 10 s: chance takes 10 %."""
 
 
 class Report(NamedTuple):
-    """What a user wants to know of a simulation with an outage.
+    """The report of a simulation with an outage.
 
     Attributes:
-        before: runs that ended well per second, in the second half of the time before the outage.
-        after: the same, after it.
-        asked: requests per second, in the second half of the time before the outage.
+        before: the runs that succeeded per second, in the second half of the time before the
+            outage.
+        after: the runs that succeeded per second, after the outage.
+        asked: the requests per second, in the second half of the time before the outage.
         most: the most requests in a second.
         second: that second.
-        recovered: seconds after the outage until it was as before; `None`, if it never was.
-        unserved: the share of the clients that gave up at least once.
+        recovered: the seconds from the end of the outage to the recovery; `None` without one.
+        unserved: the share of the clients that had a failed run.
         clients: the number of clients.
-        gave_up: the share of the runs that were given up.
+        gave_up: the share of the runs that failed.
         runs: the number of runs that ended.
         events: the number of events.
     """
@@ -43,7 +54,7 @@ class Report(NamedTuple):
     events: int
 
     def text(self) -> str:
-        """The report in some lines."""
+        """Return the report in some lines."""
         if self.recovered is not None:
             recovery = f"after {self.recovered:.0f} s"
         elif self.before:
@@ -63,9 +74,22 @@ class Report(NamedTuple):
             ]
         )
 
+    def numbers(self) -> Numbers:
+        """Return the numbers that depend on the seed."""
+        return {
+            "goodput before the outage, runs/s": self.before,
+            "goodput after it, runs/s": self.after,
+            "load before the outage, requests/s": self.asked,
+            "load at most, requests/s": self.most,
+            "clients that gave up, %": self.unserved * 100,
+            "runs that gave up, %": self.gave_up * 100,
+            "recovers after, s": self.recovered,
+            RECOVERS: self.recovered is not None,
+        }
+
 
 def report(outcome: Outcome, stopped: Outage) -> Report:
-    """Make the report of an outcome with this outage."""
+    """Return the report of an outcome with this outage."""
     begin, end = int(stopped.start), stopped.start + stopped.length
     before = outcome.rate(lambda second: second.well, begin // 2, begin)
     ended = outcome.total(lambda second: second.well + second.gave_up)
@@ -87,15 +111,61 @@ def report(outcome: Outcome, stopped: Outage) -> Report:
     )
 
 
-def numbers(one: Report) -> Numbers:
-    """The numbers of a report that depend on the seed."""
-    return {
-        "goodput before the outage, runs/s": one.before,
-        "goodput after it, runs/s": one.after,
-        "load before the outage, requests/s": one.asked,
-        "load at most, requests/s": one.most,
-        "clients that gave up, %": one.unserved * 100,
-        "runs that gave up, %": one.gave_up * 100,
-        "recovers after, s": one.recovered,
-        RECOVERS: one.recovered is not None,
-    }
+def sampled(function: Callable[[int], R], words: Namespace) -> Sample[R]:
+    """Call the function with each seed of the command line; count the seeds on a terminal."""
+    done = 0
+
+    def watch(_seed: int, _result: R) -> None:
+        nonlocal done
+        done += 1
+        print(f"\r{done} of {words.seeds} seeds", end="", file=sys.stderr, flush=True)
+
+    shows = words.seeds > 1 and sys.stderr.isatty()
+    try:
+        return each_seed(
+            function,
+            range(words.seed, words.seed + words.seeds),
+            jobs=words.jobs,
+            watch=watch if shows else None,
+        )
+    finally:
+        if done:
+            print(file=sys.stderr)
+
+
+def spread(sample: Sample[Numbers]) -> str:
+    """Return a table of the least, median and greatest numbers, and counts of truth values.
+
+    >>> sample = Sample((0, 1, 2), ({"jobs": 5, "back": True}, {"jobs": 9, "back": True},
+    ...     {"jobs": 7, "back": False}))
+    >>> print(spread(sample))
+    3 seeds                                          least    median      most
+    jobs                                                 5         7         9
+    back                                                                2 of 3
+    """
+    heads = ("least", "median", "most")
+    lines = [
+        f"{len(sample.seeds)} seeds".ljust(LABEL) + "".join(f"{one:>{COLUMN}}" for one in heads)
+    ]
+    for name, first in sample.results[0].items():
+
+        def of(numbers: Numbers, name: str = name) -> float | None:
+            return numbers[name]
+
+        if isinstance(first, bool):
+            cells = f"{len(sample.where(of))} of {len(sample.seeds)}".rjust(3 * COLUMN)
+        else:
+            cells = "".join(f"{written(sample.quantile(of, at)):>{COLUMN}}" for at in (0, 0.5, 1))
+        lines.append(name.ljust(LABEL) + cells)
+    return "\n".join(lines)
+
+
+def written(number: float) -> str:
+    """Return a number as text, with as many digits as a comparison needs.
+
+    >>> written(1353.5), written(7.25), written(9.0), written(float("inf"))
+    ('1354', '7.2', '9', 'never')
+    """
+    if number == inf:
+        return "never"
+    return f"{number:.0f}" if number >= 100 or number == int(number) else f"{number:.1f}"

@@ -1,4 +1,4 @@
-"""A sample: what the same simulation gave with each of many seeds, its shares and quantiles."""
+"""`Sample`: the results of one function with many seeds, their shares and quantiles."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ class Sample(NamedTuple, Generic[R]):
 
     Attributes:
         seeds: the seeds, in the order in which they were given.
-        results: the result with each of them, in the same order.
+        results: the result of each seed, in the same order.
     """
 
     seeds: tuple[int, ...]
     results: tuple[R, ...]
 
     def where(self, holds: Callable[[R], object]) -> tuple[int, ...]:
-        """The seeds whose results make `holds` true: `simulate` gives these again."""
+        """Return the seeds whose results make `holds` true."""
         pairs = zip(self.seeds, self.results, strict=True)
         return tuple(seed for seed, result in pairs if holds(result))
 
     def share(self, holds: Callable[[R], object]) -> float:
-        """The share of the seeds whose results make `holds` true, 0 to 1."""
+        """Return the share of the seeds whose results make `holds` true, 0 to 1."""
         return len(self.where(holds)) / len(self.seeds)
 
     def quantile(self, of: Callable[[R], float | None], at: float = 0.5) -> float:
-        """The number that the share `at` of the results does not exceed; by default the median.
+        """Return the number that the share `at` of the results does not exceed: the median.
 
-        Between two results it is interpolated. `None` is more than any number, as for a service
-        that never comes back: then the quantile can be infinite.
+        Interpolates between two results. `None` counts as infinite, as for a service that never
+        recovers: then the quantile can be infinite.
 
         >>> sample = Sample((0, 1, 2, 3), (5.0, 8.0, None, 6.0))
         >>> sample.quantile(lambda seconds: seconds), sample.quantile(lambda seconds: seconds, 1)
         (7.0, inf)
 
         Args:
-            of: the number of a result.
+            of: returns the number of a result.
             at: the share, 0 to 1: 0 is the least, 0.5 the median and 1 the most.
 
         Raises:

@@ -1,4 +1,4 @@
-"""`each_seed`: one function with many seeds, in processes, on a cluster, or here."""
+"""`each_seed`: calls a function with many seeds, in processes, on a cluster, or in this process."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 SEEDS = 40
-"""Seeds by default: with fewer, a share says little."""
+"""The default number of seeds: with fewer, a share says little."""
 
 
 def each_seed(
@@ -31,10 +31,10 @@ def each_seed(
     executor: Executor | None = None,
     watch: Callable[[int, R], None] | None = None,
 ) -> Sample[R]:
-    """Call `function` with each seed, in many processes, and collect what it returns.
+    """Call `function` with each seed, in many processes, and collect its results.
 
-    What has a state, such as a budget that all clients share, is made anew for each seed if the
-    function makes it.
+    Let the function make every object with a state, such as a budget that all clients share: then
+    each seed has its own.
 
     >>> from ixbackoff import RetryBudget, Download, N3, at
     >>> from ixbackoff.fleet import BoundedQueue, simulate
@@ -49,27 +49,27 @@ def each_seed(
     >>> each_seed(gave_up, 4, jobs=1)
     Sample(seeds=(0, 1, 2, 3), results=(35, 41, 37, 32))
 
-    The function goes to the workers by pickle, which sends functions and classes by their names: it
-    has to stand at the top of a module, and what `functools.partial` binds to it has to be such,
-    too. On Windows and macOS, and in processes with threads, a script needs its
+    The function is sent to the workers by pickle, which sends functions and classes by their names:
+    it has to be at the top level of a module, and so do functions that `functools.partial` binds to
+    it. On Windows and macOS, and in processes with threads, a script needs its
     `if __name__ == "__main__":`, as for any process pool.
 
     Args:
-        function: a function of the seed; the same seed, the same result.
-        seeds: how many, from 0 on, or the seeds themselves.
-        jobs: worker processes, by default as many as there are processors; with 1 all is done in
-            this process, and nothing has to be sent.
-        executor: in place of worker processes of its own, any `concurrent.futures.Executor`, such
-            as `Client(...).get_executor()` of Dask or `MPIPoolExecutor()` of mpi4py. It is not
-            shut down.
-        watch: called with each seed and its result, as they come, which is in any order.
+        function: a function of the seed, which returns the same result for the same seed.
+        seeds: the number of seeds, counted from 0, or the seeds themselves.
+        jobs: the number of worker processes, by default that of the processors; with 1 all runs in
+            this process, and nothing is pickled.
+        executor: a `concurrent.futures.Executor` instead of worker processes, such as
+            `Client(...).get_executor()` of Dask or `MPIPoolExecutor()` of mpi4py. It is not shut
+            down.
+        watch: called with each seed and its result as they arrive, in any order.
 
     Raises:
-        ValueError: there is not a seed, or one is given twice; or `jobs` is not 1 or more, or
+        ValueError: there is no seed, or a seed is given twice; `jobs` is less than 1; or `jobs` is
             given with an executor.
-        Misuse: the function or its result cannot be sent to a worker and back.
+        Misuse: the function or its result cannot be pickled.
         concurrent.futures.BrokenExecutor: a worker has ended too early.
-        Exception: what the function raised, with a note that names the seed.
+        Exception: the exception of the function, with a note that names the seed.
     """
     numbers = checked_seeds(seeds)
     many = checked_jobs(jobs, executor, len(numbers))
@@ -86,22 +86,22 @@ def each_seed(
         here(function, numbers, keep)
     else:
         with carrying(numbers[0]):
-            pickle.dumps(function)  # before a worker is begun for nothing
+            pickle.dumps(function)  # before workers start in vain
         elsewhere(function, numbers, pool(many), keep)
     return Sample(numbers, tuple(results[seed] for seed in numbers))
 
 
 def pool(workers: int) -> AbstractContextManager[Executor]:
-    """Worker processes of our own; imported here, since some platforms have none."""
-    from .processes import processes
+    """Return worker processes; the import stands here because some platforms have none."""
+    from .worker_pool import worker_pool
 
-    return processes(workers)
+    return worker_pool(workers)
 
 
 def here(
     function: Callable[[int], R], seeds: Iterable[int], keep: Callable[[int, R], None]
 ) -> None:
-    """Call the function with each seed in this process."""
+    """Call the function with each seed in this process; pass each result to `keep`."""
     for seed in seeds:
         try:
             result = function(seed)
@@ -117,7 +117,7 @@ def elsewhere(
     workplace: AbstractContextManager[Executor],
     keep: Callable[[int, R], None],
 ) -> None:
-    """Call the function with each seed in the workers of an executor."""
+    """Call the function with each seed in the workers of an executor; pass results to `keep`."""
     from concurrent.futures import as_completed
 
     futures: dict[Future[R | Failed], int] = {}
@@ -136,17 +136,17 @@ def elsewhere(
                     result.error.add_note(f"{NOTE} in a worker:\n{result.where}")
                     raise result.error
                 keep(seed, result)
-    finally:  # workers of our own have ended: their pool's thread trips over what is cancelled
+    finally:  # after the workers have ended: the thread of a pool fails on cancelled futures
         for future in futures:
             future.cancel()
 
 
 class Failed(NamedTuple):
-    """The function failed in a worker.
+    """The failure of the function in a worker.
 
     Attributes:
-        error: its error.
-        where: the traceback, as text: pickle does not keep it.
+        error: its exception.
+        where: the traceback as text, because pickle drops it.
     """
 
     error: Exception
@@ -154,9 +154,9 @@ class Failed(NamedTuple):
 
 
 def called(function: Callable[[int], R], seed: int) -> R | Failed:
-    """Call the function in a worker.
+    """Call the function in a worker; return its failure.
 
-    A failure is returned, so what an executor raises is its own: that something cannot be sent.
+    So the only exceptions that an executor raises are its own, such as for unpicklable objects.
     """
     try:
         return function(seed)
@@ -171,7 +171,7 @@ def called(function: Callable[[int], R], seed: int) -> R | Failed:
 
 @contextmanager
 def carrying(seed: int) -> Generator[None]:
-    """Send to an executor in this block, or get from it; what goes wrong is told in a sentence."""
+    """Explain, in one sentence, the errors of an executor that come out of this block."""
     from concurrent.futures import BrokenExecutor
 
     try:
@@ -179,9 +179,9 @@ def carrying(seed: int) -> Generator[None]:
     except BrokenExecutor as error:
         raise BrokenExecutor(
             f"A worker ended before it was done with seed={seed}: it was killed, had no memory "
-            "left, gave what pickle can write and cannot read, or could not import the function, "
-            'for which a script has to be guarded by if __name__ == "__main__"; give fewer jobs=, '
-            "or jobs=1 to see what happens."
+            "left, returned an object that pickle can write and not read, or could not import the "
+            'function, for which a script has to be guarded by if __name__ == "__main__"; give '
+            "fewer jobs=, or jobs=1 to see what happens."
         ) from error
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise Misuse(
@@ -196,7 +196,7 @@ def carrying(seed: int) -> Generator[None]:
 
 
 def named(seed: int) -> str:
-    """The note that names a seed.
+    """Return the note that names a seed.
 
     >>> named(7)
     'ixbackoff: with seed=7'
@@ -211,7 +211,7 @@ def checked_seeds(seeds: object) -> tuple[int, ...]:
     ((0, 1, 2), (7, 8))
 
     Raises:
-        ValueError: there is none, one is not a whole number, or is given twice.
+        ValueError: there is no seed, a seed is not a whole number, or it is given twice.
     """
     numbers: list[object] = (
         [*range(seeds)]
@@ -223,20 +223,20 @@ def checked_seeds(seeds: object) -> tuple[int, ...]:
     whole = [number for number in numbers if isinstance(number, int)]
     if not whole or len({*whole}) < len(numbers):
         raise ValueError(
-            f"seeds={seeds!r}: give how many, 1 or more, or different whole numbers, such as "
-            "range(100, 140)."
+            f"seeds={seeds!r}: give a number of seeds, 1 or more, or distinct whole numbers, such "
+            "as range(100, 140)."
         )
     return tuple(whole)
 
 
 def checked_jobs(jobs: object, executor: object, seeds: int) -> int:
-    """Return how many worker processes there are: not more than seeds.
+    """Return the number of worker processes: at most that of the seeds.
 
     >>> checked_jobs(8, None, 3)
     3
 
     Raises:
-        ValueError: it is not a whole number of 1 or more, or there is an executor, too.
+        ValueError: `jobs` is not a whole number of 1 or more, or there is an executor, too.
     """
     if jobs is None:
         return min(processors(), seeds)
@@ -248,7 +248,7 @@ def checked_jobs(jobs: object, executor: object, seeds: int) -> int:
 
 
 def processors() -> int:
-    """How many processors this process may use; 1 in a browser, which has no processes."""
+    """Return the number of processors for this process; 1 in a browser, which has no processes."""
     if sys.platform == "emscripten":
         return 1
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1

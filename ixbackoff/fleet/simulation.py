@@ -1,9 +1,10 @@
-"""`simulate`: one program, many clients, modelled services, virtual time."""
+"""`simulate` and `simulate_many`: one program, many clients, modelled services, virtual time."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextvars import copy_context
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from .._limits.breakers import CircuitBreaker
@@ -17,11 +18,14 @@ from .._words.nat import Nat, Z
 from .._words.vocabulary import Delay, Log, Now, Pick, Throw
 from .._writing.programs import Program
 from ..schedules.kinds import Timing
-from .engine import Engine
 from .outcomes import Outcome, Second
-from .services import Served
+from .samples import Sample
+from .seeds import SEEDS, each_seed
+from .services.service import Served
+from .simulator import Simulator
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
     from datetime import timedelta
 
 A = TypeVar("A")
@@ -30,7 +34,12 @@ I = TypeVar("I", bound=Nat)  # noqa: E741
 
 
 class Outage(NamedTuple):
-    """A time in which the services are stopped: its start and its length, in seconds."""
+    """A time in which the services are stopped.
+
+    Attributes:
+        start: when it begins, in seconds.
+        length: its seconds.
+    """
 
     start: float
     length: float
@@ -63,7 +72,7 @@ def simulate(
     trace: bool = False,
     watch: Callable[[int, Second], None] | None = None,
 ) -> Outcome:
-    """Let many clients run `program` against `services`, in virtual time.
+    """Let many clients run `program` against `services` in virtual time, and return the outcome.
 
     >>> from ixbackoff import N3, Command, at
     >>> from ixbackoff.fleet import BoundedQueue, simulate
@@ -74,7 +83,7 @@ def simulate(
     >>> outcome.total(lambda second: second.well)
     5
 
-    Clients that ask until they are answered run a program at `FOREVER`.
+    Clients that retry until they are answered run a program at `FOREVER`.
 
     >>> from ixbackoff import FOREVER
     >>> down = BoundedQueue(length=0, work=3600).serves(Ask)
@@ -82,39 +91,42 @@ def simulate(
     >>> asked.total(lambda second: second.asked)
     12
 
-    Clients can also come from outside, each for one run, however busy the services are.
+    Clients can also arrive from outside, each for one run, however busy the services are.
 
     >>> open_arrivals = simulate(at(N3).retry(Ask()), queue, arrivals=5, seconds=100)
     >>> 400 < open_arrivals.clients < 600
     True
 
-    The garbage collector finds next to nothing here, so it runs seldom during a simulation.
+    During a simulation the garbage collector runs seldom: it would find next to nothing.
 
     Args:
         program: the program, or a function from the number of a client to its program.
         services: the services of its commands; `Delay`, `Log`, `Now`, `Pick` and `Throw` need none.
-        clients: how many, from the beginning to the end.
-        arrivals: in place of them, how many come per second in the mean, at random times.
-        seconds: the length in virtual time; events at the very end do not happen any more.
-        schedule: the seconds of the waits; a `Timing` that can shorten them is allowed here. By
-            default it is the program's own, and so are the others.
-        within: the seconds that each run of the program has in all, or a timedelta.
-        budget: the budget of a client, by its number: one for each, or one for all.
-        breaker: the circuit breaker of a client, in the same way.
-        think: mean seconds between the end of a program and the next run of it, exponentially
-            distributed, and before the first; `None`: each client runs it once, from the beginning.
-        outages: the times in which all services are stopped; they do not overlap.
-        seed: the same seed, the same events.
-        trace: whether to keep every command with its answer or failure.
-        watch: called at the end of each second, with its number and its counts.
+        clients: the number of clients, from the beginning to the end.
+        arrivals: instead of `clients`, the mean number of clients that arrive per second, at random
+            times.
+        seconds: the length in virtual time; events at the very end do not happen.
+        schedule: the seconds of the waits, by default those of the program; a `Timing` that can
+            shorten waits is allowed here.
+        within: the seconds that each run of the program has in all, or a timedelta; by default
+            those of the program.
+        budget: returns the budget of a client, by its number: a budget for each, or the same one
+            for all; by default that of the program.
+        breaker: returns the circuit breaker of a client, in the same way.
+        think: the mean seconds, exponentially distributed, before the first run of a client and
+            between two runs; `None`: each client runs the program once, at the beginning.
+        outages: the times in which all services are stopped; they must not overlap.
+        seed: the seed of the random numbers: the same seed gives the same events.
+        trace: whether to record every command with its answer or failure.
+        watch: called at the end of each second with its number and its counts.
 
     Raises:
-        ValueError: `clients`, `arrivals` or `seconds` is not above 0, both of the first two are
-            given or none, `think` is given with `arrivals`, the seed is not a whole number, or an
+        ValueError: `clients`, `arrivals` or `seconds` is not above 0; both or neither of the first
+            two are given; `think` is given with `arrivals`; `seed` is not a whole number; or an
             outage is not within the seconds.
-        Misuse: the program issues a command that nothing serves, or cannot run, a
-            service cannot stop and there is an outage, or time does not go by: a client at
-            `FOREVER` that waits 0 s asks a service that fails at once.
+        Misuse: no service serves a command of the program; the program cannot run; there is an
+            outage, and a service cannot stop; or time does not advance: a client at `FOREVER` that
+            waits 0 s asks a service that fails immediately.
     """
     many = checked_clients(clients, arrivals, think)
     above_zero("seconds", seconds)
@@ -125,21 +137,14 @@ def simulate(
         above_zero("think", think)
     usual = program._defaults if isinstance(program, Ladder) else USUAL
     left = checked_seconds("within", usual.within if within is None else within)
-    own = usual.budget
-    budget = budget if budget is not None or own is None else lambda _: own
-    guard = usual.breaker
-    breaker = breaker if breaker is not None or guard is None else lambda _: guard
+    own_budget, own_breaker = usual.budget, usual.breaker
+    budget = budget if budget is not None or own_budget is None else lambda _: own_budget
+    breaker = breaker if breaker is not None or own_breaker is None else lambda _: own_breaker
     timing: object = usual.schedule if schedule is None else schedule
     if not isinstance(timing, Timing):
         raise Misuse(f"schedule={timing!r} is not a Timing: give one, such as Exponential(...).")
-    if budget is not None and not callable(budget):
-        raise Misuse(
-            f"budget={budget!r}: give a function from the number of a client to a RetryBudget."
-        )
-    if breaker is not None and not callable(breaker):
-        raise Misuse(
-            f"breaker={breaker!r}: give a function from the number of a client to a CircuitBreaker."
-        )
+    check_makes("budget", RetryBudget, budget)
+    check_makes("breaker", CircuitBreaker, breaker)
     if not isinstance(services, Served):
         raise Misuse(
             f"services={services!r}: say what they serve, with service.serves(Kind) or "
@@ -148,17 +153,129 @@ def simulate(
     stops = checked_outages(outages, seconds)
 
     def simulated() -> Outcome:
-        engine = Engine(services, timing, left, think, arrivals, seed, trace)
-        return engine.simulated(program, budget, breaker, many, seconds, stops, watch)
+        simulator = Simulator(services, timing, left, think, arrivals, seed, trace)
+        return simulator.outcome(program, budget, breaker, many, seconds, stops, watch)
 
-    return copy_context().run(simulated)  # time limits and such are those of the clients
+    return copy_context().run(simulated)  # the clients must not see the caller's time limits
+
+
+def simulate_many(
+    program: Program[I, Z, A, E | Delay | Log | Now | Pick | Throw]
+    | Callable[[int], Program[I, Z, A, E | Delay | Log | Now | Pick | Throw]],
+    services: Served[E],
+    *,
+    seeds: int | Iterable[int] = SEEDS,
+    jobs: int | None = None,
+    executor: Executor | None = None,
+    watch: Callable[[int, Outcome], None] | None = None,
+    clients: int | None = None,
+    arrivals: float | None = None,
+    seconds: float,
+    schedule: Timing | None = None,
+    within: float | timedelta | None = None,
+    budget: Callable[[int], RetryBudget] | None = None,
+    breaker: Callable[[int], CircuitBreaker] | None = None,
+    think: float | None = None,
+    outages: Iterable[Outage] = (),
+    trace: bool = False,
+) -> Sample[Outcome]:
+    """Run the same simulation with many seeds, in many processes: one seed is an anecdote.
+
+    >>> from ixbackoff import Download, N2, at
+    >>> from ixbackoff.fleet import BoundedQueue, simulate_many
+    >>> page = at(N2).retry(Download("http://localhost:8070/page", "page.html"))
+    >>> queue = BoundedQueue(length=9, work=0.2).serves(Download)
+    >>> how = {"clients": 50, "think": 5, "seconds": 10}
+    >>> sample = simulate_many(page, queue, seeds=8, jobs=1, **how)
+    >>> sample.share(lambda outcome: outcome.gave_up == 0)
+    0.125
+    >>> sample.quantile(lambda outcome: outcome.gave_up)
+    5.5
+
+    A seed gives the events that `simulate` has with it, wherever it runs. The program and the
+    services are sent to worker processes by pickle. Use `each_seed` for a simulation that cannot
+    be pickled, or for results that are smaller than an `Outcome`.
+
+    Args:
+        program: as in `simulate`, like all arguments that are not described here.
+        services: counts that a service has outside of the `Outcome` stay in the worker.
+        seeds: the number of seeds, counted from 0, or the seeds themselves.
+        jobs: the number of worker processes, by default that of the processors; with 1 all runs in
+            this process, and nothing is pickled.
+        executor: a `concurrent.futures.Executor` instead of worker processes; it is not shut down.
+        watch: called with each seed and its outcome as they arrive, in any order.
+        budget: makes a new budget each time, for one client; one for all would be shared by the
+            seeds.
+        breaker: makes a new circuit breaker, in the same way.
+
+    Raises:
+        ValueError: as `simulate` and `each_seed`.
+        Misuse: as `simulate` and `each_seed`; or the seeds would share a budget or a breaker, that
+            of the program or of a client.
+        concurrent.futures.BrokenExecutor: a worker has ended too early.
+    """
+    given: object = program
+    if isinstance(given, Ladder):
+        refuse_shared("The program", given._defaults.budget, given._defaults.breaker)
+    for name, make in ("budget", budget), ("breaker", breaker):
+        if callable(make):
+            first, second = make(0), make(0)
+            refuse_shared(f"{name}=", first if first is second else None)
+    simulated = partial(
+        simulate,
+        program,
+        services,
+        clients=clients,
+        arrivals=arrivals,
+        seconds=seconds,
+        schedule=schedule,
+        within=within,
+        budget=budget,
+        breaker=breaker,
+        think=think,
+        outages=tuple(outages),
+        trace=trace,
+    )
+    one = partial(with_seed, simulated)
+    return each_seed(one, seeds, jobs=jobs, executor=executor, watch=watch)
+
+
+def with_seed(simulated: Callable[..., Outcome], seed: int) -> Outcome:
+    return simulated(seed=seed)
+
+
+def refuse_shared(giver: str, *states: RetryBudget | CircuitBreaker | None) -> None:
+    """Refuse a budget or a breaker that one simulation would pass on to the next.
+
+    Raises:
+        Misuse: there is one.
+    """
+    for state in states:
+        if state is not None:
+            raise Misuse(
+                f"{giver} gives {state!r}, which all seeds would share, so no two runs would be "
+                "the same: make a new one for each client, or for each seed in a function for "
+                "each_seed."
+            )
+
+
+def check_makes(name: str, kind: type, made: object) -> None:
+    """Check that an argument is a function, or left out.
+
+    Raises:
+        Misuse: it is something else.
+    """
+    if made is not None and not callable(made):
+        raise Misuse(
+            f"{name}={made!r}: give a function from the number of a client to a {kind.__name__}."
+        )
 
 
 def checked_clients(clients: object, arrivals: float | None, think: float | None) -> int:
-    """Return how many clients there are from the beginning: none, if they come from outside.
+    """Return the number of clients at the beginning: 0 if they arrive from outside.
 
     Raises:
-        ValueError: the numbers are wrong, or do not go together.
+        ValueError: a number is wrong, or the numbers do not go together.
     """
     if arrivals is None:
         if not isinstance(clients, int) or clients < 1:
@@ -166,8 +283,8 @@ def checked_clients(clients: object, arrivals: float | None, think: float | None
         return clients
     if clients is not None or think is not None:
         raise ValueError(
-            f"arrivals={arrivals!r}: a client that comes runs the program once; leave clients= and "
-            "think= out."
+            f"arrivals={arrivals!r}: a client that arrives runs the program once; leave clients= "
+            "and think= out."
         )
     above_zero("arrivals", arrivals)
     return 0
@@ -177,8 +294,8 @@ def checked_outages(outages: Iterable[Outage], seconds: float) -> tuple[tuple[fl
     """Return the start and the end of each outage, in order.
 
     Raises:
-        Misuse: one of them is not an `Outage`.
-        ValueError: one is not within the simulation, or overlaps another.
+        Misuse: an outage is not an `Outage`.
+        ValueError: an outage is not within the simulation, or overlaps another one.
     """
     over = 0.0
     stops: list[tuple[float, float]] = []
@@ -186,14 +303,14 @@ def checked_outages(outages: Iterable[Outage], seconds: float) -> tuple[tuple[fl
     if not all(isinstance(outage, Outage) for outage in given):
         raise Misuse(f"outages={given!r}: give a list of Outage(start, length).")
     for outage in sorted(given):
-        end = outage.start + outage.length
-        if not 0 <= outage.start < end <= seconds:
+        start, end = outage.span
+        if not 0 <= start < end <= seconds:
             raise ValueError(
                 f"{outage!r} is not within the {seconds:g} s of the simulation: give a start and a "
                 "length that are."
             )
-        if outage.start < over:
+        if start < over:
             raise ValueError(f"{outage!r} begins before the one before it is over: join the two.")
         over = end
-        stops.append((outage.start, end))
+        stops.append((start, end))
     return tuple(stops)

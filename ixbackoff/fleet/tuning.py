@@ -14,28 +14,29 @@ from .._words.nat import DEEPEST, FOREVER
 from .._writing.programs import at
 from ..schedules.kinds import Schedule
 from ..schedules.published import thain
-from .events import Events
-from .seeded import add_seeds, sampled
+from .event_queue import Events
+from .flags import add_seeds
+from .reports import sampled
 from .seeds import SEEDS
-from .services import Request, Service, Serving
+from .services.service import Request, Service, Serving
 from .simulation import simulate
 
 FACTOR = 2.0
 GROWN = 4
-"""After so many times M + T all waits have grown to M: R may double each wait below M."""
+"""All waits have grown to M after 4 (M + T): R may double each wait below M."""
 WATCHED = 10
 ROUNDED = 1 + 1e-9
 BOUNDS = {"p99": (1e-6, 3600), "clients": (1, 10**6), "rate": (1e-3, 1e9), "outage": (1e-3, 1e9)}
 
 
 class Tuned(NamedTuple):
-    """The parameters of MIN(R * T * F^N, M), and what follows from them.
+    """The parameters of MIN(R * T * F^N, M), and their consequences.
 
     Attributes:
         timeout: T, seconds.
         maximum: M, seconds.
-        rungs: the waits that a ladder needs to outlast the outage; they can be more than any has.
-        rate: the most failed requests per second, once all waits have grown to M.
+        rungs: the waits that a ladder needs to outlast the outage; no ladder has more than 20.
+        rate: the most failed requests per second after all waits have grown to M.
     """
 
     timeout: float
@@ -53,7 +54,7 @@ def tuned(p99: float, clients: int, rate: float, outage: float) -> Tuned:
     """Choose T and M as "Exponential Backoff in Distributed Systems" (Douglas Thain, 2009) says.
 
     T is the 99th percentile of the response time. M is as short as the service can bear: all
-    clients together, each once in M seconds, fail no more often than it can hold.
+    clients together, each with a request in M seconds, send no more requests than `rate` allows.
 
     >>> tuned(p99=0.01, clients=1000, rate=1000.0, outage=30.0)
     Tuned(timeout=0.01, maximum=1.0, rungs=36, rate=1000.0)
@@ -61,11 +62,11 @@ def tuned(p99: float, clients: int, rate: float, outage: float) -> Tuned:
     Args:
         p99: the 99th percentile of the response time, seconds.
         clients: the number of clients.
-        rate: failed requests per second that the service can hold for long.
-        outage: seconds that a ladder is to outlast.
+        rate: the failed requests per second that the service can bear for long.
+        outage: the seconds of an outage that a ladder has to outlast.
 
     Raises:
-        ValueError: one of them is out of `BOUNDS`.
+        ValueError: an argument is out of `BOUNDS`.
     """
     numbers: dict[str, object] = {"p99": p99, "clients": clients, "rate": rate, "outage": outage}
     for name, given in numbers.items():
@@ -74,7 +75,7 @@ def tuned(p99: float, clients: int, rate: float, outage: float) -> Tuned:
             raise ValueError(f"{name}={given!r}: give a number, {least:g} to {most:g}.")
     maximum = max(clients / rate, p99)
     growing = max(ceil(log(maximum / p99, FACTOR)), 0)
-    grown = p99 * (FACTOR**growing - 1) / (FACTOR - 1)  # what the waits below M come to at least
+    grown = p99 * (FACTOR**growing - 1) / (FACTOR - 1)  # the least sum of the waits below M
     if grown >= outage:
         rungs = ceil(log(outage * (FACTOR - 1) / p99 + 1, FACTOR))
     else:
@@ -88,36 +89,33 @@ class Ping(Command[None]):
     __slots__ = ()
 
 
-class Down(Service):
-    """A service that is down: every request fails after so many seconds."""
+class OutOfOrder(Service):
+    """A service that is down: every request fails after `seconds`."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
 
     def begin(self, events: Events) -> Serving:
-        return _Down(self.seconds, events)
+        return _OutOfOrder(self.seconds, events)
 
 
-class _Down(Serving):
+class _OutOfOrder(Serving):
     def __init__(self, seconds: float, events: Events) -> None:
         self.seconds = seconds
         self.events = events
 
     def ask(self, request: Request) -> None:
-        self.events.after(self.seconds, self.failed, request)
-
-    def failed(self, request: Request) -> None:
-        request.fail(ServerError(503))
+        self.events.after(self.seconds, request.fail, ServerError(503))
 
 
 def failing_rate(tuning: Tuned, clients: int, seed: int = 0) -> float:
-    """Simulate an outage; the failed requests per second, once all waits have grown.
+    """Simulate an outage; return the failed requests per second after all waits have grown.
 
     >>> parameters = tuned(p99=0.1, clients=100, rate=50.0, outage=30.0)
     >>> round(failing_rate(parameters, clients=100), 3) == round(100 / (2.0 + 0.1), 3)
     True
 
-    The unit of time is M + T, the time from one failure to the next, so whole ones are counted.
+    The unit of time is M + T, the time from one failure to the next, so that counts are exact.
 
     Args:
         tuning: the parameters.
@@ -128,7 +126,7 @@ def failing_rate(tuning: Tuned, clients: int, seed: int = 0) -> float:
     timeout, maximum = tuning.timeout / unit, tuning.maximum / unit
     outcome = simulate(
         at(FOREVER).retry(Ping()),
-        Down(timeout).serves(Ping),
+        OutOfOrder(timeout).serves(Ping),
         clients=clients,
         seconds=GROWN + WATCHED,
         schedule=thain(timeout, maximum, FACTOR),
@@ -143,7 +141,7 @@ def parsed(arguments: list[str] | None) -> Namespace:
         prog="python -m ixbackoff.fleet tune",
         description='The parameters of MIN(R * T * F^N, M) that "Exponential Backoff in '
         'Distributed Systems" recommends, checked by a simulation of the outage.',
-        epilog="Exit status: 0; 1 if the service would not hold it; 2 if the command is wrong.",
+        epilog="Exit status: 0; 1 if the service could not bear it; 2 if the command is wrong.",
     )
     parser.add_argument(
         "--p99",
@@ -152,26 +150,32 @@ def parsed(arguments: list[str] | None) -> Namespace:
         metavar="SECONDS",
         help="the 99th percentile of the response time",
     )
-    parser.add_argument("--clients", type=whole(1, 10**6), required=True, help="how many")
+    parser.add_argument(
+        "--clients",
+        type=whole(1, 10**6),
+        required=True,
+        metavar="NUMBER",
+        help="the number of clients",
+    )
     parser.add_argument(
         "--rate",
         type=number(*BOUNDS["rate"]),
         required=True,
-        help="failed requests per second that the service can hold for long",
+        help="the failed requests per second that the service can bear for long",
     )
     parser.add_argument(
         "--outage",
         type=number(*BOUNDS["outage"]),
         default=30.0,
         metavar="SECONDS",
-        help="how long a ladder is to outlast (default: %(default)g)",
+        help="the outage that a ladder has to outlast (default: %(default)g)",
     )
-    add_seeds(parser, SEEDS, "how many simulations check it")
+    add_seeds(parser, SEEDS, "the number of simulations that check it")
     return parser.parse_args(arguments)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Print the parameters and the check by a simulation; the exit status."""
+    """Print the parameters and the check by simulations, and return the exit status."""
     words = parsed(arguments)
     tuning = tuned(words.p99, words.clients, words.rate, words.outage)
     ladder = f"N{min(tuning.rungs, DEEPEST)}"
@@ -180,7 +184,7 @@ def main(arguments: list[str] | None = None) -> int:
     else:
         print(
             f"ladder    {tuning.rungs} waits would be needed for {words.outage:g} s, and the "
-            f"deepest is {ladder}: it gives up before, or M has to be longer"
+            f"deepest is {ladder}: it ends before, or M has to be longer"
         )
     print(f"schedule  thain(timeout={tuning.timeout:g}, maximum={tuning.maximum:g})")
     sample = sampled(partial(failing_rate, tuning, words.clients), words)

@@ -24,8 +24,8 @@ from ..durable import Engine, Workflow, durable
 from ..durable.clocks import left
 from ..durable.codec import decode
 from ..durable.journal import Entry, after
-from ..durable.looking import entries_of, look
 from ..durable.store import CANCELLED
+from ..durable.summaries import entries_of, summary_of
 from .commands import Brought, Resource
 from .display import Display
 from .fetching import FetchedFiles
@@ -221,7 +221,7 @@ class Runs:
     def _greet(self, run: str, resource: Resource) -> None:
         """Print that a run resumes, if it does; forget it if it was cancelled."""
         store = self.engine.store
-        found = look(store, run)
+        found = summary_of(store, run)
         if found is not None and found.state == CANCELLED:
             store.forget(run)
         if found is None or not store.may_go_on(run):
@@ -236,7 +236,7 @@ class Runs:
         self.display.say(f"{resource}: resuming{state}")
 
     def _entries(self, run: str) -> dict[str, Entry]:
-        return entries_of(self.engine.store, self.engine.store.stretches(run))
+        return entries_of(self.engine.store, self.engine.store.segments(run))
 
     def _open_wait(self, run: str) -> Entry | None:
         """Return the wait that a run is in, if the wait began before this process."""

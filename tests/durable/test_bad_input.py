@@ -52,10 +52,10 @@ def test_what_is_decorated() -> None:
 @pytest.mark.parametrize(
     ("arguments", "settings", "said"),
     [
-        ((live,), {}, r"give an interpreter, and the recipes after it"),
-        ((live(),), {}, r"An engine without recipes has nothing to do"),
-        ((live(), call), {}, r"is not a recipe: decorate the function with @durable\(\)"),
-        ((live(), hello, hello), {}, r"Two recipes are called hello: give one another name"),
+        ((live,), {}, r"give an interpreter, and the workflows after it"),
+        ((live(),), {}, r"An engine without workflows has nothing to do"),
+        ((live(), call), {}, r"is not a workflow: decorate the function with @durable\(\)"),
+        ((live(), hello, hello), {}, r"Two workflows are called hello: give one another name"),
         ((live(), hello), {"database": "mysql://localhost"}, r"database=\.\.\.: give the URL"),
         ((live(), hello), {"database": None}, r"database=\.\.\.: give the URL of a file"),
         ((live(), hello), {"database": "sqlite:///"}, r"database=\.\.\.: give the URL of a file"),
@@ -71,10 +71,10 @@ def test_an_argument_of_an_engine(arguments: Any, settings: Any, said: str, tmp_
 
 def made(program: Any) -> Workflow[Any, Any, Any]:
     @durable(name="made")
-    def recipe() -> Any:
+    def workflow() -> Any:
         return program
 
-    return recipe
+    return workflow
 
 
 @pytest.mark.parametrize(
@@ -94,27 +94,27 @@ def made(program: Any) -> Workflow[Any, Any, Any]:
     ],
 )
 def test_a_program_that_cannot_be_run_durably(program: Any, said: str, tmp_path: Path) -> None:
-    recipe = made(program)
-    with working(tmp_path, live(), recipe) as engine:
+    workflow = made(program)
+    with working(tmp_path, live(), workflow, worker=False) as engine:
         with pytest.raises(Misuse, match=said):
-            engine.start(recipe)
+            engine.start(workflow)
         assert engine.store.last("") is None
 
 
 def test_a_missing_handler(tmp_path: Path) -> None:
-    recipe = made(at(N1).retry(Log("a")))
+    workflow = made(at(N1).retry(Log("a")))
     nothing = Now.handled_by(lambda command: 0.0)
     with (
-        working(tmp_path, nothing, recipe) as engine,
+        working(tmp_path, nothing, workflow, worker=False) as engine,
         pytest.raises(Misuse, match="No handler for Delay"),
     ):
-        engine.start(recipe)
+        engine.start(workflow)
 
 
 @pytest.mark.parametrize("run", ["", " ", "a#1", "a\nb", "x" * 201, 3])
 def test_an_id(run: Any, tmp_path: Path) -> None:
     with (
-        working(tmp_path, live(), hello) as engine,
+        working(tmp_path, live(), hello, worker=False) as engine,
         pytest.raises(Misuse, match="give a string of 1 to 200 printable characters without"),
     ):
         engine.start_with_id(run, hello, "world")
@@ -122,15 +122,15 @@ def test_an_id(run: Any, tmp_path: Path) -> None:
 
 def test_a_run(tmp_path: Path) -> None:
     other = made(at(N1).retry(Log("a")))
-    with working(tmp_path, live(), hello, other) as engine:
-        with pytest.raises(Misuse, match="is not a recipe of this engine: give it to Engine"):
+    with working(tmp_path, live(), hello, other, worker=False) as engine:
+        with pytest.raises(Misuse, match="is not a workflow of this engine: give it to Engine"):
             engine.start(made(3))
-        with pytest.raises(Misuse, match="is not a recipe of this engine"):
+        with pytest.raises(Misuse, match="is not a workflow of this engine"):
             engine.start_many(lambda name: at(N1).retry(Log(name)), {"a": "a"})
         with pytest.raises(Unrecordable, match="object is neither plain data nor a dataclass"):
             engine.start(hello, object())  # type: ignore[arg-type]
         engine.start_with_id("one", hello, "world")
-        with pytest.raises(Misuse, match="Run one is one of the recipe hello, not of made"):
+        with pytest.raises(Misuse, match="Run one is a run of the workflow hello, not of made"):
             engine.start_with_id("one", other)
 
 
@@ -142,7 +142,8 @@ def test_two_engines_that_work(tmp_path: Path) -> None:
             assert client.start(hello, "world").result() == "World"
 
 
-def test_a_recipe_that_was_changed_is_told_of(
+@pytest.mark.slow
+def test_a_workflow_that_was_changed_is_told_of(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     before = made(at(N1).retry(call(str, 1)))

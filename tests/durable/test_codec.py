@@ -33,7 +33,7 @@ from ixbackoff import (
 )
 from ixbackoff.durable import Unrecordable, recordable
 from ixbackoff.durable.codec import decode, encode
-from ixbackoff.durable.digests import told
+from ixbackoff.durable.digests import digest_of
 
 from ..support.ways.programs import Ask
 
@@ -271,11 +271,27 @@ def http_error() -> Exception:
         return error
 
 
+def test_causes_of_causes_come_back_down_to_the_fifth() -> None:
+    failure = deepest = Exception("0")
+    for number in range(1, 9):
+        deepest.__cause__ = deepest = Exception(str(number))
+    back, depth = round_trip(failure), 0
+    while back.__cause__ is not None:
+        back, depth = back.__cause__, depth + 1
+    assert (depth, str(back)) == (5, "5")
+
+
+def test_a_failure_may_be_its_own_cause() -> None:
+    failure = Exception("round")
+    failure.__cause__ = failure
+    assert str(round_trip(failure).__cause__) == "round"
+
+
 def test_equal_commands_have_one_digest() -> None:
-    assert told(Ask("a")) == told(Ask("a"))
-    assert told(Ask("a"))[:2] != told(Ask("b"))[:2]
-    assert told(call(pow, 2, 5))[:2] != told(call(pow, 2, 6))[:2]
-    assert told(call(str.title, "a")) == told(call(str.title, "a"))
+    assert digest_of(Ask("a")) == digest_of(Ask("a"))
+    assert digest_of(Ask("a"))[:2] != digest_of(Ask("b"))[:2]
+    assert digest_of(call(pow, 2, 5))[:2] != digest_of(call(pow, 2, 6))[:2]
+    assert digest_of(call(str.title, "a")) == digest_of(call(str.title, "a"))
     client = object()  # whatever holds a connection differs in each process
-    assert told(call(id, client))[:2] == told(call(id, object()))[:2]
-    assert told(call("a".title))[:2] == told(call("b".title))[:2]
+    assert digest_of(call(id, client))[:2] == digest_of(call(id, object()))[:2]
+    assert digest_of(call("a".title))[:2] == digest_of(call("b".title))[:2]

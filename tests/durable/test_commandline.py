@@ -52,7 +52,12 @@ def test_a_run_is_seen_paused_resumed_cancelled_and_forgotten(tmp_path: Path, li
         engine.start_with_id("one", nap, 1)
         until(lambda: "waits until" in line("runs"))
         (seen,) = line.json("runs")
-        assert (seen["run"], seen["recipe"], seen["rung"], seen["waits"]) == ("one", "nap", 1, 1)
+        assert (seen["run"], seen["workflow"], seen["rung"], seen["wait_count"]) == (
+            "one",
+            "nap",
+            1,
+            1,
+        )
         assert line("show", "one").splitlines()[1].split()[:2] == ["0", "call(str,"]
         assert "one  paused" in line("pause", "one")
         assert "one  queued" in line("resume", "one")

@@ -30,10 +30,11 @@ def limited() -> Any:
     return at(N10).retry(Say("busy"))
 
 
+@pytest.mark.slow
 def test_a_program_that_diverges_performs_nothing(tmp_path: Path) -> None:
     said = Said(second=lambda: time.sleep(60))
 
-    def recipe(what: str) -> Any:
+    def workflow(what: str) -> Any:
         @attempt
         def body() -> Any:
             try:
@@ -51,7 +52,7 @@ def test_a_program_that_diverges_performs_nothing(tmp_path: Path) -> None:
 
     slow = threading.Event()
     said.table["wait for it"] = lambda: slow.wait(10)
-    old, new = recipe("old"), recipe("new")
+    old, new = workflow("old"), workflow("new")
     with working(tmp_path, said.interpreter, old) as engine:
         engine.start_with_id("one", old)
         until(lambda: "wait for it" in said.what)
@@ -104,6 +105,7 @@ def test_a_run_is_cancelled_in_a_wait(tmp_path: Path) -> None:
             run.result()
 
 
+@pytest.mark.slow
 def test_a_paused_run_cleans_up_nothing_and_goes_on(tmp_path: Path) -> None:
     @attempt
     def body() -> Any:

@@ -14,10 +14,10 @@ import sqlalchemy
 from ixbackoff import N1, at, attempt
 from ixbackoff.durable import Engine, durable
 from ixbackoff.durable.codec import JSON
-from ixbackoff.durable.store import Start, Store, owner_of
-from ixbackoff.durable.stretches import Held
-from ixbackoff.durable.workers import ROUND, SPREAD, SURE, OnFile, OnServer
-from ixbackoff.durable.working import POLL, Working
+from ixbackoff.durable.segments import Held
+from ixbackoff.durable.store import NewRun, Store, owner_of
+from ixbackoff.durable.worker import POLL, Worker
+from ixbackoff.durable.workerlocks import ROUND, SPREAD, SURE, FileLock, ServerLock
 from ixbackoff.live import live_async
 
 from ..support.durable.engines import Said, Say, until, working
@@ -45,7 +45,7 @@ class Lock:
         self.sure = True
         self.asked = threading.Event()
 
-    def __call__(self, _: OnFile) -> bool:
+    def __call__(self, _: FileLock) -> bool:
         if not self.sure:
             self.asked.set()
         return self.sure
@@ -57,7 +57,7 @@ class Lock:
 @pytest.fixture
 def lock(monkeypatch: pytest.MonkeyPatch) -> Lock:
     made = Lock()
-    monkeypatch.setattr(OnFile, "has_lock", lambda worker: made(worker))
+    monkeypatch.setattr(FileLock, "has_lock", lambda worker: made(worker))
     return made
 
 
@@ -98,7 +98,7 @@ def test_nothing_is_begun_once_the_lock_is_lost(lock: Lock, tmp_path: Path) -> N
 @pytest.mark.slow
 def test_a_worker_is_not_sure_of_a_lock_that_it_cannot_look_at(roomy_postgresql: Server) -> None:
     store = Store(f"{roomy_postgresql.url.rpartition('/')[0]}/locks")
-    worker = OnServer(store)
+    worker = ServerLock(store)
     lost = threading.Event()
     worker.watch(lost.set, lambda run: False)
     assert worker.has_lock()
@@ -116,45 +116,46 @@ def test_a_worker_is_not_sure_of_a_lock_that_it_cannot_look_at(roomy_postgresql:
 @pytest.mark.slow
 def test_runs_are_taken_over_when_a_lock_was_free_at_two_looks(roomy_postgresql: Server) -> None:
     store = Store(f"{roomy_postgresql.url.rpartition('/')[0]}/locks")
-    one, other = OnServer(store), OnServer(store)
+    one, other = ServerLock(store), ServerLock(store)
     with (
         patch.object(Store, "working", return_value={one.id, other.id}),
         patch.object(Store, "enqueue_again", return_value=1) as taken,
     ):
-        other._look()
-        other._look()
+        other._check_others()
+        other._check_others()
         taken.assert_not_called()
         one.close()
         while not other._free:
-            other._look()
+            other._check_others()
         taken.assert_not_called()
-        other._look()
+        other._check_others()
         taken.assert_called_once_with(one.id)
     other.close()
     store.close()
 
 
 def statuses(engine: Engine[Any], run: str) -> list[str]:
-    return [one.status for one in engine.store.stretches(run)]
+    return [one.status for one in engine.store.segments(run)]
 
 
+@pytest.mark.slow
 def test_who_comes_late_takes_no_run_from_the_worker_that_has_it(tmp_path: Path) -> None:
     """As it does when the answer of the database was lost, or when it was frozen meanwhile."""
     owners: list[str] = []
     go_on = threading.Event()
 
     def first() -> None:
-        go_on.wait(10)
+        go_on.wait(1)
 
-    performed = Working.performed
+    performed = Worker.performed
 
-    async def owned(working: Working, start: Start, stretch: int, held: Held) -> JSON:
-        owners.append(owner_of(start.run, stretch))
-        return await performed(working, start, stretch, held)
+    async def owned(working: Worker, start: NewRun, segment: int, held: Held) -> JSON:
+        owners.append(owner_of(start.run, segment))
+        return await performed(working, start, segment, held)
 
     said = Said(first=first)
     with (
-        patch.object(Working, "performed", owned),
+        patch.object(Worker, "performed", owned),
         working(tmp_path, said.interpreter, both) as engine,
     ):
         run = engine.start_with_id("one", both)

@@ -11,7 +11,7 @@ import pytest
 
 from ixbackoff import N1, Constant, Stopped, at
 from ixbackoff.durable import durable
-from ixbackoff.durable.store import Store, stretch_of
+from ixbackoff.durable.store import Store, segment_id
 
 from ..support.durable.engines import Said, Say, until, working
 
@@ -41,24 +41,24 @@ def test_a_run_that_is_cancelled_before_it_is_parked_performs_nothing_more(tmp_p
         with pytest.raises(Stopped):
             run.result()
         time.sleep(2 * WAIT)
-        assert [one.workflow_id for one in engine.store.stretches("one")] == ["one"]
+        assert [one.workflow_id for one in engine.store.segments("one")] == ["one"]
     assert said.what == ["before"]
 
 
 def test_a_run_that_is_parked_while_it_is_cancelled_performs_nothing_more(tmp_path: Path) -> None:
-    said, stretches = Said(), Store.stretches
+    said, segments = Said(), Store.segments
     parks = [False]
 
     def list_and_wait(store: Store, run: str) -> Any:
-        found = stretches(store, run)
+        found = segments(store, run)
         if parks and len(found) == 1:
             parks.clear()
-            until(lambda: len(stretches(store, run)) == 2)
+            until(lambda: len(segments(store, run)) == 2)
         return found
 
     with working(tmp_path, said.interpreter, parked, hold=0) as engine:
         run = engine.start_with_id("one", parked)
-        with patch.object(Store, "stretches", list_and_wait):
+        with patch.object(Store, "segments", list_and_wait):
             until(lambda: said.what)
             engine.store.cancel("one")
         with pytest.raises(Stopped):
@@ -90,6 +90,6 @@ def test_a_run_that_is_paused_before_it_is_parked_goes_on_once_it_is_resumed(
         assert said.what == ["before"]
         assert engine.store.resume("one")
         assert run.result() == "AFTER"
-        ids = [one.workflow_id for one in engine.store.stretches("one")]
-        assert ids == ["one", stretch_of("one", 1)]
+        ids = [one.workflow_id for one in engine.store.segments("one")]
+        assert ids == ["one", segment_id("one", 1)]
     assert said.what == ["before", "after"]

@@ -54,6 +54,7 @@ def worker(database: str, record: Record) -> Generator[subprocess.Popen[str]]:
         process.kill()
 
 
+@pytest.mark.slow
 def test_one_process_works_on_a_file_until_it_is_dead(tmp_path: Path) -> None:
     record = Record(tmp_path / "record")
     with worker(url_in(tmp_path), record) as other:
@@ -177,6 +178,7 @@ class Origin:
             second.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", ["in a wait", "in a command"])
 def test_ctrl_c_leaves_nothing_that_runs_and_the_next_engine_goes_on(
     moment: str, tmp_path: Path

@@ -57,7 +57,7 @@ class Slow:
         return "slow"
 
 
-@pytest.mark.parametrize("times", [1, 3])
+@pytest.mark.parametrize("times", [1, pytest.param(3, marks=pytest.mark.slow)])
 def test_a_run_that_is_paused_and_resumed_at_once_goes_on_once_its_command_has_ended(
     tmp_path: Path, times: int
 ) -> None:
@@ -83,7 +83,7 @@ NUMBERS = count()
 SLOW_WORKER = """
 import sys
 from tests.support.kills import programs as killed_runs
-killed_runs.SHORTEST = killed_runs.LONGEST = 0.4
+killed_runs.SHORTEST = killed_runs.LONGEST = 2.0
 killed_runs.main(sys.argv[1], "60")
 """
 
@@ -139,11 +139,10 @@ def test_another_worker_goes_on_once_the_command_has_ended(database: str, tmp_pa
     ):
         client.start_with_id("copy-1", copy, "copy-1")
         until(lambda: begun(record))
+        for _ in range(3):
+            client.store.pause("copy-1")
+            assert client.store.resume("copy-1")
         with Engine(interpreter(record), copy, database=database) as engine:
-            for _ in range(3):
-                engine.store.pause("copy-1")
-                assert engine.store.resume("copy-1")
-                time.sleep(0.2)
             until(lambda: any(one.key == "copy-1:1" for one in record.read()))
             engine.store.cancel("copy-1")
     assert inside(record) == 1

@@ -37,6 +37,7 @@ def limited() -> Any:
     return at(N10).retry(Say("busy"))
 
 
+@pytest.mark.slow
 def test_a_deadline_counts_the_time_in_which_nothing_runs(tmp_path: Path) -> None:
     said = Said(busy=fails(NotReady("busy")))
     with working(tmp_path, said.interpreter, limited) as engine:
@@ -59,6 +60,7 @@ def endless() -> Any:
     return at(FOREVER).retry(Say("busy"))
 
 
+@pytest.mark.slow
 def test_a_ladder_without_end_goes_on_until_it_is_well(tmp_path: Path) -> None:
     said = Said(busy=fails(*[NotReady()] * 8, "done"))
     with working(tmp_path, said.interpreter, endless) as engine:
@@ -66,14 +68,14 @@ def test_a_ladder_without_end_goes_on_until_it_is_well(tmp_path: Path) -> None:
         until(lambda: len(said.what) > 3)
     with working(tmp_path, said.interpreter, endless, hold=0.0) as engine:
         assert engine.start_with_id("one", endless).result() == "done"
-        assert len(engine.store.stretches("one")) > 1
+        assert len(engine.store.segments("one")) > 1
     assert len(said.what) in (9, 10)  # one may have been asked when the first engine was closed
 
 
 def test_a_crash_gives_back_no_tokens_of_a_budget(tmp_path: Path) -> None:
     budget = RetryBudget(2)
 
-    def recipe(budget: RetryBudget) -> Any:
+    def workflow(budget: RetryBudget) -> Any:
         @durable(name="budget", schedule=Constant(0.3), budget=budget)
         def made() -> Any:
             return at(N10).retry(Say("busy"))
@@ -81,11 +83,11 @@ def test_a_crash_gives_back_no_tokens_of_a_budget(tmp_path: Path) -> None:
         return made
 
     said = Said(busy=fails(NotReady()))
-    first = recipe(budget)
+    first = workflow(budget)
     with working(tmp_path, said.interpreter, first) as engine:
         engine.start_with_id("one", first)
         until(lambda: len(said.what) == 2)
-    fresh = recipe(RetryBudget(2))
+    fresh = workflow(RetryBudget(2))
     with (
         working(tmp_path, said.interpreter, fresh) as engine,
         pytest.raises(NotReady) as raised,
@@ -95,6 +97,7 @@ def test_a_crash_gives_back_no_tokens_of_a_budget(tmp_path: Path) -> None:
     assert len(said.what) in (3, 4)  # the second one may have been asked as its engine was closed
 
 
+@pytest.mark.slow
 def test_the_jitter_is_drawn_once(tmp_path: Path) -> None:
     @durable(name="jittered", schedule=Exponential(0.05).jittered())
     def jittered() -> Any:
@@ -114,6 +117,7 @@ def test_the_jitter_is_drawn_once(tmp_path: Path) -> None:
     assert waits == [schedule(number) for number in range(3)]
 
 
+@pytest.mark.slow
 def test_long_waits_are_parked_and_held_by_nobody(tmp_path: Path) -> None:
     @durable(name="nap", schedule=Constant(0.5))
     def nap(number: int) -> Any:
@@ -132,10 +136,10 @@ def test_long_waits_are_parked_and_held_by_nobody(tmp_path: Path) -> None:
     ):
         begun = time.monotonic()
         runs = engine.start_many(nap, {f"nap-{number}": number for number in range(3)})
-        until(lambda: [one.status for one in engine.store.stretches("nap-2")][1:] == ["DELAYED"])
+        until(lambda: [one.status for one in engine.store.segments("nap-2")][1:] == ["DELAYED"])
         assert [run.result()[0] for run in runs] == [0, 1, 2]
         assert time.monotonic() - begun < 1.5 * 3
-        assert len(engine.store.stretches("nap-0")) == 2
+        assert len(engine.store.segments("nap-0")) == 2
     assert Counter(reasons)["parked"] == Counter(reasons)["well"] == 3
 
 
@@ -143,6 +147,7 @@ def has_steps(engine: AnyEngine, run: str, number: int) -> bool:
     return len(engine.store.steps(run)) >= number
 
 
+@pytest.mark.slow
 def test_a_wait_is_not_shortened_when_somebody_sets_the_clock(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -165,6 +170,7 @@ def test_a_wait_is_not_shortened_when_somebody_sets_the_clock(
         assert 1.0 <= woke - began["a"] < 4.0
 
 
+@pytest.mark.slow
 def test_after_a_start_of_the_machine_the_wall_clock_counts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

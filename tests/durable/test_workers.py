@@ -20,8 +20,8 @@ from dbos._core import execute_dequeued_workflow
 
 from ixbackoff import N1, Constant, at, call
 from ixbackoff.durable import Engine, durable
-from ixbackoff.durable.stretches import Stretch
-from ixbackoff.durable.working import WORKING
+from ixbackoff.durable.segments import SegmentJournal
+from ixbackoff.durable.worker import WORKERS
 from ixbackoff.live import live
 
 from ..support.durable.engines import until
@@ -61,7 +61,7 @@ def test_a_run_on_a_server_and_in_stretches(database: str) -> None:
             begun = time.monotonic()
             run = engine.start_with_id(f"hold {hold:g}", nap)
             assert run.result() - begun >= 1.5
-            assert len(engine.store.stretches(run.id)) == (1 if hold > 1.5 else 2)
+            assert len(engine.store.segments(run.id)) == (1 if hold > 1.5 else 2)
 
 
 def test_many_runs_are_begun_in_one_transaction(database: str) -> None:
@@ -74,7 +74,7 @@ def test_many_runs_are_begun_in_one_transaction(database: str) -> None:
         assert [run.result() for run in runs] == [f"A{number}" for number in range(30)]
 
 
-def test_no_worker_takes_a_recipe_that_it_does_not_have(database: str) -> None:
+def test_no_worker_takes_a_workflow_that_it_does_not_have(database: str) -> None:
     with (
         Engine(live(), nap, database=database),
         Engine(live(), later, database=database, worker=False) as client,
@@ -200,10 +200,10 @@ def test_a_worker_that_lost_its_lock_leaves_its_runs_and_goes_on(
     with Engine(live(), hanging, database=database) as engine:
         run = engine.start(hanging)
         assert began.wait(10)
-        (working,) = WORKING
-        first = working.worker.id
+        (working,) = WORKERS
+        first = working.lock.id
         end_sessions_with_locks(roomy_postgresql)
-        until(lambda: working.worker.id != first)
+        until(lambda: working.lock.id != first)
         assert run.result() == "2"
         go_on.set()
         assert len(asked) == 2
@@ -214,7 +214,7 @@ def test_a_run_that_comes_from_its_queue_just_when_the_lock_is_lost_is_left(
 ) -> None:
     said: list[str] = []
     ready = threading.Event()
-    hand_out, sure = execute_dequeued_workflow, Stretch.sure
+    hand_out, sure = execute_dequeued_workflow, SegmentJournal.sure
 
     @durable(name="saying")
     def saying() -> Any:
@@ -227,26 +227,26 @@ def test_a_run_that_comes_from_its_queue_just_when_the_lock_is_lost_is_left(
     with Engine(live(), saying, database=database) as engine:
         run = engine.start_with_id("one", saying)
         until(lambda: said == ["first", "second"])
-        (working,) = WORKING
-        dead = working.worker.id
+        (working,) = WORKERS
+        dead = working.lock.id
 
     def handed_out(*args: Any) -> Any:
         if working.generation:
             return hand_out(*args)
         end_sessions_with_locks(roomy_postgresql)
-        until(lambda: working.generation and not working.worker.has_lock())
+        until(lambda: working.generation and not working.lock.has_lock())
         handle = hand_out(*args)
         ready.wait(0.5)  # by then it waits for a lock, or it was left; the event loop ends later
         return handle
 
-    def current_command(stretch: Stretch) -> bool:
+    def current_command(segment: SegmentJournal) -> bool:
         ready.set()
-        return sure(stretch)
+        return sure(segment)
 
     monkeypatch.setattr(_queue, execute_dequeued_workflow.__name__, handed_out)
-    monkeypatch.setattr(Stretch, "sure", current_command)
+    monkeypatch.setattr(SegmentJournal, "sure", current_command)
     with Engine(live(), saying, database=database) as engine:
-        (working,) = WORKING
+        (working,) = WORKERS
         engine.store.enqueue_again(dead)
         assert engine.start_with_id(run.id, saying).result() is None
     assert said == ["first", "second", "second"]

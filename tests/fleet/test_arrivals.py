@@ -11,6 +11,7 @@ from ixbackoff import N0, N1, N3, Command, Constant, NotReady, Program, RetryBud
 from ixbackoff.fleet import (
     BoundedQueue,
     Channel,
+    Events,
     Outage,
     Outcome,
     Request,
@@ -18,7 +19,6 @@ from ixbackoff.fleet import (
     Serving,
     simulate,
 )
-from ixbackoff.fleet.events import Events
 
 
 class Send(Command[None]):

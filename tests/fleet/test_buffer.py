@@ -9,8 +9,8 @@ import pytest
 
 from ixbackoff import FOREVER, N20, Constant, at, do
 from ixbackoff.fleet import Outcome, simulate
-from ixbackoff.fleet.experiments.buffer.disk import Disk, DiskFull, Look, Space, WriteFile
-from ixbackoff.fleet.experiments.buffer.model import buffered, sensed
+from ixbackoff.fleet.experiments.buffer import buffered, sensed
+from ixbackoff.fleet.services.disk import Disk, DiskFull, FreeSpace, Space, WriteFile
 from ixbackoff.testing import Virtual, always, answers
 
 pytestmark = pytest.mark.slow
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 def stored(disk: Disk, files: int, seconds: float = 99.0, schedule: float = 1000.0) -> Outcome:
     return simulate(
         at(FOREVER).retry(WriteFile()),
-        disk.serves(WriteFile) | disk.serves(Look),
+        disk.serves(WriteFile) | disk.serves(FreeSpace),
         clients=files,
         seconds=seconds,
         schedule=Constant(schedule),
@@ -83,15 +83,15 @@ def test_a_look_tells_what_is_free_and_unfinished() -> None:
     slow = Disk(speed=1.0, creates=0.0, reads=1e-6)
     outcome = simulate(
         lambda number: (
-            at(N20).wait().do(Look()).end() if number == 4 else at(N20).retry(WriteFile())
+            at(N20).wait().do(FreeSpace()).end() if number == 4 else at(N20).retry(WriteFile())
         ),
-        slow.serves(WriteFile) | slow.serves(Look),
+        slow.serves(WriteFile) | slow.serves(FreeSpace),
         clients=5,
         seconds=9,
         schedule=Constant(0.1),
         trace=True,
     )
-    [space] = [one.answer for one in outcome.trace if isinstance(one.command, Look)]
+    [space] = [one.answer for one in outcome.trace if isinstance(one.command, FreeSpace)]
     assert isinstance(space, Space)
     assert (space.unfinished, space.mean) == (4, 0.5)
     assert space.free == pytest.approx(120 - 0.1)
@@ -142,6 +142,6 @@ def test_the_ethernet_producer_gives_way_for_what_others_write(
     free: float, waits: list[float]
 ) -> None:
     spaces = answers(Space(free, unfinished=3, mean=0.5), Space(9.0, unfinished=3, mean=0.5))
-    world = Virtual(Look.handled_by(spaces) | WriteFile.handled_by(always(None)))
+    world = Virtual(FreeSpace.handled_by(spaces) | WriteFile.handled_by(always(None)))
     at(N20).retry(sensed()).run(world.interpreter)
     assert world.waits == waits

@@ -10,9 +10,14 @@ import pytest
 from ixbackoff import FOREVER, N20, Constant, at, do
 from ixbackoff.fleet import simulate
 from ixbackoff.fleet.__main__ import main as fleet
-from ixbackoff.fleet.experiments.contention.model import TIMINGS, Contention, contention, update
-from ixbackoff.fleet.experiments.contention.row import Moved, Read, Row, Write
-from ixbackoff.fleet.experiments.contention.table import table
+from ixbackoff.fleet.experiments.contention import (
+    EXPERIMENT,
+    TIMINGS,
+    Contention,
+    contention,
+    update,
+)
+from ixbackoff.fleet.services.row import Moved, Read, Row, Write
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "contention.md"
 PUBLISHED = {  # N = 100: calls, and milliseconds until all are done
@@ -125,7 +130,7 @@ def test_the_means_are_those_of_the_single_seeds() -> None:
 
 
 def test_no_seeds_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"seeds=.*: give how many, 1 or more"):
+    with pytest.raises(ValueError, match=r"seeds=.*: give a number of seeds, 1 or more"):
         contention([5], seeds=0)
 
 
@@ -133,7 +138,7 @@ def test_the_page_says_what_is_printed(capsys: pytest.CaptureFixture[str]) -> No
     [printed] = re.findall(
         r"^```text printed by the first\n(.*?)^```$", PAGE.read_text(), re.M | re.S
     )
-    lines = [line[:28].rstrip() for line in printed.splitlines()]  # of 20 clients, the quickest
+    lines = [line[:26].rstrip() for line in printed.splitlines()]  # of 20 clients, the quickest
     assert fleet(["contention", "--clients", "20"]) == 0
     assert capsys.readouterr().out.splitlines() == lines
 
@@ -151,7 +156,7 @@ def test_it_is_a_command_that_draws(capsys: pytest.CaptureFixture[str], tmp_path
     words = ["contention", "--clients", "2", "--seeds", "1", "--picture", f"{tmp_path}/new"]
     assert fleet(words) == 0
     out = capsys.readouterr().out.splitlines()
-    assert out[:-2] == table(contention([2], seeds=1)).splitlines()
+    assert out[:-2] == EXPERIMENT.table(contention([2], seeds=1)).splitlines()
     files = [Path(line) for line in out[-2:]]
     assert [file.name for file in files] == ["contention.png", "contention.svg"]
     assert all(file.stat().st_size > 5000 for file in files)

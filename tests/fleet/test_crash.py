@@ -11,12 +11,9 @@ from statistics import median
 import pytest
 
 from ixbackoff import Constant
-from ixbackoff.fleet import Outage, Outcome, simulate
+from ixbackoff.fleet import Outage, Outcome, SlowingServer, simulate
 from ixbackoff.fleet.__main__ import main as fleet
-from ixbackoff.fleet.experiments.crash.clients import Get, asking
-from ixbackoff.fleet.experiments.crash.model import Crash, crash, crashed, ways
-from ixbackoff.fleet.experiments.crash.shipped import PostShipped
-from ixbackoff.fleet.slowing import SlowingServer
+from ixbackoff.fleet.experiments.crash import Crash, Get, PostShipped, asking, crash, crashed, ways
 from ixbackoff.schedules.timings import Timing
 
 pytestmark = pytest.mark.slow
@@ -68,7 +65,7 @@ MEASURED = {
     (4096, "fixed"): 4916,
     (4096, "exponential"): 4095,
 }
-"""One second after SIGCONT, by `python -m ixbackoff.fleet storm`; see docs/crash.md."""
+"""One second after SIGCONT, by `python -m benchmarks.storm run`; see docs/crash.md."""
 
 
 @pytest.mark.parametrize("key", RECOVERS, ids=str)

@@ -7,8 +7,8 @@ import socket
 
 import pytest
 
-from ixbackoff.fleet.real.dials import Dials
-from ixbackoff.fleet.real.durations import printed, seconds_of
+from benchmarks.storm.dials import Dials
+from benchmarks.storm.durations import printed, seconds_of
 
 FULL = 2  # connections that fill the accept queue of a socket that listens with backlog 1
 

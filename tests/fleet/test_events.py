@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ixbackoff import Misuse
-from ixbackoff.fleet.events import Events
+from ixbackoff.fleet import Events
 
 
 @given(st.lists(st.floats(0, 9), max_size=50), st.lists(st.floats(0, 10), max_size=5))

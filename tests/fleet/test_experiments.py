@@ -1,4 +1,4 @@
-"""The experiments: each is a package from the model to the command, and prints its page's table."""
+"""The experiments: each is declared in one file, and prints the table of its page."""
 
 from __future__ import annotations
 
@@ -11,51 +11,66 @@ from unittest.mock import patch
 
 import pytest
 
+import ixbackoff
 import ixbackoff.fleet.experiments
 from ixbackoff.fleet.__main__ import EXPERIMENTS
 from ixbackoff.fleet.__main__ import main as fleet
-from ixbackoff.fleet.experiments.experiment import Experiment
+from ixbackoff.fleet.experiments.experiment import Experiment, aligned, load
 
 pytestmark = pytest.mark.slow
 
 PAGE = (Path(__file__).parent.parent.parent / "docs" / "ethernet.md").read_text()
 FOLDER = Path(ixbackoff.fleet.experiments.__file__).parent
-STOREYS = ["model", "table", "picture", "command"]
-"""Each may import those before it, and what else is in its package."""
+FRAME = {"_commandline", "plotting.styles", "fleet.drawing", "fleet.flags", "fleet.reports"}
+"""Modules of the package that an experiment may import by their places: they print and draw."""
 
 
-def imported(module: Path) -> Iterator[str]:
-    """The modules of its own package that a module imports, wherever in it."""
-    for node in ast.walk(ast.parse(module.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.level == 1:
-            yield from [node.module] if node.module else [alias.name for alias in node.names]
+def experiments() -> dict[str, Experiment[object]]:
+    return {name: load(module) for name, (module, _) in EXPERIMENTS.items()}
+
+
+def imported(file: Path) -> Iterator[str]:
+    """The modules outside of this folder that a module imports by their places."""
+    here = ["fleet", "experiments", ""]
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.level > 1:
+            yield ".".join([*here[: 3 - node.level], node.module or ""])
+
+
+def test_there_is_one_file_for_each_command_and_each_has_one_value() -> None:
+    files = {path.stem for path in FOLDER.glob("*.py")} - {"__init__", "experiment"}
+    assert files == {module for module, _ in EXPERIMENTS.values()}
+    assert not [path for path in FOLDER.iterdir() if path.is_dir() and path.name != "__pycache__"]
+    for name, experiment in experiments().items():
+        assert isinstance(experiment, Experiment)
+        assert experiment.module == EXPERIMENTS[name][0]
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_its_command_knows_its_picture_and_its_model_knows_neither(name: str) -> None:
-    modules = {path.stem: path for path in (FOLDER / name).glob("*.py")}
-    assert {*STOREYS, "__init__"} <= {*modules}
-    for stem, path in modules.items():
-        below = STOREYS[: STOREYS.index(stem)] if stem in STOREYS else []
-        assert not {*imported(path)} & {*STOREYS} - {*below}, path
+def test_it_imports_the_public_package_as_a_program_of_a_user_would(name: str) -> None:
+    file = FOLDER / f"{EXPERIMENTS[name][0]}.py"
+    assert {*imported(file)} <= FRAME
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.ImportFrom) and not node.level and node.module:
+            if not node.module.startswith("ixbackoff"):
+                continue
+            assert not re.search(r"\._", node.module)
+            public = getattr(import_module(node.module), "__all__", None)
+            assert public is None or {alias.name for alias in node.names} <= {*public}
 
 
-def test_no_model_imports_a_picture_of_another_experiment_or_what_draws() -> None:
-    for path in FOLDER.rglob("*.py"):
-        if path.stem not in ("picture", "command", "experiment"):
-            text = path.read_text()
-            assert not re.search(r"^\s*(from|import) .*(picture|drawing|plotting)", text, re.M), (
-                path
-            )
-
-
-def test_there_is_a_package_for_each_command_and_each_has_one_value() -> None:
-    packages = {path.parent.name for path in FOLDER.glob("*/__init__.py")}
-    assert packages == {*EXPERIMENTS}
-    for name in EXPERIMENTS:
-        experiment = import_module(f"ixbackoff.fleet.experiments.{name}.command").EXPERIMENT
-        assert isinstance(experiment, Experiment)
-        assert experiment.name == name
+def test_numbers_stand_at_the_right_and_a_group_above_its_columns() -> None:
+    rows = [
+        {"way": "1 layer", "asked, of all | in the end": 7, "asked, of all | most": "-"},
+        {"way": "bare", "asked, of all | in the end": 128, "asked, of all | most": "9.5"},
+    ]
+    assert aligned(rows).splitlines() == [
+        "          asked, of all",
+        "way      in the end  most",
+        "1 layer           7     -",
+        "bare            128   9.5",
+    ]
+    assert aligned([]) == ""
 
 
 WORDS = {
@@ -110,7 +125,7 @@ def test_with_many_seeds_it_prints_how_its_numbers_vary(
 
 @pytest.mark.parametrize("name", sorted({*EXPERIMENTS} - {*MORE}))
 def test_the_others_have_all_seeds_in_their_table(name: str) -> None:
-    experiment = import_module(f"ixbackoff.fleet.experiments.{name}.command").EXPERIMENT
+    experiment = load(EXPERIMENTS[name][0])
     assert experiment.numbers is None
     assert experiment.seeds > 1
 

@@ -201,7 +201,7 @@ def test_time_that_does_not_go_by_is_a_misuse(lean: bool, every: float) -> None:
     how = {"clients": 2, "seconds": 10, "schedule": Constant(every), "trace": False}
     with (
         without_the_short_cut(lean),
-        patch("ixbackoff.fleet.events.MOST", 1000),
+        patch("ixbackoff.fleet.event_queue.MOST", 1000),
         pytest.raises(Misuse, match="At 1 s 1200 events went by, and no time: give waits"),
     ):
         fleet(PATIENT, script, **how)
@@ -209,7 +209,7 @@ def test_time_that_does_not_go_by_is_a_misuse(lean: bool, every: float) -> None:
 
 
 def test_many_clients_at_the_same_time_are_well() -> None:
-    with patch("ixbackoff.fleet.events.MOST", 0):
+    with patch("ixbackoff.fleet.event_queue.MOST", 0):
         outcome = fleet(at(N20).retry(Ask("a")), FAILS, clients=500, schedule=Constant(0))
     assert outcome.events == 21 * 500
 

@@ -15,6 +15,7 @@ from ixbackoff import N0, N1, N2, N3, Exponential, Misuse, RetryBudget, ServerEr
 from ixbackoff.fleet import (
     Answering,
     BoundedQueue,
+    Events,
     Layer,
     Metered,
     Outage,
@@ -24,8 +25,7 @@ from ixbackoff.fleet import (
     simulate,
 )
 from ixbackoff.fleet.__main__ import main as fleet
-from ixbackoff.fleet.events import Events
-from ixbackoff.fleet.experiments.layers.model import Way, layered, nested, ways
+from ixbackoff.fleet.experiments.layered import Layering, layered, layerings, nested
 
 from ..support.ways.programs import Ask
 
@@ -150,7 +150,7 @@ def test_a_layer_takes_programs_that_can_run() -> None:
 
 @pytest.mark.parametrize("seed", range(2))
 def test_while_it_is_down_as_much_is_asked_as_the_closed_form_says(seed: int) -> None:
-    for way in ways(3)[:3]:
+    for way in layerings(3)[:3]:
         one = nested(way, 0.3, 300, 30, 10, seed)
         assert isclose(one.rate / one.runs, 3**way.layers, rel_tol=0.07)
         assert isclose(one.rate, way.asked(300), rel_tol=0.15)
@@ -167,7 +167,7 @@ def test_who_recovers(seed: int) -> None:
     for one in some:
         if one.way.budget is not None:
             assert one.rate <= 1.2 * one.way.asked(300)
-            assert one.rate < Way("", one.way.layers).asked(300)
+            assert one.rate < Layering("", one.way.layers).asked(300)
 
 
 def test_the_page_has_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,8 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from ixbackoff.fleet.__main__ import main as fleet
-from ixbackoff.fleet.experiments.recovery.formula import Formula
-from ixbackoff.fleet.experiments.recovery.model import recovered, recovery
+from ixbackoff.fleet.experiments.recovery import Formula, recovered, recovery
 from ixbackoff.schedules.published import thain
 
 pytestmark = pytest.mark.slow

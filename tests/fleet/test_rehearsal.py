@@ -230,8 +230,8 @@ WRONG: dict[str, tuple[list[str], str]] = {
     "a function that makes none": (["mine:gives_none"], "None is not a program"),
     "a command that nothing serves": (
         ["mine:copy"],
-        "GetETag is answered with str, and nothing here makes one: give an interpreter with "
-        "GetETag.handled_by(...) that does, on the command line as --answers MODULE:NAME.",
+        "GetETag is answered with str, and no handler makes one: give an interpreter with "
+        "GetETag.handled_by(...), on the command line as --answers MODULE:NAME.",
     ),
     "answers that end": (["mine:copy", "--answers", "mine:few"], "any number of times"),
     "answers that are none": (["mine:copy", "--answers", "mine:page"], "not an interpreter"),
@@ -389,7 +389,7 @@ def test_none_is_the_answer_where_it_can_be(command: Command[Any]) -> None:
 
 @pytest.mark.parametrize("command", [Count(), Bigger(), Ask("x"), call(len, "abc")])
 def test_none_is_no_answer_where_it_cannot_be(command: Command[Any]) -> None:
-    with pytest.raises(Misuse, match="nothing here makes one"):
+    with pytest.raises(Misuse, match="no handler makes one"):
         answered(command)
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ixbackoff.fleet.experiments.remedies.model import REMEDIES, Remedy, remedied, simulated
-from ixbackoff.fleet.experiments.remedies.table import table
+from ixbackoff.fleet.experiments.remedies import EXPERIMENT, REMEDIES, Remedy, remedied, simulated
 
 pytestmark = pytest.mark.slow
 
@@ -31,5 +30,5 @@ def test_a_remedy_is_anew_for_each_seed() -> None:
 
 def test_the_table_has_a_line_for_each() -> None:
     some = remedied(3, clients=20, watch=4, seeds=2, backlogs=[128])
-    assert len(table(some).splitlines()) == 1 + len(REMEDIES)
-    assert table(some).endswith(" of 2")
+    assert len(EXPERIMENT.table(some).splitlines()) == 1 + len(REMEDIES)
+    assert EXPERIMENT.table(some).endswith(" of 2")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ixbackoff.fleet import Sample
-from ixbackoff.fleet.seeded import spread
+from ixbackoff.fleet.reports import spread
 
 numbers = st.lists(st.floats(-1e9, 1e9), min_size=2, max_size=50)
 

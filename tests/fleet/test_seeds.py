@@ -146,7 +146,9 @@ def test_workers_end_also_where_this_process_would_not(tmp_path: Path) -> None:
 
 @processes
 def test_a_result_that_pickle_cannot_read_is_told() -> None:
-    with pytest.raises(BrokenExecutor, match="gave what pickle can write and cannot read"):
+    with pytest.raises(
+        BrokenExecutor, match="pickle can write and not read"
+    ):
         each_seed(gives_oddly, 2, jobs=2)
     assert active_children() == []
 
@@ -160,7 +162,7 @@ def test_a_worker_that_is_killed_is_told() -> None:
 
 @pytest.mark.parametrize("seeds", [0, -1, [], [1, 1], [1.5], "12", None, 2.5])
 def test_seeds_that_are_none_are_refused(seeds: Any) -> None:
-    with pytest.raises(ValueError, match=r"seeds=.*: give how many, 1 or more"):
+    with pytest.raises(ValueError, match=r"seeds=.*: give a number of seeds, 1 or more"):
         each_seed(abs, seeds)
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ixbackoff.fleet.events import Events
-from ixbackoff.fleet.sharing import Sharing
+from ixbackoff.fleet import Events
+from ixbackoff.fleet.services.sharing import Sharing
 
 
 @given(st.lists(st.tuples(st.floats(0, 9), st.floats(0.1, 9)), min_size=1, max_size=8))

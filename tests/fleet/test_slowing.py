@@ -10,9 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ixbackoff import Command
-from ixbackoff.fleet import Request
-from ixbackoff.fleet.events import Events
-from ixbackoff.fleet.slowing import SlowingServer
+from ixbackoff.fleet import Events, Request, SlowingServer
 
 PRINTED = {1040: 2.671444385, 1599: 16.458895305, 1925: 47.524196455, 2231: 128.580906589}
 HORIZON = 30.0

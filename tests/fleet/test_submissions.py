@@ -6,8 +6,8 @@ import pytest
 
 from ixbackoff import N20, Constant, at, do
 from ixbackoff.fleet import Outcome, simulate
-from ixbackoff.fleet.experiments.submissions.model import sensed, submissions
-from ixbackoff.fleet.experiments.submissions.scheduler import FreeDescriptors, Scheduler, Submit
+from ixbackoff.fleet.experiments.submissions import sensed, submissions
+from ixbackoff.fleet.services.scheduler import FreeDescriptors, Scheduler, Submit
 from ixbackoff.testing import Virtual, always, answers
 
 FULL = 7545 // 19  # so many submitters have their descriptors

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ixbackoff import N0, N1, Do, Log, NotReady, all_of, at, attempt, do
-from ixbackoff.fleet import Request, Service, Serving, simulate
-from ixbackoff.fleet.events import Events
+from ixbackoff.fleet import Events, Request, Service, Serving, simulate
 from ixbackoff.testing import Virtual, takes
 
 from ..support.fleets.scripted import LONG, fleet, fresh, in_a_row

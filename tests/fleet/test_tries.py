@@ -58,7 +58,7 @@ def test_a_retry_is_what_its_stream_is(
     program = at(rung).retry(effect) if on is None else at(rung).retry(effect, on)
     scripts = [[*script, (0.5, 1)] for script in some]  # or one at FOREVER would never move on
     lean = fleet(program, *scripts, **how)
-    with patch("ixbackoff.fleet.engine.tried", lambda _: None):
+    with patch("ixbackoff.fleet.simulator.tried", lambda _: None):
         generic = fleet(program, *scripts, **how)
     assert seen(lean) == seen(generic)
     assert seen(fleet(program, *scripts, **how)) == seen(lean)

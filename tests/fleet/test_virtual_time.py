@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from ixbackoff import FOREVER, Constant, NotReady, ServerError, at
 from ixbackoff._running.together import Aborted
-from ixbackoff.fleet import Outcome, Request, Service, Serving, simulate
-from ixbackoff.fleet.events import Events
+from ixbackoff.fleet import Events, Outcome, Request, Service, Serving, simulate
 from ixbackoff.schedules import Timing
 from ixbackoff.schedules.kinds import powers_of_two
 from ixbackoff.testing import Virtual, takes

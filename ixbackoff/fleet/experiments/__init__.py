@@ -1,1 +1,1 @@
-"""The experiments: a package each, from the model to the table, the picture and the command."""
+"""The experiments: a file each, which declares its flags, its table and its picture."""

@@ -1,69 +1,165 @@
-"""One shape for all experiments, and the command line of each."""
+"""`Experiment`: the frame of all experiments, with their command line and their tables."""
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
-from collections.abc import Callable
+from argparse import Namespace
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from ..._commandline import Parser
-from ..drawing import add_picture, pictured
-from ..seeded import Numbers, add_seeds, sampled, spread
+from ..drawing import Picture, draw, pictured
+from ..flags import Flag, add_flags, add_picture, add_seeds
+from ..reports import Numbers, sampled, spread
 
 R = TypeVar("R")
 
+Cells: TypeAlias = Mapping[str, object]
+"""A row of a table: its cells by the headings of their columns.
+
+Columns with the same text before ` | ` in their headings are a group, which has that text above it.
+"""
+NO_NUMBER = ("-", "never")
+"""What stands in a column of numbers where there is none."""
+
 
 class Experiment(NamedTuple, Generic[R]):
-    """An experiment: a model that is run, a table of its results, and a picture.
+    """An experiment: a model, the table of its results, and their picture.
 
     Attributes:
-        name: of the command.
-        flags: describes the command, and adds its flags.
-        run: runs the model, as the command line says.
-        table: the results as text.
-        draw: draws the results into a folder, and returns the files.
-        numbers: what is compared if there are many seeds; `None`, if the table has them all.
-        seeds: how many there are by default.
+        module: the name of its module.
+        description: the description of its command.
+        model: runs the experiment; it has an argument for each flag, and `seed`.
+        flags: the flags of the command.
+        rows: makes the rows of the table.
+        picture: makes the picture.
+        numbers: makes the numbers to compare between seeds; `None` for a model that takes `seeds`
+            and `jobs` itself.
+        seeds: the default number of seeds.
     """
 
-    name: str
-    flags: Callable[[ArgumentParser], None]
-    run: Callable[[Namespace], R]
-    table: Callable[[R], str]
-    draw: Callable[[R, Path], list[Path]]
-    numbers: Callable[[R], Numbers] | None = None
+    module: str
+    description: str
+    model: Callable[..., Sequence[R]]
+    flags: Sequence[Flag]
+    rows: Callable[[Sequence[R]], Sequence[Cells]]
+    picture: Callable[[Sequence[R]], Picture]
+    numbers: Callable[[Sequence[R]], Numbers] | None = None
     seeds: int = 1
 
+    def table(self, results: Sequence[R]) -> str:
+        """Return the results as text."""
+        return aligned(self.rows(results))
 
-def main(experiment: Experiment[R], arguments: list[str] | None = None) -> int:
-    """Run an experiment: print its table, and draw it if a picture is wanted; the exit status."""
-    words = parsed(experiment, arguments)
+    def run(self, words: Namespace) -> Sequence[R]:
+        """Run the model with the arguments of the command line."""
+        values = {flag.argument or flag.name: getattr(words, flag.name) for flag in self.flags}
+        how = {name: value for name, value in values.items() if value is not None}
+        if self.numbers is None:
+            how |= {"seeds": words.seeds, "jobs": words.jobs}
+        return self.model(**how, seed=words.seed)
+
+
+def main(name: str, module: str, arguments: list[str] | None = None) -> int:
+    """Run an experiment: print its table, draw it if a folder is given; return the exit status."""
+    experiment = load(module)
+    words = parsed(name, experiment, arguments)
     if experiment.numbers is None or words.seeds == 1:
         results = experiment.run(words)
         print(experiment.table(results))
-        return pictured(partial(experiment.draw, results), words.picture)
-    print(spread(sampled(partial(numbers_of, experiment.name, arguments), words)))
-    return pictured(lambda folder: experiment.draw(experiment.run(words), folder), words.picture)
+        return pictured(partial(drawn, experiment, name, results), words.picture)
+    print(spread(sampled(partial(numbers_of, name, module, arguments), words)))
+    return pictured(
+        lambda folder: drawn(experiment, name, experiment.run(words), folder), words.picture
+    )
 
 
-def numbers_of(name: str, arguments: list[str] | None, seed: int) -> Numbers:
-    """Run the experiment of this name with another seed: what is compared then."""
-    experiment: Experiment[Any] = import_module(f"{__package__}.{name}.command").EXPERIMENT
-    words = parsed(experiment, arguments)
+def load(module: str) -> Experiment[Any]:
+    """Return the experiment of a module."""
+    experiment: Experiment[Any] = import_module(f"{__package__}.{module}").EXPERIMENT
+    return experiment
+
+
+def drawn(experiment: Experiment[R], name: str, results: Sequence[R], folder: Path) -> list[Path]:
+    return draw(experiment.picture(results), name, folder)
+
+
+def numbers_of(name: str, module: str, arguments: list[str] | None, seed: int) -> Numbers:
+    """Run an experiment with another seed, and return the numbers to compare."""
+    experiment = load(module)
+    words = parsed(name, experiment, arguments)
     words.seed = seed
     return {} if experiment.numbers is None else experiment.numbers(experiment.run(words))
 
 
-def parsed(experiment: Experiment[R], arguments: list[str] | None) -> Namespace:
-    """Read the command line of an experiment; each has seeds, and can be drawn."""
+def parsed(name: str, experiment: Experiment[Any], arguments: list[str] | None) -> Namespace:
+    """Read the command line of an experiment."""
     parser = Parser(
-        prog=f"python -m ixbackoff.fleet {experiment.name}",
+        prog=f"python -m ixbackoff.fleet {name}",
+        description=experiment.description,
         epilog="Exit status: 0, or 2 if the command is wrong.",
     )
-    experiment.flags(parser)
+    add_flags(parser, experiment.flags)
     add_seeds(parser, experiment.seeds)
     add_picture(parser)
     return parser.parse_args(arguments)
+
+
+def row_by_row(row: Callable[[R], Cells]) -> Callable[[Sequence[R]], Sequence[Cells]]:
+    """Return a function that makes a row of each result."""
+
+    def rows(results: Sequence[R]) -> Sequence[Cells]:
+        return [*map(row, results)]
+
+    return rows
+
+
+def aligned(rows: Sequence[Cells]) -> str:
+    """Return rows as a table, with numbers at the right of their columns and text at the left.
+
+    >>> print(aligned([{"waits": "full", "in ms | least": 7, "in ms | most": 9.5}]))
+              in ms
+    waits  least  most
+    full       7   9.5
+    """
+    heads = [*rows[0]] if rows else []
+    cells = [[f"{row[head]}" for head in heads] for row in rows]
+    groups = [head.rpartition(" | ")[0] for head in heads]
+    names = [head.rpartition(" | ")[2] for head in heads]
+    widths = [max(map(len, column)) for column in zip(names, *cells, strict=True)]
+    right = [all(map(is_number, column)) for column in zip(*cells, strict=True)]
+    lines = [[*names], *cells]
+    text = [
+        "  ".join(
+            cell.rjust(width) if to_right else cell.ljust(width)
+            for cell, width, to_right in zip(line, widths, right, strict=True)
+        ).rstrip()
+        for line in lines
+    ]
+    return "\n".join([over(groups, widths), *text] if any(groups) else text)
+
+
+def over(groups: Sequence[str], widths: Sequence[int]) -> str:
+    """Return the line of the groups' names, each at the middle of its columns."""
+    line, place = "", 0
+    for column, (group, width) in enumerate(zip(groups, widths, strict=True)):
+        if group and (column == 0 or groups[column - 1] != group):
+            last = column
+            while last + 1 < len(groups) and groups[last + 1] == group:
+                last += 1
+            whole = sum(widths[column : last + 1]) + 2 * (last - column)
+            start = max(place + (whole - len(group)) // 2, len(line) + 2 if line else 0)
+            line = line.ljust(start) + group
+        place += width + 2
+    return line
+
+
+def is_number(cell: str) -> bool:
+    """Return whether a cell is a number, or stands for a missing one."""
+    try:
+        float(cell)
+    except ValueError:
+        return cell in NO_NUMBER
+    return True

@@ -9,7 +9,7 @@ from ..._running.together import Aborted
 from ..._words.commands import Command
 from ..._words.vocabulary import Delay
 from ...durable.codec import encode, encode_failure
-from ...durable.digests import told
+from ...durable.digests import digest_of
 from ...durable.journal import Entry, Journal, Line, Make, MakeAsync, after
 
 __tracebackhide__ = True
@@ -101,7 +101,7 @@ def entry_of(place: str, recorded: RecordedAnswer) -> Entry:
         Unrecordable: its answer cannot be recorded.
     """
     command, answer, failure, times = recorded
-    entry = {"at": place, "c": [*told(command)], "t": [*times]}
+    entry = {"at": place, "c": [*digest_of(command)], "t": [*times]}
     if isinstance(failure, Aborted):
         return entry | {"x": True}
     if isinstance(command, Delay):

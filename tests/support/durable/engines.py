@@ -25,11 +25,11 @@ def url_in(folder: Path) -> str:
 def working(
     folder: Path,
     interpreter: Interpreter[Any] | AsyncInterpreter[Any],
-    *recipes: Workflow[..., Any, Any],
+    *workflows: Workflow[..., Any, Any],
     **settings: Any,
 ) -> Generator[AnyEngine]:
     """An engine that performs runs while the block lasts, and then leaves them where they are."""
-    with Engine(interpreter, *recipes, database=url_in(folder), **settings) as engine:
+    with Engine(interpreter, *workflows, database=url_in(folder), **settings) as engine:
         yield engine
 
 

@@ -12,8 +12,7 @@ from unittest.mock import patch
 from hypothesis import strategies as st
 
 from ixbackoff import Constant, Do, Exponential, NotReady, Pick, Throttled, attempt
-from ixbackoff.fleet import Outcome, Request, Service, Serving, instantly, simulate
-from ixbackoff.fleet.events import Events
+from ixbackoff.fleet import Events, Outcome, Request, Service, Serving, instantly, simulate
 from ixbackoff.schedules import Timing
 from ixbackoff.schedules.kinds import powers_of_two
 from ixbackoff.schedules.shortening import DecorrelatedJitter, EqualJitter, Every, FullJitter
@@ -160,4 +159,4 @@ def seen(outcome: Outcome) -> Any:
 
 
 def without_the_short_cut(lean: bool) -> Any:
-    return nullcontext() if lean else patch("ixbackoff.fleet.engine.tried", lambda _: None)
+    return nullcontext() if lean else patch("ixbackoff.fleet.simulator.tried", lambda _: None)

@@ -14,7 +14,7 @@ from ixbackoff._meaning.runs import ProgramRun
 from ixbackoff._meaning.semantics import unrolled
 
 from .killing import Report
-from .programs import RECIPES, STORED, Confirm, Fetch, Performed, Store
+from .programs import STORED, WORKFLOWS, Confirm, Fetch, Performed, Store
 
 BRANCHES = 3
 KEPT = 1.5  # seconds after its end in which an answer is kept, on a busy machine too
@@ -29,7 +29,7 @@ FAILURES: dict[Any, Exception] = {
 
 def waits_of(kind: str, job: str, seed: int) -> dict[int, float]:
     """Return the seconds of each wait, by its place, of a run that is never killed."""
-    program, how = RECIPES[kind].begun(job)
+    program, how = WORKFLOWS[kind].build(job)
     one = ProgramRun(program, how.schedule, Random(seed))  # noqa: S311
     stream = unrolled(program, Defaults(within=how.within), run=one)
     waits: dict[int, float] = {}

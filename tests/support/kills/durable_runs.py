@@ -21,15 +21,15 @@ from typing import Any, NamedTuple, Self
 
 import sqlalchemy
 
-from ixbackoff.durable import Engine, Run
+from ixbackoff.durable import Engine, WorkflowHandle
 from ixbackoff.durable.store import Store
-from ixbackoff.durable.workers import DRIVER, LOCKS, key_of
+from ixbackoff.durable.workerlocks import DRIVER, LOCKS, key_of
 
 from ..servers.postgresql import running
 from .checks import checked, waits_of
 from .dying import LIVING, MOMENTS, Dies, Order
 from .killing import Killing, Report, told
-from .programs import RECIPES, Record, interpreter
+from .programs import WORKFLOWS, Record, interpreter
 
 ROOT = Path(__file__).parents[3]
 SEED = 1
@@ -100,7 +100,7 @@ class KillingRuns(Killing):
     """Kills processes that perform runs, until all runs have ended.
 
     Args:
-        kind: the recipe.
+        kind: the workflow.
         hold: waits of more seconds are parked.
         control: a promise that is broken on purpose, a name in `dying.CONTROLS`.
         database: a PostgreSQL server; by default a file in the folder.
@@ -243,10 +243,10 @@ class KillingRuns(Killing):
             cancels: the share of the runs that are cancelled.
         """
         client = Engine(
-            interpreter(self.record), *RECIPES.values(), database=self.database, worker=False
+            interpreter(self.record), *WORKFLOWS.values(), database=self.database, worker=False
         )
         living = [self.begin([], kill=True) for _ in range(workers)]
-        runs: list[Run[Any]] = []
+        runs: list[WorkflowHandle[Any]] = []
         try:
             while self.kills + self.stops < kills:
                 runs += self.started(client, len(runs), at_a_time)
@@ -275,7 +275,9 @@ class KillingRuns(Killing):
                     child.ended(look=False)
         return self.checked()
 
-    def started(self, client: Engine[Any], number: int, at_a_time: int) -> list[Run[Any]]:
+    def started(
+        self, client: Engine[Any], number: int, at_a_time: int
+    ) -> list[WorkflowHandle[Any]]:
         """Start runs in one transaction, sometimes after a process that died while it did so."""
         runs = [f"{self.kind}-{number + each}" for each in range(at_a_time)]
         if self.chance.random() < DIES_WHILE_IT_BEGINS:
@@ -285,16 +287,16 @@ class KillingRuns(Killing):
             child.ended(look=False)
             self.kills += child.code == -SIGKILL
             self.check_begun(runs)
-        recipe: Any = RECIPES[self.kind]
-        return client.start_many(recipe, {run: run for run in runs})
+        workflow: Any = WORKFLOWS[self.kind]
+        return client.start_many(workflow, {run: run for run in runs})
 
-    def finish(self, runs: list[Run[Any]]) -> None:
+    def finish(self, runs: list[WorkflowHandle[Any]]) -> None:
         """Wait for all results, and write them to the file."""
         end = time.monotonic() + LATE
         for run in runs:
             while True:
                 try:
-                    over, value = run._engine.looked_up(run.id)
+                    over, value = run._engine.result_so_far(run.id)
                 except Exception as failure:
                     over, value = True, failure
                 if over:
@@ -349,7 +351,7 @@ class Part(NamedTuple):
 
     Attributes:
         name: its name.
-        kind: the recipe.
+        kind: the workflow.
         hold: the longest wait that is held.
         kills: the number of kills.
         at_a_time: the number of runs at the same time, or started before each kill.

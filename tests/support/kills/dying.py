@@ -25,12 +25,12 @@ from dbos._sys_db import SystemDatabase
 from ixbackoff.durable import Engine
 from ixbackoff.durable.clocks import since_boot
 from ixbackoff.durable.journal import Entry, Line
+from ixbackoff.durable.segments import Held, SegmentJournal
 from ixbackoff.durable.store import Store
-from ixbackoff.durable.stretches import Held, Stretch
-from ixbackoff.durable.workers import OnServer
-from ixbackoff.durable.working import Working
+from ixbackoff.durable.worker import Worker
+from ixbackoff.durable.workerlocks import ServerLock
 
-from .programs import RECIPES, Record, interpreter
+from .programs import WORKFLOWS, Record, interpreter
 
 FORGOTTEN = 0.05  # seconds after which a wait was begun by a process before
 
@@ -66,7 +66,7 @@ class Order(NamedTuple):
         folder: where the file is that handlers write.
         database: the URL of the database.
         hold: waits of more seconds are parked.
-        kind: the recipe of the runs.
+        kind: the workflow of the runs.
         runs: the runs that it begins, and waits for; if there are none, it performs what others
             have begun.
         bulk: true if it begins them in one transaction.
@@ -84,7 +84,7 @@ class Order(NamedTuple):
     control: str = ""
 
 
-def forget(_: Stretch, entry: Entry) -> float:
+def forget(_: SegmentJournal, entry: Entry) -> float:
     """Forget the rest of a wait when its process dies."""
     begun = entry["boot_due"] - entry["seconds"]
     old = since_boot().seconds - begun > FORGOTTEN
@@ -93,29 +93,29 @@ def forget(_: Stretch, entry: Entry) -> float:
 
 def ask_again() -> None:
     """Forget the last answer when a process dies."""
-    whole = Stretch.loaded
+    whole = SegmentJournal.loaded
 
-    async def loaded(working: Working, start: Any, number: int, held: Held) -> Stretch:
-        made = await whole(working, start, number, held)
+    async def loaded(worker: Worker, start: Any, number: int, held: Held) -> SegmentJournal:
+        made = await whole(worker, start, number, held)
         answered = [at for at, entry in made.entries.items() if "a" in entry or "f" in entry]
         if made.resumed and answered:
             del made.entries[max(answered, key=lambda at: int(at.partition("/")[0]))]
         return made
 
-    patch.object(Stretch, "loaded", loaded).start()
+    patch.object(SegmentJournal, "loaded", loaded).start()
 
 
-def take_over(worker: OnServer, other: str) -> bool:
+def take_over(lock: ServerLock, other: str) -> bool:
     """Take the runs of a worker over, though it lives."""
-    return worker._store.enqueue_again(other) > 0
+    return lock._store.enqueue_again(other) > 0
 
 
 LIVING = "the living are taken over"
 CONTROLS: dict[str, Callable[[], Any]] = {
-    "the rest of a wait is forgotten": patch.object(Stretch, "left", forget).start,
+    "the rest of a wait is forgotten": patch.object(SegmentJournal, "left", forget).start,
     "an answered command is asked again": ask_again,
     "again is not told": patch.object(Line, "first_again", lambda _: False).start,
-    LIVING: patch.object(OnServer, "_is_free", take_over).start,
+    LIVING: patch.object(ServerLock, "_is_free", take_over).start,
 }
 """Promises that are broken on purpose, so that it is seen whether that is found."""
 
@@ -157,20 +157,20 @@ class Watching(logging.Handler):
 
 def tell_of_locks(record: Record) -> None:
     logging.getLogger("ixbackoff").addHandler(Watching(record))
-    usual = Working.launch
+    usual = Worker.launch
 
-    def launch(working: Working) -> None:
-        usual(working)
-        record.tell("joined", "-:-", said=working.worker.id)
+    def launch(worker: Worker) -> None:
+        usual(worker)
+        record.tell("joined", "-:-", said=worker.lock.id)
 
-    patch.object(Working, "launch", launch).start()
-    usually_sure = Stretch.sure
+    patch.object(Worker, "launch", launch).start()
+    usually_sure = SegmentJournal.sure
 
-    def sure(stretch: Stretch) -> bool:
-        record.here.lost = stretch.held.generation
-        return usually_sure(stretch)
+    def sure(segment: SegmentJournal) -> bool:
+        record.here.lost = segment.held.generation
+        return usually_sure(segment)
 
-    patch.object(Stretch, "sure", sure).start()
+    patch.object(SegmentJournal, "sure", sure).start()
 
 
 def perform(order: Order) -> None:
@@ -182,7 +182,7 @@ def perform(order: Order) -> None:
         prepare_to_die(Dies(*order.dies), record)
     tell_of_locks(record)
     with Engine(
-        interpreter(record), *RECIPES.values(), database=order.database, hold=order.hold
+        interpreter(record), *WORKFLOWS.values(), database=order.database, hold=order.hold
     ) as engine:
         if not order.runs:
             threading.Event().wait()
@@ -191,10 +191,10 @@ def perform(order: Order) -> None:
 
 
 def begun(engine: Engine[Any], order: Order) -> list[Any]:
-    recipe: Any = RECIPES[order.kind]
+    workflow: Any = WORKFLOWS[order.kind]
     if order.bulk:
-        return engine.start_many(recipe, {run: run for run in order.runs})
-    return [engine.start_with_id(run, recipe, run) for run in order.runs]
+        return engine.start_many(workflow, {run: run for run in order.runs})
+    return [engine.start_with_id(run, workflow, run) for run in order.runs]
 
 
 def part(order: Order) -> int:

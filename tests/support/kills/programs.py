@@ -253,12 +253,12 @@ def tidied(job: str) -> Program[N1, Z, int, Row]:
     return at(N1).do(do(Prepare(job))).wait().do(stored(job))
 
 
-RECIPES = {"copy": copy, "together": together, "tidied": tidied}
+WORKFLOWS = {"copy": copy, "together": together, "tidied": tidied}
 
 
 def main(database: str, hold: str) -> None:
     record = Record(Path(os.environ["RECORD"]))
-    with Engine(interpreter(record), *RECIPES.values(), database=database, hold=float(hold)):
+    with Engine(interpreter(record), *WORKFLOWS.values(), database=database, hold=float(hold)):
         print("ready", flush=True)
         threading.Event().wait()
 

@@ -1,4 +1,4 @@
-"""A model of the engine of durable runs: the journal, stretches, locks, and what is done to a run.
+"""A model of the engine of durable runs: the journal, segments, locks, and what is done to a run.
 
 Its commands are what workers ask of it, see `engine_workers`.
 """
@@ -27,17 +27,17 @@ class Died(Exception):
 
 
 class Taken(NamedTuple):
-    """A stretch of the run, as a worker is given it.
+    """A segment of the run, as a worker is given it.
 
     Attributes:
-        stretch: its number.
+        segment: its number.
         token: what shows that this worker has it.
-        entries: what the journal holds, and which stretch has kept it.
+        entries: what the journal holds, and which segment has kept it.
         resumed: true if it was begun before.
         now: the time.
     """
 
-    stretch: int
+    segment: int
     token: int
     entries: tuple[tuple[int, str], ...]
     resumed: bool
@@ -100,7 +100,7 @@ class Park(Command[None]):
 
 @dataclass(frozen=True)
 class End(Command[None]):
-    """Tell how the stretch ended, if the worker has it; it is in no command any more."""
+    """Tell how the segment ended, if the worker has it; it is in no command any more."""
 
     worker: str
     token: int
@@ -116,7 +116,7 @@ class Die(Command[None]):
 
 @dataclass
 class Row:
-    """A stretch in the database.
+    """A segment in the database.
 
     Attributes:
         state: "queued", "had", "parked", "paused", "cancelled" or "over".
@@ -168,7 +168,7 @@ class Database:
         )
 
     def take(self, command: Take) -> Taken | None:
-        """Give a stretch that waits for a worker, or that of one that is dead."""
+        """Give a segment that waits for a worker, or that of one that is dead."""
         worker = command.worker
         self.lost.discard(worker)  # it has joined again by now
         for number, row in enumerate(self.rows):
@@ -194,11 +194,11 @@ class Database:
         return row.state == "had" and let_go
 
     def mine(self, token: int) -> Row | None:
-        """The stretch of a worker, if it has it still."""
+        """The segment of a worker, if it has it still."""
         return next((row for row in self.rows if (row.token, row.state) == (token, "had")), None)
 
     def refused(self, token: int) -> str:
-        """Return the answer for a worker that has lost its stretch."""
+        """Return the answer for a worker that has lost its segment."""
         row = next(row for row in self.rows if row.token >= token)
         return "cancelled" if row.state == "cancelled" else "lost"
 
@@ -247,7 +247,7 @@ class Database:
             return Said(self.refused(command.token), self.now)
         number = next((n for n, one in enumerate(self.rows) if one is row), 0)
         assert row is not None, f"{command.place} is kept by one that does not have the run"
-        assert number == len(self.rows) - 1, f"{command.place} is kept by a stretch that was parked"
+        assert number == len(self.rows) - 1, f"{command.place} is kept by a segment that was parked"
         assert command.place not in self.entries, f"{command.place} is kept twice"
         self.entries[command.place] = (number, command.entry)
         entry = json.loads(command.entry)
@@ -257,7 +257,7 @@ class Database:
 
     def sleep(self, command: Sleep) -> Said:
         parked = self.performing.get(command.worker, 0) < len(self.rows) - 1
-        assert not parked, f"{command.worker} waits in a stretch that was parked"
+        assert not parked, f"{command.worker} waits in a segment that was parked"
         self.now = max(self.now, command.until)
         return Said("awake", self.now)
 

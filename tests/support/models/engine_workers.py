@@ -20,15 +20,15 @@ from ixbackoff._meaning.defaults import Defaults
 from ixbackoff.durable.journal import (
     Cancelled,
     Entry,
-    Lost,
     Make,
     MakeAsync,
     Parked,
+    RunLost,
     current_command,
 )
 from ixbackoff.durable.performing import run_durably
-from ixbackoff.durable.store import Start
-from ixbackoff.durable.stretches import Stretch
+from ixbackoff.durable.segments import SegmentJournal
+from ixbackoff.durable.store import NewRun
 
 from ..ways.programs import Ask
 from .engine_models import (
@@ -77,7 +77,7 @@ def worker(name: str, ways: Ways) -> Generator[Any, Any, None]:
 
 
 class Performance:
-    """One stretch of a run, as one worker performs it: `run_durably` on an event loop of its own.
+    """One segment of a run, as one worker performs it: `run_durably` on an event loop of its own.
 
     Its tasks wait for the engine, which is asked for one of them after the other.
     """
@@ -103,7 +103,7 @@ class Performance:
         except Parked as parked:
             await self.ask(Park(self.worker, self.taken.token, self.now + parked.seconds))
             return "parked"
-        except Lost:
+        except RunLost:
             return "left"
         except Cancelled:
             return "left"
@@ -122,7 +122,7 @@ class Performance:
         return answer
 
     def steps(self) -> Generator[Any, Any, bool]:
-        """Perform the stretch: issue what its tasks ask of the engine; false if the run is over."""
+        """Perform the segment: issue what its tasks ask of the engine; false if the run is over."""
         self.settle()
         while not self.task.done():
             which = (yield from Pick(len(self.waiting))) if len(self.waiting) > 1 else 0
@@ -150,7 +150,7 @@ class Performance:
     async def ask(self, command: Command[Any]) -> Any:
         """Ask the engine: from a task."""
         if self.over:
-            raise Lost
+            raise RunLost
         future: asyncio.Future[Any] = self.loop.create_future()
         self.waiting.append((command, future))
         return await future
@@ -216,20 +216,20 @@ async def sleeping(seconds: float) -> None:
     await one.ask(Sleep(one.worker, one.now + seconds))
 
 
-class Journaled(Stretch):
-    """The journal of a stretch; its waits are those of the real engine."""
+class Journaled(SegmentJournal):
+    """The journal of a segment; its waits are those of the real engine."""
 
     def __init__(self, performance: Performance) -> None:
         taken = performance.taken
         home: Any = SimpleNamespace(hold=HOLD)
         held: Any = None  # the model has locks of its own
-        super().__init__(home, Start("run", "recipe", {}), taken.stretch, held)
+        super().__init__(home, NewRun("workflow", {}, "run"), taken.segment, held)
         self.performance = performance
         self.broken = performance.ways.broken
         self.resumed = taken.resumed
         entries = [(number, json.loads(text)) for number, text in taken.entries]
         self.entries = {one["at"]: one for _, one in entries}
-        self.before = frozenset(one["at"] for number, one in entries if number < taken.stretch)
+        self.before = frozenset(one["at"] for number, one in entries if number < taken.segment)
         if self.broken == "answers are not remembered":
             self.entries = {at: one for at, one in self.entries.items() if "a" not in one}
 
@@ -288,10 +288,10 @@ def answered(said: Said) -> None:
     """Go on, if the engine says so.
 
     Raises:
-        Lost: the worker does not have the run any more.
+        RunLost: the worker does not have the run any more.
         Cancelled: the run was.
     """
     if said.word == "cancelled":
         raise Cancelled
     if said.word == "lost":
-        raise Lost
+        raise RunLost

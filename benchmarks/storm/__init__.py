@@ -1,0 +1,1 @@
+"""The crash on real sockets: a server, its clients, and the whole storm with its verdict."""

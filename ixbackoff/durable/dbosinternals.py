@@ -1,0 +1,66 @@
+"""DBOS's private names, as they are in version 3.4: no other module of the room uses them."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import sqlalchemy
+from dbos import DBOS, DBOSClient
+from dbos._context import current_owner_xid
+from dbos._migration import get_migration_versions, get_sqlite_migration_versions
+
+SCHEMA = "dbos"
+QUEUE_THREADS = "queue-worker-"
+"""The beginning of the names of the threads that take runs from queues."""
+
+
+def connections(client: DBOSClient) -> sqlalchemy.Engine:
+    return client._sys_db.engine
+
+
+def workflow_table(client: DBOSClient) -> sqlalchemy.Table:
+    return client._sys_db.tables.workflow_status
+
+
+def table_versions(client: DBOSClient, sqlite: bool) -> tuple[int, int]:
+    """Return the version of the tables, 0 if there are none, and the one that this DBOS makes."""
+    if sqlite:
+        return get_sqlite_migration_versions(connections(client))
+    return get_migration_versions(connections(client), SCHEMA, use_listen_notify=True)
+
+
+def current_owner(workflow: str) -> str:
+    """Return the ownership token of the task that performs a DBOS workflow, in that task."""
+    return current_owner_xid(workflow) or ""
+
+
+def owner_in_database(client: DBOSClient, workflow: str) -> str | None:
+    """Return the ownership token of a DBOS workflow; `None` if no task owns it."""
+    return client._sys_db.get_workflow_owner(workflow)
+
+
+def check_owner(
+    client: DBOSClient, connection: sqlalchemy.Connection, workflow: str, owner: str
+) -> None:
+    """Check in a transaction that a task owns a DBOS workflow, and lock its row until the end.
+
+    Raises:
+        DBOSWorkflowConflictIDError: another task owns it, or none.
+    """
+    client._sys_db._check_owner_txn(connection, workflow, owner)
+
+
+def stop_reconnecting(dbos: DBOS | DBOSClient) -> None:
+    """Have calls of the database fail at once: threads that retry them would never end."""
+    dbos._sys_db._retry_connection_errors = False
+
+
+def stop_queues(dbos: DBOS, seconds: float) -> None:
+    """Ask the threads that take runs from queues to end, and wait for them, at most `seconds`."""
+    for event in dbos.background_thread_stop_events:
+        event.set()
+    end = time.monotonic() + seconds
+    for thread in threading.enumerate():
+        if thread.name.startswith(QUEUE_THREADS) and thread.is_alive():
+            thread.join(max(end - time.monotonic(), 0.0))

@@ -1,0 +1,63 @@
+"""Orphans: runs that the database counts among those of this worker, and that no task performs.
+
+DBOS takes a run from its queue in one transaction, and then hands it to a task. If the answer to
+that transaction is lost, the run has a worker that is alive, so no other one takes it over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from logging import getLogger
+from threading import Event, Thread
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from .outages import in_words
+from .store import Store, run_of
+
+LOGGER = getLogger("ixbackoff")
+
+ROUND = 5.0  # seconds between two searches
+
+
+class OrphanWatch:
+    """A thread that searches for orphans, and puts them back in their queues.
+
+    A run is an orphan if no task has it at two searches. A task that is late nevertheless performs
+    nothing, because it does not own the run any more.
+
+    Args:
+        store: the database of the runs.
+        worker: the id of this worker.
+        taken: returns whether a task has a run.
+    """
+
+    def __init__(self, store: Store, worker: str, taken: Callable[[str], bool]) -> None:
+        self._store = store
+        self._worker = worker
+        self._taken = taken
+        self._seen: set[tuple[str, str]] = set()
+        self._stopped = Event()
+        Thread(target=self._work, daemon=True).start()
+
+    def close(self) -> None:
+        """End the thread."""
+        self._stopped.set()
+
+    def _work(self) -> None:
+        while not self._stopped.wait(ROUND):
+            try:
+                self._search()
+            except SQLAlchemyError as error:
+                if not self._stopped.is_set():
+                    LOGGER.warning(
+                        "worker %s cannot query its runs: %s", self._worker, in_words(error)
+                    )
+
+    def _search(self) -> None:
+        mine = self._store.performed_by(self._worker)
+        orphans = {(segment, owner) for segment, owner in mine if not self._taken(run_of(segment))}
+        for segment, owner in orphans & self._seen:
+            if self._store.enqueue_one(segment, owner):
+                LOGGER.warning("run %s was taken and not begun: it goes on", run_of(segment))
+        self._seen = orphans

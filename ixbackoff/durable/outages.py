@@ -1,0 +1,106 @@
+"""Outages of the database: a call that fails because of one is retried until it succeeds.
+
+The schedule is an ordinary one, but these retries are no program: an observer would see it, the run
+around it would reject it as a nested one, and the run's deadline would abort the call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextvars import Context
+from functools import partial
+from logging import getLogger
+from threading import Event
+from typing import ParamSpec, TypeVar
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from .._running.sleeping import awaitable
+from ..schedules.kinds import Listed
+from .journal import RunLost
+
+A = TypeVar("A")
+P = ParamSpec("P")
+
+LOGGER = getLogger("ixbackoff")
+
+WAITS = Listed([1, 2, 5, 10])
+
+
+def in_words(error: BaseException) -> str:
+    """Return the message of a database, without the statement and its values.
+
+    >>> in_words(OSError("No space left on device\\n[parameters: ('sesame',)]"))
+    'No space left on device'
+    """
+    message = getattr(error, "orig", None) or error
+    return str(message).partition("\n")[0]
+
+
+def is_of_database(error: Exception) -> bool:
+    return isinstance(error, SQLAlchemyError)
+
+
+def insist(
+    run: str,
+    function: Callable[[], A],
+    stop: Event,
+    chosen: Callable[[Exception], bool] = is_of_database,
+) -> A:
+    """Call `function` in this thread, and again while it fails with a chosen exception.
+
+    Raises:
+        RunLost: `stop` was set meanwhile.
+    """
+    k = 0
+    while True:
+        try:
+            return function()
+        except Exception as error:
+            if not chosen(error):
+                raise
+            seconds = wait_after(run, error, k)
+        if stop.wait(seconds):
+            raise RunLost
+        k += 1
+
+
+async def insist_async(
+    run: str,
+    function: Callable[[], Awaitable[A]],
+    chosen: Callable[[Exception], bool] = is_of_database,
+) -> A:
+    """As `insist`, awaited; a cancellation ends it."""
+    k = 0
+    while True:
+        try:
+            return await function()
+        except Exception as error:
+            if not chosen(error):
+                raise
+            seconds = wait_after(run, error, k)
+        await awaitable()(seconds)
+        k += 1
+
+
+async def insist_in_thread(
+    run: str, function: Callable[P, A], /, *args: P.args, **kwargs: P.kwargs
+) -> A:
+    """As `insist_async`, for a plain function, which is called in another thread."""
+    called = outside_of_workflows(partial(function, *args, **kwargs))
+    return await insist_async(run, lambda: asyncio.to_thread(called))
+
+
+def outside_of_workflows(function: Callable[[], A]) -> Callable[[], A]:
+    """Call `function` in an empty context, or DBOS would record its queries as steps of a run."""
+    return lambda: Context().run(function)
+
+
+def wait_after(run: str, error: Exception, k: int) -> float:
+    """Log that the database has failed; return the seconds until the next try."""
+    seconds = WAITS.seconds(k)
+    LOGGER.warning(
+        "run %s waits: the database fails, trying again in %g s: %s", run, seconds, in_words(error)
+    )
+    return seconds

@@ -1,0 +1,272 @@
+"""The journal of one segment of a run: a DBOS workflow whose steps are the entries.
+
+A run is one segment if it is never parked; each parked wait ends a segment, and the next one starts
+with the entries of those before it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from contextvars import copy_context
+from functools import partial
+from threading import Event, Lock
+from typing import NamedTuple, Protocol, TypeVar
+
+from dbos import DBOS, StepOptions, StepReservation
+from dbos import error as dbos_errors
+
+from .._running.sleeping import LONGEST_SLEEP, awaitable
+from .clocks import left
+from .journal import Cancelled, Entry, Make, MakeAsync, Parked, RunLost, after
+from .outages import insist, insist_async, outside_of_workflows
+from .store import NewRun, Store, is_cancelled, owner_of, segment_id
+from .workerlocks import WorkerLock
+
+A = TypeVar("A")
+
+MOMENT = 0.02  # seconds between two checks whether this process has a run
+BEGIN = "begin"
+"""The place of the first entry, which shows the next process that the run was begun."""
+
+TAKEN_AWAY = dbos_errors.DBOSWorkflowCancelledError, dbos_errors.DBOSWorkflowConflictIDError
+
+
+class Held(NamedTuple):
+    """The right of a process to perform a run: the lock that it held when it took the run.
+
+    Attributes:
+        lock: the lock.
+        generation: the number of locks that the process had lost before.
+        over: set once the process has lost the lock, or performs nothing more.
+    """
+
+    lock: WorkerLock
+    generation: int
+    over: Event
+
+
+class RunHost(Protocol):
+    """The worker that performs a segment.
+
+    Attributes:
+        store: the database of the runs.
+        threads: a place for each handler that may run concurrently.
+        hold: the longest wait in which a run is held, in seconds.
+    """
+
+    store: Store
+    threads: asyncio.Semaphore
+    hold: float
+
+    def now(self) -> float:
+        """Return the seconds since the epoch, on the clock that all workers share."""
+        raise NotImplementedError
+
+    def abortable(self) -> AbstractContextManager[None]:
+        """Abort the handler that is called in a block when nothing more is performed."""
+        raise NotImplementedError
+
+
+class SegmentJournal:
+    """The journal of a run in one segment of it.
+
+    Args:
+        host: the worker.
+        start: the new run.
+        number: the number of the segment, from 0.
+        held: the right to perform the run, which the worker may have lost since.
+
+    Attributes:
+        entries: the entries by their places.
+        before: the places of the entries of earlier segments.
+    """
+
+    def __init__(self, host: RunHost, start: NewRun, number: int, held: Held) -> None:
+        self.host = host
+        self.held = held
+        self.run = start.run
+        self.number = number
+        self.entries: dict[str, Entry] = {}
+        self.before: frozenset[str] = frozenset()
+        self.resumed = False
+        self.began = 0.0
+        self.numbering = Lock()
+
+    @classmethod
+    async def loaded(cls, host: RunHost, start: NewRun, number: int, held: Held) -> SegmentJournal:
+        """Read the journal, and begin the segment."""
+        made = cls(host, start, number, held)
+        await made.in_thread(made.load)
+        return made
+
+    def load(self) -> None:
+        """Read the journal; if it is empty, record when the run began."""
+        taken = 0
+        for segment in range(self.number + 1):
+            self.before = frozenset(self.entries)
+            steps = self.insist(partial(self.host.store.steps, segment_id(self.run, segment)))
+            taken = max((step for step, _ in steps), default=0)
+            self.entries |= {entry["at"]: entry for _, entry in steps if entry is not None}
+        for _ in range(taken):
+            DBOS.reserve_step()
+        self.resumed = BEGIN in self.entries
+        if self.resumed:
+            self.check_owned()
+        else:
+            self.keep(BEGIN, "run", lambda: {"at": BEGIN, "now": self.now()})
+        self.began = self.entries[BEGIN]["now"]
+
+    def check_owned(self) -> None:
+        """Check that this task still owns the segment.
+
+        Raises:
+            RunLost: another task has begun the segment again, or the run was paused.
+        """
+        owner = owner_of(self.run, self.number)
+        if not self.insist(partial(self.host.store.owned, self.run, self.number, owner)):
+            lost = self.taken_away()
+            if isinstance(lost, RunLost):  # one that was cancelled is replayed to clean up
+                raise lost
+
+    @property
+    def closing(self) -> bool:
+        return self.held.over.is_set()
+
+    def sure(self) -> bool:
+        """Return whether the worker is sure of its lock.
+
+        Raises:
+            RunLost: the worker has lost the lock, or performs nothing more.
+        """
+        if self.closing:
+            raise RunLost
+        return self.held.lock.has_lock()
+
+    def insist(self, function: Callable[[], A]) -> A:
+        """Query the database, and again while it fails.
+
+        Raises:
+            RunLost: the worker performs nothing more.
+        """
+        return insist(self.run, outside_of_workflows(function), self.held.over)
+
+    def known(self, place: str) -> Entry | None:
+        return self.entries.get(place)
+
+    def now(self) -> float:
+        return self.host.now()
+
+    def parks(self, seconds: float) -> bool:
+        return seconds > self.host.hold
+
+    @property
+    def crowded(self) -> bool:
+        return self.host.threads.locked()
+
+    async def in_thread(self, function: Callable[[], A]) -> A:
+        context = copy_context()
+        async with self.host.threads:
+            value = await asyncio.to_thread(context.run, function)
+        for variable in context:  # the program may have set some in the thread
+            if variable.get(None) is not context[variable]:
+                variable.set(context[variable])
+        return value
+
+    def keep(self, place: str, kind: str, make: Make) -> Entry:
+        once = Once(self)
+        options: StepOptions = {"name": f"{place} {kind}"}
+
+        def recorded() -> Entry:
+            try:
+                with self.host.abortable():
+                    return self.step().run(options, once.make, make)
+            except TAKEN_AWAY:
+                raise self.taken_away() from None
+
+        entry = self.entries[place] = insist(
+            self.run, recorded, self.held.over, once.is_of_database
+        )
+        return entry
+
+    async def keep_async(self, place: str, kind: str, make: MakeAsync) -> Entry:
+        once = Once(self)
+        options: StepOptions = {"name": f"{place} {kind}", "preemptible": True}
+
+        async def recorded() -> Entry:
+            try:
+                return await self.step().run_async(options, once.make_async, make)
+            except TAKEN_AWAY:
+                raise await asyncio.to_thread(self.taken_away) from None
+
+        entry = self.entries[place] = await insist_async(self.run, recorded, once.is_of_database)
+        return entry
+
+    def step(self) -> StepReservation:
+        """Take the next number of a step; threads and the event loop do so concurrently."""
+        with self.numbering:
+            return DBOS.reserve_step()
+
+    def taken_away(self) -> RunLost | Cancelled:
+        """Return the exception that ends the run here: it was cancelled, or the task lost it."""
+        found = self.insist(partial(self.host.store.segments, self.run))
+        return Cancelled() if any(is_cancelled(one) for one in found) else RunLost()
+
+    async def wait(self, place: str, entry: Entry) -> None:
+        if entry["parks"] and place not in self.before:
+            raise Parked(max(self.left(entry), 0.0))
+
+        over = {"at": after(place)}
+
+        async def waited() -> Entry:
+            left = self.left(entry)
+            if left > 0:
+                await awaitable()(min(left, LONGEST_SLEEP))
+            return over
+
+        if self.left(entry) > 0:
+            await self.keep_async(after(place), "waited", waited)
+        else:
+            await self.in_thread(lambda: self.keep(after(place), "waited", lambda: over))
+
+    def left(self, entry: Entry) -> float:
+        """Return the remaining seconds of a wait, negative if it is over."""
+        return left(entry, self.now())
+
+
+class Once:
+    """The making of one entry, once, however often the database fails to record it.
+
+    Nothing is made before the worker is sure of its lock.
+
+    Args:
+        journal: the journal of the segment.
+    """
+
+    def __init__(self, journal: SegmentJournal) -> None:
+        self._journal = journal
+        self._making = False
+        self._entry: Entry | None = None
+
+    def is_of_database(self, _: Exception) -> bool:
+        """Return whether recording has failed, rather than making."""
+        return not self._making
+
+    def make(self, make: Make) -> Entry:
+        if self._entry is None:
+            while not self._journal.sure():
+                self._journal.held.over.wait(MOMENT)
+            self._making = True
+            self._entry = make()
+            self._making = False
+        return self._entry
+
+    async def make_async(self, make: MakeAsync) -> Entry:
+        if self._entry is None:
+            while not self._journal.sure():
+                await awaitable()(MOMENT)
+            self._making = True
+            self._entry = await make()
+            self._making = False
+        return self._entry

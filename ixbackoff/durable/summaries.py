@@ -1,0 +1,128 @@
+"""Summaries of runs, as the command line shows them: the state of a run, and its commands."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, NamedTuple
+
+from dbos import WorkflowStatus
+
+from .journal import Entry, after
+from .store import Store, failure_of, has_no_end, is_cancelled, is_resumed
+
+OVER = {"SUCCESS": "done", "MAX_RECOVERY_ATTEMPTS_EXCEEDED": "given up"}
+
+
+class RunSummary(NamedTuple):
+    """The summary of one run.
+
+    Attributes:
+        run: its id.
+        workflow: the name of its workflow.
+        began: when it was started, in seconds since the epoch.
+        worker: the worker that had it last.
+        rung: the number of waits that are left; `None` before the first wait.
+        wait_count: the number of waits that it has begun.
+        state: what it does, or how it ended.
+    """
+
+    run: str
+    workflow: str
+    began: float
+    worker: str
+    rung: int | None
+    wait_count: int
+    state: str
+
+
+class RecordedCommand(NamedTuple):
+    """One command of a run.
+
+    Attributes:
+        place: its place.
+        shown: its `repr`, without secrets.
+        came: its outcome: "answered", "failed: " and the failure, "aborted", or "until " and the
+            end of a wait.
+    """
+
+    place: str
+    shown: str
+    came: str
+
+
+def summary_of(store: Store, run: str) -> RunSummary | None:
+    """Summarize a run; return `None` if there is no such run."""
+    segments = store.segments(run)
+    if not segments:
+        return None
+    entries = entries_of(store, segments)
+    waits = [entry for entry in entries.values() if "seconds" in entry]
+    rung = int(waits[-1]["c"][1].rpartition(" ")[2]) if waits else None
+    if rung is not None and after(waits[-1]["at"]) in entries:
+        rung -= 1
+    last = segments[-1]
+    workflow = (last.attributes or {}).get("workflow", "?")
+    began = (segments[0].created_at or 0) / 1000
+    state = state_of(last, list(entries.values()))
+    return RunSummary(run, workflow, began, last.executor_id or "-", rung, len(waits), state)
+
+
+def commands(store: Store, run: str) -> list[RecordedCommand]:
+    """Return the commands of a run, in the order in which they were recorded."""
+    found = entries_of(store, store.segments(run)).values()
+    return [RecordedCommand(one["at"], one["c"][2], outcome(one)) for one in found if "c" in one]
+
+
+def entries_of(store: Store, segments: list[WorkflowStatus]) -> dict[str, Entry]:
+    """Return the entries of a run by their places."""
+    return {
+        entry["at"]: entry
+        for segment in segments
+        for _, entry in store.steps(segment.workflow_id)
+        if entry is not None
+    }
+
+
+def outcome(entry: Entry) -> str:
+    """Describe the outcome of a command."""
+    if "due" in entry:
+        return f"until {clock(entry['due'])}"
+    if "f" in entry:
+        return f"failed: {entry['f']['k'].rpartition(':')[2]}"
+    return "aborted" if "x" in entry else "answered"
+
+
+def state_of(last: WorkflowStatus, entries: list[Entry]) -> str:
+    """Describe what a run does, or how it ended."""
+    status: str = last.status
+    if has_no_end(last):
+        return "waits for the database"
+    if status == "ERROR":
+        failure: Any = failure_of(last)
+        return f"failed: {failure.__class__.__name__}"
+    if status == "CANCELLED":
+        if is_cancelled(last):
+            return "cancelled"
+        return "resumed" if is_resumed(last) else "paused"
+    if status == "DELAYED":
+        until = clock((last.delay_until_epoch_ms or 0) / 1000)
+        return f"waits until {until}, parked"
+    if status == "ENQUEUED":
+        return "queued"
+    if status == "PENDING" and entries:
+        return after_entry(entries[-1])
+    return OVER.get(status, "begins")
+
+
+def after_entry(entry: Entry) -> str:
+    """Describe what a run does after its last entry."""
+    if "due" in entry:
+        return f"waits until {clock(entry['due'])}"
+    return f"after {entry['c'][2]}" if "c" in entry else "performs"
+
+
+def clock(epoch: float) -> str:
+    """Format a time of day, with the date if it is not today."""
+    moment, today = time.localtime(epoch), time.localtime()
+    same = moment[:3] == today[:3]
+    return time.strftime("%H:%M:%S" if same else "%Y-%m-%d %H:%M:%S", moment)

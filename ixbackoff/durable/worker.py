@@ -1,0 +1,336 @@
+"""The worker of a process: it performs runs with DBOS, whose steps are the entries of journals."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Generator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager, suppress
+from contextvars import Context
+from logging import getLogger
+from threading import Condition, Event, Lock
+from typing import Any, TypeAlias
+
+from dbos import DBOS, WorkflowSerializationFormat
+from dbos import error as dbos_errors
+from sqlalchemy.exc import SQLAlchemyError
+
+from .._meaning.replay import Diverged
+from .._running.aborting import ABORT, Abort
+from .._running.loops import AnyInterpreter
+from .._words.commands import Misuse
+from .codec import JSON, Unrecordable, decode, encode, encode_failure
+from .dbosinternals import stop_queues, stop_reconnecting
+from .journal import Cancelled, Parked, RunLost
+from .milliseconds import add_unixepoch
+from .orphans import OrphanWatch
+from .outages import in_words, insist_in_thread
+from .performing import run_durably
+from .runlocks import RunLocks
+from .segments import Held, SegmentJournal
+from .store import (
+    APPLICATION,
+    DBOS_NAME,
+    IDLE,
+    SERIALIZER,
+    VERSION,
+    NewRun,
+    RunFailed,
+    Store,
+    file_of,
+    owner_of,
+    queue_of,
+    segment_id,
+)
+from .workerlocks import FileLock, ServerLock, WorkerLock
+from .workflows import Workflow, fingerprint
+
+AnyWorkflow: TypeAlias = Workflow[Any, Any, Any]
+
+LOGGER = getLogger("ixbackoff")
+DBOS_LOGGER = getLogger("dbos")
+POLL = 0.1  # seconds between two queries of a queue, or of a run whose result is awaited
+REJOIN = 1.0  # seconds between two attempts to get a new lock
+THREADS = 64  # handlers that run concurrently
+CONNECTIONS = 20
+CONNECTIONS_TO_FILE = 3  # SQLite makes those who collide sleep, so most wait for one of these
+HEAD_START = 2.0  # seconds: DBOS queries the runs that are due once a second, and enqueues them
+STOPPING = 5.0  # seconds in which the threads that take runs from queues have to end
+WORKERS: list[Worker] = []
+"""The worker of this process, if it has one: DBOS allows for one."""
+
+
+def check_no_worker() -> None:
+    """Check that runs can be performed in this process.
+
+    Raises:
+        Misuse: the process, or the one that it was forked from, has a worker.
+    """
+    if WORKERS and WORKERS[0].process != os.getpid():
+        raise Misuse(
+            "This process was forked from one in which an engine works, so none can work here: "
+            "begin it with the start method spawn."
+        )
+    if WORKERS:
+        raise Misuse(
+            "Another engine works in this process: give it all workflows, or close it first."
+        )
+
+
+class Worker:
+    """The worker of this process.
+
+    Args:
+        interpreter: it answers the commands of all workflows.
+        workflows: the workflows by their names.
+        store: the database of the runs.
+        concurrency: the number of runs of a workflow that are performed concurrently.
+        hold: the longest wait in which a run is held, in seconds.
+        ended: notified each time that a run or a segment has ended.
+
+    Attributes:
+        closing: true once nothing more is to be performed.
+        generation: the number of locks that were lost.
+        over: set once the present lock is lost, or nothing more is to be performed.
+        changing: held while performing begins or ends.
+        threads: a place for each handler that may run concurrently.
+        run_locks: a lock for each run that a task performs.
+
+    Raises:
+        Misuse: another process has the lock of the file.
+    """
+
+    def __init__(
+        self,
+        interpreter: AnyInterpreter,
+        workflows: Mapping[str, AnyWorkflow],
+        store: Store,
+        concurrency: int | None,
+        hold: float,
+        ended: Condition,
+    ) -> None:
+        self.interpreter = interpreter
+        self.workflows = workflows
+        self.store = store
+        self.concurrency = concurrency
+        self.hold = hold
+        self.ended = ended
+        self.process = os.getpid()
+        self.closing = False
+        self.generation = 0
+        self.over = Event()
+        self.changing = Lock()
+        self.threads = asyncio.Semaphore(THREADS)
+        self.run_locks = RunLocks()
+        self.dbos: DBOS | None = None
+        self.orphans: OrphanWatch | None = None
+        self.aborts: set[Abort] = set()
+        self.returning: set[asyncio.Task[None]] = set()
+        self.lock = self.new_lock()
+        WORKERS.append(self)
+        try:
+            outside_of_event_loops(self.launch)
+        except BaseException:
+            self.close()
+            raise
+
+    def new_lock(self) -> WorkerLock:
+        """Get a lock, which shows other workers that this process is alive."""
+        if not self.store.sqlite:
+            return ServerLock(self.store)
+        path = file_of(self.store.database)
+        lock = FileLock(path, time.time)
+        with closing(sqlite3.connect(path)) as connection:  # faster, and readers block no writer
+            connection.execute("pragma journal_mode=wal")
+        return lock
+
+    def launch(self) -> None:
+        """Begin to perform runs, first those that were performed under this lock before."""
+        DBOS_LOGGER.handlers.clear()  # its handler keeps the standard error of the last launch
+        self.dbos = DBOS(
+            config={
+                "name": APPLICATION,
+                "system_database_url": self.store.database,
+                "application_version": VERSION,
+                "executor_id": self.lock.id,
+                "serializer": SERIALIZER(),
+                "db_engine_kwargs": {"pool_events": [(add_unixepoch, "connect")]},
+                "sys_db_pool_size": CONNECTIONS_TO_FILE if self.store.sqlite else CONNECTIONS,
+                "notification_listener_polling_interval_sec": POLL,
+                "sys_db_idle_transaction_timeout_sec": IDLE,
+                "log_level": "CRITICAL",  # or it logs a traceback for each run that fails
+            }
+        )
+
+        held = Held(self.lock, self.generation, self.over)  # a run may come late from a queue
+
+        async def body(workflow: str, given: dict[str, Any], run: str, segment: int) -> Any:
+            async with self.run_locks.of(run):
+                return await self.performed(NewRun(workflow, given, run), segment, held)
+
+        DBOS.workflow(
+            name=DBOS_NAME,
+            max_recovery_attempts=None,
+            serialization_type=WorkflowSerializationFormat.PORTABLE,
+        )(body)
+        DBOS.listen_queues([queue_of(name) for name in self.workflows])
+        for name in self.workflows:  # before DBOS reads the list of queues, once a second
+            self.store.register(name, self.concurrency, POLL)
+        DBOS.launch()
+        stop_reconnecting(self.dbos)
+        self.lock.watch(self.begin_again, self.run_locks.held)
+        self.orphans = OrphanWatch(self.store, self.lock.id, self.run_locks.held)
+
+    def begin_again(self) -> None:
+        """Abandon all runs, because the lock was lost, and continue with a new lock.
+
+        Another worker may have taken the runs over. A command that this one performed meanwhile is
+        recorded if that worker has not begun the run yet; later the database refuses the record.
+        """
+        LOGGER.warning("worker %s has lost its lock, and leaves its runs", self.lock.id)
+        self.generation += 1
+        self.over.set()
+        with self.changing:
+            self.stop()
+            self.lock.close()
+            if not self.closing:
+                self.over = Event()
+        while not self.joined_again():
+            self.over.wait(REJOIN)
+
+    def joined_again(self) -> bool:
+        """Try to perform runs with a new lock; return false if the database cannot be reached."""
+        with self.changing:
+            if self.closing:
+                return True
+            try:
+                self.lock = self.new_lock()
+                self.threads = asyncio.Semaphore(THREADS)
+                self.run_locks = RunLocks()
+                self.launch()
+            except Exception as error:
+                LOGGER.warning("the database cannot be reached, trying again: %s", in_words(error))
+                self.stop()
+                self.lock.close()
+                return False
+            return True
+
+    def stop(self) -> None:
+        """Abort the handlers, and end DBOS.
+
+        The threads that take runs from queues end first: they would wait for ever for an event loop
+        that has ended.
+        """
+        if self.orphans is not None:
+            self.orphans.close()
+        for abort in tuple(self.aborts):
+            abort.request()
+        if self.dbos is not None:
+            stop_queues(self.dbos, STOPPING)
+        DBOS.destroy(destroy_registry=True)
+        self.dbos = None
+
+    def close(self) -> None:
+        """Perform nothing more."""
+        self.closing = True
+        self.over.set()
+        with suppress(ValueError):
+            WORKERS.remove(self)
+        with self.changing:
+            self.over.set()  # `begin_again` may have made another one
+            outside_of_event_loops(self.stop)
+            self.lock.close()
+
+    def now(self) -> float:
+        """Return the seconds since the epoch, on the clock that all workers share."""
+        return self.lock.now()
+
+    async def performed(self, start: NewRun, segment: int, held: Held) -> JSON:
+        """Perform one segment of a run; return its value, or the id of the next segment.
+
+        Raises:
+            RunFailed: the run ended with a failure.
+        """
+        self.watch_end(start, segment, held)
+        try:
+            workflow = self.workflows[start.workflow]
+            args = [decode(value) for value in start.given["args"]]
+            kwargs = {name: decode(value) for name, value in start.given["kwargs"].items()}
+            program, how = workflow.build(*args, **kwargs)
+            if fingerprint(program, how) != start.given["plan"]:
+                LOGGER.warning(
+                    "%s was changed since run %s began: it goes on as far as it agrees",
+                    *(start.workflow, start.run),
+                )
+            journal = await SegmentJournal.loaded(self, start, segment, held)
+            value = await run_durably(program, how, self.interpreter, journal, start.given["seed"])
+            return {"value": encode(value)}
+        except Parked as parked:
+            owner = owner_of(start.run, segment)
+            await insist_in_thread(start.run, self.park, start, segment, parked, owner)
+            return {"next": segment_id(start.run, segment + 1)}
+        except RunLost:
+            if held.over.is_set():
+                raise asyncio.CancelledError from None
+            conflict = dbos_errors.DBOSWorkflowConflictIDError(segment_id(start.run, segment))
+            raise conflict from None
+        except Cancelled:
+            raise dbos_errors.DBOSWorkflowCancelledError(f"run {start.run} was cancelled") from None
+        except Exception as failure:
+            other_code = isinstance(failure, Diverged | Unrecordable)
+            raise RunFailed(encode_failure(failure), other_code) from None
+        except (asyncio.CancelledError, GeneratorExit):
+            raise
+        except BaseException as stop:  # such as SystemExit, which would end the event loop
+            raise RunFailed(encode_failure(stop)) from None
+        finally:
+            with self.ended:
+                self.ended.notify_all()
+
+    def park(self, start: NewRun, segment: int, parked: Parked, owner: str) -> None:
+        """Enqueue the next segment for a moment before the wait is over; it waits the rest.
+
+        With a concurrency limit the segment is enqueued for the end of the wait: runs that wait
+        could fill the limit.
+        """
+        left = parked.left()
+        early = min(HEAD_START, left / 10) if self.concurrency is None else 0.0
+        self.store.park(start, segment, left - early, owner)
+
+    @contextmanager
+    def abortable(self) -> Generator[None]:
+        """Abort the handler that is called in this block when nothing more is performed."""
+        abort = Abort()
+        self.aborts.add(abort)
+        token = ABORT.set(abort)
+        try:
+            yield
+        finally:
+            ABORT.reset(token)
+            self.aborts.discard(abort)
+
+    def watch_end(self, start: NewRun, segment: int, held: Held) -> None:
+        """Enqueue a segment again if the database fails to record its end."""
+        owner = owner_of(start.run, segment)
+
+        def ended(task: asyncio.Task[Any]) -> None:
+            if held.over.is_set() or task.cancelled():
+                return
+            if not isinstance(task.exception(), SQLAlchemyError):
+                return
+            given = (segment_id(start.run, segment), held.lock.id, owner)
+            returning = insist_in_thread(start.run, self.store.give_back, *given)
+            self.returning.add(asyncio.create_task(returning))
+
+        task = asyncio.current_task()
+        if task is not None:
+            task.add_done_callback(ended, context=Context())
+
+
+def outside_of_event_loops(function: Callable[[], None]) -> None:
+    """Call a function in a new thread: DBOS would take a running event loop for its own."""
+    with ThreadPoolExecutor(1) as threads:
+        threads.submit(function).result()

@@ -1,0 +1,251 @@
+"""Locks of workers: by a lock each worker shows that it is alive; the others watch it.
+
+The lock of a worker ends with its process, or with its connection. A worker that finds the lock of
+another one free, and free again a round later, puts the other's runs back in their queues. By then
+the other one begins nothing more even if it is alive: it begins a command only while it is sure of
+its lock, and it is sure for less than a round.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import socket
+import zlib
+from collections.abc import Callable
+from functools import partial
+from io import TextIOWrapper
+from logging import getLogger
+from pathlib import Path
+from threading import Event, Thread
+from typing import Protocol
+from uuid import uuid4
+
+import sqlalchemy
+
+from .._words.commands import Misuse
+from .clocks import DatabaseClock, elapsed
+from .store import Store, run_of
+
+LOGGER = getLogger("ixbackoff")
+
+LOCKS = 0x1BAC  # the class of the advisory locks of workers
+BEAT = 0.4  # seconds between two checks of a worker's own lock
+SURE = 1.2  # seconds for which a check holds; less than any round
+ROUND = 2.0  # seconds between two checks of the other workers
+SPREAD = 0.2  # the part by which a round may be shorter or longer, so that workers drift apart
+KEEPALIVE = ("tcp_keepalives_idle=5", "tcp_keepalives_interval=2", "tcp_keepalives_count=3")
+DRIVER = "postgresql+psycopg"
+
+HELD: set[TextIOWrapper] = set()
+"""The lock files that this process holds."""
+
+
+class WorkerLock(Protocol):
+    """The lock of one worker.
+
+    Attributes:
+        id: the id of the worker; the database has it at each run that the worker performs.
+    """
+
+    id: str
+
+    def now(self) -> float:
+        """Return the seconds since the epoch, on the clock that all workers share."""
+        raise NotImplementedError
+
+    def has_lock(self) -> bool:
+        """Return whether the worker is sure that no other one has taken over its runs."""
+        raise NotImplementedError
+
+    def watch(self, lost: Callable[[], None], performs: Callable[[str], bool]) -> None:
+        """Watch this lock and those of other workers from now on.
+
+        Runs of dead workers are taken over. A run of this worker that was paused and resumed is
+        continued once no task performs it any more.
+
+        Args:
+            lost: called once this lock is lost.
+            performs: returns whether a task performs a run.
+        """
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Release the lock."""
+        raise NotImplementedError
+
+
+class FileLock:
+    """The lock of a file of SQLite, which has one worker.
+
+    Args:
+        path: the file.
+        now: the clock of this machine.
+
+    Raises:
+        Misuse: another process holds the lock.
+    """
+
+    id = "local"
+
+    def __init__(self, path: str, now: Callable[[], float]) -> None:
+        from fcntl import LOCK_EX, LOCK_NB, flock
+
+        self.now = now
+        self._lock: TextIOWrapper = Path(f"{path}.worker").open("w")  # noqa: SIM115
+        HELD.add(self._lock)
+        try:
+            flock(self._lock, LOCK_EX | LOCK_NB)
+        except OSError:
+            self.close()
+            raise Misuse(
+                f"Another worker performs the runs in {path}: let it be the only one, begin runs "
+                "with Engine(..., worker=False), or use PostgreSQL for several workers."
+            ) from None
+
+    def has_lock(self) -> bool:
+        return True
+
+    def watch(self, lost: Callable[[], None], performs: Callable[[str], bool]) -> None:
+        """Ignore both: there is no other worker."""
+
+    def close(self) -> None:
+        self._lock.close()
+        HELD.discard(self._lock)
+
+
+class ServerLock:
+    """An advisory lock of a PostgreSQL server, in a session of its own.
+
+    Args:
+        store: the database of the runs.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.id = f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}"
+        self._store = store
+        self._stopped = Event()
+        self._free: set[str] = set()
+        url = sqlalchemy.make_url(store.database).set(drivername=DRIVER)
+        self._engine = sqlalchemy.create_engine(url, pool_size=2, pool_pre_ping=True)
+        self._clock = DatabaseClock(self._time)
+        self._session = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+        for setting in KEEPALIVE:  # so that the server notices a machine that is gone
+            self._session.execute(sqlalchemy.text(f"set {setting}"))
+        self._sure = elapsed()
+        lock = sqlalchemy.text("select pg_advisory_lock(:kind, :key)")
+        self._session.execute(lock, {"kind": LOCKS, "key": key_of(self.id)})
+
+    def _time(self) -> float:
+        with self._engine.connect() as connection:
+            asked = sqlalchemy.text("select extract(epoch from clock_timestamp())")
+            return float(connection.execute(asked).scalar_one())
+
+    def now(self) -> float:
+        return self._clock()
+
+    def has_lock(self) -> bool:
+        return elapsed() - self._sure < SURE
+
+    def watch(self, lost: Callable[[], None], performs: Callable[[str], bool]) -> None:
+        def a_round() -> float:
+            return ROUND * random.uniform(1 - SPREAD, 1 + SPREAD)  # noqa: S311
+
+        for work in (
+            partial(self._watch_itself, lost),
+            partial(self._repeat, self._check_others, a_round),
+            partial(self._repeat, partial(self._continue_resumed, performs), lambda: BEAT),
+        ):
+            Thread(target=work, daemon=True).start()
+
+    def _watch_itself(self, lost: Callable[[], None]) -> None:
+        while not self._stopped.wait(BEAT):
+            before = elapsed()
+            try:
+                self._session.execute(sqlalchemy.text("select 1"))
+            except Exception:
+                if not self._stopped.is_set():
+                    lost()
+                return
+            self._sure = before
+
+    def _repeat(self, work: Callable[[], None], pause: Callable[[], float]) -> None:
+        while not self._stopped.wait(pause()):
+            try:
+                work()
+            except Exception as error:
+                LOGGER.warning("worker %s cannot check the other workers: %r", self.id, error)
+
+    def _continue_resumed(self, performs: Callable[[str], bool]) -> None:
+        """Continue the runs that were resumed: those of this worker, and those of dead ones.
+
+        The lock of the worker that had a run is needed to continue it, so while that worker is
+        alive, no other one does.
+        """
+        for worker, runs in self._store.resumed().items():
+            if worker == self.id:
+                for one in runs:
+                    if not performs(run_of(one.workflow_id)):
+                        self._store.enqueue_resumed(one)
+            else:
+                with self._engine.begin() as connection:
+                    if locked(connection, worker):
+                        for one in self._store.resumed().get(worker, ()):
+                            self._store.enqueue_resumed(one)
+
+    def _check_others(self) -> None:
+        others = self._store.working() - {self.id}
+        self._free = {worker for worker in others if self._is_free(worker)}
+
+    def _is_free(self, worker: str) -> bool:
+        """Return whether a worker's lock is free; if it was free a round ago too, take over."""
+        if worker in self._free:
+            return self._take_over(worker)
+        with self._engine.begin() as connection:
+            return locked(connection, worker)
+
+    def _take_over(self, worker: str) -> bool:
+        """Put the runs of a worker back in their queues, if it is dead; return whether it is.
+
+        The transaction holds the dead worker's lock, so two workers never do that concurrently.
+        """
+        with self._engine.begin() as connection:
+            free = locked(connection, worker)
+            if free:
+                number = self._store.enqueue_again(worker)
+                LOGGER.warning("worker %s is dead, %s of its runs go on", worker, number)
+            return free
+
+    def close(self) -> None:
+        if self._stopped.is_set():
+            return
+        self._stopped.set()
+        self._session.invalidate()
+        self._session.close()
+        self._engine.dispose()
+
+
+def locked(connection: sqlalchemy.Connection, worker: str) -> bool:
+    """Try to hold the lock of a worker until the transaction ends; return whether it was free."""
+    lock = sqlalchemy.text("select pg_try_advisory_xact_lock(:kind, :key)")
+    return bool(connection.execute(lock, {"kind": LOCKS, "key": key_of(worker)}).scalar())
+
+
+def release_in_fork() -> None:
+    """Close the lock files of the parent in a forked process, so that they end with the parent."""
+    for lock in HELD:
+        lock.close()
+    HELD.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=release_in_fork)
+
+
+def key_of(worker: str) -> int:
+    """Return the key of the lock of a worker.
+
+    >>> key_of("here:7:1a2b3c4d")
+    -727016644
+    """
+    return zlib.crc32(worker.encode()) - 2**31

@@ -1,0 +1,144 @@
+"""Workflows: functions that make programs, under names that the database stores."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
+
+from .._limits.budgets import RetryBudget
+from .._limits.deadlines import checked_seconds
+from .._meaning.chains import Ladder
+from .._meaning.defaults import Defaults
+from .._meaning.names import name_of_part
+from .._meaning.pieces import parts
+from .._meaning.steps import Guarded
+from .._words.commands import Misuse, is_coroutine_function
+from .._words.nat import Z, name_of
+from .._writing.programs import Program
+from ..schedules.kinds import Schedule, check_schedule
+from .digests import name_of_function
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+P = ParamSpec("P")
+A = TypeVar("A")
+E = TypeVar("E")
+A_co = TypeVar("A_co", covariant=True)
+E_co = TypeVar("E_co", covariant=True)
+
+DIGITS = 16
+
+
+class Workflow(Generic[P, A_co, E_co]):
+    """A function that makes a program, under a name that the database stores. Made by `durable`.
+
+    Attributes:
+        name: the name; the runs of a workflow that is renamed wait for one with the old name.
+    """
+
+    def __init__(
+        self, function: Callable[P, Program[Any, Z, A_co, E_co]], name: str, how: tuple[Any, ...]
+    ) -> None:
+        self._function = function
+        self._how = how
+        self.name = name
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Program[Any, Z, A_co, E_co]:
+        """Make the program; `workflow(...).run(live())` runs it without an engine."""
+        return self._function(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<Workflow {self.name}>"
+
+    def build(self, *args: Any, **kwargs: Any) -> tuple[Ladder, Defaults]:
+        """Make the program, and the settings with which it runs.
+
+        Raises:
+            Misuse: the function returned something else, or a program with a breaker or a `stop`.
+        """
+        program: object = self._function(*args, **kwargs)
+        if not isinstance(program, Ladder):
+            raise Misuse(
+                f"The workflow {self.name} returned {program!r}, which is not a program: return "
+                "one that starts with at(...)."
+            )
+        how = program._defaults.replace(*self._how)
+        if how.breaker is not None or any(isinstance(part, Guarded) for part in parts(program)):
+            raise Misuse(
+                f"The workflow {self.name} has a circuit breaker, whose state is not in the "
+                "journal: guard the client that its handlers use instead."
+            )
+        if how.stop is not None:
+            raise Misuse(
+                f"The workflow {self.name} has a stop=, which no other process sees: cancel the "
+                "run instead."
+            )
+        return program, how
+
+
+def durable(
+    *,
+    name: str | None = None,
+    schedule: Schedule | None = None,
+    within: float | timedelta | None = None,
+    budget: RetryBudget | None = None,
+) -> Callable[[Callable[P, Program[Any, Z, A, E]]], Workflow[P, A, E]]:
+    """Make a workflow of a function that returns a program, for an `Engine` to run durably.
+
+    >>> from ixbackoff import N3, Z, Call, Delay, Program, at, call
+    >>> from ixbackoff.durable import durable
+    >>> @durable(name="greet")
+    ... def greet(name: str) -> Program[N3, Z, str, Call[str] | Delay]:
+    ...     return at(N3).retry(call(str.title, name))
+    >>> greet
+    <Workflow greet>
+    >>> from ixbackoff.live import live
+    >>> greet("world").run(live())
+    'World'
+
+    Args:
+        name: the name that the database stores; by default those of the module and the function.
+        schedule: the seconds of the waits; by default the schedule of the program.
+        within: the deadline of a run, in seconds. Time in which no process performs it counts.
+        budget: a budget that pays for the retries; each process has its own.
+
+    Raises:
+        Misuse: the name is missing or empty, or an argument has the wrong type.
+        ValueError: `within` is not a finite number or a timedelta.
+    """
+    if schedule is not None:
+        check_schedule(schedule)
+    checked_seconds("within", within)
+    given: tuple[object, ...] = (name, budget)
+    if given[1] is not None and not isinstance(given[1], RetryBudget):
+        raise Misuse(
+            f"budget={budget!r} is not a budget: give a RetryBudget(...), or a preset of it."
+        )
+    if given[0] is not None and (not isinstance(given[0], str) or not given[0]):
+        raise Misuse(f"durable(name={name!r}): give a string that is not empty.")
+
+    def made(function: Callable[P, Program[Any, Z, A, E]]) -> Workflow[P, A, E]:
+        made_of: object = function
+        if not callable(made_of) or is_coroutine_function(made_of):
+            raise Misuse(f"@durable() of {function!r}: give a function that returns a program.")
+        if name is None and "<" in getattr(function, "__qualname__", "<"):
+            raise Misuse(
+                f"{function!r} has no name that another process finds: give durable(name=...)."
+            )
+        return Workflow(function, name or name_of_function(function), (schedule, within, budget))
+
+    return made
+
+
+def fingerprint(program: Ladder, how: Defaults) -> str:
+    """Return a digest of a program: of its start, its schedule and the kinds of its steps.
+
+    What a function makes when the program runs is not in it.
+    """
+    words = [name_of(program.start), repr(how.schedule)]
+    for part in parts(program):
+        steps = part.steps() if isinstance(part, Ladder) else ()
+        words += [step.__class__.__name__ for step in steps] or [name_of_part(part)]
+    return hashlib.sha256("|".join(words).encode()).hexdigest()[:DIGITS]

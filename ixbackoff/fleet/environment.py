@@ -1,0 +1,144 @@
+"""The environment of simulated clients: the clock, the services, the handlers and the counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol, TypeAlias
+
+from .._limits.budgets import RetryBudget
+from .._meaning.chains import Ladder
+from .._running.traces import Performed
+from .._words.commands import Command, Handlers, Interpreter, Misuse
+from .._words.nat import name_of
+from .._words.vocabulary import Log, Now, Pick, Throw
+from .event_queue import Events
+from .outcomes import Tally
+from .services.service import Serving
+
+
+class Running(Protocol):
+    """A client, which runs its program again and again.
+
+    Attributes:
+        number: the number of the client.
+    """
+
+    number: int
+
+    def begin(self) -> None:
+        """Run the program from its beginning."""
+
+    def close(self) -> None:
+        """Close what still runs at the end of the simulation."""
+
+
+Done: TypeAlias = Callable[[Any, Any, BaseException | None], None]
+"""A function that takes a client whose program has ended, its value and its failure."""
+
+
+class Environment:
+    """The state that all clients share.
+
+    Attributes:
+        events: the clock.
+        services: the service of each kind of command.
+        handlers: the handlers of the kinds that are answered immediately.
+        tally: the counts.
+        from_start: whether a wait is measured from the start of the try before it.
+        trace: the trace, or `None`.
+    """
+
+    __slots__ = ("events", "from_start", "handlers", "services", "tally", "trace")
+
+    def __init__(
+        self,
+        events: Events,
+        services: dict[type, Serving],
+        handlers: Handlers,
+        from_start: bool,
+        trace: list[Performed] | None,
+    ) -> None:
+        self.events = events
+        self.services = services
+        self.handlers = handlers
+        self.tally = Tally()
+        self.from_start = from_start
+        self.trace = trace
+
+    def find(self, kind: type) -> Serving | None:
+        """Return the service of `kind` or of its nearest base; `None` if it has a handler.
+
+        Raises:
+            Misuse: there is neither a service nor a handler.
+        """
+        for base in kind.__mro__:
+            if base in self.services:
+                self.services[kind] = self.services[base]
+                return self.services[kind]
+            if base in self.handlers:
+                self.handlers[kind] = self.handlers[base]
+                return None
+        if not issubclass(kind, Command):
+            raise Misuse(
+                f"An attempt yielded a {kind.__name__}, which is not a command: write `yield from` "
+                "with a command or an attempt."
+            )
+        raise Misuse(
+            f"No service serves {kind.__name__}: join one to the services, "
+            f"services | service.serves({kind.__name__}), or "
+            f"services | instantly({kind.__name__}.handled_by(...))."
+        )
+
+    def failed(self, failure: BaseException) -> None:
+        """Count a request that has failed."""
+        self.tally.failed += 1
+        if isinstance(failure, TimeoutError):
+            self.tally.late += 1
+
+
+def standard(events: Events) -> Handlers:
+    """Return the handlers of the commands that need no service."""
+
+    def throw(command: Throw) -> None:
+        try:
+            raise command.error
+        finally:
+            del command  # break the cycle of exception, traceback and this frame
+
+    known: Interpreter[Any] = (
+        Log.handled_by(lambda _: None)
+        | Now.handled_by(lambda _: events.now)
+        | Pick.handled_by(lambda command: events.random.randrange(command.count))
+    )
+    return {**known._handlers, Throw: throw}
+
+
+def checked_program(program: Any) -> Ladder:
+    """Return `program` if it can run.
+
+    Raises:
+        Misuse: it is not a program, or it is open.
+    """
+    if not isinstance(program, Ladder):
+        raise Misuse(
+            f"{program!r} is not a program: give at(...)..., or a function that makes one."
+        )
+    if program.ends_at:
+        raise Misuse(
+            f"The program is open, it ends at {name_of(program.ends_at)}: end it with .end(), or "
+            "go down with .retry(...)."
+        )
+    return program
+
+
+def checked_budget(budget: object) -> RetryBudget:
+    """Return `budget` if it is a budget.
+
+    Raises:
+        Misuse: it is something else.
+    """
+    if not isinstance(budget, RetryBudget):
+        raise Misuse(
+            f"budget gave {budget!r}, which is not a budget: give a function that makes one."
+        )
+    return budget

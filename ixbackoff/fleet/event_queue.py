@@ -1,0 +1,157 @@
+"""`Events`: the clock of a simulation and its queue of events, in the order of virtual time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from heapq import heappop, heappush
+from itertools import count
+from math import floor, inf
+from operator import itemgetter
+from random import Random
+from typing import Any, TypeAlias
+
+from .._words.commands import Misuse
+
+Action: TypeAlias = Callable[[Any], object]
+
+# One heap for the events of all clients is several times slower with many of them: each push
+# compares with log n others. Here the events of each later slice of time lie unsorted in a list,
+# which is sorted once, when its time has come. Only the events of the current slice are in a heap.
+SLICES = 16
+"""Slices of a second. A power of two, so that `when * SLICES` is exact."""
+FAR = 1e300
+"""Seconds: a later event is in no slice."""
+WHEN = itemgetter(0)
+MOST = 1_000_000
+"""The most events at one time: more come from something that never ends."""
+
+
+class Events:
+    """A clock and its events, without threads and sleep: the same seed gives the same events.
+
+    Events at one time happen in the order in which they were planned.
+
+    >>> events = Events(seed=1)
+    >>> events.at(2.0, print, "then")
+    >>> events.at(1.0, print, "first")
+    >>> events.run(until=5.0)
+    first
+    then
+    >>> events.now
+    5.0
+
+    Attributes:
+        now: the seconds since the beginning.
+        most: the most events that may happen at one time.
+        random: the source of all random numbers.
+        count: the number of events so far.
+    """
+
+    __slots__ = ("_later", "_near", "_next", "_slice", "_slices", "count", "most", "now", "random")
+
+    def __init__(self, seed: int) -> None:
+        self.now = 0.0
+        self.count = 0
+        self.most = MOST
+        self.random = Random(seed)  # noqa: S311
+        self._next = count().__next__
+        self._slice = 0  # the current one
+        self._near: list[tuple[float, int, Action, Any]] = []  # a heap
+        self._later: dict[int, list[tuple[float, Action, Any]]] = {}
+        self._slices: list[int] = []  # a heap of the keys of `_later`
+
+    @property
+    def empty(self) -> bool:
+        """True if no event is left."""
+        return not (self._near or self._slices)
+
+    def at(self, when: float, action: Action, argument: Any = None) -> None:
+        """Plan a call of `action(argument)` at the time `when`.
+
+        Raises:
+            ValueError: `when` is past, or not a finite number.
+        """
+        try:
+            due = self._later.get(floor(when * SLICES))  # faster than int(...)
+        except (ValueError, OverflowError):
+            due = None
+        if due is None:
+            self._begin(when, action, argument)
+        else:
+            due.append((when, action, argument))
+
+    def after(self, seconds: float, action: Action, argument: Any = None) -> None:
+        """Plan a call of `action(argument)` after `seconds`.
+
+        Raises:
+            ValueError: `seconds` is negative, or not a finite number.
+        """
+        when = self.now + seconds
+        try:
+            due = self._later.get(floor(when * SLICES))
+        except (ValueError, OverflowError):
+            due = None
+        if due is None:
+            self._begin(when, action, argument)
+        else:
+            due.append((when, action, argument))
+
+    def _begin(self, when: float, action: Action, argument: Any) -> None:
+        """Plan the first event of a slice, or one in the current slice."""
+        if not self.now <= when < inf:
+            raise ValueError(f"at {when!r} s, and it is {self.now!r} s: give a time to come.")
+        place = floor(when * SLICES) if when < FAR else -1
+        if place <= self._slice:
+            heappush(self._near, (when, self._next(), action, argument))
+        else:
+            self._later[place] = [(when, action, argument)]
+            heappush(self._slices, place)
+
+    def run(self, until: float) -> None:
+        """Run all events before the time `until`, and set the clock to it.
+
+        Raises:
+            Misuse: too many events are at one time.
+        """
+        near, slices = self._near, self._slices
+        self._run_near(until)
+        while slices and slices[0] < until * SLICES:
+            self._slice = heappop(slices)
+            due = self._later.pop(self._slice)
+            due.sort(key=WHEN)  # stable: events at one time stay in order
+            if self._slice + 1 > until * SLICES:
+                due = self._split(due, until)
+            for when, action, argument in due:
+                if near and near[0][0] < when:
+                    self._run_near(when)
+                self.now = when
+                action(argument)
+            self.count += len(due)
+            if near:
+                self._run_near(until)
+        self.now = until
+
+    def _run_near(self, until: float) -> None:
+        near = self._near
+        happened, check_at, before = 0, self.most, self.now
+        while near and near[0][0] < until:
+            self.now, _, action, argument = heappop(near)
+            action(argument)
+            happened += 1
+            if happened == check_at:
+                if self.now == before:
+                    raise Misuse(
+                        f"At {before:g} s {self.most} events went by, and no time: give waits, or "
+                        "a service, that take some, or a ladder that has an end."
+                    )
+                check_at, before = happened + self.most, self.now
+        self.count += happened
+
+    def _split(
+        self, due: list[tuple[float, Action, Any]], until: float
+    ) -> list[tuple[float, Action, Any]]:
+        """Return the events before `until`; the others precede those planned from now on."""
+        before = [event for event in due if event[0] < until]
+        for place, event in enumerate(due[len(before) :], len(before) - len(due)):
+            heappush(self._near, (event[0], place, *event[1:]))
+        return before

@@ -1,1 +1,0 @@
-"""Readers fetch files from three servers, one of which never answers."""

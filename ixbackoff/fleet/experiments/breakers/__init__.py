@@ -1,1 +1,0 @@
-"""Clients of a service that is down, with circuit breakers and without."""

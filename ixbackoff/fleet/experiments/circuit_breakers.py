@@ -1,0 +1,254 @@
+"""Clients of a service that is down: with one circuit breaker, with many, with a budget, bare.
+
+All clients of a process share its breaker. The service has workers and a queue, which fills during
+the outage with requests that their clients abandon.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from ixbackoff import (
+    N0,
+    N6,
+    CircuitBreaker,
+    Command,
+    Delay,
+    Exponential,
+    Now,
+    Program,
+    RetryBudget,
+    at,
+    do,
+)
+from ixbackoff.fleet import BoundedQueue, Metered, Outage, Outcome, simulate
+from ixbackoff.schedules import Schedule
+
+from ..._commandline import whole
+from ..drawing import Panel, Picture, by_second
+from ..flags import Flag
+from ..reports import Numbers
+from .experiment import Cells, Experiment, row_by_row
+
+LIMIT = 2.0  # seconds that a client waits for an answer
+SCHEDULE: Schedule = Exponential(1.0, cap=10.0).jittered()
+CLIENTS = 5000
+THINK = 50.0
+WORK = 0.1  # seconds for a request
+SHARE = 250  # clients for each worker: half of its time
+QUEUE = 5  # places for each worker
+PROCESSES = 100
+FAILURES = 20
+WITHIN = 10.0
+RESTS = (2.0, 10.0)
+STEADY = 20
+OUTAGE = 30
+OPENING = 10  # seconds of the outage after which the breakers are open
+WATCH = 90
+
+
+class Ask(Command[None]):
+    """A request of a client."""
+
+    __slots__ = ()
+
+
+ASKING: Program[N6, N0, None, Ask | Now | Delay] = at(N6).retry(do(Ask()).limit(LIMIT))
+"""The program of each client."""
+
+
+class Protection(NamedTuple):
+    """A way to protect the service.
+
+    Attributes:
+        name: its name.
+        breakers: the number of breakers, each shared by equally many clients.
+        rest: the seconds for which they stay open.
+        budget: makes the budget that all clients share; `None` without one.
+    """
+
+    name: str
+    breakers: int = 0
+    rest: float = 0.0
+    budget: Callable[[], RetryBudget] | None = None
+
+    def failures(self) -> int:
+        """Return the failures that open a breaker: the same number of tries for all together."""
+        return max(1, FAILURES // self.breakers)
+
+    def most(self, seconds: float) -> int | None:
+        """Return the most probes in `seconds` of an outage; `None` without a breaker.
+
+        >>> Protection("one breaker", 1, 2.0).most(30), Protection("bare").most(30)
+        (15, None)
+        """
+        return int(self.breakers * seconds // self.rest) if self.breakers else None
+
+
+def protections(processes: int = PROCESSES) -> list[Protection]:
+    """Return the protections to compare.
+
+    >>> [one.name for one in protections(7)]
+    ['bare', 'budget, grpc', 'breaker, rest 2 s', 'breaker, rest 10 s', '7 breakers, rest 2 s']
+    """
+    short, long = RESTS
+    return [
+        Protection("bare"),
+        Protection("budget, grpc", budget=RetryBudget.grpc),
+        Protection(f"breaker, rest {short:g} s", 1, short),
+        Protection(f"breaker, rest {long:g} s", 1, long),
+        Protection(f"{processes} breakers, rest {short:g} s", processes, short),
+    ]
+
+
+class Protected(NamedTuple):
+    """The results of one protection.
+
+    Attributes:
+        way: the protection.
+        asked: the requests at the service in each second.
+        down: the requests in the outage without its first ten seconds, in which breakers open.
+        before: the runs that succeeded per second before the outage.
+        last: the runs that succeeded per second in the last third of the time after it.
+        recovered: the seconds from the end of the outage to the recovery; `None` without one.
+        gave_up: the runs that failed.
+        stopped: the outage.
+        outcome: the simulation.
+    """
+
+    way: Protection
+    asked: tuple[int, ...]
+    down: int
+    before: float
+    last: float
+    recovered: float | None
+    gave_up: int
+    stopped: Outage
+    outcome: Outcome
+
+
+def protected(
+    *,
+    clients: int = CLIENTS,
+    processes: int = PROCESSES,
+    outage: int = OUTAGE,
+    watch: int = WATCH,
+    seed: int = 0,
+) -> list[Protected]:
+    """Simulate each protection.
+
+    >>> some = protected(clients=500, processes=5, outage=30, watch=10)
+    >>> [one.down <= one.way.most(20) for one in some if one.way.breakers]
+    [True, True, True]
+
+    The arguments are the flags of the command.
+
+    Raises:
+        ValueError: `clients` or a number of seconds is not above 0.
+    """
+    return [one_way(way, clients, outage, watch, seed) for way in protections(processes)]
+
+
+def one_way(way: Protection, clients: int, outage: int, watch: int, seed: int) -> Protected:
+    """Simulate one protection."""
+    workers = max(1, clients // SHARE)
+    service = Metered(BoundedQueue(QUEUE * workers, WORK, workers))
+    end, stopped = STEADY + outage, Outage(STEADY, outage)
+    breakers = [
+        CircuitBreaker(failures=way.failures(), within=WITHIN, open_for=way.rest)
+        for _ in range(way.breakers)
+    ]
+    shared = way.budget and way.budget()
+    outcome = simulate(
+        ASKING,
+        service.serves(Ask),
+        clients=clients,
+        seconds=end + watch,
+        schedule=SCHEDULE,
+        think=THINK,
+        budget=shared and (lambda _: shared),
+        breaker=(lambda client: breakers[client % len(breakers)]) if breakers else None,
+        outages=[stopped],
+        seed=seed,
+    )
+    asked = tuple(service.asked[second] for second in range(end + watch))
+    before = outcome.rate(lambda second: second.well, STEADY // 2, STEADY)
+    return Protected(
+        way=way,
+        asked=asked,
+        down=sum(asked[STEADY + OPENING : end]),
+        before=before,
+        last=outcome.rate(lambda second: second.well, end + watch * 2 // 3, end + watch),
+        recovered=outcome.recovered_after(end, before, share=0.8, span=10) if before else None,
+        gave_up=round(outcome.total(lambda second: second.gave_up)),
+        stopped=stopped,
+        outcome=outcome,
+    )
+
+
+def row(one: Protected) -> Cells:
+    start, end = map(int, one.stopped.span)
+    most = one.way.most(end - start - OPENING)
+    return {
+        "clients": one.way.name,
+        "asked while down | in all": sum(one.asked[start:end]),
+        "asked while down | then": one.down,
+        "asked while down | probes": "-" if most is None else most,
+        "runs that end well/s | before": f"{one.before:.1f}",
+        "runs that end well/s | end": f"{one.last:.1f}",
+        "runs that end well/s | recovers": (
+            "no" if one.recovered is None else f"after {one.recovered:.0f} s"
+        ),
+        "runs that | gave up": one.gave_up,
+    }
+
+
+def picture(results: Sequence[Protected]) -> Picture:
+    """Return the requests at the service and the runs that succeed, second by second."""
+    asked = {one.way.name: by_second(one.asked, n) for n, one in enumerate(results)}
+    well = {
+        one.way.name: by_second([second.well for second in one.outcome.seconds], n)
+        for n, one in enumerate(results)
+    }
+    down = "the service is down", results[0].stopped.span
+    return Picture(
+        "A service that is down: how many requests it gets, and what comes after",
+        [
+            [Panel("requests per second", asked, scale="symlog", outage=down)],
+            [Panel("runs that end well per second", well, outage=down)],
+        ],
+        inches=(9.0, 6.5),
+        legend=3,
+        shared=True,
+    )
+
+
+def numbers(results: Sequence[Protected]) -> Numbers:
+    return {
+        f"{one.way.name:24}  {name}": number
+        for one in results
+        for name, number in {
+            "asked, then": one.down,
+            "recovers after, s": one.recovered,
+            "gave up": one.gave_up,
+            "recovers": one.recovered is not None,
+        }.items()
+    }
+
+
+EXPERIMENT = Experiment(
+    "circuit_breakers",
+    "How often clients ask a service that is down, and whether it recovers: with a circuit breaker "
+    "for all, with one for each process, with a budget, and with their ladders only.",
+    protected,
+    [
+        Flag("clients", CLIENTS, whole(1, 100_000), "the number of clients; the service grows too"),
+        Flag("processes", PROCESSES, whole(1, 10_000), "processes with a breaker each, at last"),
+        Flag("outage", OUTAGE, whole(OPENING + 1, 3600), "the outage, whole seconds", "SECONDS"),
+        Flag("watch", WATCH, whole(10, 3600), "whole seconds after it", "SECONDS"),
+    ],
+    row_by_row(row),
+    picture,
+    numbers,
+)

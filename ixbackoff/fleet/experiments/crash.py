@@ -1,0 +1,398 @@
+"""A server is stopped for a while, and its clients wait in three ways.
+
+The simulation of "Exponential Backoff or how not to crash a server": a thousand clients, a server
+that gets slower under load, and an outage. The outcome depends on the waits, and on the number of
+connections that the kernel queues for a stopped server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from math import ceil, isfinite, log
+from random import Random
+from typing import Any, Final, NamedTuple, final
+
+from ixbackoff import (
+    FOREVER,
+    N0,
+    Attempt,
+    Command,
+    Constant,
+    Delay,
+    NotReady,
+    Now,
+    Program,
+    Throw,
+    at,
+    do,
+)
+from ixbackoff.fleet import Outage, Outcome, SlowingServer, simulate
+from ixbackoff.schedules import Chance, Schedule, Timing, WaitFunction
+from ixbackoff.schedules.published import NormalJitter
+from ixbackoff.schedules.shortening import Shortening
+
+from ..._commandline import number, whole
+from ..drawing import Panel, Picture, by_second
+from ..flags import Flag
+from ..reports import Numbers
+from .experiment import Cells, Experiment, row_by_row
+
+CLIENTS = 1000
+THINK = 10.0
+TIMEOUT = 2.0
+WAIT = 0.1
+FACTOR = 2.71828
+JITTER = 0.1
+DEVIATION = 0.1
+LONGEST = 300.0
+LINGERING = 30.0
+"""The seconds for which a dial continues, in the Go of the post's client."""
+FIRST = 20
+"""The rung of a first try at `FOREVER`."""
+BACKLOGS = (128, 4096)
+"""The accept queues of Linux until version 5.3, and since."""
+STEADY = 15
+OUTAGE = 20
+WATCH = 40
+WARM = 5  # seconds until a thousand clients are in their stride
+AT_ONCE = 1e-9  # seconds; the program thinks itself
+SHARE = 0.9
+LAST = 0.25
+
+
+class Get(Command[None]):
+    """A request over a connection of its own: GET /api."""
+
+    __slots__ = ()
+
+
+def asking(timeout: float = TIMEOUT) -> Program[FOREVER, N0, None, Get | Now | Delay]:
+    """Return a program that asks until it is answered, with `timeout` seconds for each try.
+
+    >>> asking()
+    <Program from FOREVER to N0, 1 step>
+
+    Raises:
+        ValueError: `timeout` is not above 0.
+    """
+    return at(FOREVER).retry(do(Get()).limit(timeout))
+
+
+def backoffs(wait: float = WAIT) -> dict[str, Schedule]:
+    """Return the two modes of the post by their names: `wait` seconds each time, or at first.
+
+    >>> [schedule.longest(1) for schedule in backoffs().values()]
+    [0.1, inf]
+
+    Raises:
+        ValueError: `wait` is not above 0.
+    """
+    return {
+        "fixed": Constant(wait),
+        "exponential": NormalJitter(wait, FACTOR, JITTER, max(LONGEST, wait)),
+    }
+
+
+@final
+class PostShipped(Shortening):
+    """Waits that begin with the time to think; each is made of the one before it.
+
+    The program that was published with "Exponential Backoff or how not to crash a server" stores
+    both in one variable. So its first wait after a failure is `factor` times as long as the client
+    has just thought, and its jitter does not grow with the wait. A wait can be shorter than the one
+    before.
+
+    >>> waits = PostShipped(think=10, deviation=0).preview(3, seed=1)
+    >>> waits[1] / waits[0], waits[2] / waits[1]
+    (2.71828, 2.71828)
+
+    Args:
+        think: the mean seconds of wait 0, exponentially distributed.
+        factor: the ratio of a wait to the one before, but for the jitter.
+        deviation: the standard deviation of the jitter, seconds.
+        max_delay: the seconds of the longest wait after a failure, but for the jitter.
+
+    Raises:
+        ValueError: `think`, `factor` or `max_delay` is not above 0, or `deviation` is negative.
+    """
+
+    __slots__ = ("think", "factor", "deviation", "max_delay")
+
+    def __init__(
+        self,
+        think: float = THINK,
+        factor: float = FACTOR,
+        deviation: float = DEVIATION,
+        max_delay: float = LONGEST,
+    ) -> None:
+        for name, value in ("think", think), ("factor", factor), ("max_delay", max_delay):
+            if not (isfinite(value) and value > 0):
+                raise ValueError(f"{name}={value!r}: give a number above 0.")
+        if not (isfinite(deviation) and deviation >= 0):
+            raise ValueError(f"deviation={deviation!r}: give seconds, 0 or more.")
+        self.think: Final = float(think)
+        self.factor: Final = float(factor)
+        self.deviation: Final = float(deviation)
+        self.max_delay: Final = float(max_delay)
+
+    def begin(self, chance: Chance | None = None) -> WaitFunction:
+        chosen = chance or Random()  # noqa: S311
+        delay = -self.think * log(1.0 - chosen.uniform(0.0, 1.0 - 1e-12))
+        at = 0
+
+        def waits(k: int) -> float:
+            nonlocal delay, at
+            while at < k:
+                delay = min(delay * self.factor, self.max_delay)
+                delay += chosen.normalvariate(0.0, self.deviation)
+                at += 1
+            return max(0.0, delay)
+
+        return waits
+
+
+def last_rate(counts: Sequence[float]) -> float:
+    """Return the mean per second in the last quarter of the seconds.
+
+    >>> last_rate([0, 0, 40, 99])
+    99.0
+    """
+    last = counts[-max(1, round(len(counts) * LAST)) :]
+    return sum(last) / max(1, len(last))
+
+
+def recovers(answered: Sequence[float], failed: Sequence[float]) -> bool:
+    """Return whether 90 % of the requests are answered in the last quarter of the seconds.
+
+    The verdict is on the service. Clients that still wait send no requests, and do not count.
+
+    >>> recovers([0, 0, 40, 99], [99, 99, 99, 0]), recovers([0, 0, 9, 9], [99, 99, 99, 99])
+    (True, False)
+
+    Args:
+        answered: the answered requests in each second after the outage.
+        failed: the failed requests, those that took too long included.
+    """
+    well, ill = last_rate(answered), last_rate(failed)
+    return well > 0 and well >= SHARE * (well + ill)
+
+
+class Waiting(NamedTuple):
+    """A way to wait.
+
+    Attributes:
+        name: its name.
+        program: the program that each client runs, again and again.
+        schedule: the waits of the program.
+        think: the mean seconds before each run of the program.
+    """
+
+    name: str
+    program: Program[FOREVER, N0, None, Get | Now | Throw | Delay]
+    schedule: Timing
+    think: float
+
+
+def ways() -> list[Waiting]:
+    """Return the three ways of the post: 100 ms each time, as in its text, as in its program.
+
+    >>> [way.name for way in ways()]
+    ['fixed', 'exponential', 'as shipped']
+    """
+    program = asking()
+    named = [Waiting(name, program, schedule, THINK) for name, schedule in backoffs().items()]
+    return [*named, Waiting("as shipped", at(FOREVER).retry_with(thinking), PostShipped(), AT_ONCE)]
+
+
+def thinking(rung: int) -> Attempt[Get | Now | Throw, None]:
+    """Ask, except in the first try: so the first wait of the program is the time to think."""
+    return do(Throw(NotReady("it thinks first"))) if rung == FIRST else do(Get()).limit(TIMEOUT)
+
+
+class Crash(NamedTuple):
+    """The results of one way to wait, with one accept queue.
+
+    Attributes:
+        way: the name of the way.
+        backlog: the length of the accept queue.
+        steady: the answered requests per second before the outage.
+        rate: the requests that took too long per second, in the last five seconds of the outage.
+        after: the concurrent requests one second after the outage.
+        most: the most concurrent requests after the outage.
+        last: the answered requests per second in the last quarter of the time after it.
+        recovers: whether nearly all requests were answered then.
+        stopped: the outage.
+        outcome: the simulation.
+    """
+
+    way: str
+    backlog: int
+    steady: float
+    rate: float
+    after: int
+    most: int
+    last: float
+    recovers: bool
+    stopped: Outage
+    outcome: Outcome
+
+
+def crash(
+    outage: float = OUTAGE,
+    *,
+    backlogs: Iterable[int] = BACKLOGS,
+    clients: int = CLIENTS,
+    steady: int = STEADY,
+    watch: int = WATCH,
+    server: SlowingServer | None = None,
+    seed: int = 0,
+) -> list[Crash]:
+    """Simulate each way to wait with each accept queue.
+
+    >>> [(one.way, one.recovers) for one in crash(5, backlogs=[128], clients=50, watch=20)]
+    [('fixed', True), ('exponential', True), ('as shipped', True)]
+
+    The other arguments are the flags of the command.
+
+    Args:
+        server: a server with other numbers; its accept queue is replaced by those of `backlogs`.
+
+    Raises:
+        ValueError: `clients` or a number of seconds is not above 0.
+    """
+    model = server or SlowingServer(lingering=LINGERING)
+    return [
+        crashed(way, replace(model, backlog=backlog), clients, steady, outage, watch, seed)
+        for backlog in backlogs
+        for way in ways()
+    ]
+
+
+def crashed(
+    way: Waiting,
+    server: SlowingServer,
+    clients: int,
+    steady: int,
+    outage: float,
+    watch: int,
+    seed: int,
+) -> Crash:
+    """Simulate one way to wait with one server."""
+    end = steady + ceil(outage)
+    stopped = Outage(end - outage, outage)
+    outcome = simulate(
+        way.program,
+        server.serves(Get),
+        clients=clients,
+        seconds=end + watch,
+        schedule=way.schedule,
+        think=way.think,
+        outages=[stopped],
+        seed=seed,
+    )
+    before = outcome.rate(lambda second: second.well, WARM if steady > 2 * WARM else 0, steady)
+    watched = outcome.seconds[end:]
+    well = [second.answered for second in watched]
+    return Crash(
+        way=way.name,
+        backlog=server.backlog,
+        steady=before,
+        rate=outcome.rate(lambda second: second.late, max(steady, end - 5), end),
+        after=int(watched[0].load),
+        most=int(max(second.load for second in watched)),
+        last=last_rate(well),
+        recovers=recovers(well, [second.failed for second in watched]),
+        stopped=stopped,
+        outcome=outcome,
+    )
+
+
+def modelled(*, lingering: float, int64: bool, **how: Any) -> list[Crash]:
+    """Simulate with a server that has these numbers."""
+    return crash(server=SlowingServer(lingering=lingering, int64=int64), **how)
+
+
+def row(one: Crash) -> Cells:
+    return {
+        "queue": one.backlog,
+        "backoff": one.way,
+        "steady/s": f"{one.steady:.1f}",
+        "timeouts/s": f"{one.rate:.1f}",
+        "after 1 s": one.after,
+        "most": one.most,
+        "end/s": f"{one.last:.1f}",
+        "recovers": "yes" if one.recovers else "no",
+    }
+
+
+STYLES = ("exponential", "fixed", "as shipped")
+"""The order of the lines' styles."""
+
+
+def picture(results: Sequence[Crash]) -> Picture:
+    """Return answers and concurrent requests, with a column of panels for each accept queue."""
+    answered: list[Panel] = []
+    places: list[Panel] = []
+    for backlog in dict.fromkeys(one.backlog for one in results):
+        some = [(one, STYLES.index(one.way)) for one in results if one.backlog == backlog]
+        back = ", ".join(one.way for one, _ in some if one.recovers) or "none"
+        stopped = "the server is stopped", results[0].stopped.span
+        well = {one.way: by_second([s.well for s in one.outcome.seconds], n) for one, n in some}
+        load = {one.way: by_second([s.load for s in one.outcome.seconds], n) for one, n in some}
+        title = f"accept queue {backlog}: back with {back}"
+        answered.append(Panel("answered per second", well, title=title, outage=stopped))
+        places.append(Panel("requests at once", load, scale="symlog", outage=stopped))
+    return Picture(
+        "After an outage: which way to wait lets the server come back?",
+        [answered, places],
+        inches=(10.0, 6.0),
+        shared=True,
+    )
+
+
+def numbers(results: Sequence[Crash]) -> Numbers:
+    return {
+        f"{one.backlog:5}  {one.way:11}  {name}": number
+        for one in results
+        for name, number in {
+            "after 1 s": one.after,
+            "most": one.most,
+            "end/s": one.last,
+            "recovers": one.recovers,
+        }.items()
+    }
+
+
+EXPERIMENT = Experiment(
+    "crash",
+    'The simulation of "Exponential Backoff or how not to crash a server": a server stops for a '
+    "while; clients wait 100 ms, or exponentially, as in the post's text and as in its program; "
+    "and connections wait in accept queues of two lengths.",
+    modelled,
+    [
+        Flag("steady", STEADY, whole(1, 3600), "whole seconds before the outage", "SECONDS"),
+        Flag("outage", OUTAGE, number(0.1, 86_400), "the outage", "SECONDS"),
+        Flag("watch", WATCH, whole(1, 86_400), "whole seconds after it", "SECONDS"),
+        Flag("clients", CLIENTS, whole(1, 100_000), "the number of clients"),
+        Flag(
+            "backlog",
+            BACKLOGS,
+            whole(0, 65_535),
+            "the length of the accept queue",
+            argument="backlogs",
+        ),
+        Flag(
+            "lingering",
+            LINGERING,
+            number(0, 3600),
+            "how long a dial continues whose request was abandoned, as in Go; 0 for clients that "
+            "close their sockets",
+            "SECONDS",
+        ),
+        Flag("int64", False, bool, "let delays above 292 years overflow, as in Go"),
+    ],
+    row_by_row(row),
+    picture,
+    numbers,
+)

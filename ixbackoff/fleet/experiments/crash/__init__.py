@@ -1,1 +1,0 @@
-"""A server that gets slower under load is stopped, and a thousand clients try again."""

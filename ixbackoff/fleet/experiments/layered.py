@@ -1,0 +1,293 @@
+"""Retries in nested layers multiply; one layer with a budget does not.
+
+A retry inside a retry is a type error, but a type checker does not see across services: here each
+layer is a server that retries its requests to the next one, during an outage of the last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from ixbackoff import N0, N2, Command, Delay, Exponential, Now, Program, RetryBudget, at, do
+from ixbackoff.fleet import BoundedQueue, Layer, Metered, Outage, Outcome, Service, simulate
+from ixbackoff.schedules import Schedule
+
+from ..._commandline import number, whole
+from ..drawing import Panel, Picture, by_second
+from ..flags import Flag
+from ..reports import Numbers
+from .experiment import Cells, Experiment, row_by_row
+
+TRIES = 3
+LIMIT = 1.0  # seconds that a layer waits for the next one
+SCHEDULE: Schedule = Exponential(0.1)
+WAITS = 0.3  # the sum of the waits of a run
+
+
+class Query(Command[None]):
+    """A request of a layer to the next one."""
+
+    __slots__ = ()
+
+
+RETRYING: Program[N2, N0, None, Query | Now | Delay] = at(N2).retry(do(Query()).limit(LIMIT))
+"""The program of each layer and of the clients."""
+
+CLIENTS = 500
+THINK = 10.0
+WORK = 0.06  # seconds for a request at the bottom
+SHARE = 50  # clients for each worker: three tenths of its time
+QUEUES = (0.3, 6.0)
+LAYERS = 4
+STEADY = 20
+OUTAGE = 30
+WATCH = 60
+
+
+class Layering(NamedTuple):
+    """A number of layers that retry, with or without budgets.
+
+    Attributes:
+        name: its name.
+        layers: the number of layers that retry; the clients are the topmost.
+        budget: makes the budget of a layer; all clients share one.
+        more: a function from the requests that a layer receives per second to the most that it
+            sends to the next one; `None` without a budget.
+    """
+
+    name: str
+    layers: int
+    budget: Callable[[], RetryBudget] | None = None
+    more: Callable[[float], float] | None = None
+
+    def runs(self, clients: int) -> float:
+        """Return the runs of all clients per second while the bottom is down, in closed form.
+
+        A try takes as long as all tries and waits of the layer below, but at most the limit. With a
+        budget the result is an upper bound, because a budget saves some of the waits.
+
+        >>> [round(Layering("", layers).runs(500), 1) for layers in (1, 2, 3, 4)]
+        [48.5, 44.6, 37.6, 37.6]
+        """
+        if self.more is not None:
+            return clients / THINK
+        seconds = 0.0
+        for _ in range(self.layers):
+            seconds = TRIES * min(LIMIT, seconds) + WAITS
+        return clients / (THINK + seconds)
+
+    def asked(self, clients: int) -> float:
+        """Return the requests at the bottom per second while it is down, in closed form.
+
+        The tries multiply: each layer makes 3 of each request, or as many as its budget allows.
+
+        >>> [round(Layering("", layers).asked(500)) for layers in (1, 2, 3, 4)]
+        [146, 402, 1015, 3045]
+        """
+        rate = self.runs(clients)
+        for _ in range(self.layers):
+            rate = TRIES * rate if self.more is None else self.more(rate)
+        return rate
+
+
+def finagle(rate: float) -> float:
+    """Return the most requests with `RetryBudget.finagle`: a retry in five, and ten a second."""
+    return rate * 1.2 + 10
+
+
+def grpc(rate: float) -> float:
+    """Return the most requests with `RetryBudget.grpc`: no retry while nothing succeeds."""
+    return rate
+
+
+def layerings(layers: int = LAYERS) -> list[Layering]:
+    """Return what to compare: 1 to `layers` layers without budgets, and some with budgets.
+
+    >>> [way.name for way in layerings(2)]
+    ['1 layer', '2 layers', '1 layer, finagle', '1 layer, grpc', '2 layers, finagle']
+    """
+    bare = [Layering(f"{count} layer{'s'[: count - 1]}", count) for count in range(1, layers + 1)]
+    return [
+        *bare,
+        Layering("1 layer, finagle", 1, RetryBudget.finagle, finagle),
+        Layering("1 layer, grpc", 1, RetryBudget.grpc, grpc),
+        Layering(f"{bare[-1].name}, finagle", layers, RetryBudget.finagle, finagle),
+    ]
+
+
+class Layered(NamedTuple):
+    """The results of one number of layers.
+
+    Attributes:
+        way: the number of layers, and their budgets.
+        queue: the seconds that a request waits at the bottom if the queue is full.
+        clients: the number of clients.
+        asked: the requests at the bottom in each second.
+        runs: the runs of the clients that ended per second, in the second half of the outage.
+        rate: the requests at the bottom per second, in the same time.
+        before: the runs that succeeded per second before the outage.
+        last: the runs that succeeded per second in the last quarter of the time after it.
+        recovered: the seconds from the end of the outage to the recovery; `None` without one, or if
+            nothing succeeded before the outage.
+        stopped: the outage.
+        outcome: the simulation as the clients saw it.
+    """
+
+    way: Layering
+    queue: float
+    clients: int
+    asked: tuple[int, ...]
+    runs: float
+    rate: float
+    before: float
+    last: float
+    recovered: float | None
+    stopped: Outage
+    outcome: Outcome
+
+
+def layered(
+    layers: int = LAYERS,
+    *,
+    queues: Iterable[float] = QUEUES,
+    clients: int = CLIENTS,
+    outage: int = OUTAGE,
+    watch: int = WATCH,
+    seed: int = 0,
+) -> list[Layered]:
+    """Simulate each number of layers with each queue at the bottom.
+
+    >>> some = layered(2, queues=[0.3], clients=100, outage=20, watch=10)
+    >>> [round(one.rate / one.runs) for one in some]  # requests at the bottom for one at the top
+    [3, 9, 2, 1, 4]
+
+    The arguments are the flags of the command.
+
+    Raises:
+        ValueError: `clients` or a number of seconds is not above 0.
+    """
+    return [
+        nested(way, queue, clients, outage, watch, seed)
+        for queue in queues
+        for way in layerings(layers)
+    ]
+
+
+def nested(
+    way: Layering, queue: float, clients: int, outage: int, watch: int, seed: int
+) -> Layered:
+    """Simulate one number of layers with one queue."""
+    workers = max(1, clients // SHARE)
+    bottom = Metered(BoundedQueue(round(queue * workers / WORK), WORK, workers))
+    service: Service = bottom
+    for _ in range(way.layers - 1):
+        service = Layer(RETRYING, service, schedule=SCHEDULE, budget=way.budget)
+    shared = way.budget and way.budget()
+    end, stopped = STEADY + outage, Outage(STEADY, outage)
+    outcome = simulate(
+        RETRYING,
+        service.serves(Query),
+        clients=clients,
+        seconds=end + watch,
+        schedule=SCHEDULE,
+        think=THINK,
+        budget=shared and (lambda _: shared),
+        outages=[stopped],
+        seed=seed,
+    )
+    asked = tuple(bottom.asked[second] for second in range(end + watch))
+    half = end - (outage + 1) // 2
+    before = outcome.rate(lambda second: second.well, STEADY // 2, STEADY)
+    return Layered(
+        way=way,
+        queue=queue,
+        clients=clients,
+        asked=asked,
+        runs=outcome.rate(lambda second: second.well + second.gave_up, half, end),
+        rate=sum(asked[half:end]) / (end - half),
+        before=before,
+        last=outcome.rate(lambda second: second.well, end + watch * 3 // 4, end + watch),
+        recovered=outcome.recovered_after(end, before, share=0.8, span=10) if before else None,
+        stopped=stopped,
+        outcome=outcome,
+    )
+
+
+def row(one: Layered) -> Cells:
+    asked, runs = one.way.asked(one.clients), one.way.runs(one.clients)
+    return {
+        "queue": f"{one.queue:3.1f} s",
+        "retries": one.way.name,
+        "requests per run | closed": f"{asked / runs:.1f}",
+        "requests per run | simul.": f"{one.rate / one.runs:.1f}" if one.runs else "-",
+        "requests/s | closed": f"{asked:.0f}",
+        "requests/s | simul.": f"{one.rate:.0f}",
+        "runs that end well/s | before": f"{one.before:.1f}",
+        "runs that end well/s | end": f"{one.last:.1f}",
+        "runs that end well/s | recovers": (
+            "no" if one.recovered is None else f"after {one.recovered:.0f} s"
+        ),
+    }
+
+
+def picture(results: Sequence[Layered]) -> Picture:
+    """Return requests at the bottom and runs that succeed, with a column for each queue."""
+    asked: list[Panel] = []
+    well: list[Panel] = []
+    for queue in dict.fromkeys(one.queue for one in results):
+        some = [*enumerate(one for one in results if one.queue == queue)]
+        requests = {one.way.name: by_second(one.asked, n) for n, one in some}
+        runs = {
+            one.way.name: by_second([s.well for s in one.outcome.seconds], n) for n, one in some
+        }
+        title = f"a full queue at the bottom is a wait of {queue:g} s"
+        down = "the service is down", results[0].stopped.span
+        asked.append(
+            Panel("requests/s at the bottom", requests, title=title, scale="symlog", outage=down)
+        )
+        well.append(Panel("runs/s that end well", runs, outage=down))
+    return Picture(
+        "Retries in layers multiply: requests at the bottom, runs that end well",
+        [asked, well],
+        inches=(10.0, 6.0),
+        shared=True,
+    )
+
+
+def numbers(results: Sequence[Layered]) -> Numbers:
+    return {
+        f"{one.queue:.1f} s  {one.way.name:17}  {name}": number
+        for one in results
+        for name, number in {
+            "requests/s": one.rate,
+            "recovers after, s": one.recovered,
+            "recovers": one.recovered is not None,
+        }.items()
+    }
+
+
+EXPERIMENT = Experiment(
+    "layered",
+    "How retries in nested layers multiply while the service at the bottom is down, and whether it "
+    "recovers: compared with one layer, with and without a budget; with a short queue at the "
+    "bottom and with a long one.",
+    layered,
+    [
+        Flag("layers", LAYERS, whole(1, 5), "the most layers"),
+        Flag("clients", CLIENTS, whole(1, 10_000), "the number of clients; the bottom grows too"),
+        Flag("outage", OUTAGE, whole(2, 3600), "the outage, whole seconds", "SECONDS"),
+        Flag("watch", WATCH, whole(10, 3600), "whole seconds after it", "SECONDS"),
+        Flag(
+            "queue",
+            QUEUES,
+            number(0, 3600),
+            "how long a request waits at the bottom if its queue is full",
+            "SECONDS",
+            "queues",
+        ),
+    ],
+    row_by_row(row),
+    picture,
+    numbers,
+)

@@ -1,1 +1,0 @@
-"""Retries in nested layers multiply; one layer with a budget does not."""

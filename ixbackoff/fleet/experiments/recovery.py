@@ -1,0 +1,318 @@
+"""The delay until clients notice that an outage is over.
+
+For MIN(R * T * F^N, M) of "Exponential Backoff in Distributed Systems" (Douglas Thain, 2009), with
+and without R and M: in closed form, and simulated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import ceil, inf, isnan, log, log10
+from statistics import median
+from typing import Any, NamedTuple
+
+from ixbackoff import N20, Command, Constant, Exponential, at
+from ixbackoff.fleet import BoundedQueue, Outage, simulate
+from ixbackoff.schedules import Schedule
+
+from ..._commandline import number, whole
+from ..drawing import Graph, Panel, Picture
+from ..flags import Flag
+from ..reports import Numbers
+from .experiment import Cells, Experiment, row_by_row
+
+OUTAGES = (0.5, 1.1, 5.0, 10.0, 30.0, 31.5, 60.0, 120.0, 300.0, 600.0)
+LONGEST = 86_400  # seconds of an outage
+CLIENTS = 1000
+SPREAD = 2.0  # R is evenly between 1 and this
+
+
+class Reach(Command[None]):
+    """A request to the service that is down."""
+
+    __slots__ = ()
+
+
+class Formula(NamedTuple):
+    """MIN(R * T * F^N, M), with R evenly between 1 and a spread.
+
+    Attributes:
+        timeout: T, seconds.
+        factor: F.
+        spread: the greatest R; with 1 the waits are the same each time.
+        maximum: M, seconds.
+    """
+
+    timeout: float = 1.0
+    factor: float = 2.0
+    spread: float = 1.0
+    maximum: float = inf
+
+    @property
+    def schedule(self) -> Schedule:
+        """The schedule of this formula."""
+        waits: Schedule = Exponential(self.timeout, self.factor)
+        if self.spread > 1:
+            waits = waits.jittered(self.spread)
+        return waits if self.maximum == inf else waits & Constant(self.maximum)
+
+    def tried(self, k: int) -> float:
+        """Return the time of the k-th retry, where R is 1: T * (F^k - 1) / (F - 1).
+
+        From the wait on that reaches M, each wait is M.
+
+        >>> [Formula(maximum=8).tried(k) for k in range(7)]
+        [0.0, 1.0, 3.0, 7.0, 15.0, 23.0, 31.0]
+        """
+        below = min(k, self.growing)
+        if self.factor == 1:
+            grown = self.timeout * below
+        else:
+            grown = self.timeout * (self.factor**below - 1) / (self.factor - 1)
+        return grown if k == below else grown + self.maximum * (k - below)
+
+    @property
+    def growing(self) -> float:
+        """The number of waits that are shorter than M, where R is 1."""
+        if self.maximum <= self.timeout:
+            return 0
+        if self.maximum == inf or self.factor == 1:
+            return inf
+        return ceil(log(self.maximum / self.timeout) / log(self.factor))
+
+    def noticed(self, outage: float) -> float:
+        """Return the time of the first retry after an outage, where R is 1.
+
+        >>> Formula().noticed(30.0)
+        31.0
+        """
+        k, growing = 0, self.growing
+        if growing != inf and self.tried(int(growing)) < outage:
+            k = int(growing + (outage - self.tried(int(growing))) / self.maximum)
+        while self.tried(k) < outage:
+            k += 1
+        return self.tried(k)
+
+    def bound(self, outage: float) -> float:
+        """Return the latest time at which any client notices the end of an outage, whatever R is.
+
+        The outage ends during a wait. That wait began before the end, after k waits, which took at
+        least T * (F^k - 1) / (F - 1) seconds; and it lasts at most R * T * F^k, and at most M.
+
+        >>> Formula().bound(30.0), Formula(spread=2.0).bound(30.0), Formula(maximum=8).bound(30.0)
+        (61.0, 92.0, 38.0)
+        """
+        steep = 1 + self.spread * (self.factor - 1)
+        return min(steep * outage + self.spread * self.timeout, outage + self.maximum)
+
+
+class Recovery(NamedTuple):
+    """The results of one outage with one formula.
+
+    Attributes:
+        outage: its length, seconds; it begins at 0, as the clients do.
+        formula: the formula of the waits.
+        noticed: the times at which the clients were answered, sorted.
+        gave_up: the number of clients whose ladder ended before the outage did.
+    """
+
+    outage: float
+    formula: Formula
+    noticed: tuple[float, ...]
+    gave_up: int
+
+    @property
+    def median(self) -> float:
+        """The time at which half of the clients had been answered; nan if none was."""
+        return median(self.noticed) if self.noticed else float("nan")
+
+    @property
+    def last(self) -> float:
+        """The time at which all clients had been answered; nan if none was."""
+        return self.noticed[-1] if self.noticed else float("nan")
+
+
+def recovered(outage: float, formula: Formula, clients: int = 1, seed: int = 0) -> Recovery:
+    """Simulate clients with twenty waits in an outage.
+
+    >>> recovered(30.0, Formula()).noticed
+    (31.0,)
+
+    Args:
+        outage: its length, seconds.
+        formula: the formula of the waits.
+        clients: the number of clients.
+        seed: the seed of the random numbers.
+
+    Raises:
+        ValueError: `clients` or `outage` is not above 0, or the formula has no waits.
+    """
+    outcome = simulate(
+        at(N20).retry(Reach()),
+        BoundedQueue(length=0, work=0.0, workers=clients).serves(Reach),
+        clients=clients,
+        seconds=formula.bound(outage) + 1,
+        schedule=formula.schedule,
+        outages=[Outage(0.0, outage)],
+        seed=seed,
+        trace=True,
+    )
+    answered = [
+        performed.at
+        for performed in outcome.trace
+        if isinstance(performed.command, Reach) and performed.failure is None
+    ]
+    return Recovery(outage, formula, tuple(sorted(answered)), clients - len(answered))
+
+
+class Comparison(NamedTuple):
+    """The results of one outage with three formulas.
+
+    Attributes:
+        plain: the formula without R and M.
+        spread: the formula with R.
+        capped: the formula with R and M.
+    """
+
+    plain: Recovery
+    spread: Recovery
+    capped: Recovery
+
+
+def recovery(
+    outages: Iterable[float] = OUTAGES,
+    *,
+    timeout: float = 1.0,
+    factor: float = 2.0,
+    maximum: float = 60.0,
+    clients: int = CLIENTS,
+    seed: int = 0,
+) -> list[Comparison]:
+    """Simulate each outage with T * F^N, with R * T * F^N, and with MIN(R * T * F^N, M).
+
+    >>> [compared] = recovery([30.0], clients=10)
+    >>> compared.plain.last, compared.spread.last <= 92, compared.capped.last <= 90
+    (31.0, True, True)
+
+    The arguments are the flags of the command.
+
+    Raises:
+        ValueError: as `recovered`.
+    """
+    plain = Formula(timeout, factor)
+    spread = plain._replace(spread=SPREAD)
+    capped = spread._replace(maximum=maximum)
+    return [
+        Comparison(
+            recovered(outage, plain),
+            recovered(outage, spread, clients, seed),
+            recovered(outage, capped, clients, seed),
+        )
+        for outage in outages
+    ]
+
+
+def row(compared: Comparison) -> Cells:
+    plain, spread, capped = compared
+    outage = plain.outage
+    return {
+        "outage": seconds(outage),
+        "T*F^N | closed": seconds(plain.formula.noticed(outage)),
+        "T*F^N | simul.": seconds(plain.last),
+        "T*F^N | ratio": f"{plain.last / outage:.2f}",
+        "R*T*F^N | median": seconds(spread.median),
+        "R*T*F^N | last": seconds(spread.last),
+        "R*T*F^N | ratio": f"{spread.last / outage:.2f}",
+        "R*T*F^N | bound": seconds(spread.formula.bound(outage)),
+        "MIN(R*T*F^N, M) | median": seconds(capped.median),
+        "MIN(R*T*F^N, M) | last": seconds(capped.last),
+        "MIN(R*T*F^N, M) | bound": seconds(capped.formula.bound(outage)),
+        "gave up": sum(one.gave_up for one in compared),
+    }
+
+
+def seconds(number: float) -> str:
+    """Return seconds with two decimal places below 10, and with one above; `never` for nan."""
+    if isnan(number):
+        return "never"
+    return f"{number:.2f}" if number < 9.995 else f"{number:.1f}"
+
+
+POINTS = 2000
+STYLES: Mapping[str, Mapping[str, Any]] = {
+    "T·F^N": {"color": "#0072b2", "marker": "o", "linestyle": "--"},
+    "R·T·F^N": {"color": "#d55e00", "marker": "s", "linestyle": "-."},
+    "MIN(R·T·F^N, M)": {"color": "#009e73", "marker": "^", "linestyle": ":"},
+}
+"""The styles of the formulas: that of the bound, and the marker of the simulations."""
+
+
+def picture(results: Sequence[Comparison]) -> Picture:
+    """Return the time until clients notice the end of an outage, as a multiple of its length.
+
+    Lines are closed forms, filled points the last clients of simulations, hollow points their
+    medians.
+    """
+    lengths = [one.plain.outage for one in results]
+    least, most = log10(min(lengths)) - 0.1, log10(max(lengths)) + 0.1
+    along = [10 ** (least + (most - least) * point / POINTS) for point in range(POINTS + 1)]
+    lines: dict[str, Graph] = {}
+    for column, (name, style) in enumerate(STYLES.items()):
+        some = [compared[column] for compared in results]
+        formula = some[0].formula
+        points = {**style, "linestyle": ""}
+        bounds = [formula.bound(length) / length for length in along]
+        lines[f"{name}: bound"] = Graph(along, bounds, {**style, "marker": ""})
+        lasts = [one.last / one.outage for one in some]
+        lines[f"{name}: last client"] = Graph(lengths, lasts, points)
+        if formula.spread == 1:
+            noticed = [formula.noticed(length) / length for length in along]
+            how = {"color": style["color"], "alpha": 0.6}
+            lines[f"{name}: closed"] = Graph(along, noticed, how)
+        else:
+            medians = [one.median / one.outage for one in some]
+            hollow = {**points, "markerfacecolor": "none"}
+            lines[f"{name}: median"] = Graph(lengths, medians, hollow)
+    panel = Panel(
+        "noticed after so many times its length",
+        lines,
+        x="length of the outage, s",
+        x_scale="log",
+        limits=(0.9, 6),
+    )
+    headline = "How late the end of an outage is noticed"
+    return Picture(headline, [[panel]], inches=(9.0, 5.0), legend=3)
+
+
+def numbers(results: Sequence[Comparison]) -> Numbers:
+    return {
+        f"{one.outage:6g}  {formula:15}  {name}": None if isnan(number) else number
+        for compared in results
+        for formula, one in {"R*T*F^N": compared.spread, "MIN(R*T*F^N, M)": compared.capped}.items()
+        for name, number in {"median": one.median, "last": one.last}.items()
+    }
+
+
+EXPERIMENT = Experiment(
+    "recovery",
+    "When clients notice that an outage is over, with the waits T * F^N, R * T * F^N and "
+    "MIN(R * T * F^N, M), with R evenly between 1 and 2: in closed form, and simulated.",
+    recovery,
+    [
+        Flag(
+            "outage",
+            OUTAGES,
+            number(1e-3, LONGEST),
+            "the length of an outage",
+            "SECONDS",
+            "outages",
+        ),
+        Flag("timeout", 1.0, number(1e-3, 3600), "T, seconds", "T"),
+        Flag("factor", 2.0, number(1.1, 10), "F", "F"),
+        Flag("maximum", 60.0, number(1e-3, 1e6), "M, seconds", "M"),
+        Flag("clients", CLIENTS, whole(1, 100_000), "the number of clients"),
+    ],
+    row_by_row(row),
+    picture,
+    numbers,
+)

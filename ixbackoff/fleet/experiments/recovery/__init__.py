@@ -1,1 +1,0 @@
-"""Clients notice that an outage is over, later than it is."""

@@ -1,0 +1,265 @@
+"""The server of the crash after an outage, with remedies at its clients and a shorter queue.
+
+The clients live in processes, equally many in each. Those of a process share its budget and its
+circuit breaker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from statistics import median
+from typing import Any, NamedTuple, TypeVar
+
+from ixbackoff import FOREVER, N3, CircuitBreaker, RetryBudget, at, do
+from ixbackoff.fleet import Outage, Outcome, SlowingServer, each_seed, simulate
+
+from ..._commandline import whole
+from ..drawing import Panel, Picture, by_second
+from ..flags import Flag
+from .crash import BACKLOGS, CLIENTS, LINGERING, THINK, TIMEOUT, Get, backoffs, recovers
+from .experiment import Cells, Experiment, row_by_row
+
+T = TypeVar("T")
+
+STEADY = 15
+OUTAGE = 20
+WATCH = 60
+SEEDS = 3
+FAILURES = 20
+WITHIN = 5.0
+REST = 5.0
+
+WITHOUT_END = at(FOREVER).retry(do(Get()).limit(TIMEOUT))
+THREE_WAITS = at(N3).retry(do(Get()).limit(TIMEOUT))
+
+
+class Remedy(NamedTuple):
+    """A remedy.
+
+    Attributes:
+        name: its name.
+        waits: the waits of the post that it is combined with: "fixed" or "exponential".
+        processes: the number of processes.
+        budget: whether each process has a budget.
+        breaker: whether each process has a circuit breaker.
+        ends: whether a client ends its run after three waits, and thinks again.
+    """
+
+    name: str
+    waits: str
+    processes: int = 1
+    budget: bool = False
+    breaker: bool = False
+    ends: bool = False
+
+    def failures(self) -> int:
+        """Return the failures that open a breaker: fewer for a process with fewer clients.
+
+        >>> Remedy("few", "fixed", 1).failures(), Remedy("many", "fixed", 100).failures()
+        (20, 2)
+        """
+        return max(2, FAILURES // self.processes)
+
+
+REMEDIES = (
+    Remedy("nothing", "fixed"),
+    Remedy("nothing", "exponential"),
+    Remedy("three waits", "exponential", ends=True),
+    Remedy("10 budgets", "exponential", 10, budget=True),
+    Remedy("10 breakers", "fixed", 10, breaker=True),
+    Remedy("10 breakers", "exponential", 10, breaker=True),
+    Remedy("100 breakers", "exponential", 100, breaker=True),
+)
+
+
+class Remedied(NamedTuple):
+    """The results of one remedy with one accept queue: medians of the seeds.
+
+    Attributes:
+        remedy: the remedy.
+        backlog: the length of the accept queue.
+        asked: the requests per second in the last five seconds of the outage.
+        after: the concurrent requests one second after it.
+        last: the answered requests per second in the last quarter of the time after it.
+        gave_up: the runs that failed.
+        back: the number of seeds with which nearly all requests were answered then.
+        seeds: the number of seeds.
+        stopped: the outage.
+        outcome: the simulation with the first seed.
+    """
+
+    remedy: Remedy
+    backlog: int
+    asked: float
+    after: float
+    last: float
+    gave_up: float
+    back: int
+    seeds: int
+    stopped: Outage
+    outcome: Outcome
+
+
+def remedied(
+    outage: int = OUTAGE,
+    *,
+    backlogs: Iterable[int] = BACKLOGS,
+    clients: int = CLIENTS,
+    watch: int = WATCH,
+    seeds: int = SEEDS,
+    seed: int = 0,
+    jobs: int | None = None,
+) -> list[Remedied]:
+    """Simulate each remedy with each accept queue.
+
+    >>> some = remedied(5, clients=40, watch=5, seeds=1, backlogs=[128])
+    >>> [one.back for one in some]
+    [1, 1, 1, 1, 1, 1, 1]
+
+    The arguments are the flags of the command; `seeds` counts from `seed` on.
+
+    Raises:
+        ValueError: `clients` or a number of seconds is not above 0.
+    """
+    kinds = [(remedy, backlog) for backlog in backlogs for remedy in REMEDIES]
+    sample = each_seed(
+        partial(all_simulated, kinds, clients, outage, watch),
+        range(seed, seed + seeds),
+        jobs=jobs,
+    )
+    return [
+        summed_up(remedy, backlog, Outage(STEADY, outage), outcomes)
+        for (remedy, backlog), outcomes in zip(
+            kinds, zip(*sample.results, strict=True), strict=True
+        )
+    ]
+
+
+def all_simulated(
+    kinds: Sequence[tuple[Remedy, int]], clients: int, outage: int, watch: int, seed: int
+) -> list[Outcome]:
+    """Simulate each remedy and accept queue with one seed."""
+    return [simulated(remedy, backlog, clients, outage, watch, seed) for remedy, backlog in kinds]
+
+
+def simulated(
+    remedy: Remedy, backlog: int, clients: int, outage: int, watch: int, seed: int
+) -> Outcome:
+    """Simulate one remedy with one seed."""
+    many = min(remedy.processes, clients)
+    breakers = shared(
+        lambda: CircuitBreaker(failures=remedy.failures(), within=WITHIN, open_for=REST),
+        many,
+        remedy.breaker,
+    )
+    program: Any = THREE_WAITS if remedy.ends else WITHOUT_END
+    return simulate(
+        program,
+        SlowingServer(backlog=backlog, lingering=LINGERING).serves(Get),
+        clients=clients,
+        seconds=STEADY + outage + watch,
+        schedule=backoffs()[remedy.waits],
+        think=THINK,
+        budget=shared(RetryBudget.grpc, many, remedy.budget),
+        breaker=breakers,
+        outages=[Outage(STEADY, outage)],
+        seed=seed,
+    )
+
+
+def shared(make: Callable[[], T], processes: int, wanted: bool) -> Callable[[int], T] | None:
+    """Return a function from a client to the object of its process; `None` if not `wanted`.
+
+    >>> own = shared(object, 2, wanted=True)
+    >>> own is not None and own(0) is own(2) and own(0) is not own(1)
+    True
+    """
+    if not wanted:
+        return None
+    made = [make() for _ in range(processes)]
+    return lambda client: made[client % processes]
+
+
+def summed_up(
+    remedy: Remedy, backlog: int, stopped: Outage, outcomes: Sequence[Outcome]
+) -> Remedied:
+    """Return the results of the outcomes of some seeds."""
+    end = int(stopped.start + stopped.length)
+    watched = [outcome.seconds[end:] for outcome in outcomes]
+    quarter = max(1, len(watched[0]) // 4)
+    return Remedied(
+        remedy=remedy,
+        backlog=backlog,
+        asked=median(one.rate(lambda second: second.asked, end - 5, end) for one in outcomes),
+        after=median(seconds[0].load for seconds in watched),
+        last=median(
+            sum(second.answered for second in seconds[-quarter:]) / quarter for seconds in watched
+        ),
+        gave_up=median(one.total(lambda second: second.gave_up) for one in outcomes),
+        back=sum(
+            recovers([one.answered for one in seconds], [one.failed for one in seconds])
+            for seconds in watched
+        ),
+        seeds=len(outcomes),
+        stopped=stopped,
+        outcome=outcomes[0],
+    )
+
+
+def row(one: Remedied) -> Cells:
+    return {
+        "queue": one.backlog,
+        "waits": one.remedy.waits,
+        "remedy": one.remedy.name,
+        "asked/s": f"{one.asked:.1f}",
+        "after 1 s": f"{one.after:.0f}",
+        "end/s": f"{one.last:.1f}",
+        "gave up": f"{one.gave_up:.0f}",
+        "comes back": f"{one.back} of {one.seeds}",
+    }
+
+
+def picture(results: Sequence[Remedied]) -> Picture:
+    """Return the concurrent requests with each remedy, with a panel for each accept queue."""
+    panels: list[Panel] = []
+    for backlog in dict.fromkeys(one.backlog for one in results):
+        some = [one for one in results if one.backlog == backlog]
+        loads = {
+            f"{one.remedy.waits}, {one.remedy.name}": by_second(
+                [second.load for second in one.outcome.seconds], number
+            )
+            for number, one in enumerate(some)
+        }
+        stopped = "the server is stopped", some[0].stopped.span
+        title = f"accept queue {backlog}"
+        panels.append(Panel("requests at once", loads, title=title, scale="symlog", outage=stopped))
+    return Picture(
+        "What would have saved the server: a short queue, or circuit breakers",
+        [panels],
+        inches=(10.0, 5.0),
+        shared=True,
+    )
+
+
+EXPERIMENT = Experiment(
+    "remedies",
+    "What would have saved the server of the crash: with each remedy, whether it recovers after an "
+    "outage, for accept queues of two lengths.",
+    remedied,
+    [
+        Flag("outage", OUTAGE, whole(1, 86_400), "the outage, whole seconds", "SECONDS"),
+        Flag("watch", WATCH, whole(4, 86_400), "whole seconds after it", "SECONDS"),
+        Flag("clients", CLIENTS, whole(1, 100_000), "the number of clients"),
+        Flag(
+            "backlog",
+            BACKLOGS,
+            whole(0, 65_535),
+            "the length of the accept queue",
+            argument="backlogs",
+        ),
+    ],
+    row_by_row(row),
+    picture,
+    seeds=SEEDS,
+)

@@ -1,1 +1,0 @@
-"""What would have saved the server of the crash: budgets, circuit breakers, fewer tries."""

@@ -1,1 +1,0 @@
-"""Submitters of jobs share the file descriptors of one machine."""

@@ -1,1 +1,0 @@
-"""The server and the clients of the crash for real: processes, sockets and signals."""

@@ -1,0 +1,241 @@
+"""The retries of clients that run `at(rung).retry(effect)`, without a stream of commands.
+
+Such programs are the commonest, so their clients skip the machine: `tried` recognizes the program,
+and `Retrying` waits as `ixbackoff._meaning.descents` says, like every retry of this package. A law
+(tests/fleet/test_clients.py) compares these clients, event by event, with the program's stream.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple, Protocol
+
+from .._limits.nesting import check_begun
+from .._meaning.chains import Chain, Ladder, Step, chain
+from .._meaning.descents import After, begins, descents
+from .._meaning.machine import Enter, Task
+from .._meaning.runs import InAttempt, not_chosen, noted, number_after
+from .._meaning.semantics import attempted, limited, performed
+from .._meaning.steps import DoStep, Limited, RetryStep, StartStep
+from .._running.traces import Performed
+from .._words.commands import Command, Misuse
+from .._words.failures import Predicate
+from .._words.reasons import Reason, Story
+from .._words.verdicts import is_transient
+from .._words.vocabulary import Together, delay
+from ..schedules.kinds import Timing
+from .environment import Done, Environment, Running
+
+
+class Tried(NamedTuple):
+    """The effect of a program `at(rung).retry(effect)`.
+
+    Attributes:
+        effect: the effect.
+        chosen: the failures after which it is retried.
+        command: the only command of the effect; `None` if it is more than one command.
+        limit: the seconds for each try of that command; `None` for no limit.
+    """
+
+    effect: Any
+    chosen: Predicate
+    command: Command[Any] | None = None
+    limit: float | None = None
+
+
+def tried(program: Ladder) -> Tried | None:
+    """Return the effect that `program` retries; `None` if the program does anything else.
+
+    >>> from ixbackoff import N3, Log, at, do
+    >>> tried(at(N3).retry(do(Log("hello")).limit(2))).limit
+    2.0
+    >>> tried(at(N3).do(Log("hello")).end()) is None
+    True
+    """
+    step = only_step(program)
+    if step.__class__ is not RetryStep or not isinstance(step, RetryStep):
+        return None
+    effect, limit = unwrapped(step.effect), None
+    command = effect
+    if isinstance(effect, Limited) and effect.seconds > 0:
+        command, limit = unwrapped(effect.chain), effect.seconds
+    if isinstance(command, Command) and not isinstance(command, Together):
+        return Tried(effect, step.chosen, command, limit)
+    return Tried(effect, step.chosen)
+
+
+def unwrapped(effect: Any) -> Any:
+    """Return the effect inside of attempts that only perform it."""
+    while isinstance(effect, Chain) and isinstance(step := only_step(effect), DoStep):
+        effect = step.effect
+    return effect
+
+
+def only_step(steps: Chain) -> Step | None:
+    """Return the step of a chain that has one; else `None`."""
+    found = steps._flat or steps.steps()
+    return found[0] if len(found) == 1 else None
+
+
+def as_attempt(effect: Any) -> Chain:
+    """Return an attempt that performs `effect`."""
+    return effect if isinstance(effect, Chain) else chain(Chain, None, DoStep(effect))
+
+
+def task_of(attempt: Chain, inside: InAttempt) -> Task:
+    """Return the task of an attempt, as `attempted` does; one step needs no task around its own."""
+    step: Any = only_step(attempt)
+    if step.__class__ is DoStep and step.effect.__class__ is Limited:
+        return in_time(step.effect, inside)
+    if step.__class__ is StartStep and step.fresh:
+        try:
+            generator: Task = step.function(*step.arguments, **step.keywords)
+        except Exception as error:  # such as a wrong number of arguments
+            return failed(error)
+        return generator
+    return attempted(attempt, inside)
+
+
+def in_time(with_limit: Limited, inside: InAttempt) -> Task:
+    """Return the task of an effect with a limit."""
+    effect = unwrapped(with_limit.chain)
+    attempt = issubclass(effect.__class__, Chain)
+    asked = Enter(task_of(effect, inside)) if attempt else performed(effect, inside)
+    return limited(asked, with_limit.seconds, inside)
+
+
+def failed(error: Exception) -> Task:
+    """Return a task that fails with `error`."""
+    yield from ()
+    raise error
+
+
+class RunLog:
+    """The waits of one run, for the trace and for the note on its last failure.
+
+    Attributes:
+        wait: the current wait, or `None`.
+    """
+
+    __slots__ = ("_count", "_seconds", "_top", "_trace", "wait")
+
+    def __init__(self, top: int, trace: list[Performed]) -> None:
+        self._top = top
+        self._trace = trace
+        self._count = 0
+        self._seconds = 0.0
+        self.wait: Performed | None = None
+
+    def begin_wait(self, client: int, now: float, seconds: float, failure: Any) -> None:
+        """Record the beginning of a wait, on the next rung."""
+        wait = delay(seconds, number_after(self._top, self._count), failure)
+        self.wait = Performed(now, wait, None, None, client)
+        self._count += 1
+        self._seconds += seconds
+
+    def end_wait(self) -> None:
+        """Add the current wait, if there is one, to the trace."""
+        if self.wait is not None:
+            self._trace.append(self.wait)
+            self.wait = None
+
+    def end(self, failure: BaseException | None, chosen: Predicate | None) -> None:
+        """Add to the last failure of a run the note that counts its tries and waits.
+
+        Args:
+            failure: the failure, or `None`.
+            chosen: the predicate that decided against a retry, or `None`.
+        """
+        if failure is None:
+            return
+        reason: Reason = "gave up"
+        note = ""
+        if chosen is not None and self._count != self._top and isinstance(failure, Exception):
+            reason, note = "not worth another try", not_chosen(failure, chosen is is_transient)
+        noted(failure, Story(self._count + 1, self._count, self._seconds, reason), note)
+
+
+class Trying(Running, Protocol):
+    """A client that tries an effect.
+
+    Attributes:
+        begun: the start of the current try, or of the one before the current wait.
+        after: the waits of this run, from its first failure on.
+        wait_count: the number of its waits.
+        shortest: the seconds of its last wait: the next one is not shorter.
+        log: the waits of this run for the trace; `None` without a trace.
+    """
+
+    begun: float
+    after: After | None
+    wait_count: int
+    shortest: float
+    log: RunLog | None
+
+
+class Retrying(ABC):
+    """The state that all clients of one program share.
+
+    Attributes:
+        done: called at the end of each run.
+        descent: begins the waits of a run.
+    """
+
+    def __init__(
+        self, environment: Environment, program: Ladder, tried: Tried, timing: Timing, done: Done
+    ) -> None:
+        check_begun(program)
+        self.events: Final = environment.events
+        self.trace: Final = environment.trace
+        self.from_start: Final = timing.from_start
+        self.top: Final = program.start
+        self.done: Final = done
+        self.chosen: Final = tried.chosen
+        waits = begins(timing, program.start, environment.events.random, checked=False)
+        self.descent: Final[Callable[[], After]] = descents(
+            program.start, (), tried.chosen, *waits, shortens=timing.shortens
+        )
+
+    @abstractmethod
+    def client(self, number: int) -> Running:
+        """Make a client."""
+
+    def log(self) -> RunLog | None:
+        """Return the log of a new run, if there is a trace."""
+        return None if self.trace is None else RunLog(self.top, self.trace)
+
+    def end_try(self, client: Trying, value: Any, failure: BaseException | None) -> None:
+        """End a try: plan the next one after a wait, or end the run."""
+        chosen: Predicate | None = None
+        if failure is not None:
+            failure.__traceback__ = None  # its frames refer to the client: a reference cycle
+            if isinstance(failure, Misuse):
+                raise failure
+            try:
+                if client.after is None:
+                    client.after = self.descent()
+                seconds = client.after(failure, client.wait_count, client.shortest)
+                if seconds is not None:
+                    client.wait_count += 1
+                    client.shortest = seconds
+                    events, log = self.events, client.log
+                    if log is not None:
+                        log.begin_wait(client.number, events.now, seconds, failure)
+                    if self.from_start:
+                        when = max(events.now, client.begun + seconds)
+                        events.at(when, client.__class__.begin, client)
+                    else:
+                        events.after(seconds, client.__class__.begin, client)
+                    return
+                chosen = self.chosen
+            except Exception as error:
+                failure = error
+                failure.__traceback__ = None
+        client.after = None
+        client.wait_count = 0
+        client.shortest = 0.0
+        if client.log is not None:
+            client.log.end(failure, chosen)
+            client.log = self.log()
+        self.done(client, value, failure)

@@ -1,0 +1,1 @@
+"""The modelled services, and the base class of your own."""

@@ -1,0 +1,177 @@
+"""`Disk`: a disk that fills up; a writer that finds no room fails and loses its file."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from ..._words.commands import Command
+from ..._words.failures import Transient
+from ..event_queue import Events
+from .service import Request, Service, Serving
+from .sharing import Sharing
+
+
+class DiskFull(Transient):
+    """A writer found the disk full; its unfinished file is deleted."""
+
+
+@dataclass(frozen=True)
+class WriteFile(Command[None]):
+    """Write a file of a random size; a client keeps the size until its file is written."""
+
+
+class Space(NamedTuple):
+    """The space on a disk.
+
+    Attributes:
+        free: free MB.
+        unfinished: the number of files in writing.
+        mean: the mean MB of the written files.
+    """
+
+    free: float
+    unfinished: int
+    mean: float
+
+
+@dataclass(frozen=True)
+class FreeSpace(Command[Space]):
+    """Measure the space on the disk: sense the carrier."""
+
+
+def ignore(megabytes: float) -> None:
+    """Ignore the consumed file."""
+
+
+@dataclass(frozen=True)
+class Disk(Service):
+    """A disk with writers, and a consumer that reads files and then deletes them.
+
+    Writers and consumer share the disk's speed evenly. When the disk is full, a writer, chosen at
+    random, fails, and its unfinished file is deleted.
+
+    The capacity, the sizes and the consumer's speed are those of "The Ethernet Approach to Grid
+    Computing" (Thain and Livny, HPDC 2003). The paper has neither the disk's speed nor the cost of
+    creating a file; with these, 50 producers slow the consumer as much as there.
+
+    >>> Disk().share(4, reading=True), Disk().share(49, reading=True)
+    (2.25, 0.2)
+
+    Attributes:
+        capacity: the size of the disk, MB.
+        largest: the largest file, MB; sizes are evenly between 0 and this.
+        reads: the most MB per second that the consumer reads.
+        speed: the MB per second that the disk reads and writes in all.
+        creates: the cost of creating a file, as the MB that the disk could write instead.
+        consumed: called with the MB of each file that was read and deleted.
+    """
+
+    capacity: float = 120.0
+    largest: float = 1.0
+    reads: float = 1.0
+    speed: float = 10.0
+    creates: float = 0.75
+    consumed: Callable[[float], object] = ignore
+
+    def share(self, writers: int, reading: bool) -> float:
+        """Return the MB per second of each writer; `reading`: whether the consumer reads."""
+        if not reading:
+            return self.speed / writers
+        return max(self.speed / (writers + 1), (self.speed - self.reads) / writers)
+
+    def consumed_by(self, consumed: Callable[[float], object]) -> Disk:
+        """Return the same disk, which calls `consumed` with the MB of each file that was read."""
+        return replace(self, consumed=consumed)
+
+    def begin(self, events: Events) -> Serving:
+        return _Disk(self, events)
+
+
+class _Disk(Serving):
+    def __init__(self, model: Disk, events: Events) -> None:
+        self.model = model
+        self.events = events
+        self.sizes: dict[int, float] = {}  # of the file that each client has to write
+        self.stored: deque[float] = deque()  # the sizes of written files, the oldest first
+        self.used = 0.0  # their MB
+        self.files, self.megabytes = 0, 0.0  # written since the beginning
+        self.creating: Sharing[Request] = Sharing(events, self.share, self.created)
+        self.writing: Sharing[Request] = Sharing(events, self.share, self.written)
+        self.reading: Sharing[float] = Sharing(events, self.reader, self.read)
+        self.plan = 0  # the newest planned `full`; earlier ones are ignored
+
+    def ask(self, request: Request) -> None:
+        if isinstance(request.command, FreeSpace):
+            mean = self.megabytes / self.files if self.files else self.model.largest / 2
+            request.answer(Space(self.free(), self.writers(), mean))
+        else:
+            if request.client not in self.sizes:
+                size = self.events.random.uniform(0.0, self.model.largest)
+                self.sizes[request.client] = size
+            self.creating.begin(request, self.model.creates)
+            self.changed()
+
+    def abandoned(self, request: Request) -> None:
+        self.creating.leave(request)
+        self.writing.leave(request)
+        self.changed()
+
+    def created(self, request: Request) -> None:
+        self.writing.begin(request, self.sizes[request.client])
+        self.changed()
+
+    def written(self, request: Request) -> None:
+        size = self.sizes.pop(request.client)
+        self.used += size
+        self.files += 1
+        self.megabytes += size
+        self.stored.append(size)
+        self.read_on()
+        self.changed()
+        request.answer()
+
+    def full(self, plan: int) -> None:
+        if plan == self.plan:
+            request = self.events.random.choice([*self.writing])
+            self.writing.leave(request)
+            self.changed()
+            request.fail(DiskFull())
+
+    def read_on(self) -> None:
+        if self.stored and not self.reading:
+            self.reading.begin(self.stored[0], self.stored[0])
+
+    def read(self, size: float) -> None:
+        self.stored.popleft()
+        self.used -= size
+        self.model.consumed(size)
+        self.read_on()
+        self.changed()
+
+    def changed(self) -> None:
+        """Recompute all speeds, and when the disk will be full."""
+        self.creating.changed()
+        self.writing.changed()
+        self.reading.changed()
+        self.plan += 1
+        if self.writing:
+            filling = len(self.writing) * self.share()
+            self.events.after(max(self.free(), 0.0) / filling, self.full, self.plan)
+
+    def free(self) -> float:
+        return self.model.capacity - self.used - self.writing.total()
+
+    def writers(self) -> int:
+        return len(self.creating) + len(self.writing)
+
+    def share(self, _: int = 0) -> float:
+        return self.model.share(self.writers(), bool(self.reading))
+
+    def reader(self, _: int) -> float:
+        return min(self.model.reads, self.model.speed / (self.writers() + 1))
+
+    def load(self) -> float:
+        return self.model.capacity - self.free()

@@ -1,0 +1,133 @@
+"""Services in front of another one: `Layer` runs a program, `Metered` counts requests."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from ..._limits.breakers import CircuitBreaker, checked_breaker
+from ..._limits.budgets import RetryBudget
+from ..._meaning.chains import Ladder
+from ..._meaning.defaults import Defaults
+from ..._meaning.runs import ProgramRun
+from ..._meaning.semantics import unrolled
+from ..._words.commands import Command, Stream
+from ..._words.nat import Nat, Z
+from ..._writing.programs import Program
+from ...schedules.kinds import Timing, powers_of_two
+from ..clients import Client
+from ..environment import Environment, checked_budget, checked_program, standard
+from ..event_queue import Events
+from .service import Forwarding, Request, Service, Serving
+
+A = TypeVar("A")
+E = TypeVar("E")
+I = TypeVar("I", bound=Nat)  # noqa: E741
+
+
+class Layer(Service):
+    """An intermediate server: for each request it runs a program against the service below it.
+
+    Its answer or failure is that of the program. A layer does not learn that its client has
+    abandoned a request, so the program continues. An outage stops the service below, not the layer.
+
+    >>> from ixbackoff import N2, Command, at
+    >>> from ixbackoff.fleet import BoundedQueue, simulate
+    >>> class Ask(Command[None]):
+    ...     __slots__ = ()
+    >>> full = Metered(BoundedQueue(length=0, work=100))
+    >>> layers = Layer(at(N2).retry(Ask()), Layer(at(N2).retry(Ask()), full))
+    >>> outcome = simulate(at(N2).retry(Ask()), layers.serves(Ask), clients=2, seconds=90)
+    >>> full.asked.total()  # one client occupies the only worker: 1 + 3 * 3 * 3
+    28
+
+    Args:
+        program: the program.
+        below: the service of its commands; `Delay`, `Log`, `Now`, `Pick` and `Throw` need none.
+        schedule: the seconds of its waits.
+        budget: makes the budget that all runs of the program share.
+        breaker: makes the circuit breaker that all runs of the program share.
+
+    Raises:
+        Misuse: the program cannot run.
+    """
+
+    def __init__(
+        self,
+        program: Program[I, Z, A, E],
+        below: Service,
+        *,
+        schedule: Timing = powers_of_two,
+        budget: Callable[[], RetryBudget] | None = None,
+        breaker: Callable[[], CircuitBreaker] | None = None,
+    ) -> None:
+        self.program: Ladder = checked_program(program)
+        self.below = below
+        self.schedule = schedule
+        self.budget = budget
+        self.breaker = breaker
+
+    def begin(self, events: Events) -> Serving:
+        return _Layer(self, events)
+
+
+class _Layer(Forwarding):
+    def __init__(self, model: Layer, events: Events) -> None:
+        super().__init__(model.below.begin(events))
+        self.model = model
+        self.events = events
+        self.budget = None if model.budget is None else checked_budget(model.budget())
+        self.breaker = (
+            None if model.breaker is None else checked_breaker("breaker", model.breaker())
+        )
+        self.environment = Environment(
+            events, {Command: self.behind}, standard(events), model.schedule.from_start, None
+        )
+
+    def ask(self, request: Request) -> None:
+        def done(_: Client, answer: Any, failure: BaseException | None) -> None:
+            if isinstance(failure, Exception):
+                request.fail(failure)
+            else:
+                request.answer(answer)
+
+        Client(self.environment, request.client, self.stream, done).begin()
+
+    def abandoned(self, request: Request) -> None:
+        """Ignore it: the program continues."""
+
+    def stream(self) -> Stream:
+        model = self.model
+        run = ProgramRun(model.program, model.schedule, self.events.random)
+        how = Defaults(budget=self.budget, breaker=self.breaker)
+        return unrolled(model.program, how, run=run)
+
+
+class Metered(Service):
+    """A service that counts its requests in each second.
+
+    Args:
+        service: the service.
+
+    Attributes:
+        asked: the number of requests in each second, summed over all simulations.
+    """
+
+    def __init__(self, service: Service) -> None:
+        self.service = service
+        self.asked: Counter[int] = Counter()
+
+    def begin(self, events: Events) -> Serving:
+        return _Metered(self, events)
+
+
+class _Metered(Forwarding):
+    def __init__(self, model: Metered, events: Events) -> None:
+        super().__init__(model.service.begin(events))
+        self.asked = model.asked
+        self.events = events
+
+    def ask(self, request: Request) -> None:
+        self.asked[int(self.events.now)] += 1
+        self.behind.ask(request)

@@ -1,0 +1,132 @@
+"""`Answering`: a service whose answers are made by the handlers of an interpreter."""
+
+from __future__ import annotations
+
+from types import NoneType
+from typing import Any, TypeVar, get_args, get_origin
+
+from ..._words.commands import Command, Handler, Handlers, Interpreter, Misuse
+from ...testing.scripts import DelayedAnswer, Unscripted
+from ..event_queue import Events
+from .service import Asker, Forwarding, Request, Service, Serving
+
+ANYTHING: tuple[object, ...] = (Any, object, NoneType)
+"""The types that have `None` as a value."""
+
+
+class Answering(Service):
+    """A service with the answers of an interpreter, and the times and failures of the service.
+
+    The services of this package answer `None`. Here a handler makes the answer, at the moment when
+    the service answers; if the handler raises an exception, the request fails with it. A command
+    without a handler is answered `None`, if that fits the type of its answer.
+
+    >>> from ixbackoff import N0, Command, at
+    >>> from ixbackoff.fleet import BoundedQueue, simulate
+    >>> class GetETag(Command[str]):
+    ...     __slots__ = ()
+    >>> etags = Answering(BoundedQueue(9, work=0.1), GetETag.handled_by(lambda _: "1a"))
+    >>> asking = at(N0).do(GetETag())
+    >>> simulate(asking, etags.serves(GetETag), clients=1, seconds=9, trace=True).trace[0].answer
+    '1a'
+
+    Args:
+        service: the service.
+        interpreter: the handlers that make the answers; `None` if all answers are `None`.
+    """
+
+    def __init__(self, service: Service, interpreter: Interpreter[Any] | None = None) -> None:
+        self.service = service
+        self.handlers: Handlers = {} if interpreter is None else interpreter._handlers
+
+    def begin(self, events: Events) -> Serving:
+        return _Answering(self, events)
+
+
+class _Answering(Forwarding):
+    def __init__(self, model: Answering, events: Events) -> None:
+        super().__init__(model.service.begin(events))
+        self.handlers = model.handlers
+        self.known: dict[type, Handler | None] = {}
+
+    def ask(self, request: Request) -> None:
+        kind = request.command.__class__
+        if kind not in self.known:
+            self.known[kind] = nearest_handler(self.handlers, kind)
+        handler = self.known[kind]
+        if handler is not None:
+            request._asker = _Asker(handler, request._asker)
+        self.behind.ask(request)
+
+
+class _Asker:
+    """An asker between the service and the sender of a request; it makes the answer."""
+
+    __slots__ = ("asker", "handler")
+
+    def __init__(self, handler: Handler, asker: Asker) -> None:
+        self.handler = handler
+        self.asker = asker
+
+    def settled(self, request: Request, value: Any, failure: Exception | None) -> None:
+        if failure is None:
+            try:
+                value = answered(self.handler, request.command)
+            except Misuse:
+                raise
+            except Exception as error:
+                value, failure = None, error
+        self.asker.settled(request, value, failure)
+
+
+def nearest_handler(handlers: Handlers, kind: type[Command[Any]]) -> Handler | None:
+    """Return the handler of `kind` or of its nearest base class.
+
+    Returns `None` if there is no handler and `None` fits the type of the answer.
+
+    Raises:
+        Misuse: there is no handler, and the answer must not be `None`.
+    """
+    for base in kind.__mro__:
+        if base in handlers:
+            handler: Handler = handlers[base]
+            return handler
+    answer = answer_type(kind)
+    if answer in ANYTHING or NoneType in get_args(answer):
+        return None
+    name = "a value" if isinstance(answer, TypeVar) else getattr(answer, "__name__", str(answer))
+    raise Misuse(
+        f"{kind.__name__} is answered with {name}, and no handler makes one: give an interpreter "
+        f"with {kind.__name__}.handled_by(...), on the command line as --answers MODULE:NAME."
+    )
+
+
+def answer_type(kind: type[Command[Any]]) -> object:
+    """Return the type of a command's answer from the bases of its class; `Any` if they lack it.
+
+    >>> from ixbackoff import Download, Pick
+    >>> answer_type(Pick), answer_type(Download)
+    (<class 'int'>, <class 'NoneType'>)
+    """
+    for base in kind.__mro__:
+        for generic in vars(base).get("__orig_bases__", ()):
+            origin, types = get_origin(generic), get_args(generic)
+            if isinstance(origin, type) and issubclass(origin, Command) and types:
+                return NoneType if types[0] is None else types[0]
+    return Any
+
+
+def answered(handler: Handler, command: Command[Any]) -> Any:
+    """Return the answer of a handler.
+
+    Raises:
+        Misuse: it is a handler of `ixbackoff.testing` that has no answers left, or takes virtual
+            time.
+    """
+    try:
+        answer = handler(command)
+    except Unscripted as error:
+        raise Misuse(f"{error}; a fleet needs handlers that answer any number of times.") from None
+    if isinstance(answer, DelayedAnswer):
+        raise Misuse(f"{answer!r} is for Virtual: here the service decides how long answers take.")
+    return answer

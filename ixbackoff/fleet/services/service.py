@@ -1,0 +1,143 @@
+"""`Service`: the model of a service, which answers the commands of simulated clients."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, Generic, Protocol, TypeVar, final
+
+from ..._words.commands import Command, Handlers, Interpreter, Misuse
+from ..event_queue import Events
+
+E_contra = TypeVar("E_contra", contravariant=True)
+F = TypeVar("F")
+C = TypeVar("C", bound=Command[Any])
+
+
+class Asker(Protocol):
+    """The sender of a request."""
+
+    def settled(self, request: Request, value: Any, failure: Exception | None) -> None:
+        """Take the result of `request`."""
+
+
+class Request:
+    """A command that a client has sent to a service.
+
+    Attributes:
+        command: the command.
+        client: the number of the client.
+        begun: the time at which the client sent it, seconds of virtual time.
+        limit: the seconds until the client abandons it; `None` for no limit.
+        over: whether the client no longer waits: the request was answered, failed or abandoned.
+    """
+
+    __slots__ = ("_asker", "begun", "client", "command", "limit", "over")
+
+    def __init__(
+        self, command: Command[Any], client: int, begun: float, limit: float | None, asker: Asker
+    ) -> None:
+        self.command = command
+        self.client = client
+        self.begun = begun
+        self.limit = limit
+        self.over = False
+        self._asker = asker
+
+    def answer(self, value: Any = None) -> None:
+        """Answer the request; does nothing if the client no longer waits."""
+        if not self.over:
+            self.over = True
+            self._asker.settled(self, value, None)
+
+    def fail(self, failure: Exception) -> None:
+        """Let the request fail with `failure`; does nothing if the client no longer waits."""
+        if not self.over:
+            self.over = True
+            self._asker.settled(self, None, failure)
+
+
+class Serving(ABC):
+    """The state of a service during one simulation."""
+
+    @abstractmethod
+    def ask(self, request: Request) -> None:
+        """Take a request; call `request.answer` or `request.fail` now, later or never."""
+
+    def abandoned(self, request: Request) -> None:  # noqa: B027
+        """Note that the client has abandoned `request`."""
+
+    def stop(self) -> None:
+        """Begin an outage."""
+        raise Misuse(f"{self.__class__.__name__} cannot stop: choose a service that has outages.")
+
+    def resume(self) -> None:  # noqa: B027
+        """End an outage."""
+
+    def load(self) -> float:
+        """Return the current load in a unit of the service's own, for pictures."""
+        return 0.0
+
+
+class Forwarding(Serving):
+    """A service in front of another one; it forwards everything unless a subclass overrides it."""
+
+    def __init__(self, behind: Serving) -> None:
+        self.behind = behind
+
+    def ask(self, request: Request) -> None:
+        self.behind.ask(request)
+
+    def abandoned(self, request: Request) -> None:
+        self.behind.abandoned(request)
+
+    def stop(self) -> None:
+        self.behind.stop()
+
+    def resume(self) -> None:
+        self.behind.resume()
+
+    def load(self) -> float:
+        return self.behind.load()
+
+
+class Service(ABC):
+    """The model of a service: an immutable value. Derive from it for a service of your own."""
+
+    @abstractmethod
+    def begin(self, events: Events) -> Serving:
+        """Return a new state of the service, for one simulation."""
+
+    def serves(self, kind: type[C]) -> Served[C]:
+        """Let this service answer commands of `kind`; `a | b` joins two such results."""
+        return _served({kind: self})
+
+
+@final
+class Served(Generic[E_contra]):
+    """The services of a simulation by the kinds of their commands; `a | b` joins two of them."""
+
+    __slots__ = ("services",)
+    services: dict[type, Service | Callable[[Any], Any]]
+
+    def __init__(self, _sealed: object) -> None:
+        raise TypeError("Make it with service.serves(Kind), or instantly(interpreter).")
+
+    def __or__(self, other: Served[F]) -> Served[E_contra | F]:
+        if twice := [kind.__name__ for kind in self.services if kind in other.services]:
+            raise Misuse(f"{', '.join(twice)}: served twice; leave one of the services out.")
+        return _served(self.services | other.services)
+
+
+def instantly(interpreter: Interpreter[F]) -> Served[F]:
+    """Let the handlers of an interpreter answer their commands, in no virtual time."""
+    return _served(interpreter._handlers)
+
+
+UNTYPED: type[Served[Any]] = Served
+
+
+def _served(services: Handlers) -> Served[Any]:
+    made: Served[Any] = object.__new__(UNTYPED)
+    made.services = services
+    return made

@@ -1,0 +1,238 @@
+"""`Simulator`: one simulation. It makes the clients and advances virtual time."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from itertools import count
+from math import ceil, log
+from typing import Any
+
+from .._limits.breakers import CircuitBreaker, checked_breaker
+from .._limits.budgets import RetryBudget
+from .._limits.deadlines import LEFT
+from .._limits.nesting import OVER, RUNNING
+from .._meaning.chains import Ladder
+from .._meaning.defaults import Defaults
+from .._meaning.runs import ProgramRun
+from .._meaning.semantics import unrolled
+from .._running.traces import Performed
+from .._words.commands import Misuse, Stream
+from ..schedules.kinds import Timing
+from .attempt_clients import AttemptRetrying
+from .clients import Client
+from .command_clients import CommandRetrying
+from .environment import Environment, Running, checked_budget, checked_program, standard
+from .event_queue import Events
+from .outcomes import Outcome, Second
+from .retries import Retrying, tried
+from .services.service import Served, Service, Serving
+
+SELDOM = (100_000, 50, 100)
+"""Thresholds of the garbage collector: a simulation makes many long-lived objects, no cycles."""
+
+TRIES = 100
+"""Events that one client may have at one time: more than a ladder of 20 waits has."""
+
+
+class Simulator:
+    """One simulation."""
+
+    def __init__(
+        self,
+        services: Served[Any],
+        timing: Timing,
+        within: float | None,
+        think: float | None,
+        arrivals: float | None,
+        seed: int,
+        trace: bool,
+    ) -> None:
+        self.timing = timing
+        self.within = within
+        self.rate = None if think is None else 1.0 / think
+        self.arrivals = arrivals
+        self.present: dict[int, Running] = {}  # the arrived clients that still run
+        self.end = self.done if arrivals is None else self.left
+        self.events = Events(seed)
+        self.random = self.events.random.random
+        self.ended = 0.0
+        self.gave_up: set[int] = set()
+        self.known: dict[int, tuple[Ladder, Retrying | None]] = {}
+        begun: dict[int, Serving] = {}
+        serving: dict[type, Serving] = {}
+        handlers = standard(self.events)
+        for kind, service in services.services.items():
+            if isinstance(service, Service):
+                if id(service) not in begun:
+                    begun[id(service)] = service.begin(self.events)
+                serving[kind] = begun[id(service)]
+            else:
+                handlers[kind] = service
+        self.serving = tuple(begun.values())
+        performed: list[Performed] = []
+        self.environment = Environment(
+            self.events, serving, handlers, timing.from_start, performed if trace else None
+        )
+
+    def outcome(
+        self,
+        program: Any,
+        budget: Callable[[int], RetryBudget] | None,
+        breaker: Callable[[int], CircuitBreaker] | None,
+        clients: int,
+        seconds: float,
+        stops: tuple[tuple[float, float], ...],
+        watch: Callable[[int, Second], None] | None,
+    ) -> Outcome:
+        """Run the simulation, and return its outcome."""
+        LEFT.set(None)
+        RUNNING.set(OVER)
+
+        def made(number: int) -> Running:
+            own_budget = None if budget is None else checked_budget(budget(number))
+            own_breaker = None if breaker is None else checked_breaker("breaker", breaker(number))
+            self.events.most += TRIES
+            return self.client(number, program, own_budget, own_breaker)
+
+        running: list[Running] = []
+        numbers = count(clients)
+        try:
+            with seldom_collected():
+                self.plan_outages(stops)
+                running.extend(map(made, range(clients)))
+                self.plan_arrival(self.arrivals, made, numbers)
+                self.run(running, seconds, watch)
+        finally:
+            for client in [*running, *self.present.values()]:
+                client.close()
+        return Outcome(
+            tuple(self.environment.tally.seconds),
+            next(numbers),
+            self.events.count,
+            self.ended,
+            tuple(self.environment.trace or ()),
+            len(self.gave_up),
+        )
+
+    def run(
+        self,
+        clients: list[Running],
+        seconds: float,
+        watch: Callable[[int, Second], None] | None,
+    ) -> None:
+        """Advance virtual time from the beginning to the end."""
+        events, tally = self.events, self.environment.tally
+        for client in clients:
+            events.after(self.pause(), client.__class__.begin, client)
+        for second in range(ceil(seconds)):
+            events.run(until=min(second + 1.0, seconds))
+            load = sum([serving.load() for serving in self.serving])
+            tally.end(load)
+            if watch is not None:
+                watch(second, tally.seconds[-1])
+            elif events.empty:
+                tally.rest(ceil(seconds) - second - 1, load)
+                break
+
+    def plan_arrival(
+        self, rate: float | None, made: Callable[[int], Running], numbers: Iterator[int]
+    ) -> None:
+        """Plan the arrival of the next client at a random time; it plans the one after it."""
+        if rate is None:
+            return
+
+        def arrive(_: object) -> None:
+            number = next(numbers)
+            client = self.present[number] = made(number)
+            self.plan_arrival(rate, made, numbers)
+            client.begin()
+
+        self.events.after(-log(1.0 - self.random()) / rate, arrive)
+
+    def plan_outages(self, stops: tuple[tuple[float, float], ...]) -> None:
+        for start, end in stops:
+            for serving in self.serving:
+                if serving.__class__.stop is Serving.stop:
+                    serving.stop()  # raises Misuse: it has no outages
+                self.events.at(start, _stop, serving)
+                self.events.at(end, _resume, serving)
+        if stops and not self.serving:
+            raise Misuse("There are outages, and no service that could stop.")
+
+    def client(
+        self, number: int, program: Any, budget: RetryBudget | None, breaker: CircuitBreaker | None
+    ) -> Running:
+        """Make a client with its program, its budget and its circuit breaker."""
+        given: object = program
+        if not isinstance(given, Ladder) and callable(given):
+            given = program(number)
+        own = checked_program(given)
+        if budget is None and breaker is None and self.within is None:
+            shared = self.retrying(own)
+            if shared is not None:
+                return shared.client(number)
+
+        def stream() -> Stream:
+            how = Defaults(within=self.within, budget=budget, breaker=breaker)
+            return unrolled(own, how, run=ProgramRun(own, self.timing, self.events.random))
+
+        return Client(self.environment, number, stream, self.end)
+
+    def retrying(self, program: Ladder) -> Retrying | None:
+        """Return the state that clients of `at(rung).retry(effect)` share; else `None`."""
+        known = self.known.get(id(program))
+        if known is None:  # the program is stored too: an id is unique only while its object lives
+            known = self.known[id(program)] = program, self.recognized(program)
+        return known[1]
+
+    def recognized(self, program: Ladder) -> Retrying | None:
+        found = tried(program)
+        if found is None:
+            return None
+        how = self.environment, program, found, self.timing, self.end
+        if found.command is not None:
+            serving = self.environment.find(found.command.__class__)
+            if serving is not None:
+                return CommandRetrying(*how, serving)
+        return AttemptRetrying(*how)
+
+    def pause(self) -> float:
+        return 0.0 if self.rate is None else -log(1.0 - self.random()) / self.rate
+
+    def done(self, client: Running, answer: object, failure: BaseException | None) -> None:  # noqa: ARG002
+        """Count an ended run, and plan the client's next one."""
+        events, tally = self.events, self.environment.tally
+        self.ended = events.now
+        if failure is None:
+            tally.well += 1
+        else:
+            tally.gave_up += 1
+            self.gave_up.add(client.number)
+        if self.rate is not None:
+            events.after(-log(1.0 - self.random()) / self.rate, client.__class__.begin, client)
+
+    def left(self, client: Running, answer: object, failure: BaseException | None) -> None:
+        """Count the only run of an arrived client, and forget the client."""
+        self.done(client, answer, failure)
+        del self.present[client.number]
+
+
+@contextmanager
+def seldom_collected() -> Generator[None]:
+    """Let the garbage collector run seldom in this block."""
+    before = gc.get_threshold()
+    gc.set_threshold(*SELDOM)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
+def _stop(serving: Serving) -> None:
+    serving.stop()
+
+
+def _resume(serving: Serving) -> None:
+    serving.resume()
