@@ -58,7 +58,7 @@ def test_polling_resumes_at_what_is_asked_last() -> None:
 
 def test_a_status_is_a_value_or_a_failure_that_says_what_to_do() -> None:
     assert succeeded("SUCCESS") == "SUCCESS"
-    with pytest.raises(NotReady, match=r"^the operation goes on$"):
+    with pytest.raises(NotReady, match=r"^the operation is still running$"):
         succeeded("NOT_READY")
     with pytest.raises(ServerError) as raised:
         succeeded("SERVER_ERROR")
