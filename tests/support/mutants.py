@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 CORE = ("language", "waits", "functions", "observing", "testing")
 """The folders of the tests of rooms without one of their own."""
 
-KEEP_ALIVE = "collector or outlives or let_go or alive or keeps or imports_random"
+KEEP_ALIVE = "collector or cycles or outlives or let_go or alive or keeps or imports_random"
 """Tests about what is left in memory: the frames that mutmut puts around functions keep more."""
 
 MUTMUT = [sys.executable, "-m", "mutmut"]
