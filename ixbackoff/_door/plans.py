@@ -11,8 +11,8 @@ from .._meaning.planning import plan
 from . import finding
 from .diagrams import as_mermaid
 from .fitting import SERVICES, fit, service_limit
+from .planned import Planned, as_json, as_text
 from .svg import as_svg
-from .tables import Planned, as_json, as_text
 
 FORMATS: dict[str, Callable[[Planned], str]] = {
     "text": as_text,

@@ -30,7 +30,7 @@ from .orphans import OrphanWatch
 from .outages import in_words, insist_in_thread
 from .performing import run_durably
 from .runlocks import RunLocks
-from .segments import Held, SegmentJournal
+from .segmentjournal import Held, SegmentJournal
 from .store import (
     APPLICATION,
     DBOS_NAME,

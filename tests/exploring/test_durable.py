@@ -146,7 +146,7 @@ def test_what_is_promised_holds(
 
 MISTAKES: dict[str, tuple[Any, Sequence[Change], dict[str, Any]]] = {
     "answers are not remembered": (at(N1).retry(Ask("a")), (), {}),
-    "again is not told": (at(N1).retry(Ask("a")), (), {}),
+    "repeated is not set": (at(N1).retry(Ask("a")), (), {}),
     "the rest of a wait is forgotten": (WAITING, (), {}),
     "what is left of a wait decides whether it is parked": (
         *(WAITING, LATER),
