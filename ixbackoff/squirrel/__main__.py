@@ -1,4 +1,4 @@
-"""The command line: `python -m ixbackoff.squirrel URL...`."""
+"""The command line: `ixbackoff squirrel URL...`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SECONDS = number(SHORTEST, LONGEST)
 def parsed(arguments: list[str] | None) -> Namespace:
     """Parse the command line."""
     parser = Parser(
-        prog="python -m ixbackoff.squirrel",
+        prog="ixbackoff squirrel",
         description="Keep copies of web resources in an object store, and an index of them. A "
         "resource whose ETag is in the index is not copied again. After a transient failure the "
         "squirrel waits and retries, at most three times, and no wait is shorter than the one "

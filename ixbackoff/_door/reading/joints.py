@@ -113,7 +113,7 @@ def not_joined(parsed: Parsed) -> Explanation | None:
 
 
 def joined_without_a_program(parsed: Parsed) -> Explanation | None:
-    """Explain a command or an attempt at the left of `>>`."""
+    """Explain a command or an attempt at the left of `>>` or `|`."""
     if parsed.sort != "join" or parsed.method not in (">>", "|") or is_program(parsed.it):
         return None
     step = ".then(lambda _: ...)" if parsed.method == ">>" else ".or_else(...)"

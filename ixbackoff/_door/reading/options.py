@@ -165,7 +165,7 @@ def no_such_option(parsed: Parsed) -> Explanation | None:
             "within=10, open_for=30.",
         )
     if parsed.argument == "stop":
-        fix = "A task is cancelled by its event loop"
+        fix = "Cancel the task instead"
     else:
         fix = INSTEAD.get(
             parsed.argument, f"`python -c 'help(\"ixbackoff.{parsed.method}\")'` lists them"
