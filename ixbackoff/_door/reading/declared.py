@@ -93,7 +93,7 @@ def moved(verb: str, here: int | None, there: int | None, name: str) -> str:
 
 
 def another_rung(parsed: Parsed) -> Explanation | None:
-    """A rung where another one is wanted."""
+    """Explain a rung where another one is expected."""
     pattern = r"type\[(.*)\]"
     it, wanted = re.fullmatch(pattern, parsed.it), re.fullmatch(pattern, parsed.wanted)
     if parsed.sort != "value" or it is None or wanted is None:
@@ -109,7 +109,7 @@ def another_rung(parsed: Parsed) -> Explanation | None:
 
 
 def not_a_type(parsed: Parsed) -> Explanation | None:
-    """A type of a program or of a rung that is written wrongly."""
+    """Explain a type of a program or of a rung that is written wrongly."""
     generic = parsed.owner or parsed.method
     if parsed.sort == "parameter" and generic in ("Program", "Succ", "Rung"):
         return Explanation(
