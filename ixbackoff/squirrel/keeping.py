@@ -48,7 +48,7 @@ class Parts(NamedTuple):
 
     Attributes:
         interpreter: the handlers of its commands.
-        places: the places that resources pass.
+        places: the store, its name in the index, and the folder for files.
         files: the files between download and upload.
         options: the options.
         budgets: the retry budgets.
@@ -199,7 +199,7 @@ class OriginBudgets:
 
     @contextmanager
     def of(self, resource: Resource) -> Generator[RetryBudget]:
-        """Give the budget of a resource's origin; a full and unused one is dropped."""
+        """Yield the budget of a resource's origin; drop it after its last use if it is full."""
         origin = urlsplit(resource.url).netloc.rpartition("@")[2].lower()
         with self._lock:
             budget = self._budgets.get(origin)
