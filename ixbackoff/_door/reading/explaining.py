@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from . import callables, classes, declared, effects, handlers, joints, ladders, options, rungs
+from . import callables, classes, declared, effects, interpreting, joints, ladders, options, rungs
 from .explanation import Explanation
 from .shapes import Seen, seen
 
@@ -14,7 +14,7 @@ EXPLAIN: tuple[Callable[[Seen], Explanation | None], ...] = (
     ladders.uncertain,
     joints.joined,
     joints.joined_by_a_method,
-    handlers.joined,
+    interpreting.joined,
     options.schedule,
     joints.joined_without_a_program,
     effects.decorated,
@@ -29,11 +29,11 @@ EXPLAIN: tuple[Callable[[Seen], Explanation | None], ...] = (
     declared.another_program,
     declared.another_rung,
     declared.not_a_type,
-    handlers.interpreter,
-    handlers.handler,
-    handlers.shared_handler,
-    handlers.without_interpreter,
-    handlers.answered,
+    interpreting.interpreter,
+    interpreting.handler,
+    interpreting.shared_handler,
+    interpreting.without_interpreter,
+    interpreting.answered,
     options.seconds,
     options.option,
     options.overloaded_option,

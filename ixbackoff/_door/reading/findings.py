@@ -11,7 +11,7 @@ from .checker_output import Error
 from .effects import not_called
 from .explaining import explanations
 from .explanation import Explanation
-from .handlers import joined_for
+from .interpreting import joined_for
 from .ladders import no_wait_left, open_program
 from .methods import DOWN, RUNS
 from .printed import answer, is_program
