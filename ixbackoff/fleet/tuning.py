@@ -1,4 +1,4 @@
-"""`python -m ixbackoff.fleet tune`: the waits that Thain recommends, checked by a simulation."""
+"""`ixbackoff fleet tune`: the waits that Thain recommends, checked by a simulation."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def failing_rate(tuning: Tuned, clients: int, seed: int = 0) -> float:
 def parsed(arguments: list[str] | None) -> Namespace:
     """Read the command line."""
     parser = Parser(
-        prog="python -m ixbackoff.fleet tune",
+        prog="ixbackoff fleet tune",
         description='The parameters of MIN(R * T * F^N, M) that "Exponential Backoff in '
         'Distributed Systems" recommends, checked by a simulation of the outage.',
         epilog="Exit status: 0; 1 if the service could not bear it; 2 if the command is wrong.",

@@ -228,8 +228,7 @@ class Runs:
             return
         if found.state == "paused":
             self.display.say(
-                f"{resource}: paused, until python -m ixbackoff.durable resume {run} (--database "
-                f"as here)"
+                f"{resource}: paused, until ixbackoff durable resume {run} (--database as here)"
             )
             return
         state = f"; it {found.state}" if store.rests(run) else ""

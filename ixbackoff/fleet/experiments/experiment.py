@@ -97,7 +97,7 @@ def numbers_of(name: str, module: str, arguments: list[str] | None, seed: int) -
 def parsed(name: str, experiment: Experiment[Any], arguments: list[str] | None) -> Namespace:
     """Read the command line of an experiment."""
     parser = Parser(
-        prog=f"python -m ixbackoff.fleet {name}",
+        prog=f"ixbackoff fleet {name}",
         description=experiment.description,
         epilog="Exit status: 0, or 2 if the command is wrong.",
     )

@@ -1,4 +1,4 @@
-"""The command line: `python -m ixbackoff.squirrel URL...`."""
+"""The command line: `ixbackoff squirrel URL...`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import sys
 from argparse import Namespace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 from .._commandline import INTERRUPTED, WRONG, Parser, number, whole
 
@@ -21,7 +20,7 @@ SECONDS = number(SHORTEST, LONGEST)
 def parsed(arguments: list[str] | None) -> Namespace:
     """Parse the command line."""
     parser = Parser(
-        prog="python -m ixbackoff.squirrel",
+        prog="ixbackoff squirrel",
         description="Keep copies of web resources in an object store, and an index of them. A "
         "resource whose ETag is in the index is not copied again. After a transient failure the "
         "squirrel waits and retries, at most three times, and no wait is shorter than the one "
@@ -172,11 +171,3 @@ def run(words: Namespace) -> int:
     except (ValueError, ImportError, IndexBroken, IndexUnavailable) as error:
         print(plain(f"{error}"), file=sys.stderr)
     return WRONG
-
-
-if __name__ == "__main__":
-    # httpcore2 imports trio wherever trio is installed. That takes 0.1 s, a third of the start, and
-    # the squirrel does not use it.
-    loaded: dict[str, Any] = sys.modules
-    loaded.setdefault("trio", None)
-    sys.exit(main())
