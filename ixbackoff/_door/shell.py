@@ -23,7 +23,7 @@ LATE = 124
 HIGHEST = 255
 LASTING = frozenset({2, 64, 65, 66, 67, 70, 72, 73, 77, 78, 126, 127})
 """Statuses of failures that last: wrong usage, and those of `sysexits.h`."""
-PASSING = frozenset(range(1, 128)) - LASTING
+TRANSIENT = frozenset(range(1, 128)) - LASTING
 """Statuses that are retried by default."""
 
 
@@ -117,7 +117,7 @@ def run(args: Namespace, command: tuple[str, ...]) -> int:
     if not hasattr(os, "posix_spawnp"):
         print("ixbackoff run RUNG -- COMMAND needs a POSIX system.", file=sys.stderr)
         return WRONG
-    retried: frozenset[int] = args.on or PASSING
+    retried: frozenset[int] = args.on or TRANSIENT
 
     def on(failure: Exception) -> bool:
         end = failure.end if isinstance(failure, CommandFailed) else None

@@ -23,7 +23,7 @@ class Subcommand(NamedTuple):
 SUBCOMMANDS = {
     "check": Subcommand("_door.check", "run a type checker, and explain its errors"),
     "explain": Subcommand("_door.explain", "explain a mistake by its code"),
-    "plan": Subcommand("_door.plans", "show the tries and waits of a program, and if it fits"),
+    "plan": Subcommand("_door.plans", "show the tries and waits of a program, and its limits"),
     "run": Subcommand("_door.running", "run a program, or a shell command on a ladder", "live"),
     "fleet": Subcommand("fleet.fleet_command", "simulate many clients of one service"),
     "durable": Subcommand(

@@ -187,7 +187,7 @@ def label(x1: float, x2: float, y: float, words: str) -> str:
 
 
 def dots(axis: Axis, y: float, rung: PlannedRung) -> Iterator[str]:
-    """Draw the starts of the tries of a rung; a hollow dot if only the run tells their number."""
+    """Draw the starts of the tries of a rung; a hollow dot if their number is unknown."""
     start = rung.begins
     if rung.tries is None:
         yield f'<circle class="try told" cx="{axis.x(start):.1f}" cy="{y:g}" r="6"/>'

@@ -30,7 +30,7 @@ from .._writing.programs import Program, at, at_with
 from ..schedules.kinds import Schedule, powers_of_two
 from .answering import PLAIN, interpreter, interpreter_async
 from .callers import caller
-from .retriable import check_sync, checked_function, undecorated
+from .function_checks import check_sync, checked_function, undecorated
 from .settings import KEPT, Nested, Settings, Wanted
 from .words import in_our_words
 

@@ -64,7 +64,7 @@ def note_once(failure: Exception, inner: Called, outer: object) -> None:
     """Add the note that a nested call was tried once; the outer run leaves the note there."""
     if outer is inner:
         return
-    note = f"{inner.name} was tried once, since it was called inside {outer}"
+    note = f"{inner.name} was tried once, because it was called inside {outer}"
     with suppress(Exception):  # some exceptions take no note
         if note not in getattr(failure, "__notes__", ()):
             failure.add_note(note)

@@ -467,7 +467,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
             raise
 
     def __repr__(self) -> str:
-        end = "a rung that only the run tells" if self.ends_at is None else name_of(self.ends_at)
+        end = "a rung known only at run time" if self.ends_at is None else name_of(self.ends_at)
         name = "" if self._name is None else f" {self._name!r}"
         steps = counted(len(self.steps()))
         return f"<Program{name} from {name_of(self.start)} to {end}, {steps}>"

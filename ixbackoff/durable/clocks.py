@@ -15,8 +15,8 @@ AGE = 60.0  # seconds after which the database is queried again
 def left(wait: Mapping[str, Any], now: float) -> float:
     """Return the remaining seconds of a wait, negative if it is over.
 
-    On the machine and in the boot in which the wait began, the boot clock counts. After a reboot,
-    or on another machine, a wait never has more than its whole length left.
+    On the machine and in the boot in which the wait began, the boot clock decides. After a reboot,
+    or on another machine, the clock of the workers does, but never for more than the whole wait.
 
     Args:
         wait: the entry of the wait.
@@ -29,7 +29,7 @@ def left(wait: Mapping[str, Any], now: float) -> float:
 
 
 def elapsed() -> float:
-    """Read a clock in seconds, one that counts sleep where the system has one."""
+    """Read a clock in seconds, if possible one that counts while the machine sleeps."""
     try:
         return time.clock_gettime(time.CLOCK_BOOTTIME)
     except (OSError, AttributeError):

@@ -191,8 +191,8 @@ def main(arguments: list[str] | None = None) -> int:
     measured = max(sample.results)
     holds = measured <= words.rate * ROUNDED
     print(
-        f"check     {measured:.1f} failed requests/s at most while the service is down, with "
-        f"{words.seeds} seeds, of {words.rate:g} that it holds: "
-        f"{'it holds' if holds else 'it does not hold'}"
+        f"check     {measured:.1f} failed requests/s at most during the outage, with "
+        f"{words.seeds} seeds; the service can take {words.rate:g}: "
+        f"{'enough' if holds else 'too few'}"
     )
     return 0 if holds else FAILED

@@ -51,7 +51,7 @@ def check_together(parser: Parser, words: Namespace) -> None:
     if words.demo == bool(words.urls or words.input is not None):
         parser.error("give the URLs of the resources, or --input, or --demo without any")
     if words.demo and words.durable:
-        parser.error("--durable resumes runs with URLs of your own, and the origin of --demo ends")
+        parser.error("--durable is for URLs of your own: the origin of --demo cannot be resumed")
     if words.database is not None and not words.durable:
         parser.error("--database is for --durable")
 
@@ -86,9 +86,9 @@ def add_limits(parser: Parser) -> None:
     parser.add_argument(
         "--input",
         metavar="FILE",
-        help="a file with one URL a line, - for the standard input, without blank lines and lines "
-        "that begin with #. Each resource prints one line as soon as it is done: result, URL, "
-        "tries, seconds waited, key",
+        help="a file with one URL a line, - for the standard input; blank lines and lines that "
+        "begin with # are ignored. Each resource prints one line as soon as it is done: result, "
+        "URL, tries, seconds waited, key",
     )
     parser.add_argument(
         "--jobs",

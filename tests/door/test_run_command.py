@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from ixbackoff.__main__ import main
-from ixbackoff._door.shell import LASTING, PASSING, statuses
+from ixbackoff._door.shell import LASTING, TRANSIENT, statuses
 from ixbackoff._door.stderr_log import LOGGER
 
 from ..support import jobs
@@ -92,7 +92,7 @@ def test_on_chooses_which_statuses_are_tried_again(capfd: pytest.CaptureFixture[
 
 
 def test_the_statuses_that_may_pass() -> None:
-    assert {*range(1, 128)} == PASSING | LASTING
+    assert {*range(1, 128)} == TRANSIENT | LASTING
     assert statuses("any") == {*range(1, 256)}
     assert statuses("SIGKILL, 7") == {137, 7}
 

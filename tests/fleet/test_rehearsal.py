@@ -169,7 +169,7 @@ def test_what_is_told_is_what_was(run: Run) -> None:
 def test_before_an_outage_at_the_beginning_there_is_nothing_to_compare_with(run: Run) -> None:
     status, out, _ = run("simulate", "mine:page", "--clients", "5", "--outage", "0:5")
     assert status == 1
-    assert "nothing ended well before the outage" in out
+    assert "no run succeeded before the outage" in out
 
 
 @pytest.mark.parametrize(

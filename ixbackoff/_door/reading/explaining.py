@@ -16,9 +16,9 @@ from . import (
     options,
 )
 from .explanation import Explanation
-from .shapes import Seen, seen
+from .wordings import Parsed, parse
 
-EXPLAIN: tuple[Callable[[Seen], Explanation | None], ...] = (
+EXPLAIN: tuple[Callable[[Parsed], Explanation | None], ...] = (
     ladders.sentence_of_an_overload,
     ladders.wrong_self,
     ladders.uncertain,
@@ -57,7 +57,7 @@ EXPLAIN: tuple[Callable[[Seen], Explanation | None], ...] = (
 """Functions that each explain one family of mistakes, and return `None` for other messages."""
 
 
-def explanations(message: str, method: str = "") -> Iterator[tuple[Seen, Explanation]]:
+def explanations(message: str, method: str = "") -> Iterator[tuple[Parsed, Explanation]]:
     """Yield every explanation of a message, with the message as it was parsed.
 
     >>> text = 'Argument 1 to "at" has incompatible type "int"; expected "Rung[Z]"'
@@ -69,7 +69,7 @@ def explanations(message: str, method: str = "") -> Iterator[tuple[Seen, Explana
         message: the message.
         method: the method that is called, for a message that does not name it.
     """
-    for one in seen(message):
+    for one in parse(message):
         read = one if one.method else one._replace(method=method)
         for explain in EXPLAIN:
             explanation = explain(read)
