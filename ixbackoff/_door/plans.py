@@ -9,9 +9,9 @@ from collections.abc import Callable
 from .._commandline import FAILED, WRONG, Parser, in_one_line, number
 from .._meaning.planning import plan
 from . import finding
-from .diagrams import as_mermaid
 from .fitting import SERVICES, fit, service_limit
-from .planned import Planned, as_json, as_text
+from .mermaid import as_mermaid
+from .plan_text import Planned, as_json, as_text
 from .svg import as_svg
 
 FORMATS: dict[str, Callable[[Planned], str]] = {

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from .._meaning.planning import PlannedRung
 from .amounts import spoken
 from .fitting import Fit
-from .planned import Planned
+from .plan_text import Planned
 
 WIDTH, LEFT, RIGHT, TOP, ROW, BELOW = 600.0, 54.0, 26.0, 92.0, 34.0, 64.0
 LETTER = 8.4

@@ -10,7 +10,7 @@ from .._meaning.descents import After
 from .._meaning.names import function_name
 from .._words.calls import Call, CallAsync
 from .._words.commands import is_coroutine_function
-from .._words.nat import ENDLESS
+from .._words.rungs import ENDLESS
 from .settings import wanting
 
 

@@ -9,6 +9,8 @@ from .._words.commands import Stream
 from .answering import interpreter, interpreter_async
 from .called import Called
 
+__tracebackhide__ = True
+
 
 def by_program(called: Called, args: tuple[Any, ...], kwargs: dict[str, Any], outer: object) -> Any:
     """Run the program of a call; `outer` is the run around it, or `called` if there is none."""

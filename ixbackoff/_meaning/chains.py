@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from .._words.commands import Misuse
-from .._words.nat import name_of
+from .._words.rungs import name_of
 from .defaults import USUAL, Defaults
 
 Position: TypeAlias = int | None

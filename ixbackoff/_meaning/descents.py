@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from .._words.checks import inf
 from .._words.commands import Misuse, stopped
 from .._words.failures import On, Predicate, Transient, choices, predicate
-from .._words.nat import DEEPEST, ENDLESS
+from .._words.rungs import DEEPEST, ENDLESS
 from .._words.verdicts import FORGOTTEN, SILENT, asked_for, is_transient
 from ..schedules.algebra import steady
 from ..schedules.timings import Chance, Timing, WaitFunction, usable

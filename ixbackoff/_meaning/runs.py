@@ -11,8 +11,8 @@ from .._limits.events import Run
 from .._limits.nesting import REFUSED, RUNNING, Mark, check_not_refused
 from .._words.commands import Misuse
 from .._words.failures import CircuitOpen, Predicate
-from .._words.nat import DEEPEST, ENDLESS, name_of
 from .._words.reasons import NOTE, TRIES, Reason, Story, story_note
+from .._words.rungs import DEEPEST, ENDLESS, name_of
 from .._words.verdicts import is_transient, judge
 from .._words.vocabulary import Delay, delay
 from ..schedules.timings import Chance, Timing, WaitFunction

@@ -17,7 +17,7 @@ from .._limits.observers import current_observer, with_events
 from .._limits.stopping import checked_stop, stoppable
 from .._words.commands import Command, Handlers, Misuse, Stream
 from .._words.failures import Predicate
-from .._words.nat import ENDLESS
+from .._words.rungs import ENDLESS
 from .._words.vocabulary import CLOCK, Delay, Log, Now, Pick, Throw
 from ..schedules.kinds import Schedule, check_schedule
 from .chains import Chain, Ladder, Step, chain

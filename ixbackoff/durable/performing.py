@@ -20,9 +20,10 @@ from .._meaning.chains import Ladder
 from .._meaning.defaults import Defaults
 from .._meaning.runs import ProgramRun
 from .._meaning.semantics import unrolled
+from .._running.boots import since_boot
+from .._running.command_loops import AnyInterpreter
 from .._running.eventloops import all_tasks, with_timeout
 from .._running.logs import log
-from .._running.loops import AnyInterpreter
 from .._running.sleeping import log_ended, logger_of
 from .._running.together import branches, check_none
 from .._words.commands import (
@@ -36,7 +37,6 @@ from .._words.commands import (
 )
 from .._words.reasons import add_note
 from .._words.vocabulary import CLOCK, Delay, Now, Together
-from .clocks import since_boot
 from .codec import JSON, decode, encode, encode_failure, shown
 from .digests import digest_of
 from .journal import (

@@ -20,7 +20,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from .._meaning.replay import Diverged
 from .._running.aborting import ABORT, Abort
-from .._running.loops import AnyInterpreter
+from .._running.command_loops import AnyInterpreter
 from .._words.commands import Misuse
 from .codec import JSON, Unrecordable, decode, encode, encode_failure
 from .dbosinternals import stop_queues, stop_reconnecting

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from .._commandline import FAILED, Parser, number, whole
 from .._words.commands import Command
 from .._words.failures import ServerError
-from .._words.nat import DEEPEST, FOREVER
+from .._words.rungs import DEEPEST, FOREVER
 from .._writing.programs import at
 from ..schedules.kinds import Schedule
 from ..schedules.published import thain

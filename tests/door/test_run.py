@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ixbackoff.__main__ import main
-from ixbackoff._door.run_log import LOGGER, logged
+from ixbackoff._door.stderr_log import LOGGER, logged
 
 from ..support import jobs
 

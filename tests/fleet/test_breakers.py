@@ -35,7 +35,7 @@ from ixbackoff.fleet import (
     instantly,
     simulate,
 )
-from ixbackoff.fleet.__main__ import main as fleet
+from ixbackoff.fleet.fleet_command import main as fleet
 from ixbackoff.schedules import Constant, Exponential
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "breakers.md"

@@ -15,7 +15,7 @@ import pytest
 
 from ixbackoff import N0, N3, Call, Command, Download, Misuse, NotReady, at, call, do
 from ixbackoff.fleet import Answering, BoundedQueue, Outage, simulate
-from ixbackoff.fleet.__main__ import COMMANDS, EXPERIMENTS, main
+from ixbackoff.fleet.fleet_command import COMMANDS, EXPERIMENTS, main
 from ixbackoff.testing import answers, takes
 
 from ..support.ways.programs import Ask
@@ -66,7 +66,7 @@ def in_time(number: int):
     return number
 """
 SMALL = ["--clients", "50", "--think", "1", "--seconds", "40", "--outage", "10:5"]
-PROGRAM = [sys.executable, "-m", "ixbackoff.fleet"]
+PROGRAM = [sys.executable, "-m", "ixbackoff", "fleet"]
 Run = Callable[..., tuple[int, str, str]]
 
 

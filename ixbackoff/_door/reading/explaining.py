@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from . import callables, classes, declared, effects, handlers, joints, ladders, options, rungs
+from . import (
+    callables,
+    classes,
+    declared,
+    effects,
+    joints,
+    ladders,
+    missing_handlers,
+    not_a_rung,
+    options,
+)
 from .explanation import Explanation
 from .wordings import Parsed, parse
 
@@ -14,7 +24,7 @@ EXPLAIN: tuple[Callable[[Parsed], Explanation | None], ...] = (
     ladders.uncertain,
     joints.joined,
     joints.joined_by_a_method,
-    handlers.joined,
+    missing_handlers.joined,
     options.schedule,
     joints.joined_without_a_program,
     effects.decorated,
@@ -24,16 +34,16 @@ EXPLAIN: tuple[Callable[[Parsed], Explanation | None], ...] = (
     effects.another_row,
     effects.missing_step,
     joints.bound,
-    rungs.not_a_rung,
-    rungs.without_a_rung,
+    not_a_rung.not_a_rung,
+    not_a_rung.without_a_rung,
     declared.another_program,
     declared.another_rung,
     declared.not_a_type,
-    handlers.interpreter,
-    handlers.handler,
-    handlers.shared_handler,
-    handlers.without_interpreter,
-    handlers.answered,
+    missing_handlers.interpreter,
+    missing_handlers.handler,
+    missing_handlers.shared_handler,
+    missing_handlers.without_interpreter,
+    missing_handlers.answered,
     options.seconds,
     options.option,
     options.overloaded_option,

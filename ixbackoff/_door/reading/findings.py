@@ -11,9 +11,9 @@ from .checker_output import Error
 from .effects import not_called
 from .explaining import explanations
 from .explanation import Explanation
-from .handlers import joined_for
 from .ladders import no_wait_left, open_program
 from .methods import DOWN, RUNS
+from .missing_handlers import joined_for
 from .printed import answer, is_program
 from .rows import makes_a_program, run_with_joined_handlers, type_with_its_row
 from .sources import Place, Source

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..._words.nat import DEEPEST
+from ..._words.rungs import DEEPEST
 from ..amounts import counted
 from .explanation import Explanation, Sketch
 from .methods import DOWN, RUNS

@@ -22,8 +22,8 @@ from unittest.mock import patch
 from dbos import DBOS, DBOSClient
 from dbos._sys_db import SystemDatabase
 
+from ixbackoff._running.boots import since_boot
 from ixbackoff.durable import Engine
-from ixbackoff.durable.clocks import since_boot
 from ixbackoff.durable.journal import Entry, Line
 from ixbackoff.durable.segmentjournal import Held, SegmentJournal
 from ixbackoff.durable.store import Store

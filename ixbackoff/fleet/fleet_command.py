@@ -74,7 +74,3 @@ def run_command(words: list[str]) -> int:
         return status
     print(f"{name} is not a command.\n{usage()}" if words else usage(), file=sys.stderr)
     return WRONG
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -27,7 +27,7 @@ from .._words.commands import (
     stopped,
     unawaited,
 )
-from .._words.nat import name_of
+from .._words.rungs import name_of
 from .._words.vocabulary import Delay, Now, Together
 from ..schedules.kinds import check_schedule
 from .eventloops import shielded, with_timeout

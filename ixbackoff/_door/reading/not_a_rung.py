@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..._words.nat import DEEPEST
+from ..._words.rungs import DEEPEST
 from .explanation import Explanation, Sketch
 from .printed import depth, described, is_function, shown
 from .wordings import Parsed

@@ -187,7 +187,3 @@ def main(arguments: list[str] | None = None) -> int:
         return INTERRUPTED
     finally:
         store.close()
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -6,7 +6,6 @@ import sys
 from argparse import Namespace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 from .._commandline import INTERRUPTED, WRONG, Parser, number, whole
 
@@ -172,11 +171,3 @@ def run(words: Namespace) -> int:
     except (ValueError, ImportError, IndexBroken, IndexUnavailable) as error:
         print(plain(f"{error}"), file=sys.stderr)
     return WRONG
-
-
-if __name__ == "__main__":
-    # httpcore2 imports trio wherever trio is installed. That takes 0.1 s, a third of the start, and
-    # the squirrel does not use it.
-    loaded: dict[str, Any] = sys.modules
-    loaded.setdefault("trio", None)
-    sys.exit(main())
