@@ -84,7 +84,7 @@ class Arrival:
         return {"Range": f"bytes={self.part.size - 1}-", "If-Range": origin.validator}
 
     def begins(self, response: httpx2.Response) -> bool:
-        """Begin with a response; return `False` if it is useless, and the next request is for all.
+        """Begin to take a response; return `False` if it is useless: then the whole is requested.
 
         Raises:
             TooLarge: the server announces more than `Limits.max_size`.
@@ -165,7 +165,7 @@ class Arrival:
     def continues_after(self, failure: Exception) -> bool:
         """Return whether to request the rest within the same try.
 
-        After a failure that is not transient the part does not stay.
+        After a permanent failure the part is removed.
         """
         if self._anew:
             self._anew = False

@@ -63,7 +63,7 @@ class Transport(httpx2.BaseTransport):
 
     @contextmanager
     def client(self) -> Generator[httpx2.Client]:
-        """Give a client for this block alone, because a client keeps cookies."""
+        """Yield a client for this block alone, because a client keeps cookies."""
         try:
             client = self._clients.pop()
         except IndexError:
