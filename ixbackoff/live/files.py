@@ -108,11 +108,11 @@ class PartFile:
             raise
         return self
 
-    def last_byte(self) -> bytes:
-        """Return the last byte of the part."""
+    def end(self, first: int) -> bytes:
+        """Return the bytes of the part from position `first` to its end."""
         with naming(self.path):
-            os.lseek(self.descriptor, self.size - 1, os.SEEK_SET)
-            return os.read(self.descriptor, 1)
+            os.lseek(self.descriptor, first, os.SEEK_SET)
+            return os.read(self.descriptor, self.size - first)
 
     def begin(self, origin: PartOrigin | None) -> None:
         """Begin anew, with bytes from `origin`; with `None` the part will not stay."""
