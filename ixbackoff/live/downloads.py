@@ -26,6 +26,8 @@ OVERLAP = 64 * 1024
 
 CONTENT_RANGE = re.compile(r"bytes ([0-9]{1,20})-([0-9]{1,20})/([0-9]{1,20}|\*)")
 LENGTH = re.compile("[0-9]{1,20}")
+STRONG = re.compile(r'"[!#-~]+"')
+"""A strong ETag; an empty one tells no versions apart, and two are none."""
 DISTANCE = 60.0
 """Seconds that a `Last-Modified` date must lie before `Date` to be a strong validator (RFC 9110,
 section 8.8.2.2)."""
@@ -94,6 +96,7 @@ class Arrival:
         """Begin with a response; return `False` if it is useless, and the next request is for all.
 
         Raises:
+            ConnectionError: the server sends a range without a request for one.
             TooLarge: the server announces more than `Limits.max_size`.
         """
         headers = response.headers
@@ -103,8 +106,9 @@ class Arrival:
             self.part.begin(None)
             return False
         else:
+            self._check_all(headers)
             self.size = length_of(headers)
-            self.etag, self._check = headers.get("ETag"), b""
+            self.etag, self._check = etag_of(headers), b""
             self._check_size(self.size or 0)
             validator = validator_of(headers)
             self.part.begin(
@@ -127,7 +131,7 @@ class Arrival:
         first, last = int(place[1]), int(place[2])
         self.size = origin.size if place[3] == "*" else int(place[3])
         by_etag = origin.validator.startswith('"')
-        self.etag = headers.get("ETag")
+        self.etag = etag_of(headers)
         length = headers.get("Content-Length", f"{last - first + 1}")
         return (
             first == self._first
@@ -139,6 +143,14 @@ class Arrival:
             and last < self.size
             and headers.get("ETag" if by_etag else "Last-Modified") == origin.validator
         )
+
+    def _check_all(self, headers: Mapping[str, str]) -> None:
+        place = headers.get("Content-Range")
+        found = CONTENT_RANGE.fullmatch(place or "")
+        if place is not None and (
+            found is None or int(found[1]) or found[3] == "*" or int(found[3]) != int(found[2]) + 1
+        ):
+            raise ConnectionError(f"{self.exchange.label}: the server sent a range as the whole")
 
     def take(self, chunk: bytes) -> None:
         """Write a piece of the body.
@@ -220,6 +232,16 @@ def length_of(headers: Mapping[str, str]) -> int | None:
     return int(length) if LENGTH.fullmatch(length) else None
 
 
+def etag_of(headers: Mapping[str, str]) -> str | None:
+    """Return the ETag of a response; `None` if it has none, or an empty one.
+
+    >>> etag_of({"ETag": 'W/"v1"'}), etag_of({"ETag": '""'})
+    ('W/"v1"', None)
+    """
+    etag = headers.get("ETag", "").strip()
+    return None if etag.removeprefix("W/") in ("", '""') else etag
+
+
 def validator_of(headers: Mapping[str, str]) -> str | None:
     """Return an ETag or a date that changes whenever the bytes do; `None` without one.
 
@@ -228,11 +250,11 @@ def validator_of(headers: Mapping[str, str]) -> str | None:
     """
     if is_encoded(headers) or headers.get("Accept-Ranges", "").lower() == "none":
         return None
-    etag, modified = headers.get("ETag"), headers.get("Last-Modified", "")
-    if not ((etag or modified).isascii() and (etag or modified).isprintable()):
-        return None  # a request header cannot carry it
+    etag, modified = etag_of(headers), headers.get("Last-Modified", "")
     if etag is not None:
-        return etag if len(etag) > 1 and etag[0] == etag[-1] == '"' else None
+        return etag if STRONG.fullmatch(etag) else None
+    if not (modified.isascii() and modified.isprintable()):
+        return None  # a request header cannot carry it
     try:
         age = parsedate_to_datetime(headers.get("Date", "")) - parsedate_to_datetime(modified)
     except (TypeError, ValueError):

@@ -13,7 +13,7 @@ import httpx2
 
 from .._words.vocabulary import Download
 from .connections import Connections
-from .downloads import Arrival, Fetched
+from .downloads import Arrival, Fetched, etag_of
 from .exchanges import Exchange, Progress
 from .files import PartFile
 from .limits import Deadline, Limits
@@ -63,7 +63,7 @@ class OpenResponse:
         self._response = connections.carry_out(
             lambda: self._open.enter_context(respond(exchange, connections))
         )
-        self.etag: str | None = self._response.headers.get("ETag")
+        self.etag: str | None = etag_of(self._response.headers)
 
     def __enter__(self) -> httpx2.Response:
         return self._response

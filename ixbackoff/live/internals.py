@@ -34,6 +34,12 @@ def lock_in_c(pool: httpcore2.ConnectionPool) -> None:
     inner._optional_thread_lock = RLock()
 
 
+def report_cuts(stream: httpcore2.NetworkStream) -> None:
+    """Make a TLS connection raise `ssl.SSLEOFError` if it is cut, where Python has it just end."""
+    secured: Any = stream.get_extra_info("socket")
+    secured.suppress_ragged_eofs = False  # an attribute of `ssl.SSLSocket` that has no page
+
+
 def extensions_of(response: httpcore2.Response) -> Mapping[str, Any]:
     """Return the extensions of a response, whose type the library leaves partly unknown."""
     extensions: Mapping[str, Any] = vars(response)["extensions"]

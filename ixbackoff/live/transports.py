@@ -321,7 +321,11 @@ def trusted() -> ssl.SSLContext:
 @lru_cache(maxsize=1)
 def certificates(*_places: str | None) -> ssl.SSLContext:
     # Reading the certificates takes longer than a small download, so all clients share a context.
-    return httpx2.create_ssl_context()
+    context = httpx2.create_ssl_context()
+    # Python ignores it if a connection is cut without the `close_notify` of TLS, but the body of a
+    # response without a length ends with its connection: anybody on the way could shorten it.
+    context.options &= ~getattr(ssl, "OP_IGNORE_UNEXPECTED_EOF", 0)
+    return context
 
 
 @contextmanager

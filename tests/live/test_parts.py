@@ -293,6 +293,8 @@ WITHOUT_A_VALIDATOR: dict[str, Document] = {
     "none": Document(OLD, etag=None),
     "a weak one": Document(OLD, etag='W/"v1"'),
     "one that is not quoted": Document(OLD, etag="v1"),
+    "an empty one": Document(OLD, etag='""'),
+    "two": Document(OLD, etag='"v1", "v2"'),
     "one of other letters": Document(OLD, etag='"é"'),
     "one with an escape": Document(OLD, etag='"\x1b"'),
     "a date that may be too young": Document(
