@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from email.utils import parsedate_to_datetime
 from hashlib import sha256
 from typing import NamedTuple
 
 import httpx2
 
+from .._words.headers import moment
 from .._words.verdicts import is_transient
 from .._words.vocabulary import Download
 from .errors import TooLarge
 from .exchanges import Exchange, Progress
-from .files import PartFile, PartOrigin
+from .files import PartFile, PartOrigin, is_header
 
 GAIN = 256 * 1024
 """New bytes that a broken connection must have delivered for the same try to open another one."""
@@ -253,13 +253,12 @@ def validator_of(headers: Mapping[str, str]) -> str | None:
     etag, modified = etag_of(headers), headers.get("Last-Modified", "")
     if etag is not None:
         return etag if STRONG.fullmatch(etag) else None
-    if not (modified.isascii() and modified.isprintable()):
-        return None  # a request header cannot carry it
-    try:
-        age = parsedate_to_datetime(headers.get("Date", "")) - parsedate_to_datetime(modified)
-    except (TypeError, ValueError):
+    if not is_header(modified):
         return None
-    return modified if age.total_seconds() >= DISTANCE else None
+    sent, changed = moment(headers.get("Date", "")), moment(modified)
+    if sent is None or changed is None:
+        return None
+    return modified if sent - changed >= DISTANCE else None
 
 
 def is_encoded(headers: Mapping[str, str]) -> bool:

@@ -32,6 +32,9 @@ from .filesystem import (
 )
 
 LONGEST_NAME = 240  # bytes: the file system takes 255, and ".", ".part" and ".json" are added
+LONGEST_NOTE = 256 * 1024  # bytes; the headers of a response, escaped, are shorter
+NOTE = (str, str, int)
+NOTE_WITHOUT_SIZE = (str, str, type(None))
 WORTH_KEEPING = 16 * 1024  # bytes; fewer arrive in one round trip
 
 
@@ -229,13 +232,13 @@ class PartFile:
 
     def _read_note(self) -> PartOrigin | None:
         """Return the origin of a part of an earlier run; `None` if it cannot be resumed."""
-        with suppress(OSError, ValueError, TypeError):
-            if is_sole(os.lstat(self.note)):
-                with open(self.note) as note:
-                    source, validator, size, boot = json.load(note)
-                if boot == boot_id() != "":
-                    whole = None if size is None else int(size)
-                    return PartOrigin(str(source), str(validator), whole)
+        with suppress(OSError, ValueError, TypeError, RecursionError):
+            with opened(self.note, READ) as note:
+                text = note.read(LONGEST_NOTE) if is_sole(os.fstat(note.fileno())) else b""
+            source, validator, size, boot = json.loads(text)
+            kinds = type(source), type(validator), type(size)
+            if boot == boot_id() != "" and kinds in (NOTE, NOTE_WITHOUT_SIZE):
+                return PartOrigin(source, validator, size) if is_header(validator) else None
         return None
 
     def _open(self) -> int:
@@ -265,6 +268,11 @@ class PartFile:
             if is_sole(status) and is_name_of(self.part, self.descriptor):
                 return status.st_size
             self._close()
+
+
+def is_header(text: str) -> bool:
+    """Return whether a request header can carry `text`."""
+    return text.isascii() and text.isprintable()
 
 
 OPEN: WeakSet[PartFile] = WeakSet()

@@ -384,13 +384,29 @@ def test_a_full_disk_is_told_and_the_room_is_given_back(way: Way, tmp_path: Path
 
 @pytest.mark.parametrize(
     "note",
-    ["", "{}", "[]", "[1, 2, 3, 4]", '["a", "b", -1, "c"]', "null", '"' * 1000, "[[]]"],
-    ids=repr,
+    [
+        *("", "{}", "[]", "[1, 2, 3, 4]", '["a", "b", -1, "c"]', "null", '"' * 1000, "[[]]"),
+        *("[" * 100_000, '{"a":' * 100_000, "[" * 10**6 + "]" * 10**6, "1" * 10_000),
+        *("{source}, Infinity, {boot}", "{source}, -Infinity, {boot}", "{source}, NaN, {boot}"),
+        *("{source}, 1e999, {boot}", "{source}, 1.5, {boot}", "{source}, true, {boot}"),
+        *("{source}, [" + "[" * 100_000, '{source}, "7", {boot}'),
+        '{place}, "\\"a\\"\\r\\nRange: bytes=0-", null, {boot}',
+        '{place}, "\\"\u00e9\\"", null, {boot}',
+        *("{place}, 7, null, {boot}", "7, 7, null, {boot}"),
+    ],
+    ids=lambda note: note[:40],
 )
 def test_a_note_that_says_something_else_is_not_believed(note: str, tmp_path: Path) -> None:
     with Origin() as origin:
         command = half_of(OLD, origin, SYNC, tmp_path / "a")
-        (tmp_path / ".a.part.json").write_text(note)
+        path = tmp_path / ".a.part.json"
+        place, validator, _, boot = map(json.dumps, json.loads(path.read_text()))
+        if "{place}" in note or "boot" in note:
+            named = {"{source}": f"{place}, {validator}", "{place}": place, "{boot}": boot}
+            for name, text in named.items():
+                note = note.replace(name, text)
+            note = f"[{note}]"
+        path.write_text(note)
         SYNC.perform(command, limits=PATIENT)
     assert (tmp_path / "a").read_bytes() == OLD
     assert asked_for(origin)[-1] is None
@@ -454,3 +470,10 @@ def test_validators_are_those_that_change_with_the_bytes() -> None:
     assert validator_of({"Last-Modified": "yesterday", "Date": now}) is None
     assert validator_of({"Last-Modified": before}) is None
     assert validator_of({"ETag": '"'}) is None
+    for zone in "+99999999999", "-9999", "+2400", "+" + "9" * 400:
+        far = f"Fri, 01 Jan 2038 00:00:00 {zone}"
+        assert validator_of({"Last-Modified": far, "Date": now}) in (None, far)
+        assert validator_of({"Last-Modified": before, "Date": far}) in (None, before)
+    for year in "0000", "9999", "99999999":
+        far = f"Fri, 01 Jan {year} 00:00:00 -2359"
+        assert validator_of({"Last-Modified": far, "Date": now}) in (None, far)
