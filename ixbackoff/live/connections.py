@@ -81,14 +81,21 @@ class Connections:
                 self._interrupted.clear()
             return transport
 
-    # Ctrl-C may be raised in the HTTP library, too, between any two calls: a connection that was
-    # taken from the pool, a place of the gate or a half-sent request has no owner then. `finally`
-    # does not help: the interrupt may come before a `try` begins, or at the beginning of a
-    # `finally`, also in `__exit__`. So whatever an interrupted exchange used counts as lost. A mark
-    # is set where no second interrupt can prevent it: between the `except` and the `append` there
-    # is no call. `opened` then starts with a new transport, which has a gate and pools of its own,
-    # and closes of the old one what no running exchange uses.
-    # What remains: exchanges that other threads have begun do not count at the new gate.
+    # Python raises `KeyboardInterrupt` after any call, in the HTTP library as well. A connection of
+    # the pool, a place of the gate or a lock may be taken by then, and have no owner yet. The next
+    # exchange with the same host must not wait for it.
+    #
+    # Things that don't work:
+    # - `try` and `finally` around each of them: the interrupt may be raised between the call that
+    #   takes a place and its `try`, or in the first instruction of an `__exit__`.
+    # - Repairing the pool: its state is that of any line of the library.
+    #
+    # What we do: whatever an interrupted exchange has used counts as lost. `carry_out` marks its
+    # thread; a second interrupt cannot prevent that, because no call lies between the `except` and
+    # the `append`. `opened` then starts with a new transport, which has pools and a gate of its
+    # own, and closes those connections of the old one that no running exchange uses.
+    #
+    # What remains: exchanges of other threads that have begun before do not count at the new gate.
     def carry_out(self, exchange: Callable[[], A]) -> A:
         """Return the result of an exchange; all its connections are dropped if it is interrupted.
 

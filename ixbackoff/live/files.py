@@ -33,8 +33,6 @@ from .filesystem import (
 
 LONGEST_NAME = 240  # bytes: the file system takes 255, and ".", ".part" and ".json" are added
 LONGEST_NOTE = 256 * 1024  # bytes; the headers of a response, escaped, are shorter
-NOTE = (str, str, int)
-NOTE_WITHOUT_SIZE = (str, str, type(None))
 WORTH_KEEPING = 16 * 1024  # bytes; fewer arrive in one round trip
 
 
@@ -236,9 +234,9 @@ class PartFile:
             with opened(self.note, READ) as note:
                 text = note.read(LONGEST_NOTE) if is_sole(os.fstat(note.fileno())) else b""
             source, validator, size, boot = json.loads(text)
-            kinds = type(source), type(validator), type(size)
-            if boot == boot_id() != "" and kinds in (NOTE, NOTE_WITHOUT_SIZE):
-                return PartOrigin(source, validator, size) if is_header(validator) else None
+            texts = isinstance(source, str) and isinstance(validator, str) and is_header(validator)
+            if texts and boot == boot_id() != "" and type(size) in (int, type(None)):
+                return PartOrigin(source, validator, size)
         return None
 
     def _open(self) -> int:

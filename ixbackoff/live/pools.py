@@ -15,7 +15,7 @@ from collections.abc import (
     Iterable,
     Iterator,
 )
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import get_ident
 from typing import Generic, TypeVar
 
@@ -106,7 +106,8 @@ class Pool(httpcore2.ConnectionPool):
         for connection in self.connections:
             assert isinstance(connection, Exclusive)
             if connection.is_idle() or connection.thread in {0, *interrupted}:
-                connection.close()
+                with suppress(Exception):  # its state may be that of any line of the library
+                    connection.close()
 
 
 class AsyncExclusive(
