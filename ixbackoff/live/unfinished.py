@@ -17,15 +17,15 @@ from contextlib import aclosing, asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from html import unescape
-from pathlib import Path
 from tempfile import gettempdir
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 import httpx2
 
 from .exchanges import hidden
-from .filesystem import READ, is_name_of, is_sole, lock
+from .filesystem import READ, is_sole, lock
 from .limits import Deadline, Limits
+from .ownfolders import OwnFolder, own_folder
 from .signatures import Signer, signer_of
 from .transports import trusted
 
@@ -36,6 +36,8 @@ MARGIN = timedelta(minutes=15)  # added to the time that an upload may take
 MOST = 1 << 20  # bytes of a list; one page has at most 1,000 uploads
 SECONDS = 10.0  # for a request
 OLD = 7 * 86400.0  # seconds, for a note
+NOTE = re.compile("[0-9a-f]{64}")
+"""The shape of the name of a note."""
 UPLOAD = re.compile("<Upload>(.*?)</Upload>", re.DOTALL)
 FIELD = re.compile(r"<(\w+)>([^<]*)</\1>")
 
@@ -150,42 +152,41 @@ class UploadNote:
 
     def __init__(self, url: str) -> None:
         user = os.geteuid() if hasattr(os, "geteuid") else 0
-        self._folder = Path(gettempdir()) / f"ixbackoff-uploads-{user}"
-        self._path = str(self._folder / sha256(url.encode()).hexdigest())
+        self._folder = os.path.join(gettempdir(), f"ixbackoff-uploads-{user}")
+        self._name = sha256(url.encode()).hexdigest()
         self._descriptor = -1
         self.found = False
         self.taken = True
 
     def __enter__(self) -> Self:
         with suppress(OSError):
-            self._folder.mkdir(mode=0o700, exist_ok=True)
-            self._descriptor = os.open(self._path, READ | os.O_CREAT, 0o600)
-            status = os.fstat(self._descriptor)
-            lock(self._descriptor)
-            if is_sole(status) and is_name_of(self._path, self._descriptor):
-                self.found = status.st_size > 0
-                os.write(self._descriptor, b"uploading")
-                self.taken = False
-                self._forget_old()
+            with suppress(FileExistsError):
+                os.mkdir(self._folder, 0o700)
+            with own_folder(self._folder) as folder:
+                self._descriptor = folder.open(self._name, READ | os.O_CREAT)
+                status = os.fstat(self._descriptor)
+                lock(self._descriptor)
+                if is_sole(status) and folder.has(self._name, self._descriptor):
+                    self.found = status.st_size > 0
+                    os.write(self._descriptor, b"uploading")
+                    self.taken = False
+                    forget_old(folder)
         return self
-
-    def _forget_old(self) -> None:
-        """Remove notes so old that their uploads count as abandoned by age."""
-        for entry in os.scandir(self._folder):
-            with suppress(OSError):
-                if time.time() - entry.stat().st_mtime > OLD:
-                    descriptor = os.open(entry.path, READ)
-                    try:
-                        lock(descriptor)
-                        os.unlink(entry.path)
-                    finally:
-                        os.close(descriptor)
 
     def done(self) -> None:
         """Remove the note: the upload left nothing."""
         if not self.taken:
-            os.unlink(self._path)
+            with suppress(OSError), own_folder(self._folder) as folder:
+                folder.remove(self._name)
 
     def __exit__(self, *_: object) -> None:
         if self._descriptor >= 0:
             os.close(self._descriptor)
+
+
+def forget_old(folder: OwnFolder) -> None:
+    """Remove notes so old that their uploads count as abandoned by age."""
+    for name in folder.names(NOTE):
+        with suppress(OSError):
+            if folder.age_of(name, time.time()) > OLD:
+                folder.remove_unlocked(name)

@@ -259,3 +259,35 @@ def test_an_upload_that_another_has_aborted_may_be_tried_again(
         ) as caught:
             at(N0).do(Upload(str(large), "s3://bucket/key")).run(live(limits=QUICK))
     assert is_transient(caught.value)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows lets few users make links")
+def test_a_planted_link_to_the_notes_is_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    letters = tmp_path / "letters"
+    letters.mkdir()
+    for name in ("letter", "0" * 64):
+        (letters / name).write_text("dear")
+        os.utime(letters / name, (0, 0))
+    (tmp_path / "temporary" / f"ixbackoff-uploads-{os.geteuid()}").symlink_to(letters)
+    with UploadNote("s3://bucket/key") as note:
+        assert note.taken
+    note.done()
+    assert sorted(os.listdir(letters)) == ["0" * 64, "letter"]
+
+
+def test_only_old_notes_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with UploadNote("s3://bucket/key"):
+        (folder,) = tmp_path.iterdir()
+        for name in ("letter", "0" * 64):
+            (folder / name).write_text("dear")
+            os.utime(folder / name, (0, 0))
+    with UploadNote("s3://bucket/key") as note:
+        assert note.found
+        assert len(os.listdir(folder)) == 2
+        note.done()
+    assert os.listdir(folder) == ["letter"]
