@@ -2,7 +2,8 @@
 
 This room writes the files itself. The store library does not sync them before it reports success,
 and it hangs in a process forked from one that has used it. Both give a file that is being written
-the name `{name}#1`, `{name}#2` and so on, which the library leaves out of its lists.
+a name that ends in `#1`, `#2` and so on, which the library leaves out of its lists. Names of this
+room have a mark before that: only files with it are swept.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from typing import BinaryIO
 
 from .filesystem import CREATE, READ, copy_rest, is_name_of, lock, sync_folder, unlink
 
-LONGEST_NAME = 245  # bytes: the file system takes 255, and "#" and a number are added
+MARK = ".ixbackoff#"
+"""What follows the name of an object in the name of a file that is being written."""
+LONGEST_NAME = 240  # bytes: the file system takes 255, and the mark and a number are added
 SWEPT = 8  # names that `sweep` tries even if lower ones are free
 
 
@@ -105,7 +108,7 @@ def sweep(stem: str) -> None:
     Writers take the lowest free number, so leftovers have low numbers.
     """
     for number in count(1):
-        path = f"{stem}#{number}"
+        path = f"{stem}{MARK}{number}"
         try:
             descriptor = os.open(path, READ)
         except OSError:
@@ -148,7 +151,7 @@ def staged(stem: str, path: str) -> Generator[int]:
 def create(stem: str) -> tuple[int, str]:
     """Create and lock a file; return its descriptor and its name."""
     for number in count(1):
-        path = f"{stem}#{number}"
+        path = f"{stem}{MARK}{number}"
         try:
             descriptor = os.open(path, CREATE, 0o666)
         except FileExistsError:
