@@ -17,10 +17,12 @@ from contextlib import aclosing, asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from html import unescape
+from logging import getLogger
 from tempfile import gettempdir
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 import httpx2
+from anyio import move_on_after
 
 from .exchanges import hidden
 from .filesystem import READ, is_sole, lock
@@ -32,9 +34,12 @@ from .transports import trusted
 if TYPE_CHECKING:
     from obstore.store import S3Store
 
+LOGGER = getLogger("ixbackoff")
+
 MARGIN = timedelta(minutes=15)  # added to the time that an upload may take
 MOST = 1 << 20  # bytes of a list; one page has at most 1,000 uploads
-SECONDS = 10.0  # for a request
+SECONDS = 10.0  # for all requests of one upload
+SHARE = 0.1  # the part of the remaining time that these requests may take
 OLD = 7 * 86400.0  # seconds, for a note
 NOTE = re.compile("[0-9a-f]{64}")
 """The shape of the name of a note."""
@@ -69,10 +74,7 @@ async def without_leftovers(
     with UploadNote(f"{signer.place}{signer.path}") as note:
         if not note.taken:
             longest = None if note.found else timedelta(seconds=limits.total_timeout) + MARGIN
-            with suppress(httpx2.HTTPError, httpx2.InvalidURL, ValueError):
-                timeout = deadline.shorten(min(SECONDS, limits.part_timeout))
-                async with httpx2.AsyncClient(timeout=timeout, verify=trusted()) as client:
-                    await abort_left(client, signer, longest)
+            await tidy(signer, longest, limits, deadline)
         yield
         note.done()
 
@@ -84,10 +86,19 @@ async def abort_all(store: S3Store, key: str, limits: Limits, deadline: Deadline
     """
     signer = await signer_of(store, key)
     if signer is not None:
-        with suppress(httpx2.HTTPError, httpx2.InvalidURL, ValueError):
-            timeout = deadline.shorten(min(SECONDS, limits.part_timeout))
-            async with httpx2.AsyncClient(timeout=timeout, verify=trusted()) as client:
-                await abort_left(client, signer, None)
+        await tidy(signer, None, limits, deadline)
+
+
+async def tidy(
+    signer: Signer, longest: timedelta | None, limits: Limits, deadline: Deadline
+) -> None:
+    """Do what `abort_left` does as far as it succeeds in a part of the time; fail nothing."""
+    with move_on_after(min(SECONDS, limits.part_timeout, deadline.left * SHARE)):
+        try:
+            async with httpx2.AsyncClient(timeout=SECONDS, verify=trusted()) as client:
+                await abort_left(client, signer, longest)
+        except Exception as error:
+            LOGGER.debug("%s: abandoned uploads stay: %r", signer.place, error)
 
 
 async def abort_left(client: httpx2.AsyncClient, signer: Signer, longest: timedelta | None) -> None:

@@ -9,10 +9,12 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import anyio
 import httpx2
 import pytest
 from obstore.store import S3Store
@@ -210,7 +212,7 @@ def test_a_store_that_lists_nothing_is_uploaded_to_all_the_same(
     moto: str, bucket: str, large: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = begun(moto, bucket, "key")
-    for cause in (ValueError("no"), httpx2.ReadTimeout("no")):
+    for cause in (ValueError("no"), httpx2.ReadTimeout("no"), OSError("no"), RecursionError("no")):
 
         async def fails(*_: object, cause: Exception = cause) -> str:
             raise cause
@@ -218,6 +220,27 @@ def test_a_store_that_lists_nothing_is_uploaded_to_all_the_same(
         monkeypatch.setattr("ixbackoff.live.unfinished.listed", fails)
         SYNC.perform(Upload(str(large), f"s3://{bucket}/key"), limits=PATIENT)
         assert left(moto, bucket) == [other]
+
+
+@pytest.mark.parametrize("found", [False, True])
+def test_many_old_uploads_do_not_use_up_the_time_of_the_next(
+    found: bool, moto: str, bucket: str, large: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = (
+        "<Upload><Key>key</Key><UploadId>{}</UploadId><Initiated>2010-01-01</Initiated></Upload>"
+    )
+    url = f"s3://{bucket}/key"
+
+    async def many(*_: object) -> str:
+        return "".join(f"<Upload>{entry.format(number)}</Upload>" for number in range(3_000))
+
+    async def slow(client: httpx2.AsyncClient, *_: object) -> str:
+        await anyio.sleep(60)
+        raise RecursionError
+
+    monkeypatch.setattr("ixbackoff.live.unfinished.listed", many if found else slow)
+    SYNC.perform(Upload(str(large), url), limits=replace(PATIENT, total_timeout=5.0))
+    assert bytes(s3_store(bucket).get("key").bytes()) == LARGE
 
 
 def test_the_requests_show_no_signature(
