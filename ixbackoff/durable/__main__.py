@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .._commandline import FAILED, INTERRUPTED, WRONG, Parser, whole
+from .._commandline import FAILED, INTERRUPTED, WRONG, Parser, print_anything, whole
 from .._running.sleeping import blocking
 from .._words.commands import Misuse
 from .engine import DATABASE
@@ -165,6 +165,7 @@ def opened(database: str) -> Store:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; return the exit status."""
+    print_anything()
     words = parsed(arguments)
     try:
         store = opened(words.database)

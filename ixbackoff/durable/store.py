@@ -40,7 +40,7 @@ from .dbosinternals import (
 from .journal import Entry
 from .milliseconds import add_unixepoch
 from .outages import in_words
-from .trusted import check_owner_of, check_rows
+from .trusted import check_owner_of, check_rows, check_schema
 
 LOGGER = getLogger("ixbackoff")
 
@@ -118,8 +118,10 @@ class Store:
         )
         event.listen(self.engine(), "connect", add_unixepoch)
         try:
+            if self.sqlite:
+                check_schema(self.engine())
             self._make_tables()
-            check_rows(self.engine(), tables_of(self._client), self.sqlite)
+            check_rows(self.engine(), tables_of(self._client))
         except BaseException as error:
             self.close()
             if not isinstance(error, SQLAlchemyError):

@@ -33,11 +33,28 @@ def check_owner_of(path: str) -> None:
                 )
 
 
-def check_rows(engine: sqlalchemy.Engine, tables: list[sqlalchemy.Table], sqlite: bool) -> None:
-    """Check that no row would be unpickled, and that the database itself adds none.
+def check_schema(engine: sqlalchemy.Engine) -> None:
+    """Check that a file of SQLite, which may be empty, adds no rows by itself.
 
     Raises:
-        Misuse: there is a row that is not JSON, or a trigger or a view in a file of SQLite.
+        Misuse: there is a trigger or a view.
+    """
+    made = sqlalchemy.text(
+        "select name from sqlite_master where type in ('trigger', 'view') limit 1"
+    )
+    with engine.begin() as connection:
+        if connection.execute(made).first() is not None:
+            raise Misuse(
+                "This database has triggers or views, and ixbackoff makes none: give a database "
+                "of its own."
+            )
+
+
+def check_rows(engine: sqlalchemy.Engine, tables: list[sqlalchemy.Table]) -> None:
+    """Check that no row would be unpickled.
+
+    Raises:
+        Misuse: there is a row that is not JSON.
     """
     marks = [table.c.serialization for table in tables if "serialization" in table.c]
     with engine.begin() as connection:
@@ -47,13 +64,4 @@ def check_rows(engine: sqlalchemy.Engine, tables: list[sqlalchemy.Table], sqlite
                 raise Misuse(
                     f"The table {mark.table.name} of this database has rows that ixbackoff did not "
                     "write, and reading them could run any code: give a database of its own."
-                )
-        if sqlite:
-            schema = sqlalchemy.text(
-                "select name from sqlite_master where type in ('trigger', 'view') limit 1"
-            )
-            if connection.execute(schema).first() is not None:
-                raise Misuse(
-                    "This database has triggers or views, and ixbackoff makes none: give a "
-                    "database of its own."
                 )

@@ -8,12 +8,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from .._commandline import INTERRUPTED, WRONG, Parser, number, whole
+from .._commandline import INTERRUPTED, WRONG, Parser, number, print_anything, whole
 
 PACKAGES = ("httpx2", "obstore", "rich")
 SHORTEST, LONGEST = 0.001, 86_400.0
 WITHIN = 900.0
 JOBS, MOST_JOBS = 8, 256
+NO_THREAD = "can't start new thread"
+"""The message of Python's `RuntimeError`."""
 
 SECONDS = number(SHORTEST, LONGEST)
 
@@ -132,6 +134,7 @@ def add_durable(parser: Parser) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """Keep the resources that the command line names, and return the exit status."""
+    print_anything()
     words = parsed(arguments)
     try:
         return run(words)
@@ -171,6 +174,14 @@ def run(words: Namespace) -> int:
         print(plain(where if error.filename else f"{error}"), file=sys.stderr)
     except (ValueError, ImportError, IndexBroken, IndexUnavailable) as error:
         print(plain(f"{error}"), file=sys.stderr)
+    except RuntimeError as error:
+        if NO_THREAD not in f"{error}":
+            raise
+        print(
+            "The system starts no more threads: give fewer --jobs, or raise the limit of memory "
+            "(ulimit -v) or of processes (ulimit -u).",
+            file=sys.stderr,
+        )
     return WRONG
 
 
