@@ -9,7 +9,7 @@ from .._commandline import WRONG, Parser
 from .checkers import CHECKERS, NotChecked, command, output
 
 UNCHANGED = ("full", "concise")
-"""The formats that print what is not explained as the checker does."""
+"""The formats that print the rest of the checker's output unchanged."""
 FORMATS = (*UNCHANGED, "json", "github", "sarif")
 
 
@@ -20,7 +20,7 @@ def parsed(words: list[str]) -> tuple[str, str, list[str]]:
         usage="%(prog)s [--checker NAME] [--output-format FORMAT] [ARGUMENT ...] | -",
         description="Run a type checker, and explain its errors about programs: a sentence, a "
         "drawing of the ladder, and what to write. Other output is printed unchanged. All other "
-        "arguments, and all behind --, are passed to the checker. With - the output of a checker "
+        "arguments, and all after --, are passed to the checker. With - the output of a checker "
         "is read from standard input: mypy src | ixbackoff check -",
         epilog="Exit status: that of the checker; 2 if it is not installed; with -, 1 if there "
         "are errors. `ixbackoff explain CODE` has a page for each mistake.",
@@ -59,7 +59,7 @@ def main(words: list[str]) -> int:
 
 def explained(printed: bytes, form: str) -> tuple[bytes, bool]:
     """Explain the output of a checker; return the text, and whether it has errors."""
-    from .formats import FORMATS  # imported late: a project without errors does not wait for it
+    from .formats import FORMATS  # here: a project without errors need not import it
     from .reading.checker_output import errors_in
     from .reading.findings import findings, sources
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from ixbackoff import N1, Misuse, at, call
-from ixbackoff.durable import Engine, __main__, durable
+from ixbackoff.durable import Engine, durable, durable_command
 from ixbackoff.live import live
 
 from ..support.durable.engines import url_in
@@ -76,7 +76,7 @@ def test_a_row_that_would_be_unpickled_is_refused_before_the_engine_starts(
         connection.execute(ROWS[table], (carried,))
     with pytest.raises(Misuse, match=rf"The table {table} .* rows that ixbackoff did not write"):
         used(tmp_path)
-    assert __main__.main(["--database", url_in(tmp_path), "show", "planted"]) == 2
+    assert durable_command.main(["--database", url_in(tmp_path), "show", "planted"]) == 2
     assert "give a database of its own" in capsys.readouterr().err
     assert not (tmp_path / "taken").exists()
 

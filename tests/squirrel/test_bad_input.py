@@ -194,7 +194,7 @@ def test_a_missing_driver(squirrel: Squirrel, monkeypatch: pytest.MonkeyPatch) -
 def test_a_full_disk(squirrel: Squirrel) -> None:
     program = """
 import resource, sys
-from ixbackoff.squirrel.__main__ import main
+from ixbackoff.squirrel.squirrel_command import main
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
 sys.exit(main())
 """
@@ -218,7 +218,7 @@ def begun(
     folder: Path, *words: str, before: str = "", **how: Any
 ) -> subprocess.CompletedProcess[str]:
     """A squirrel in a process of its own, in a shell that has run other commands before."""
-    program = [sys.executable, "-m", "ixbackoff.squirrel", "--base", "0.001", *words]
+    program = [sys.executable, "-m", "ixbackoff", "squirrel", "--base", "0.001", *words]
     command = f"{before}; exec {shlex.join([*program, '--folder', str(folder)])}".lstrip("; ")
     return subprocess.run(  # noqa: S602
         command, shell=True, capture_output=True, cwd=ROOT, encoding="utf-8", timeout=60, **how

@@ -1,4 +1,4 @@
-"""The command line: `python -m ixbackoff.durable runs`, and `show`, `pause` and so on of a run."""
+"""The command line: `ixbackoff durable runs`, and `show`, `pause` and so on of a run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .._commandline import FAILED, INTERRUPTED, WRONG, Parser, print_anything, whole
+from .._commandline import FAILED, INTERRUPTED, WRONG, Parser, whole
 from .._running.sleeping import blocking
 from .._words.commands import Misuse
 from .engine import DATABASE
@@ -108,7 +108,7 @@ WORDS: dict[str, Callable[[Store, Namespace], Listing]] = {
 
 def parsed(arguments: list[str] | None) -> Namespace:
     """Parse the command line."""
-    parser = Parser(prog="python -m ixbackoff.durable", description="List and change durable runs.")
+    parser = Parser(prog="ixbackoff durable", description="List and change durable runs.")
     parser.add_argument(
         "--database",
         default=os.environ.get(VARIABLE, DATABASE),
@@ -165,7 +165,6 @@ def opened(database: str) -> Store:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; return the exit status."""
-    print_anything()
     words = parsed(arguments)
     try:
         store = opened(words.database)
@@ -188,7 +187,3 @@ def main(arguments: list[str] | None = None) -> int:
         return INTERRUPTED
     finally:
         store.close()
-
-
-if __name__ == "__main__":
-    sys.exit(main())
