@@ -7,6 +7,7 @@ from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from importlib import import_module
+from io import TextIOWrapper
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Never
@@ -17,6 +18,12 @@ if TYPE_CHECKING:
 FAILED = 1
 WRONG = 2
 INTERRUPTED = 130
+
+
+def print_anything() -> None:
+    """Have the standard output escape the characters that its encoding lacks, not fail."""
+    if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 class Parser(ArgumentParser):

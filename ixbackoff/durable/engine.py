@@ -101,7 +101,8 @@ class Engine(Generic[E]):
 
     Raises:
         Misuse: an argument has the wrong type, two workflows have one name, another engine works in
-            this process or on this file, or a newer DBOS made the tables.
+            this process or on this file, a newer DBOS made the tables, or the database has rows of
+            others, or is a file of another user.
         ConnectionError: the database cannot be reached.
     """
 

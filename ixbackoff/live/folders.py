@@ -2,8 +2,8 @@
 
 The files are written here, not by the store library: the library does not sync them before it
 reports success, and it hangs in a process forked from one that has used it. While a file is being
-written, its name is `{name}#1`, `{name}#2` and so on, as in the library, which does not list such
-names.
+written, its name ends in `#1`, `#2` and so on, as in the library, which does not list such names.
+Names that are given here have a mark before that: only files with it are swept.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from typing import BinaryIO
 
 from .filesystem import CREATE, READ, copy_rest, is_name_of, lock, sync_folder, unlink
 
-LONGEST_NAME = 245  # bytes: the file system takes 255, and "#" and a number are added
+MARK = ".ixbackoff#"
+"""What follows the name of an object in the name of a file that is being written."""
+LONGEST_NAME = 240  # bytes: the file system takes 255, and the mark and a number are added
 SWEPT = 8  # `sweep` tries as many names at least, even if the first ones are free
 
 
@@ -106,7 +108,7 @@ def sweep(stem: str) -> None:
     Writers take the lowest free number, so leftovers have low numbers.
     """
     for number in count(1):
-        path = f"{stem}#{number}"
+        path = f"{stem}{MARK}{number}"
         try:
             descriptor = os.open(path, READ)
         except OSError:
@@ -149,7 +151,7 @@ def staged(stem: str, path: str) -> Generator[int]:
 def create(stem: str) -> tuple[int, str]:
     """Create and lock a file; return its descriptor and its name."""
     for number in count(1):
-        path = f"{stem}#{number}"
+        path = f"{stem}{MARK}{number}"
         try:
             descriptor = os.open(path, CREATE, 0o666)
         except FileExistsError:

@@ -46,8 +46,8 @@ def live(
       is small, and the next try or run resumes it. Requests accept no encoding; the body of an
       encoded response is stored unchanged.
     - `Upload` puts a file into an object store; in a folder it is on the disk afterwards. What a
-      killed upload of the same key left is removed: in a folder `{key}#1` and so on, in S3 the
-      parts of an unfinished upload.
+      killed upload of the same key left is removed: in a folder `{key}.ixbackoff#1` and so on, in
+      S3 the parts of an unfinished upload.
     - `Delay` sleeps, and logs the wait: after a failure at the level WARNING, else at INFO.
     - `Log` goes to `logging`, in one line: control characters and line ends appear as escapes.
       `Throw` raises its exception, and `Call` calls its function.

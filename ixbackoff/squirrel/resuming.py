@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import shutil
 import time
 from collections import Counter
 from contextlib import suppress
@@ -31,7 +30,7 @@ from .display import Display
 from .fetching import FetchedFiles
 from .keeping import outcome
 from .pipeline import Kept, Places, Row, keep
-from .sealing import FileGone, check_sealed, seal, sweep
+from .sealing import FileGone, check_sealed, remove_run, seal, sweep
 from .summary import SummaryLine
 
 DIGITS = 12
@@ -215,7 +214,7 @@ class Runs:
         self._shown.add(run)
         waits = [entry["seconds"] for entry in self._entries(run).values() if "seconds" in entry]
         self.files.release(arguments.resource, arguments.places.folder, kept=True)
-        shutil.rmtree(arguments.places.folder, ignore_errors=True)
+        remove_run(self.home, run)
         return line._replace(tries=len(waits) + 1, wait_seconds=sum(waits))
 
     def _greet(self, run: str, resource: Resource) -> None:

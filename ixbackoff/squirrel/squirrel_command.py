@@ -13,6 +13,8 @@ PACKAGES = ("httpx2", "obstore", "rich")
 SHORTEST, LONGEST = 0.001, 86_400.0
 WITHIN = 900.0
 JOBS, MOST_JOBS = 8, 256
+NO_THREAD = "can't start new thread"
+"""The message of Python's `RuntimeError`."""
 
 SECONDS = number(SHORTEST, LONGEST)
 
@@ -170,4 +172,12 @@ def run(words: Namespace) -> int:
         print(plain(where if error.filename else f"{error}"), file=sys.stderr)
     except (ValueError, ImportError, IndexBroken, IndexUnavailable) as error:
         print(plain(f"{error}"), file=sys.stderr)
+    except RuntimeError as error:
+        if NO_THREAD not in f"{error}":
+            raise
+        print(
+            "The system starts no more threads: give fewer --jobs, or raise the limit of memory "
+            "(ulimit -v) or of processes (ulimit -u).",
+            file=sys.stderr,
+        )
     return WRONG

@@ -10,10 +10,12 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import anyio
 import httpx2
 import pytest
 from obstore.store import S3Store
@@ -211,7 +213,7 @@ def test_a_store_that_lists_nothing_is_uploaded_to_all_the_same(
     moto: str, bucket: str, large: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = begun(moto, bucket, "key")
-    for cause in (ValueError("no"), httpx2.ReadTimeout("no")):
+    for cause in (ValueError("no"), httpx2.ReadTimeout("no"), OSError("no"), RecursionError("no")):
 
         async def fails(*_: object, cause: Exception = cause) -> str:
             raise cause
@@ -219,6 +221,27 @@ def test_a_store_that_lists_nothing_is_uploaded_to_all_the_same(
         monkeypatch.setattr("ixbackoff.live.unfinished.listed", fails)
         SYNC.perform(Upload(str(large), f"s3://{bucket}/key"), limits=PATIENT)
         assert left(moto, bucket) == [other]
+
+
+@pytest.mark.parametrize("found", [False, True])
+def test_many_old_uploads_do_not_use_up_the_time_of_the_next(
+    found: bool, moto: str, bucket: str, large: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = (
+        "<Upload><Key>key</Key><UploadId>{}</UploadId><Initiated>2010-01-01</Initiated></Upload>"
+    )
+    url = f"s3://{bucket}/key"
+
+    async def many(*_: object) -> str:
+        return "".join(f"<Upload>{entry.format(number)}</Upload>" for number in range(3_000))
+
+    async def slow(client: httpx2.AsyncClient, *_: object) -> str:
+        await anyio.sleep(60)
+        raise RecursionError
+
+    monkeypatch.setattr("ixbackoff.live.unfinished.listed", many if found else slow)
+    SYNC.perform(Upload(str(large), url), limits=replace(PATIENT, total_timeout=5.0))
+    assert bytes(s3_store(bucket).get("key").bytes()) == LARGE
 
 
 def test_the_requests_show_no_signature(
@@ -312,3 +335,35 @@ def test_an_upload_that_another_has_aborted_may_be_tried_again(
         ) as caught:
             at(N0).do(Upload(str(large), "s3://bucket/key")).run(live(limits=QUICK))
     assert is_transient(caught.value)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows lets few users make links")
+def test_a_planted_link_to_the_notes_is_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    letters = tmp_path / "letters"
+    letters.mkdir()
+    for name in ("letter", "0" * 64):
+        (letters / name).write_text("dear")
+        os.utime(letters / name, (0, 0))
+    (tmp_path / "temporary" / f"ixbackoff-uploads-{os.geteuid()}").symlink_to(letters)
+    with UploadNote("s3://bucket/key") as note:
+        assert note.taken
+    note.done()
+    assert sorted(os.listdir(letters)) == ["0" * 64, "letter"]
+
+
+def test_only_old_notes_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with UploadNote("s3://bucket/key"):
+        (folder,) = tmp_path.iterdir()
+        for name in ("letter", "0" * 64):
+            (folder / name).write_text("dear")
+            os.utime(folder / name, (0, 0))
+    with UploadNote("s3://bucket/key") as note:
+        assert note.found
+        assert len(os.listdir(folder)) == 2
+        note.done()
+    assert os.listdir(folder) == ["letter"]

@@ -14,7 +14,7 @@ import pytest
 
 from ixbackoff.live.downloads import OVERLAP
 from ixbackoff.squirrel import keeping
-from ixbackoff.squirrel.commands import Resource
+from ixbackoff.squirrel.commands import Resource, name_of
 from ixbackoff.squirrel.fetching import FOLDER, fetching_folder, open_file
 from ixbackoff.testing.web import Document, Origin, Slow, Status, Truncated
 
@@ -148,8 +148,10 @@ def test_four_interrupts_leave_no_part_without_its_note(etag: str | None, tmp_pa
 
 WORKING = """
 import sys
+from ixbackoff.squirrel.commands import name_of
 from ixbackoff.squirrel.fetching import open_file
-files = [open_file(sys.argv[1], name) for name in ("mine", "mine")]
+url = "http://localhost/nuts"
+files = [open_file(sys.argv[1], name_of(url)) for _ in range(2)]
 for file in files:
     print(file.part.part, flush=True)
 sys.stdin.read()
@@ -167,7 +169,7 @@ def test_squirrels_leave_each_other_in_peace_and_clear_up_after_the_dead(tmp_pat
         assert process.stdout is not None
         lasting, private = (Path(process.stdout.readline().strip()) for _ in range(2))
         with fetching_folder(tmp_path):
-            ours = open_file(str(folder), "mine")
+            ours = open_file(str(folder), name_of("http://localhost/nuts"))
             assert not ours.resumable
             os.utime(lasting, (0, 0))
             with fetching_folder(tmp_path):
