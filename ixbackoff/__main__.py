@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from importlib import import_module
 
 from . import __version__
-from ._commandline import FAILED, INTERRUPTED, WRONG
+from ._commandline import FAILED, INTERRUPTED, WRONG, open_streams
 from ._door.subcommands import SUBCOMMANDS, Subcommand
 
 
@@ -30,6 +30,7 @@ def usage() -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command that the arguments name; return its exit status."""
+    open_streams()
     try:
         status = dispatched(sys.argv[1:] if arguments is None else arguments)
         print(end="", flush=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable, Sequence
@@ -17,6 +18,17 @@ if TYPE_CHECKING:
 FAILED = 1
 WRONG = 2
 INTERRUPTED = 130
+
+
+def open_streams() -> None:
+    """Open the null device for each standard stream that is closed.
+
+    Python sets `sys.stdout` or `sys.stderr` to `None` after `>&-` or `2>&-`, and in pythonw. A
+    shell command that we start inherits the closed stream.
+    """
+    for name in "stdout", "stderr":
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
 
 
 class Parser(ArgumentParser):

@@ -6,7 +6,7 @@ import sys
 from concurrent.futures import BrokenExecutor
 from importlib import import_module
 
-from .._commandline import FAILED, INTERRUPTED, WRONG
+from .._commandline import FAILED, INTERRUPTED, WRONG, open_streams
 
 COMMANDS = {
     "simulate": ("rehearsal", "your own program, by many clients, against a service that stops"),
@@ -43,6 +43,7 @@ def usage() -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command, and return the exit status."""
+    open_streams()
     try:
         status = run_command(sys.argv[1:] if arguments is None else arguments)
         sys.stdout.flush()
