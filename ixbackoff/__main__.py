@@ -9,6 +9,7 @@ from importlib import import_module
 from . import __version__
 from ._commandline import FAILED, INTERRUPTED, WRONG, open_streams
 from ._door.subcommands import SUBCOMMANDS, Subcommand
+from ._words.texts import printable
 
 
 def usage() -> str:
@@ -56,7 +57,7 @@ def dispatched(arguments: list[str]) -> int:
         return imported_and_run(name, SUBCOMMANDS[name], rest)
     near = get_close_matches(name, SUBCOMMANDS, 1)
     perhaps = f"did you mean {near[0]}?" if near else f"give one of {', '.join(SUBCOMMANDS)}."
-    print(f"{name} is not a command: {perhaps}", file=sys.stderr)
+    print(f"{printable(name)} is not a command: {perhaps}", file=sys.stderr)
     return WRONG
 
 

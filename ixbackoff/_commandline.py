@@ -12,6 +12,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Never
 
+from ._words.texts import printable
+
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
 
@@ -41,7 +43,7 @@ class Parser(ArgumentParser):
     hands_over: ClassVar[bool] = False
 
     def error(self, message: str) -> Never:
-        self.exit(WRONG, f"{message}; --help tells more.\n")
+        self.exit(WRONG, f"{printable(message)}; --help tells more.\n")
 
     def print_help(self, file: SupportsWrite[str] | None = None) -> None:
         if Parser.hands_over:
@@ -182,5 +184,5 @@ def in_one_line(error: BaseException) -> str:
     >>> in_one_line(ZeroDivisionError("division by zero"))
     'ZeroDivisionError: division by zero'
     """
-    message = " ".join(str(error).split())
+    message = printable(" ".join(str(error).split()))
     return f"{error.__class__.__name__}: {message}" if message else error.__class__.__name__

@@ -7,6 +7,7 @@ from concurrent.futures import BrokenExecutor
 from importlib import import_module
 
 from .._commandline import FAILED, INTERRUPTED, WRONG, open_streams
+from .._words.texts import printable
 
 COMMANDS = {
     "simulate": ("rehearsal", "your own program, by many clients, against a service that stops"),
@@ -73,7 +74,7 @@ def run_command(words: list[str]) -> int:
         module, _ = COMMANDS[name]
         status: int = import_module(f"{__package__}.{module}").main(arguments)
         return status
-    print(f"{name} is not a command.\n{usage()}" if words else usage(), file=sys.stderr)
+    print(f"{printable(name)} is not a command.\n{usage()}" if words else usage(), file=sys.stderr)
     return WRONG
 
 

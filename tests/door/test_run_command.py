@@ -91,6 +91,44 @@ def test_on_chooses_which_statuses_are_tried_again(capfd: pytest.CaptureFixture[
     assert ran(capfd, "N2", *QUICK, "--on", "69", *tries, "75")[:2] == (75, "try\n")
 
 
+@pytest.mark.parametrize(
+    "given", ["1-99999999999", "3-1", "1,3-1", "0-2", "1-256", "9" * 5000, "1-", "-1"]
+)
+def test_a_range_outside_the_statuses_is_refused(
+    given: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    began = time.process_time()
+    status, _, err = ran(capfd, "N1", f"--on={given}", "--", "true")
+    assert time.process_time() - began < 1
+    assert status == 2
+    assert err == [
+        f"argument --on: {given}: give exit statuses, 1 to 255, such as 75 or 1-10,75,SIGKILL; or "
+        "any; --help tells more."
+    ]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run", "N0", "--", "a\x1b[31mb"],
+        ["run", "N0", "--on", "a\x1b[31mb", "--", "true"],
+        ["run", "os:a\x1b[31mb"],
+        ["a\x1b[31mb"],
+        ["explain", "a\x1b[31mb"],
+        ["fleet", "a\x1b[31mb"],
+        ["plan", "a\x1b[31mb"],
+    ],
+)
+def test_words_are_shown_without_control_characters(
+    words: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    with suppress(SystemExit):
+        main(words)
+    _, err = capfd.readouterr()
+    assert "a\\x1b[31mb" in err
+    assert "\x1b" not in err
+
+
 def test_the_statuses_that_may_pass() -> None:
     assert {*range(1, 128)} == PASSING | LASTING
     assert statuses("any") == {*range(1, 256)}
