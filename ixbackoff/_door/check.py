@@ -20,8 +20,9 @@ def parsed(words: list[str]) -> tuple[str, str, list[str]]:
         usage="%(prog)s [--checker NAME] [--output-format FORMAT] [ARGUMENT ...] | -",
         description="Run a type checker, and explain its errors about programs: a sentence, a "
         "drawing of the ladder, and what to write. Other output is printed unchanged. All other "
-        "arguments, and all behind --, are passed to the checker. With - the output of a checker "
-        "is read from standard input: mypy src | ixbackoff check -",
+        "arguments, and all behind --, are passed to the checker. mypy runs the plugins that the "
+        "configuration in the current folder names: check only code that you trust. With - the "
+        "output of a checker is read from standard input: mypy src | ixbackoff check -",
         epilog="Exit status: that of the checker; 2 if it is not installed; with -, 1 if there "
         "are errors. `ixbackoff explain CODE` has a page for each mistake.",
         allow_abbrev=False,

@@ -29,6 +29,10 @@ class Found(NamedTuple):
 
 
 PROGRAM_HELP = "a program, a decorated function, or a function without arguments that makes either"
+TRUST = (
+    "MODULE is imported, which runs its code, and a function without arguments is called: name "
+    "only code that you trust."
+)
 
 
 def add_schedule(parser: ArgumentParser) -> None:

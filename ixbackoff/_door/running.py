@@ -31,7 +31,7 @@ def parsed(words: list[str], of_shell: bool) -> Namespace:
         "       ixbackoff run RUNG [options] -- COMMAND ...",
         description="Run a program, or a shell command on a ladder: again while it fails, after "
         "longer and longer waits. Waits are logged to standard error; the value of a program is "
-        "printed to standard output.",
+        f"printed to standard output. {finding.TRUST}",
         epilog="Exit status: for a program 0, 1 if it fails, 2 if it cannot be run; for a shell "
         f"command that of its last try, or {shell.LATE} if the time of --within is over.",
     )
