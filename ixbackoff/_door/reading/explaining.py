@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from . import callables, classes, declared, effects, handlers, joints, ladders, options, rungs
+from . import (
+    callables,
+    classes,
+    declared,
+    effects,
+    handlers,
+    joints,
+    ladders,
+    misplaced,
+    options,
+    rungs,
+)
 from .explanation import Explanation
 from .shapes import Seen, seen
 
@@ -23,6 +34,7 @@ EXPLAIN: tuple[Callable[[Seen], Explanation | None], ...] = (
     effects.yielded,
     effects.another_row,
     effects.missing_step,
+    *misplaced.MISPLACED,
     joints.bound,
     rungs.not_a_rung,
     rungs.without_a_rung,
