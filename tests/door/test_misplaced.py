@@ -119,6 +119,6 @@ def test_it_is_explained(
     if message.isidentifier():
         message = f'Unexpected keyword argument "{message}" for "backoff"'
     printed = f"program.py:6: error: {message}  [some-code]\n"
-    text, errors = explained_output(printed.encode(), "concise")
+    text, errors, _ = explained_output(printed.encode(), "concise")
     assert errors
     assert said in text.decode()
