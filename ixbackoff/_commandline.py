@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 FAILED = 1
 WRONG = 2
 INTERRUPTED = 130
+UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 def open_streams() -> None:
@@ -112,6 +113,24 @@ def number(least: float, most: float) -> Callable[[str], float]:
         return value
 
     return read
+
+
+def seconds(text: str) -> float:
+    """Parse a time limit: seconds, or a number with `s`, `m` or `h`.
+
+    >>> seconds("2.5"), seconds("1s"), seconds("5m")
+    (2.5, 1.0, 300.0)
+
+    Raises:
+        ArgumentTypeError: `text` is no such time, or out of bounds.
+    """
+    unit = UNITS.get(text[-1:], 0.0)
+    try:
+        return number(0.001, 1e9)(text[:-1] if unit else text) * (unit or 1)
+    except ArgumentTypeError:
+        raise ArgumentTypeError(
+            f"{text}: give seconds, 0.001 to 1e+09, or a number with s, m or h, such as 5m"
+        ) from None
 
 
 def imported(text: str) -> Any:

@@ -29,8 +29,9 @@ def parsed(words: list[str]) -> tuple[str, str, list[str]]:
         "arguments, and all behind --, are passed to the checker. mypy runs the plugins that the "
         "configuration in the current folder names: check only code that you trust. With - the "
         "output of a checker is read from standard input: mypy src | ixbackoff check -",
-        epilog="Exit status: that of the checker; 1 if check finds more; 2 if it is not installed; with -, 1 if there "
-        "are errors. `ixbackoff explain CODE` has a page for each mistake.",
+        epilog="Exit status: that of the checker; 1 if check finds more; 2 if it is not "
+        "installed; with -, 1 if there are errors. `ixbackoff explain CODE` has a page for each "
+        "mistake.",
         allow_abbrev=False,
     )
     parser.add_argument(

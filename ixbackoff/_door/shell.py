@@ -60,6 +60,10 @@ def rung(text: str) -> Any:
     Raises:
         ArgumentTypeError: `text` is not the name of a rung.
     """
+    if is_rung(f"N{text}"):
+        raise ArgumentTypeError(
+            f"{text} is not a rung: write N{text}, which waits {text} times at most"
+        )
     if not is_rung(text):
         raise ArgumentTypeError(f"{text} is not a rung: give one of N0 to N20, or FOREVER")
     return vars(nat)[text]
@@ -68,6 +72,11 @@ def rung(text: str) -> Any:
 def is_rung(text: str) -> bool:
     """Return whether a text is the name of a rung."""
     return text == "FOREVER" or text in {f"N{number}" for number in range(nat.DEEPEST + 1)}
+
+
+def is_like_a_rung(text: str) -> bool:
+    """Return whether a text is the name of a rung, or a number in its place."""
+    return is_rung(text) or text.isdecimal()
 
 
 def statuses(text: str) -> frozenset[int]:

@@ -129,6 +129,35 @@ def test_words_are_shown_without_control_characters(
     assert "\x1b" not in err
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["3", "--", "true"], "argument RUNG: 3 is not a rung: write N3, which waits 3 times at"),
+        (["3", "true"], "argument RUNG: 3 is not a rung: write N3, which waits 3 times at"),
+        (
+            ["99", "--", "true"],
+            "argument RUNG: 99 is not a rung: give one of N0 to N20, or FOREVER",
+        ),
+        (["N3", "sh", "-c", "true"], "write -- before the command: ixbackoff run N3 -- sh ...;"),
+        (["N3", "--wrong", "--", "true"], "unrecognized arguments: --wrong;"),
+        (["N3", "--within", "1 day", "--", "true"], "argument --within: 1 day: give seconds, 0.00"),
+    ],
+)
+def test_what_a_newcomer_writes_is_answered(
+    words: list[str], said: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    status, out, [err] = ran(capfd, *words)
+    assert (status, out) == (2, "")
+    assert err.startswith(said)
+
+
+def test_seconds_are_a_schedule_and_a_limit(capfd: pytest.CaptureFixture[str]) -> None:
+    words = ["N1", "--schedule", "0.01", "--within", "5s", "--", "sh", "-c", "exit 3"]
+    status, _, err = ran(capfd, *words)
+    assert status == 3
+    assert err[0].endswith("waiting 0.01 s")
+
+
 def test_the_statuses_that_may_pass() -> None:
     assert {*range(1, 128)} == PASSING | LASTING
     assert statuses("any") == {*range(1, 256)}
@@ -167,13 +196,16 @@ def test_a_command_that_is_not_executable(capfd: pytest.CaptureFixture[str]) -> 
             ["N21", "--", "ls"],
             "argument RUNG: N21 is not a rung: give one of N0 to N20",
         ),
-        (["4", "--", "ls"], "argument RUNG: 4 is not a rung: give one of N0 to N20, or FOREVER"),
+        (
+            ["4", "--", "ls"],
+            "argument RUNG: 4 is not a rung: write N4, which waits 4 times",
+        ),
         (["--", "ls"], "the following arguments are required: RUNG"),
-        (["N4", "ls", "--", "x"], "unrecognized arguments: ls"),
+        (["N4", "ls", "--", "x"], "write -- before the command: ixbackoff run N4 -- ls ..."),
         (["N4", "--on", "0", "--", "ls"], "argument --on: 0: give exit statuses, 1 to 255"),
         (["N4", "--on", "1-300", "--", "ls"], "argument --on: 1-300: give exit statuses"),
         (["N4", "--on", "SIGX", "--", "ls"], "argument --on: SIGX: give exit statuses"),
-        (["N4", "--within", "0", "--", "ls"], "argument --within: 0: give a number, 0.001 to"),
+        (["N4", "--within", "0", "--", "ls"], "argument --within: 0: give seconds, 0.001 to"),
     ],
 )
 def test_wrong_words(words: list[str], said: str, capfd: pytest.CaptureFixture[str]) -> None:
