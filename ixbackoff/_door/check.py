@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .reading.checker_output import Error
 
 UNCHANGED = ("full", "concise")
-"""The formats that print what is not explained as the checker does."""
+"""The formats that print the rest of the checker's output unchanged."""
 SKIPPED = ("site-packages", "node_modules", "__pycache__")
 FORMATS = (*UNCHANGED, "json", "github", "sarif")
 
@@ -26,7 +26,7 @@ def parsed(words: list[str]) -> tuple[str, str, list[str]]:
         usage="%(prog)s [--checker NAME] [--output-format FORMAT] [ARGUMENT ...] | -",
         description="Run a type checker, and explain its errors about programs: a sentence, a "
         "drawing of the ladder, and what to write. Other output is printed unchanged. All other "
-        "arguments, and all behind --, are passed to the checker. mypy runs the plugins that the "
+        "arguments, and all after --, are passed to the checker. mypy runs the plugins that the "
         "configuration in the current folder names: check only code that you trust. With - the "
         "output of a checker is read from standard input: mypy src | ixbackoff check -",
         epilog="Exit status: that of the checker; 1 if check finds more; 2 if it is not "
@@ -90,7 +90,7 @@ def explained(printed: bytes, form: str, files: Sequence[Path] = ()) -> tuple[by
 
     Return the text, whether it has errors, and whether it has such mistakes.
     """
-    from .formats import FORMATS  # imported late: a project without errors does not wait for it
+    from .formats import FORMATS  # here: a project without errors need not import it
     from .reading.checker_output import Error, errors_in
     from .reading.findings import findings, sources
     from .reading.sources import Source

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from .._commandline import FAILED, WRONG, Parser, in_one_line, number
 from .._meaning.planning import plan
 from . import finding
-from .diagrams import as_mermaid
 from .fitting import SERVICES, fit, service_limit
+from .mermaid import as_mermaid
+from .plan_text import Planned, as_json, as_text
 from .svg import as_svg
-from .tables import Planned, as_json, as_text
 
 FORMATS: dict[str, Callable[[Planned], str]] = {
     "text": as_text,

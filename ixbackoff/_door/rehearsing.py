@@ -15,7 +15,7 @@ from ..live.errors import failure_of_status
 from ..testing import Virtual
 from ..testing.scripts import given_by, takes
 from .finding import Found
-from .run_log import with_notes
+from .stderr_log import with_notes
 
 FAILURES: dict[str, Callable[[], Exception]] = {
     "timeout": partial(TimeoutError, "rehearsed"),

@@ -15,7 +15,7 @@ from .._words.commands import AsyncInterpreter, Interpreter, Misuse, interpreter
 from ..live import live, live_async
 from . import finding, shell
 from .rehearsing import outcomes, rehearsed
-from .run_log import logged, with_notes
+from .stderr_log import logged, with_notes
 
 
 def parsed(words: list[str], of_shell: bool) -> Namespace:

@@ -10,21 +10,21 @@ from typing import Any
 
 from .._commandline import WRONG, Parser
 from .._limits.deadlines import time_limit
-from .._words import nat
+from .._words import rungs
 from .._words.commands import Command
 from .._words.failures import DeadlineExceeded, Transient
 from .._words.texts import printable
 from .._writing.programs import at
 from ..live import live
 from .children import ChildEnd, NotStarted, end_by, performed
-from .run_log import logged
+from .stderr_log import logged
 
 LATE = 124
 """The status at a deadline: that of timeout(1)."""
 HIGHEST = 255
 LASTING = frozenset({2, 64, 65, 66, 67, 70, 72, 73, 77, 78, 126, 127})
 """Statuses of failures that last: wrong usage, and those of `sysexits.h`."""
-PASSING = frozenset(range(1, 128)) - LASTING
+TRANSIENT = frozenset(range(1, 128)) - LASTING
 """Statuses that are retried by default."""
 
 
@@ -66,12 +66,12 @@ def rung(text: str) -> Any:
         )
     if not is_rung(text):
         raise ArgumentTypeError(f"{text} is not a rung: give one of N0 to N20, or FOREVER")
-    return vars(nat)[text]
+    return vars(rungs)[text]
 
 
 def is_rung(text: str) -> bool:
     """Return whether a text is the name of a rung."""
-    return text == "FOREVER" or text in {f"N{number}" for number in range(nat.DEEPEST + 1)}
+    return text == "FOREVER" or text in {f"N{number}" for number in range(rungs.DEEPEST + 1)}
 
 
 def is_like_a_rung(text: str) -> bool:
@@ -130,13 +130,13 @@ def add_options(parser: Parser) -> None:
 def run(args: Namespace, command: tuple[str, ...]) -> int:
     """Run a command on a ladder; return the exit status of its last try."""
     if not command:
-        named = nat.name_of(nat.reflect(args.what))
+        named = rungs.name_of(rungs.reflect(args.what))
         print(f"give the command: ixbackoff run {named} -- COMMAND ...", file=sys.stderr)
         return WRONG
     if not hasattr(os, "posix_spawnp"):
         print("ixbackoff run RUNG -- COMMAND needs a POSIX system.", file=sys.stderr)
         return WRONG
-    retried: frozenset[int] = args.on or PASSING
+    retried: frozenset[int] = args.on or TRANSIENT
 
     def on(failure: Exception) -> bool:
         end = failure.end if isinstance(failure, CommandFailed) else None

@@ -6,8 +6,8 @@ from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from .._words.nat import ENDLESS
 from .._words.reasons import NOTE, Reason, Story
+from .._words.rungs import ENDLESS
 from .._words.vocabulary import INFO, Delay
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ from .._limits.budgets import RetryBudget
 from .._meaning import steps
 from .._meaning.chains import Ladder, Step, counted, ladder, longer, renamed
 from .._meaning.defaults import Defaults
-from .._running.loops import run, run_async
+from .._running.command_loops import run, run_async
 from .._words.commands import AsyncInterpreter, Interpreter, Misuse
 from .._words.failures import On, predicate
-from .._words.nat import FOREVER, N0, Nat, Rung, Succ, name_of, position
+from .._words.rungs import FOREVER, N0, Nat, Rung, Succ, name_of, position
 from .._words.verdicts import is_transient
 from .._words.vocabulary import Delay, Standard
 from ..schedules.kinds import Schedule
@@ -467,7 +467,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
             raise
 
     def __repr__(self) -> str:
-        end = "a rung that only the run tells" if self.ends_at is None else name_of(self.ends_at)
+        end = "a rung known only at run time" if self.ends_at is None else name_of(self.ends_at)
         name = "" if self._name is None else f" {self._name!r}"
         steps = counted(len(self.steps()))
         return f"<Program{name} from {name_of(self.start)} to {end}, {steps}>"

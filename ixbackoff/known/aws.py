@@ -27,7 +27,7 @@ THROTTLING = frozenset(
 )
 """The client asks too often, or for too much."""
 
-PASSING = frozenset(
+TRANSIENT = frozenset(
     {
         "IDPCommunicationError",
         "OperationAborted",
@@ -46,4 +46,4 @@ def is_transient(code: str) -> bool:
     >>> is_transient("SlowDown"), is_transient("throttlingException"), is_transient("NoSuchKey")
     (True, True, False)
     """
-    return code[:1].upper() + code[1:] in THROTTLING | PASSING
+    return code[:1].upper() + code[1:] in THROTTLING | TRANSIENT

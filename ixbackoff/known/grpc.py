@@ -26,7 +26,7 @@ from .._words.verdicts import Verdict
 from .judging import permanent
 from .reaching import unreachable_by_text
 
-PASSING = frozenset({"UNAVAILABLE", "RESOURCE_EXHAUSTED", "ABORTED"})
+TRANSIENT = frozenset({"UNAVAILABLE", "RESOURCE_EXHAUSTED", "ABORTED"})
 TOO_LARGE = "larger than max ("
 PUSHBACK = "grpc-retry-pushback-ms"
 DETAILS = "grpc-status-details-bin"
@@ -40,7 +40,7 @@ def judge(failure: Exception) -> Verdict:
         return permanent(failure, " without a status")
     if code == "DEADLINE_EXCEEDED":
         return Verdict(False, why="grpc DEADLINE_EXCEEDED: the call may have been carried out")
-    if code not in PASSING:
+    if code not in TRANSIENT:
         return Verdict(False, why=f"grpc {code}")
     return judge_passing(failure, f"grpc {code}")
 

@@ -22,7 +22,7 @@ from .reaching import misaddressed
 
 REFUSED = {"AuthenticationError", "AuthorizationError", "ExternalAuthProviderError"}
 UNREACHED = {"ConnectionError", "TimeoutError"}
-PASSING = {
+TRANSIENT = {
     "ClusterDownError",
     "ClusterError",
     "MasterDownError",
@@ -54,7 +54,7 @@ def judge(failure: Any) -> Verdict:
     not_covered = "RedisClusterException" in kinds and text.startswith(NOT_COVERED)
     refused_for_now = "ResponseError" in kinds and text.partition(" ")[0] in ANSWERS
     locked = "LockError" in kinds and text == LOCKED
-    if kinds & PASSING or not_covered or refused_for_now or locked:
+    if kinds & TRANSIENT or not_covered or refused_for_now or locked:
         return Verdict(True)
     return permanent(failure)
 

@@ -11,8 +11,8 @@ out, 40002 is a broken constraint, which stays, and with 57P04 the database was 
 
 from __future__ import annotations
 
-PASSING_CLASSES = ("08", "53")
-PASSING = ("40000", "40001", "40P01", "55P03", "57P01", "57P02", "57P03", "57P05")
+TRANSIENT_CLASSES = ("08", "53")
+TRANSIENT = ("40000", "40001", "40P01", "55P03", "57P01", "57P02", "57P03", "57P05")
 UNRESOLVED = ("08007", "40003")
 LOST = ("57P01", "57P02")
 
@@ -25,7 +25,7 @@ def is_transient(sqlstate: str) -> bool:
     """
     if sqlstate in UNRESOLVED:
         return False
-    return sqlstate in PASSING or sqlstate[:2] in PASSING_CLASSES
+    return sqlstate in TRANSIENT or sqlstate[:2] in TRANSIENT_CLASSES
 
 
 def is_lost(sqlstate: str) -> bool:

@@ -24,8 +24,8 @@ CLOSED = "These Connections are closed: use them inside their `with` block."
 class Connections:
     """Connections to web servers that commands share, so that each need not open its own.
 
-    `live()` has connections of its own. Give it these to share them with other commands, and to
-    close them at a time of your choice:
+    By default `live()` makes connections of its own. Pass `Connections` to share them with other
+    commands, and to close them at a time of your choice:
 
     >>> from tempfile import TemporaryDirectory
     >>> from ixbackoff import Download, N0, at
@@ -76,7 +76,7 @@ class Connections:
 
     @asynccontextmanager
     async def opened_async(self) -> AsyncGenerator[AsyncTransport]:
-        """Give the connections of this event loop, or else new ones for this block alone.
+        """Yield the connections of this event loop, or else new ones for this block alone.
 
         Raises:
             Misuse: these `Connections` are closed.

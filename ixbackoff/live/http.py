@@ -135,7 +135,7 @@ async def head_async(url: str, connections: Connections, deadline: Deadline) -> 
 def respond(
     exchange: Exchange, connections: Connections, headers: Mapping[str, str] = NO_HEADERS
 ) -> Generator[httpx2.Response]:
-    """Send a request, follow its redirects, and give the response with its body unread."""
+    """Send a request, follow its redirects, and yield the response with its body unread."""
     with (
         exchange.translated(),
         used(exchange.deadline),
@@ -204,7 +204,10 @@ def is_short(response: httpx2.Response) -> bool:
 
 @asynccontextmanager
 async def chunks_of(response: httpx2.Response) -> AsyncGenerator[AsyncIterator[bytes]]:
-    """Give the body of a response; at the end iterate it to its end, because trio needs that."""
+    """Yield an iterator over a body; after the block close the response, and exhaust the iterator.
+
+    trio warns of an async generator that is not exhausted.
+    """
     chunks = response.aiter_raw()
     try:
         yield chunks

@@ -133,7 +133,7 @@ def with_stream(
 
 @contextmanager
 def remote_errors() -> Generator[None]:
-    """Raise what the HTTP/2 library says about a response as an error of the server."""
+    """Raise the HTTP/2 library's errors about a response as errors of the server."""
     try:
         yield
     except httpcore2.LocalProtocolError as error:

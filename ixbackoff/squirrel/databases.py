@@ -11,13 +11,12 @@ from ..known.psycopg import is_refused
 Execute: TypeAlias = Callable[[str, Mapping[str, object]], Sequence[Any]]
 """A function that executes a statement with values for its `:name`s, and returns the rows."""
 
-# Error names of SQLite; classes of SQLSTATE codes of PostgreSQL (connection, rollback, resources,
-# object in use, operator intervention), and its code for a table that another process is making;
-# and the class of an error without a code, which means that there is no connection.
 TRANSIENT = (
-    *("SQLITE_BUSY", "SQLITE_LOCKED"),
-    *("08", "40", "53", "55", "57", "23505"),
-    "OperationalError",
+    *("SQLITE_BUSY", "SQLITE_LOCKED"),  # error names of SQLite
+    # classes of SQLSTATE: connection, rollback, resources, object in use, operator intervention
+    *("08", "40", "53", "55", "57"),
+    "23505",  # another process is making the same table
+    "OperationalError",  # the class of an error without a code: no connection
 )
 REFUSED = "28P01"
 WORDS = {
@@ -94,7 +93,7 @@ class Database(Protocol):
 
 
 def cause_of(error: BaseException | None) -> str:
-    """Return why a database failed, in words of this module: its own may quote user names."""
+    """Return why a database failed, in words of this module: a driver's may quote user names."""
     state = state_of(error)
     return next((WORDS[code] for code in WORDS if state.startswith(code)), state)
 

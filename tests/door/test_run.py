@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ixbackoff.__main__ import main
-from ixbackoff._door.run_log import LOGGER, logged
+from ixbackoff._door.stderr_log import LOGGER, logged
 
 from ..support import jobs
 
@@ -81,7 +81,7 @@ def test_a_value_that_json_does_not_know(capfd: pytest.CaptureFixture[str]) -> N
             1,
             [
                 "bug failed: ValueError: invalid literal for int() with base 10: 'x' (not tried "
-                "again: ValueError is not known to pass by itself; on=... says otherwise; "
+                "again: ValueError is not known to pass by itself; on=... can choose it; "
                 "tries: 1, waits: 0, 0 s in all)"
             ],
         ),
@@ -177,7 +177,7 @@ def test_a_log_that_somebody_has_set_up_stays_as_it_is(
                 "     0.000  PAGE -> raised ClientError(404)",
                 "     0.000  plain fails: ClientError: client error 404: the same request will "
                 "fail again (rehearsed; not tried again: ClientError is not known to pass by "
-                "itself; on=... says otherwise; tries: 1, waits: 0, 0 s in all)",
+                "itself; on=... can choose it; tries: 1, waits: 0, 0 s in all)",
             ],
         ),
         (

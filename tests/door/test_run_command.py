@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from ixbackoff.__main__ import main
-from ixbackoff._door.run_log import LOGGER
-from ixbackoff._door.shell import LASTING, PASSING, statuses
+from ixbackoff._door.shell import LASTING, TRANSIENT, statuses
+from ixbackoff._door.stderr_log import LOGGER
 
 from ..support import jobs
 
@@ -159,7 +159,7 @@ def test_seconds_are_a_schedule_and_a_limit(capfd: pytest.CaptureFixture[str]) -
 
 
 def test_the_statuses_that_may_pass() -> None:
-    assert {*range(1, 128)} == PASSING | LASTING
+    assert {*range(1, 128)} == TRANSIENT | LASTING
     assert statuses("any") == {*range(1, 256)}
     assert statuses("SIGKILL, 7") == {137, 7}
 
@@ -406,3 +406,23 @@ def test_what_it_writes_is_seen_at_once_and_it_reads_our_input() -> None:
         process.stdin.close()
         assert line(process) == "second"
         assert process.wait(10) == 0
+
+
+BESIDE_A_THREAD = """
+import os, threading, time
+from ixbackoff._door import children
+class Late(children.Watch):
+    def next_signal(self):
+        os.waitid(os.P_PID, self.child, os.WEXITED | os.WNOWAIT)
+        time.sleep(0.2)
+        return super().next_signal()
+children.Watch = Late
+threading.Thread(target=threading.Event().wait, daemon=True).start()
+print(children.performed(("sh", "-c", "sleep 0.2; exit 3"), None).status)
+"""
+
+
+def test_a_child_whose_signal_another_thread_has_taken_is_noticed() -> None:
+    words = [sys.executable, "-c", BESIDE_A_THREAD]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=30, check=True)  # noqa: S603
+    assert done.stdout == "3\n"

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from ixbackoff import N1, Constant, Download, at, call
-from ixbackoff.durable import __main__ as commandline
 from ixbackoff.durable import durable
+from ixbackoff.durable import durable_command as commandline
 from ixbackoff.live import live
 
 from ..support.durable.engines import until, url_in, working

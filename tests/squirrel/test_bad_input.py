@@ -188,7 +188,7 @@ def test_a_missing_driver(squirrel: Squirrel, monkeypatch: pytest.MonkeyPatch) -
 def test_a_full_disk(squirrel: Squirrel) -> None:
     program = """
 import resource, sys
-from ixbackoff.squirrel.__main__ import main
+from ixbackoff.squirrel.squirrel_command import main
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
 sys.exit(main())
 """

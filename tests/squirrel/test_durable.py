@@ -14,7 +14,7 @@ from pathlib import Path
 import boto3  # type: ignore[import-untyped]
 import pytest
 
-from ixbackoff.durable import __main__ as commandline
+from ixbackoff.durable import durable_command as commandline
 from ixbackoff.squirrel.commands import Resource
 from ixbackoff.squirrel.sealing import PREFIX
 from ixbackoff.testing.web import Fault, Hang, Origin, Status
@@ -33,9 +33,10 @@ RUNS = ["runs.sqlite", "runs.sqlite.worker"]
 
 # A process that a shell began in the background ignores SIGINT, and so do those that it begins.
 INTERRUPTIBLE = """
-import runpy, signal
+import runpy, signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
-runpy.run_module("ixbackoff.squirrel", run_name="__main__", alter_sys=True)
+sys.argv[1:1] = ["squirrel"]
+runpy.run_module("ixbackoff", run_name="__main__", alter_sys=True)
 """
 
 AWAY = """

@@ -39,9 +39,10 @@ MANY = {f"/nuts/{number}": b"%d" % number for number in range(40)}
 
 
 INTERRUPTIBLE = """
-import runpy, signal
+import runpy, signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
-runpy.run_module("ixbackoff.squirrel", run_name="__main__", alter_sys=True)
+sys.argv[1:1] = ["squirrel"]
+runpy.run_module("ixbackoff", run_name="__main__", alter_sys=True)
 """
 
 
@@ -271,7 +272,7 @@ def test_a_file_of_many_lines_takes_no_memory_for_each() -> None:
 
 MEMORY = """
 import json, resource, sys
-from ixbackoff.squirrel.__main__ import main
+from ixbackoff.squirrel.squirrel_command import main
 assert main(sys.argv[1:]) == 0
 print(json.dumps(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss))
 """

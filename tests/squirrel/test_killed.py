@@ -84,9 +84,10 @@ def test_killed_at_any_moment_it_keeps_the_resource_the_next_time(
 
 # A process that a shell began in the background ignores SIGINT, and so do those that it begins.
 INTERRUPTIBLE = """
-import runpy, signal
+import runpy, signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
-runpy.run_module("ixbackoff.squirrel", run_name="__main__", alter_sys=True)
+sys.argv[1:1] = ["squirrel"]
+runpy.run_module("ixbackoff", run_name="__main__", alter_sys=True)
 """
 
 
@@ -204,7 +205,7 @@ def test_a_later_run_fetches_only_what_is_missing(
     with Origin({"/nuts": NEW}, {"GET /nuts": faults}) as origin:
         url = origin.url + "/nuts"
         if way == "killed":
-            words = [sys.executable, "-m", "ixbackoff.squirrel", url, "--base", "600"]
+            words = [sys.executable, "-m", "ixbackoff", "squirrel", url, "--base", "600"]
             with subprocess.Popen(  # noqa: S603
                 [*words, "--folder", str(squirrel.folder)], stderr=subprocess.PIPE
             ) as process:
@@ -233,7 +234,7 @@ def test_squirrels_beside_each_other_keep_each_resource_once(tmp_path: Path) -> 
     resources = {f"/nuts/{number}": b"%d" % number * 30_000 for number in range(4)}
     with Origin(resources) as origin:
         words = [*(origin.url + path for path in resources), "--folder", str(folder)]
-        command = [sys.executable, "-m", "ixbackoff.squirrel", *words, "--base", "0.3"]
+        command = [sys.executable, "-m", "ixbackoff", "squirrel", *words, "--base", "0.3"]
         processes = [
             subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603
             for _ in range(6)

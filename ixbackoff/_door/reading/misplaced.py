@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-from ..._words.nat import DEEPEST
+from ..._words.rungs import DEEPEST
 from .explanation import Explanation
 from .methods import DOWN, RETRIES, RUNS, TO_N0
 from .options import OPTIONS, SCHEDULES
 from .printed import described, members, shown
-from .shapes import Seen
+from .wordings import Parsed
 
 COMMANDS = ("Download", "Upload", "Log", "Call", "CallAsync", "Now", "Pick", "Throw", "Delay")
 LADDER = (*DOWN, *TO_N0, *RUNS, "bind", "or_bind", "then", "map", "or_else", "do")
@@ -24,32 +24,32 @@ GENERAL = {
 }
 
 
-def argument_of_a_run(seen: Seen) -> Explanation | None:
+def argument_of_a_run(parsed: Parsed) -> Explanation | None:
     """Explain an option of a run that a step is given."""
-    if seen.sort != "surplus" or seen.method not in (*RETRIES, "or_else", "backoff", "do"):
+    if parsed.sort != "surplus" or parsed.method not in (*RETRIES, "or_else", "backoff", "do"):
         return None
-    if seen.owner == "Backoff" or (seen.method == "backoff" and seen.argument in OPTIONS):
+    if parsed.owner == "Backoff" or (parsed.method == "backoff" and parsed.argument in OPTIONS):
         return None
-    if seen.argument in OPTIONS:
+    if parsed.argument in OPTIONS:
         return Explanation(
             "no-such-option",
-            f".{seen.method}(...) has no option {seen.argument}: a run has it.",
-            f"Write .run(interpreter, {seen.argument}=...).",
+            f".{parsed.method}(...) has no option {parsed.argument}: a run has it.",
+            f"Write .run(interpreter, {parsed.argument}=...).",
         )
-    if not seen.argument and seen.method in RETRIES:
+    if not parsed.argument and parsed.method in RETRIES:
         return Explanation(
             "not-a-failure",
-            f".{seen.method}(...) takes one effect, and then on=, the failures that are retried.",
-            f"Write .{seen.method}(effect, on=[OSError, ValueError]): a list.",
+            f".{parsed.method}(...) takes one effect, and then on=, the failures that are retried.",
+            f"Write .{parsed.method}(effect, on=[OSError, ValueError]): a list.",
         )
     return None
 
 
-def several_effects(seen: Seen) -> Explanation | None:
+def several_effects(parsed: Parsed) -> Explanation | None:
     """Explain effects that `first_of` is given one by one."""
-    if seen.method != "first_of" or seen.sort not in ("surplus", "argument"):
+    if parsed.method != "first_of" or parsed.sort not in ("surplus", "argument"):
         return None
-    if seen.sort == "argument" and not seen.wanted.startswith("int"):
+    if parsed.sort == "argument" and not parsed.wanted.startswith("int"):
         return None
     return Explanation(
         "not-a-command",
@@ -58,19 +58,21 @@ def several_effects(seen: Seen) -> Explanation | None:
     )
 
 
-def option_of_a_schedule(seen: Seen) -> Explanation | None:
+def option_of_a_schedule(parsed: Parsed) -> Explanation | None:
     """Explain an option that a schedule does not have."""
-    if seen.sort != "surplus" or seen.method not in SCHEDULES or not seen.argument:
+    if parsed.sort != "surplus" or parsed.method not in SCHEDULES or not parsed.argument:
         return None
-    fix = GENERAL.get(seen.argument, f"`python -c 'help(\"ixbackoff.{seen.method}\")'` lists them")
+    fix = GENERAL.get(
+        parsed.argument, f"`python -c 'help(\"ixbackoff.{parsed.method}\")'` lists them"
+    )
     return Explanation(
-        "no-such-option", f"{seen.method}(...) has no option {seen.argument}.", f"{fix}."
+        "no-such-option", f"{parsed.method}(...) has no option {parsed.argument}.", f"{fix}."
     )
 
 
-def without_parentheses(seen: Seen) -> Explanation | None:
+def without_parentheses(parsed: Parsed) -> Explanation | None:
     """Explain `@durable` without parentheses."""
-    if seen.method != "durable" or seen.sort not in ("surplus", "argument") or seen.argument:
+    if parsed.method != "durable" or parsed.sort not in ("surplus", "argument") or parsed.argument:
         return None
     return Explanation(
         "no-such-option",
@@ -79,16 +81,16 @@ def without_parentheses(seen: Seen) -> Explanation | None:
     )
 
 
-def step_of_another_value(seen: Seen) -> Explanation | None:
+def step_of_another_value(parsed: Parsed) -> Explanation | None:
     """Explain a step on a rung, a command or an attempt."""
-    if seen.sort != "attribute" or seen.argument not in LADDER:
+    if parsed.sort != "attribute" or parsed.argument not in LADDER:
         return None
-    it = seen.it.removesuffix("*")
+    it = parsed.it.removesuffix("*")
     if RUNG.fullmatch(it):
         return Explanation(
             "no-such-step",
-            f"A rung has no .{seen.argument}(...): at(...) starts a program on it.",
-            f"Write at(N3).{seen.argument}(...).",
+            f"A rung has no .{parsed.argument}(...): at(...) starts a program on it.",
+            f"Write at(N3).{parsed.argument}(...).",
         )
     kind = shown(it).name
     if kind not in ("Attempt", *COMMANDS):
@@ -96,39 +98,39 @@ def step_of_another_value(seen: Seen) -> Explanation | None:
     what = "An attempt" if kind == "Attempt" else "A command"
     return Explanation(
         "no-such-step",
-        f"{what} has no .{seen.argument}(...): it is on no rung.",
+        f"{what} has no .{parsed.argument}(...): it is on no rung.",
         f"Put it on a ladder: at(N3).retry({'attempt' if kind == 'Attempt' else 'command'}), or "
         "at(N0).do(...) for a single try.",
     )
 
 
-def unknown_rung(seen: Seen) -> Explanation | None:
+def unknown_rung(parsed: Parsed) -> Explanation | None:
     """Explain the name of a rung above the highest one."""
-    number = re.fullmatch(r"N(\d+)", seen.it) if seen.sort == "name" else None
+    number = re.fullmatch(r"N(\d+)", parsed.it) if parsed.sort == "name" else None
     if number is None or int(number[1]) <= DEEPEST:
         return None
     return Explanation(
         "not-a-rung",
-        f"The deepest finite ladder is N{DEEPEST}, so {seen.it} does not exist.",
+        f"The deepest finite ladder is N{DEEPEST}, so {parsed.it} does not exist.",
         f"Write N{DEEPEST}, or FOREVER with within=... for tries without end.",
     )
 
 
-def not_planned(seen: Seen) -> Explanation | None:
+def not_planned(parsed: Parsed) -> Explanation | None:
     """Explain an argument of `plan` that is not a program."""
-    if seen.sort != "argument" or seen.method != "plan" or "Ladder" not in seen.wanted:
+    if parsed.sort != "argument" or parsed.method != "plan" or "Ladder" not in parsed.wanted:
         return None
     return Explanation(
         "not-a-program",
-        f"plan(...) takes a program or a decorated function, and this is {described(seen.it)}.",
+        f"plan(...) takes a program or a decorated function, and this is {described(parsed.it)}.",
         "Write plan(at(N3).retry(effect)).",
     )
 
 
-def model(seen: Seen) -> Explanation | None:
+def model(parsed: Parsed) -> Explanation | None:
     """Explain the interpreter of a model, in place of a function that makes it."""
-    wanted = seen.wanted.partition("Interpreter[")[0]
-    if seen.sort != "argument" or "W" not in wanted or not seen.it.startswith("Interpreter["):
+    wanted = parsed.wanted.partition("Interpreter[")[0]
+    if parsed.sort != "argument" or "W" not in wanted or not parsed.it.startswith("Interpreter["):
         return None
     return Explanation(
         "not-an-interpreter",
@@ -138,11 +140,11 @@ def model(seen: Seen) -> Explanation | None:
     )
 
 
-def workflow(seen: Seen) -> Explanation | None:
+def workflow(parsed: Parsed) -> Explanation | None:
     """Explain a workflow whose commands the interpreter of an engine does not answer."""
-    unsolved = seen.sort == "unsolved" and seen.method == "Engine"
-    kinds = shown(seen.it), shown(seen.wanted)
-    if unsolved or (seen.sort == "argument" and kinds[0].name == kinds[1].name == "Workflow"):
+    unsolved = parsed.sort == "unsolved" and parsed.method == "Engine"
+    kinds = shown(parsed.it), shown(parsed.wanted)
+    if unsolved or (parsed.sort == "argument" and kinds[0].name == kinds[1].name == "Workflow"):
         missing = [] if unsolved else not_in(kinds[0].inner[-1], kinds[1].inner[-1])
     else:
         return None

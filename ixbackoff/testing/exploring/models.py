@@ -10,7 +10,7 @@ from ..._meaning.chains import Ladder, program_of
 from ..._meaning.defaults import Defaults
 from ..._words.commands import Command, Interpreter, Misuse
 from ..._words.failures import On, predicate
-from ..._words.nat import N0, name_of
+from ..._words.rungs import N0, name_of
 from ..._words.verdicts import is_transient
 from ..._writing.programs import Program
 from ...schedules.kinds import Schedule, check_schedule

@@ -1,4 +1,4 @@
-"""The wordings of five checkers, and one record for a message in any of them."""
+"""The wordings of the messages of five type checkers, as patterns, and a parser of messages."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from functools import cache
 from typing import NamedTuple
 
 
-class Seen(NamedTuple):
+class Parsed(NamedTuple):
     """The parts of a message, each "" if the message does not have it.
 
     Attributes:
-        sort: the sort of error, one of those in `WORDINGS`.
+        sort: the sort of error, as in `WORDINGS`.
         method: the function, method or operator.
         owner: the class of the method.
         it: the type, or the name, that the checker found.
@@ -27,8 +27,8 @@ class Seen(NamedTuple):
     argument: str
 
 
-def shape(text: str, quote: str) -> re.Pattern[str]:
-    """Make a pattern from a wording; the checker puts types between these quotes."""
+def pattern_of(text: str, quote: str) -> re.Pattern[str]:
+    """Make a pattern from a wording of a checker that puts `quote` around types."""
     for name in ("IT", "WANTED", "ARGUMENT"):
         text = text.replace(name, f"{quote}(?P<{name.lower()}>[^{quote}]+){quote}")
     owner = r"(?:[\w.]*?(?P<owner>\w+)\.)?" if quote == "`" else r"(?:[\w.]+\.)?"
@@ -150,26 +150,26 @@ WORDINGS = {'"': QUOTED, "`": TICKED}
 
 
 @cache
-def shapes(quote: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """Compile the patterns for messages with such quotes, when they are first needed."""
-    return tuple((sort, shape(wording, quote)) for sort, wording in WORDINGS[quote])
+def patterns(quote: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """Compile the patterns of the checkers that put `quote` around types, once."""
+    return tuple((sort, pattern_of(wording, quote)) for sort, wording in WORDINGS[quote])
 
 
 @cache
-def seen(message: str) -> tuple[Seen, ...]:
-    """Parse a message with every wording that fits.
+def parse(message: str) -> tuple[Parsed, ...]:
+    """Parse a message by every wording that matches it.
 
-    >>> [one] = seen('Argument 1 to "at" has incompatible type "int"; expected "Rung[Never]"')
+    >>> [one] = parse('Argument 1 to "at" has incompatible type "int"; expected "Rung[Never]"')
     >>> one.sort, one.method, one.it, one.wanted
     ('argument', 'at', 'int', 'Rung[Never]')
     """
     message = " ".join(message.split())
-    found: list[Seen] = []
+    found: list[Parsed] = []
     quotes = [quote for quote in WORDINGS if quote in message] or ['"']
-    for sort, pattern in (one for quote in quotes for one in shapes(quote)):
+    for sort, pattern in (one for quote in quotes for one in patterns(quote)):
         match = pattern.search(message)
         if match is not None:
             parts = {name: text or "" for name, text in match.groupdict().items()}
-            one = Seen(sort, *(parts.get(name, "") for name in Seen._fields[1:]))
+            one = Parsed(sort, *(parts.get(name, "") for name in Parsed._fields[1:]))
             found.append(one._replace(method=one.owner) if one.method == "__init__" else one)
     return tuple(found)

@@ -1,4 +1,4 @@
-"""The command line: `python -m ixbackoff.fleet COMMAND ...`."""
+"""The command line: `ixbackoff fleet COMMAND ...`."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def usage() -> str:
     """Return the list of all commands.
 
     >>> print(usage().splitlines()[0])
-    usage: python -m ixbackoff.fleet COMMAND ...; COMMAND --help tells more.
+    usage: ixbackoff fleet COMMAND ...; COMMAND --help tells more.
     """
     lines = [
-        "usage: python -m ixbackoff.fleet COMMAND ...; COMMAND --help tells more.",
+        "usage: ixbackoff fleet COMMAND ...; COMMAND --help tells more.",
         *[f"  {name:12}{what}" for name, (_, what) in COMMANDS.items()],
         *[f"  {name:12}experiment: {what}" for name, (_, what) in EXPERIMENTS.items()],
     ]
@@ -76,7 +76,3 @@ def run_command(words: list[str]) -> int:
         return status
     print(f"{printable(name)} is not a command.\n{usage()}" if words else usage(), file=sys.stderr)
     return WRONG
-
-
-if __name__ == "__main__":
-    sys.exit(main())

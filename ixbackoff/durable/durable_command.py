@@ -1,4 +1,4 @@
-"""The command line: `python -m ixbackoff.durable runs`, and `show`, `pause` and so on of a run."""
+"""The command line: `ixbackoff durable runs`, and `show`, `pause` and so on of a run."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ WORDS: dict[str, Callable[[Store, Namespace], Listing]] = {
 
 def parsed(arguments: list[str] | None) -> Namespace:
     """Parse the command line."""
-    parser = Parser(prog="python -m ixbackoff.durable", description="List and change durable runs.")
+    parser = Parser(prog="ixbackoff durable", description="List and change durable runs.")
     parser.add_argument(
         "--database",
         default=os.environ.get(VARIABLE, DATABASE),
@@ -187,7 +187,3 @@ def main(arguments: list[str] | None = None) -> int:
         return INTERRUPTED
     finally:
         store.close()
-
-
-if __name__ == "__main__":
-    sys.exit(main())
