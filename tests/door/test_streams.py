@@ -62,10 +62,10 @@ def test_a_program_runs(closed: str, name: str, status: int, tmp_path: Path) -> 
 @pytest.mark.parametrize("closed", CLOSED)
 def test_the_squirrel_copies(closed: str, tmp_path: Path) -> None:
     with Origin({"/nuts": b"nuts"}) as origin:
-        got, written = ended(closed, tmp_path, "ixbackoff.squirrel", origin.url + "/nuts")
+        got, written = ended(closed, tmp_path, "ixbackoff", "squirrel", origin.url + "/nuts")
         assert (got, "Traceback" in written) == (0, False)
         assert files_below(tmp_path / "squirrel") == tidy(origin.url + "/nuts")
-        missing = ended(closed, tmp_path, "ixbackoff.squirrel", origin.url + "/missing")
+        missing = ended(closed, tmp_path, "ixbackoff", "squirrel", origin.url + "/missing")
     assert (missing[0], "Traceback" in missing[1]) == (1, False)
 
 
