@@ -27,7 +27,7 @@ def parsed(words: list[str]) -> Namespace:
     parser = Parser(
         prog="ixbackoff plan",
         description="Show what a program does at most, without running it: its tries, its waits, "
-        "its time, and whether that fits a limit.",
+        f"its time, and whether that fits a limit. {finding.TRUST}",
         epilog="Exit status: 0, 1 if the program does not fit a limit, 2 if it has no plan.",
     )
     parser.add_argument(

@@ -7,6 +7,7 @@ import ssl
 from collections.abc import AsyncIterator, Callable, Collection, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
+from importlib.util import find_spec
 from threading import Lock
 from typing import NamedTuple
 from urllib.request import getproxies, proxy_bypass
@@ -15,7 +16,8 @@ import anyio
 import httpcore2
 import httpx2
 
-from .addresses import Refused
+from .._words.vocabulary import without_secrets
+from .addresses import Refused, check_port
 from .gates import AsyncGate, Gate
 from .internals import extensions_of, lock_in_c
 from .limits import Limits
@@ -299,7 +301,20 @@ def way_of(url: httpx2.URL, known: Mapping[str, str], limits: Limits) -> Way:
 
 
 def opened_proxy(url: str) -> httpcore2.Proxy:
-    proxy = httpx2.Proxy(url)
+    """Make the proxy of a URL.
+
+    Raises:
+        ValueError: the URL is not that of a proxy.
+        ImportError: a SOCKS proxy needs a package that is not installed.
+    """
+    shown = f"the proxy {without_secrets(url)}"
+    try:
+        proxy = httpx2.Proxy(url)
+    except (ValueError, httpx2.InvalidURL):
+        raise ValueError(f"{shown}: give a URL such as http://host:port.") from None
+    check_port(proxy.url.port, shown)
+    if proxy.url.scheme.startswith("socks") and find_spec("socksio") is None:
+        raise ImportError(f"{shown} needs socksio: pip install socksio", name="socksio")
     address = httpcore2.URL(
         scheme=proxy.url.raw_scheme,
         host=proxy.url.raw_host,

@@ -7,7 +7,7 @@ from argparse import Namespace
 from importlib.util import find_spec
 from pathlib import Path
 
-from .._commandline import INTERRUPTED, WRONG, Parser, number, whole
+from .._commandline import INTERRUPTED, WRONG, Parser, number, open_streams, whole
 
 PACKAGES = ("httpx2", "obstore", "rich")
 SHORTEST, LONGEST = 0.001, 86_400.0
@@ -133,6 +133,7 @@ def add_durable(parser: Parser) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """Keep the resources that the command line names, and return the exit status."""
+    open_streams()
     words = parsed(arguments)
     try:
         return run(words)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from .explanation import Explanation
 from .ladders import no_wait_left, open_program
 from .methods import DOWN, RUNS
 from .missing_handlers import joined_for
+from .options import counted_in_rungs
 from .printed import answer, is_program
 from .rows import makes_a_program, run_with_joined_handlers, type_with_its_row
 from .sources import Place, Source
@@ -156,6 +158,8 @@ def drawn(
         step = source.only_step(error.line, RUNS, at_n0=False)
         if step is not None:
             return open_program(step[0]), step[1]
+    if explanation.code == "no-such-option":
+        return with_its_number(explanation, error, source), None
     if explanation.code == "no-handler":
         wanted = run_with_joined_handlers(source, error.line)
         named = (joined_for(one, wanted) for one in parse(error.message) if wanted)
@@ -164,6 +168,17 @@ def drawn(
         whole = type_with_its_row(source, error.line)
         return explanation._replace(fix=f"Declare {whole}.") if whole else explanation, None
     return explanation, None
+
+
+def with_its_number(explanation: Explanation, error: Error, source: Source) -> Explanation:
+    """Name the rung for the number that an option such as `max_tries=5` is given."""
+    names = [one.argument for one in parse(error.message) if one.sort == "surplus"]
+    for node, _ in source.calls(error.line):
+        for keyword in node.keywords:
+            value = keyword.value.value if isinstance(keyword.value, ast.Constant) else None
+            if keyword.arg in names and isinstance(value, int):
+                return counted_in_rungs(explanation, keyword.arg or "", value)
+    return explanation
 
 
 def place_of(error: Error, source: Source) -> Place | None:

@@ -22,7 +22,7 @@ def interpreter(parsed: Parsed) -> Explanation | None:
         return None
     it = shown(parsed.it)
     if it.name not in INTERPRETERS or not it.inner:
-        return not_one(parsed.it)
+        return not_one(parsed.it, parsed.method)
     if it.name == "AsyncInterpreter" and "AsyncInterpreter" not in [one.name for one in wanted]:
         return Explanation(
             "awaited-handlers",
@@ -38,11 +38,13 @@ def interpreter(parsed: Parsed) -> Explanation | None:
     return unanswered(it.inner[0], wanted[0].inner[0])
 
 
-def not_one(given: str) -> Explanation:
+def not_one(given: str, method: str = "") -> Explanation:
     return Explanation(
         "not-an-interpreter",
         f"An interpreter has the handlers of the commands, and this is {described(given)}.",
-        "Give live(), Virtual(...).interpreter, or SomeCommand.handled_by(function).",
+        "Write world = Virtual(SomeCommand.handled_by(...)), and program.run(world.interpreter)."
+        if method == "Virtual"
+        else "Give live(), Virtual(...).interpreter, or SomeCommand.handled_by(function).",
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from ..._words.rungs import DEEPEST
 from .explanation import Explanation
 from .methods import RETRIES, RUNS
 from .printed import described, shown, with_names
@@ -118,8 +119,10 @@ def seconds(parsed: Parsed) -> Explanation | None:
     places = (*SCHEDULES, "limit", "RetryBudget", "CircuitBreaker", "jittered", *PUBLISHED)
     if parsed.sort not in ("argument", "missing") or parsed.method not in places:
         return None
-    if parsed.sort == "missing" and parsed.argument in ("seconds", "every", "open_for"):
-        word = {"seconds": "5", "every": "2", "open_for": "open_for=30"}[parsed.argument]
+    if parsed.sort == "missing" and parsed.method == "CircuitBreaker":
+        return by_name(parsed.method)
+    if parsed.sort == "missing" and parsed.argument in ("seconds", "every"):
+        word = {"seconds": "5", "every": "2"}[parsed.argument]
         return Explanation(
             "not-seconds",
             f"{parsed.method}(...) needs a number of seconds.",
@@ -150,7 +153,29 @@ INSTEAD = {
     "retry": "Write on=ConnectionError",
     "reraise": "The last exception is always raised unchanged",
 }
+COUNTS = ("attempts", "tries", "max_tries", "max_attempts", "retries", "stop_after_attempt")
 OURS = ("run", "run_async", "backoff", "replace", "CircuitBreaker")
+
+
+def by_name(method: str) -> Explanation:
+    if method == "CircuitBreaker":
+        fix = "Write CircuitBreaker(failures=5, within=10, open_for=30), the last two in seconds."
+    elif method == "backoff":
+        fix = "Write on=OSError, schedule=..., within=..., budget=... behind the rung."
+    else:
+        fix = "Write schedule=..., within=..., budget=..., breaker=..., stop=...."
+    return Explanation("no-such-option", f"The options of {method}(...) are given by name.", fix)
+
+
+def counted_in_rungs(explanation: Explanation, argument: str, number: int) -> Explanation:
+    """Name the rung of a number of tries or retries that the source shows."""
+    waits = number if argument == "retries" else number - 1
+    if argument not in COUNTS or not 0 <= waits <= DEEPEST:
+        return explanation
+    noun = "attempts" if "attempt" in argument else argument.removeprefix("max_")
+    noun = noun if number != 1 else {"tries": "try", "retries": "retry"}.get(noun, "attempt")
+    verb = "are" if number != 1 else "is"
+    return explanation._replace(fix=f"{number} {noun} {verb} the rung N{waits}.")
 
 
 def no_such_option(parsed: Parsed) -> Explanation | None:
@@ -158,12 +183,7 @@ def no_such_option(parsed: Parsed) -> Explanation | None:
     if parsed.sort != "surplus" or parsed.method not in OURS:
         return None
     if not parsed.argument:
-        return Explanation(
-            "no-such-option",
-            f"The options of {parsed.method}(...) are given by name.",
-            "Write schedule=..., within=..., budget=...; for a CircuitBreaker failures=5, "
-            "within=10, open_for=30.",
-        )
+        return by_name(parsed.method)
     if parsed.argument == "stop":
         fix = "Cancel the task instead"
     else:

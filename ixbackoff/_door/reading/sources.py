@@ -9,6 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
+import ixbackoff
+
 from .methods import DOWN, STAYS, TO_N0
 from .printed import Span
 
@@ -115,6 +117,7 @@ class Source:
         for node in self.nodes:
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("ixbackoff"):
                 found |= {alias.asname or alias.name for alias in node.names}
+                found |= {*ixbackoff.__all__} if "*" in found else set()
             elif isinstance(node, ast.Import):
                 found |= {alias.name for alias in node.names if alias.name == "ixbackoff"}
         for node in self.nodes:

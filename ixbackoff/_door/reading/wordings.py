@@ -61,6 +61,9 @@ QUOTED = (
     ("yielded", r"\"yield from\" can't be applied to IT"),
     ("yielded", r'"yield(?: from)?" \(actual type IT, expected type WANTED\)'),
     ("attribute", r'IT has no attribute "(?P<argument>\w+)"'),
+    ("unsolved", r'Cannot infer value of type parameter "E" of METHOD'),
+    ("name", r'Name "(?P<it>N\d+)" is not defined'),
+    ("name", r'Module "ixbackoff" has no attribute "(?P<it>N\d+)"'),
     ("inherited", r"Cannot inherit from final class IT"),
     ("overridden", r"Cannot override final attribute ARGUMENT"),
     (
@@ -93,6 +96,7 @@ QUOTED = (
         r'"Generator\[(?P<wanted>[^,]+),',
     ),
     ("attribute", r"Cannot access attribute ARGUMENT for class IT"),
+    ("name", r'"(?P<it>N\d+)" is (?:not defined|unknown import symbol)'),
     ("inherited", r"Base class IT is marked final"),
     ("set", r"Attribute ARGUMENT is read-only"),
     ("bare", r'Expected type arguments for generic class "(?P<owner>\w+)"'),
@@ -102,12 +106,12 @@ TICKED = (
     # ty
     (
         "argument",
-        r"Argument to (?:bound method|function) METHOD is incorrect: Expected WANTED, found IT",
+        r"Argument to (?:bound method |function )?METHOD is incorrect: Expected WANTED, found IT",
     ),
     ("argument", r"Argument is incorrect: Expected WANTED, found IT"),
-    ("missing", r"No arguments? provided for required parameters? ARGUMENT.* of .*METHOD"),
+    ("missing", r"No arguments? provided for required parameters? ARGUMENT(?:.* of .*METHOD)?"),
     ("surplus", r"Argument ARGUMENT does not match any known parameter(?: of .*METHOD)?"),
-    ("surplus", r"Too many positional arguments to .*METHOD"),
+    ("surplus", r"Too many positional arguments(?: to .*METHOD|:)"),
     (
         "join",
         r"Operator `(?P<method>\S+)` is not supported between objects of type IT and WANTED",
@@ -116,6 +120,9 @@ TICKED = (
     ("value", r"Object of type IT is not assignable to WANTED"),
     ("yielded", r"Object of type IT is not iterable"),
     ("attribute", r"(?:Object of type|Function) IT has no attribute ARGUMENT"),
+    ("attribute", r"Class IT has no attribute ARGUMENT"),
+    ("name", r"Name `(?P<it>N\d+)` used when not defined"),
+    ("name", r"Module `ixbackoff` has no member `(?P<it>N\d+)`"),
     ("inherited", r"cannot inherit from final class IT"),
     # pyrefly
     (
@@ -129,12 +136,14 @@ TICKED = (
     ),
     ("missing", r"Missing (?:positional |keyword )?argument ARGUMENT in function METHOD"),
     ("surplus", r"Unexpected keyword argument ARGUMENT in function METHOD"),
+    ("surplus", r"Expected argument `\w+` to be passed by name in function METHOD"),
     ("surplus", r"Expected .* positional arguments?, got .* in function METHOD"),
     ("join", r"`(?P<method>\S+)` is not supported between IT and WANTED"),
     ("value", r"Returned type IT is not assignable to declared return type WANTED"),
     ("value", r"IT is not assignable to (?:variable `\w+` with type )?WANTED"),
     ("yielded", r"yield from value must be iterable, got IT"),
     ("attribute", r"Object of class IT has no attribute ARGUMENT"),
+    ("name", r"Could not (?:find name|import) `(?P<it>N\d+)`"),
     ("inherited", r"Cannot extend final class IT"),
 )
 WORDINGS = {'"': QUOTED, "`": TICKED}
