@@ -283,7 +283,8 @@ def backoff(
     'page'
 
     Args:
-        rung: the greatest number of waits: `N3` for four tries, `FOREVER` for no end.
+        rung: the greatest number of waits: `N3` for four tries, `FOREVER` for no end, with a
+            schedule whose waits do not stay at 0.
         on: the failures to retry: an exception class, a tuple of classes, or a predicate.
         until: a predicate of the answer; while it is false, the answer counts as `NotReady`.
         schedule: the seconds of the waits.

@@ -49,6 +49,10 @@ def caller(backoff: Any, function: Any) -> Any:
 # The two loops are alike, but for `await` and what only a plain function can do: return a coroutine
 # or raise StopIteration. Their state is in local variables: in an object, a retry takes a fifth
 # longer. What a first try does not need is made at the first failure (`again`).
+#
+# A call at N0 leaves the mark of the context alone, or it would hide the run around it. Any other
+# marks the context before each try, unless its mark still stands there: an observer, a signal
+# handler or a task with the same context may have retried between two tries.
 
 
 def caller_sync(called: Called, swapped: list[Observer | None]) -> Any:
@@ -69,15 +73,15 @@ def caller_sync(called: Called, swapped: list[Observer | None]) -> Any:
         again: Any = None
         seconds: Any = 0.0  # `None` if the last failure is not tried again
         mine: Mark = [None, 0]
-        k = 0
-        waited = 0.0
-        run_in(mine)
+        k, waited = 0, 0.0
         try:
-            thread.mark = mine
             if watched is not None:
                 watched.begin()
             while True:
                 try:
+                    if waits is not None and thread.mark is not mine:
+                        run_in(mine)
+                        thread.mark = mine
                     mine[0] = waits
                     answer = attempt(*args, **kwargs) if kwargs else attempt(*args)
                     if REFUSED or answer.__class__ is CoroutineType:
@@ -133,15 +137,15 @@ def caller_async(called: Called, swapped: list[Observer | None]) -> Any:
         again: Any = None
         seconds: Any = 0.0  # `None` if the last failure is not tried again
         mine: Mark = [None, 0]
-        k = 0
-        waited = 0.0
-        run_in(mine)
+        k, waited = 0, 0.0
         try:
-            thread.awaits = True
             if watched is not None:
                 watched.begin()
             while True:
                 try:
+                    if waits is not None and (k == 0 or running() is not mine):
+                        run_in(mine)
+                        thread.awaits = True
                     mine[0] = waits
                     answer = await (attempt(*args, **kwargs) if kwargs else attempt(*args))
                     if REFUSED:

@@ -123,6 +123,25 @@ def without_end(begin: Callable[[], WaitFunction]) -> Callable[[], WaitFunction]
     return begun
 
 
+def check_endless(timing: Timing) -> None:
+    """Check that the waits of an endless ladder do not stay at 0, where all runs have the same.
+
+    Simulations need no check: their service takes its time, or they notice that no time passes.
+
+    Raises:
+        Misuse: they do.
+    """
+    last = 1.0
+    with suppress(Exception):  # the run raises it, where it needs the wait
+        common = steady(timing)
+        last = 1.0 if common is None else common[0](DEEPEST - 1)
+    if last == 0:
+        raise Misuse(
+            f"At FOREVER, schedule={timing!r} would retry without end and without a pause, since "
+            "its waits stay at 0: give one whose waits grow or are longer, such as Constant(1)."
+        )
+
+
 def begins(
     timing: Timing, top: int, chance: Chance | None = None, checked: bool = True
 ) -> tuple[Callable[[], WaitFunction], bool, list[float] | None]:

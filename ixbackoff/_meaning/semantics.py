@@ -22,7 +22,7 @@ from .._words.vocabulary import CLOCK, Delay, Log, Now, Pick, Throw
 from ..schedules.kinds import Schedule, check_schedule
 from .chains import Chain, Ladder, Step, chain
 from .defaults import USUAL, Defaults
-from .descents import After
+from .descents import After, check_endless
 from .machine import Enter, Task, driven
 from .replay import Entry, replay
 from .runs import InAttempt, ProgramRun
@@ -94,6 +94,8 @@ def unroll(
     usual = program._defaults if isinstance(program, Ladder) else USUAL
     how = usual.replace(schedule, within, budget, breaker)
     check_schedule(how.schedule)
+    if isinstance(program, Ladder) and program._start == ENDLESS:
+        check_endless(how.schedule)
     check_begun(program)
     return unrolled(program, how)
 

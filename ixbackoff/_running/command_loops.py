@@ -12,6 +12,7 @@ from .._limits.deadlines import checked_seconds, time_limit
 from .._limits.nesting import REFUSED, begin, carries_mark, check_not_refused
 from .._meaning.chains import Ladder
 from .._meaning.defaults import USUAL, Defaults
+from .._meaning.descents import check_endless
 from .._meaning.runs import ProgramRun
 from .._meaning.semantics import unrolled
 from .._words.commands import (
@@ -27,7 +28,7 @@ from .._words.commands import (
     stopped,
     unawaited,
 )
-from .._words.rungs import name_of
+from .._words.rungs import ENDLESS, name_of
 from .._words.vocabulary import Delay, Now, Together
 from ..schedules.kinds import check_schedule
 from .eventloops import shielded, with_timeout
@@ -104,7 +105,8 @@ def check_run(
     """Check the arguments of a run before its first command.
 
     Raises:
-        Misuse: the program is open, an argument has the wrong type, or a handler is missing.
+        Misuse: the program is open, an argument has the wrong type, a handler is missing, or a
+            ladder without end would not pause.
         ValueError: `within` is not a finite number or a timedelta.
     """
     if program._end:
@@ -125,6 +127,8 @@ def check_run(
         inherited(interpreter._handlers, Delay)
     if how is not USUAL:
         check_how(how, interpreter._handlers)
+        if program._start == ENDLESS:
+            check_endless(how.schedule)
 
 
 def check_how(how: Defaults, handlers: Handlers) -> None:
