@@ -105,7 +105,7 @@ def rehearsed(found: Found, script: list[Any], options: dict[str, Any]) -> int:
     except Misuse:
         raise
     except Endless:
-        end = f"goes on: {MOST} commands were rehearsed"
+        end = f"has not ended after {MOST} commands"
     except Exception as failure:  # a program may fail with any
         end = f"fails: {with_notes(failure)}"
     print(world.transcript())

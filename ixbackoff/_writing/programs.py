@@ -114,10 +114,10 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
     def bind(self, function: Callable[[A_co], Program[O, J, B, F]]) -> Program[I, J, B, E_co | F]:
         """Well: continue with the program that `function` makes of the value. Failed: passed over.
 
-        The program starts where this one ends. When it is passed over, `function` is not called, so
-        the run cannot know the rung where its program ends, unless its annotation or a following
-        `.at` tells it. The run then stays on its rung until the start of a joined program tells
-        more, and a `.retry` on the way has more tries.
+        That program starts where this one ends. If the step is passed over, `function` is not
+        called, so the run does not know where its program would have ended, unless `function` is
+        annotated or `.at` follows. Until the start of a joined program settles the rung, the run
+        counts as on the rung before the step, and a `.retry` there may have more tries.
 
         >>> from ixbackoff import N1, N2, at, call
         >>> from ixbackoff.live import live

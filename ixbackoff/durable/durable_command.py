@@ -51,8 +51,8 @@ def show(store: Store, words: Namespace) -> Listing:
     if found is None:
         return unknown(words.id)
     rows = [one._asdict() for one in commands(store, words.id)]
-    now = {"place": "now", "shown": found.state, "came": ""}
-    return Listing([*rows, now], ("place", "shown", "came"))
+    now = {"place": "now", "shown": found.state, "outcome": ""}
+    return Listing([*rows, now], ("place", "shown", "outcome"))
 
 
 def pause(store: Store, words: Namespace) -> Listing:
@@ -79,7 +79,7 @@ def forget(store: Store, words: Namespace) -> Listing:
     if found is None:
         return unknown(words.id)
     if not store.forget(words.id):
-        return Listing([], failed=f"Run {words.id} goes on: cancel it before it is forgotten.")
+        return Listing([], failed=f"Run {words.id} has not ended: cancel it first.")
     return Listing([found._replace(state="forgotten")._asdict()], ("run", "state"))
 
 

@@ -41,7 +41,7 @@ TRANSIENT = frozenset(
 
 
 def is_transient(code: str) -> bool:
-    """Return whether an error with this code may pass; event streams begin codes in lower case.
+    """Return whether an error code is transient; event streams begin codes in lower case.
 
     >>> is_transient("SlowDown"), is_transient("throttlingException"), is_transient("NoSuchKey")
     (True, True, False)

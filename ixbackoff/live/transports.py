@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import ssl
-from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from threading import Lock
@@ -17,7 +17,7 @@ import httpx2
 
 from .addresses import Refused
 from .gates import AsyncGate, Gate
-from .internals import extensions_of
+from .internals import extensions_of, lock_in_c
 from .limits import Limits
 from .pools import AsyncPool, Pool
 from .sockets import USE, AsyncBackend, TimedBackend, Use
@@ -63,7 +63,7 @@ class Transport(httpx2.BaseTransport):
 
     @contextmanager
     def client(self) -> Generator[httpx2.Client]:
-        """Give a client for this block alone, because a client keeps cookies."""
+        """Yield a client for this block alone, because a client keeps cookies."""
         try:
             client = self._clients.pop()
         except IndexError:
@@ -90,7 +90,7 @@ class Transport(httpx2.BaseTransport):
     def _pool(self, way: Way) -> Pool:
         with self._lock:
             if way not in self._pools:
-                self._pools[way] = Pool(
+                self._pools[way] = pool = Pool(
                     ssl_context=trusted() if way.secure else None,
                     proxy=opened_proxy(way.proxy) if way.proxy else None,
                     network_backend=TimedBackend(self._limits.addresses),
@@ -99,7 +99,18 @@ class Transport(httpx2.BaseTransport):
                     keepalive_expiry=IDLE,
                     http2=True,
                 )
+                lock_in_c(pool)
             return self._pools[way]
+
+    def retire(self, interrupted: Collection[int]) -> None:
+        """Close what no running exchange uses.
+
+        Args:
+            interrupted: the threads whose exchanges did not end by themselves.
+        """
+        self._clients.clear()
+        for pool in [*self._pools.values()]:
+            pool.retire(interrupted)
 
     def close(self) -> None:
         self._clients.clear()  # break the reference cycle of clients and transport
@@ -310,7 +321,11 @@ def trusted() -> ssl.SSLContext:
 @lru_cache(maxsize=1)
 def certificates(*_places: str | None) -> ssl.SSLContext:
     # Reading the certificates takes longer than a small download, so all clients share a context.
-    return httpx2.create_ssl_context()
+    context = httpx2.create_ssl_context()
+    # Python ignores it if a connection is cut without the `close_notify` of TLS, but the body of a
+    # response without a length ends with its connection: anybody on the way could shorten it.
+    context.options &= ~getattr(ssl, "OP_IGNORE_UNEXPECTED_EOF", 0)
+    return context
 
 
 @contextmanager

@@ -12,14 +12,14 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
-from html import unescape
 from logging import getLogger
 from tempfile import gettempdir
 from typing import TYPE_CHECKING, NamedTuple, Self
+from xml.parsers.expat import ExpatError, ParserCreate
 
 import httpx2
 from anyio import move_on_after
@@ -43,8 +43,6 @@ SHARE = 0.1  # the part of the remaining time that these requests may take
 OLD = 7 * 86400.0  # seconds, for a note
 NOTE = re.compile("[0-9a-f]{64}")
 """The shape of the name of a note."""
-UPLOAD = re.compile("<Upload>(.*?)</Upload>", re.DOTALL)
-FIELD = re.compile(r"<(\w+)>([^<]*)</\1>")
 
 
 class UnfinishedUpload(NamedTuple):
@@ -123,7 +121,7 @@ async def listed(client: httpx2.AsyncClient, signer: Signer) -> str:
     """
     request = client.build_request("GET", signer.listing())
     async with aclosing(await client.send(hidden(request), stream=True)) as answer:
-        body = b""
+        body = bytearray()
         async for chunk in answer.aiter_bytes():
             body += chunk
             if len(body) > MOST:
@@ -133,18 +131,60 @@ async def listed(client: httpx2.AsyncClient, signer: Signer) -> str:
         return body.decode()
 
 
-def unfinished(text: str, key: str) -> list[UnfinishedUpload]:
-    """Return the unfinished uploads of one key in a store's list.
+class ListOfUploads:
+    """A reader of a store's list of unfinished uploads, in linear time.
 
-    >>> unfinished('''<Upload><Key>a</Key><UploadId>7</UploadId>
-    ... <Initiated>2038-01-01T00:00:00.000Z</Initiated></Upload>''', "a")[0].id
+    Attributes:
+        found: the fields of each upload, by name.
+    """
+
+    def __init__(self) -> None:
+        self.found: list[dict[str, str]] = []
+        self._path: list[str] = []
+        self._text: list[str] = []
+
+    def read(self, text: str) -> None:
+        """Read the whole list.
+
+        Raises:
+            ExpatError: the list is not XML.
+            ValueError: the list has a document type, whose entities could grow.
+        """
+        parser = ParserCreate()
+        parser.StartDoctypeDeclHandler = self._refuse
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
+        parser.CharacterDataHandler = self._text.append
+        parser.Parse(text, True)
+
+    def _refuse(self, *_: object) -> None:
+        raise ValueError("The list of unfinished uploads has a document type.")
+
+    def _start(self, name: str, _: Mapping[str, str]) -> None:
+        self._path.append(name)
+        self._text.clear()
+        if name == "Upload":
+            self.found.append({})
+
+    def _end(self, name: str) -> None:
+        self._path.pop()
+        if self._path[-1:] == ["Upload"]:
+            self.found[-1].setdefault(name, "".join(self._text))
+        self._text.clear()
+
+
+def unfinished(text: str, key: str) -> list[UnfinishedUpload]:
+    """Return the unfinished uploads of one key in a store's list, as far as it can be read.
+
+    >>> unfinished('''<List><Upload><Key>a</Key><UploadId>7</UploadId>
+    ... <Initiated>2038-01-01T00:00:00.000Z</Initiated></Upload></List>''', "a")[0].id
     '7'
     """
+    uploads = ListOfUploads()
+    with suppress(ExpatError, ValueError):
+        uploads.read(text)
     found: list[UnfinishedUpload] = []
-    for upload in UPLOAD.findall(text):
-        values = {
-            name: unescape(value) for name, value in re.findall(r"<(\w+)>([^<]*)</\1>", upload)
-        }
+    for values in uploads.found:
         with suppress(KeyError, ValueError):
             begun = datetime.fromisoformat(values["Initiated"])
             begun = begun if begun.tzinfo else begun.replace(tzinfo=UTC)

@@ -68,7 +68,7 @@ class Database(Protocol):
     locked: str
 
     def transaction(self, writes: bool, left: float, /) -> AbstractContextManager[Execute]:
-        """Give a function that executes statements in one transaction, committed after the block.
+        """Yield a function that executes statements in one transaction, committed after the block.
 
         Args:
             writes: whether the transaction changes something.

@@ -114,7 +114,8 @@ def keep_durably(
 ) -> None:
     """Keep these resources by durable runs, and print the summary.
 
-    The runs are forgotten after that: a squirrel that is killed before prints the same summary.
+    Then the runs are forgotten. If the squirrel is killed before that, the next one prints the same
+    summary.
     """
     with (
         log_shown(display),

@@ -213,7 +213,7 @@ def made(folder: Path) -> Generator[Path]:
 
 @contextmanager
 def fetching_folder(home: Path) -> Generator[Path]:
-    """Give the folder in `home` for unfinished downloads, which all squirrels there share.
+    """Yield the folder in `home` for unfinished downloads, which all squirrels there share.
 
     At the beginning and at the end of the block old files are removed.
 

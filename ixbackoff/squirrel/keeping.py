@@ -50,7 +50,7 @@ class Parts(NamedTuple):
 
     Attributes:
         interpreter: the handlers of its commands.
-        places: the places that resources pass.
+        places: the store, its name in the index, and the folder for files.
         files: the files between download and upload.
         options: the options.
         budgets: the retry budgets.
@@ -201,7 +201,7 @@ class OriginBudgets:
 
     @contextmanager
     def of(self, resource: Resource) -> Generator[RetryBudget]:
-        """Give the budget of a resource's origin.
+        """Yield the budget of a resource's origin.
 
         Of those that no job uses, full ones are dropped, and of many the oldest.
         """

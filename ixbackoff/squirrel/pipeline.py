@@ -31,7 +31,7 @@ Row: TypeAlias = GetETag | ListObjects | Look | Fetch | Claim | Upload | Swap | 
 
 
 class Places(NamedTuple):
-    """The places that a resource passes.
+    """The store and the folder of a resource.
 
     Attributes:
         store: the URL of the object store.

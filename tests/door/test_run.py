@@ -217,7 +217,7 @@ def test_a_rehearsal_needs_no_arguments_and_ends(capfd: pytest.CaptureFixture[st
     assert ran(capfd, "JOBS:with_arguments --rehearse ok:3")[1].endswith("succeeds: 3\n")
     status, out, _ = ran(capfd, "JOBS:endless --rehearse 503")
     assert status == 1
-    assert out.endswith("endless goes on: 1000 commands were rehearsed\n")
+    assert out.endswith("endless has not ended after 1000 commands\n")
 
 
 @pytest.mark.parametrize("wrong", ["maybe", "200x", "503:soon", "503@", "ok,", "200", "timeout:3"])

@@ -147,6 +147,25 @@ def test_without_a_length_the_total_is_not_known(way: Way, tmp_path: Path) -> No
 
 
 @each_way
+@pytest.mark.parametrize(
+    ("place", "whole"),
+    [("0-4/5", True), ("0-4/500", False), ("5-9/10", False), ("0-4/*", False), ("", False)],
+)
+def test_a_range_is_not_kept_as_the_whole(
+    way: Way, place: str, whole: bool, tmp_path: Path
+) -> None:
+    resource = Document(b"acorn", headers={"Content-Range": f"bytes {place}"})
+    with Origin({"/a": resource}) as origin:
+        command = Download(f"{origin.url}/a", str(tmp_path / "a"))
+        if whole:
+            way.perform(command)
+        else:
+            with pytest.raises(ConnectionError, match="the server sent a range as the whole"):
+                way.perform(command)
+    assert [path.name for path in tmp_path.iterdir()] == ["a"] * whole
+
+
+@each_way
 def test_an_encoded_body_is_kept_as_it_came(way: Way, tmp_path: Path) -> None:
     encoded = Malformed(
         b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nacor"

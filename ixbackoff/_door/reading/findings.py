@@ -89,7 +89,7 @@ def is_other_end(before: Finding, finding: Finding) -> bool:
 
 
 def halves(error: Error) -> Iterator[tuple[str, int, str, str]]:
-    """Return the types of a lambda: mypy reports its body, and the lambda itself."""
+    """Yield the types in an error about a lambda: mypy reports its body, and the lambda itself."""
     for one in parse(error.message):
         yield error.file, error.line, answer(one.it), answer(one.wanted)
 

@@ -317,7 +317,7 @@ class Origin:
 
 
 def check_path(path: str) -> None:
-    """Check that a client can ask for a path, or of a proxy for a URL or `host:port`.
+    """Check that a client can ask for a path. A client of a proxy asks for a URL or `host:port`.
 
     Raises:
         ValueError: `path` does not begin with a slash, and is not a URL.
