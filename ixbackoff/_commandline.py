@@ -8,7 +8,6 @@ from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from importlib import import_module
-from io import TextIOWrapper
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Never
@@ -37,8 +36,9 @@ def open_streams() -> None:
 
 def print_anything() -> None:
     """Have the standard output escape the characters that its encoding lacks, not fail."""
-    if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.errors == "strict":
-        sys.stdout.reconfigure(errors="backslashreplace")
+    output: Any = sys.stdout
+    if getattr(output, "errors", "") == "strict" and hasattr(output, "reconfigure"):
+        output.reconfigure(errors="backslashreplace")
 
 
 class Parser(ArgumentParser):

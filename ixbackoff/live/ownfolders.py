@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from re import Pattern
 
@@ -109,7 +109,7 @@ def own_folder(path: str | os.PathLike[str]) -> Generator[OwnFolder]:
 
 
 @contextmanager
-def opened(name: str, path: str, within: int | None) -> Iterator[OwnFolder]:
+def opened(name: str, path: str, within: int | None) -> Generator[OwnFolder]:
     status = os.stat(name, dir_fd=within, follow_symlinks=False)
     check_own(status, path)
     if not AT:

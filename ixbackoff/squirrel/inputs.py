@@ -6,9 +6,8 @@ import sys
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import nullcontext
-from io import TextIOWrapper
 from itertools import chain
-from typing import NamedTuple, TextIO
+from typing import Any, NamedTuple, TextIO
 
 from .commands import Resource
 
@@ -73,15 +72,16 @@ def standard_input() -> TextIO:
     Raises:
         ValueError: it is closed.
     """
-    given: TextIO | None = sys.stdin
+    given: Any = sys.stdin
     if given is None or given.closed:
         raise ValueError(
             "The standard input is closed: give --input a file with one URL a line, or pipe the "
             "URLs in."
         )
-    if isinstance(given, TextIOWrapper):
+    if hasattr(given, "reconfigure"):
         given.reconfigure(encoding="utf-8", errors="replace")
-    return given
+    lines: TextIO = given
+    return lines
 
 
 def name_of(item: Resource | BadLine) -> str:
