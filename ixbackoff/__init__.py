@@ -28,7 +28,7 @@ from ._words.failures import (
     Throttled,
     Transient,
 )
-from ._words.nat import (
+from ._words.rungs import (
     FOREVER,
     N0,
     N1,

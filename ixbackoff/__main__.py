@@ -7,8 +7,9 @@ from difflib import get_close_matches
 from importlib import import_module
 
 from . import __version__
-from ._commandline import FAILED, INTERRUPTED, WRONG
+from ._commandline import FAILED, INTERRUPTED, WRONG, open_streams, print_anything
 from ._door.subcommands import SUBCOMMANDS, Subcommand
+from ._words.texts import printable
 
 
 def usage() -> str:
@@ -30,6 +31,8 @@ def usage() -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command that the arguments name; return its exit status."""
+    open_streams()
+    print_anything()
     try:
         status = dispatched(sys.argv[1:] if arguments is None else arguments)
         print(end="", flush=True)
@@ -55,7 +58,7 @@ def dispatched(arguments: list[str]) -> int:
         return imported_and_run(name, SUBCOMMANDS[name], rest)
     near = get_close_matches(name, SUBCOMMANDS, 1)
     perhaps = f"did you mean {near[0]}?" if near else f"give one of {', '.join(SUBCOMMANDS)}."
-    print(f"{name} is not a command: {perhaps}", file=sys.stderr)
+    print(f"{printable(name)} is not a command: {perhaps}", file=sys.stderr)
     return WRONG
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from importlib import import_module
+from io import TextIOWrapper
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Never
+
+from ._words.texts import printable
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
@@ -17,6 +21,24 @@ if TYPE_CHECKING:
 FAILED = 1
 WRONG = 2
 INTERRUPTED = 130
+UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def open_streams() -> None:
+    """Open the null device for each standard stream that is closed.
+
+    Python sets `sys.stdout` or `sys.stderr` to `None` after `>&-` or `2>&-`, and in pythonw. A
+    shell command that we start inherits the closed stream.
+    """
+    for name in "stdout", "stderr":
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
+
+
+def print_anything() -> None:
+    """Have the standard output escape the characters that its encoding lacks, not fail."""
+    if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 class Parser(ArgumentParser):
@@ -29,7 +51,7 @@ class Parser(ArgumentParser):
     hands_over: ClassVar[bool] = False
 
     def error(self, message: str) -> Never:
-        self.exit(WRONG, f"{message}; --help tells more.\n")
+        self.exit(WRONG, f"{printable(message)}; --help tells more.\n")
 
     def print_help(self, file: SupportsWrite[str] | None = None) -> None:
         if Parser.hands_over:
@@ -98,6 +120,24 @@ def number(least: float, most: float) -> Callable[[str], float]:
         return value
 
     return read
+
+
+def seconds(text: str) -> float:
+    """Parse a time limit: seconds, or a number with `s`, `m` or `h`.
+
+    >>> seconds("2.5"), seconds("1s"), seconds("5m")
+    (2.5, 1.0, 300.0)
+
+    Raises:
+        ArgumentTypeError: `text` is no such time, or out of bounds.
+    """
+    unit = UNITS.get(text[-1:], 0.0)
+    try:
+        return number(0.001, 1e9)(text[:-1] if unit else text) * (unit or 1)
+    except ArgumentTypeError:
+        raise ArgumentTypeError(
+            f"{text}: give seconds, 0.001 to 1e+09, or a number with s, m or h, such as 5m"
+        ) from None
 
 
 def imported(text: str) -> Any:
@@ -170,5 +210,5 @@ def in_one_line(error: BaseException) -> str:
     >>> in_one_line(ZeroDivisionError("division by zero"))
     'ZeroDivisionError: division by zero'
     """
-    message = " ".join(str(error).split())
+    message = printable(" ".join(str(error).split()))
     return f"{error.__class__.__name__}: {message}" if message else error.__class__.__name__

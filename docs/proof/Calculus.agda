@@ -181,7 +181,7 @@ module Language (signature : Signature) where
       place    : Log → Failure → ℕ  -- _meaning/replay._failed_at: any function
       top      : ℕ                  -- Run.top: the rung where the whole program starts
 
-  -- N0 to N20 end. FOREVER (_words/nat.ENDLESS) does not: it has the waits of the deepest ladder (so its
+  -- N0 to N20 end. FOREVER (_words/rungs.ENDLESS) does not: it has the waits of the deepest ladder (so its
   -- top is 20), and the last of them again and again. A run there that is never well has no end, but what
   -- it does until somebody ends it has: after so many waits of a retry, with such an exception.
   data Ladder : Set where

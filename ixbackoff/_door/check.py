@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .._commandline import WRONG, Parser
 from .checkers import CHECKERS, NotChecked, command, output
 
+if TYPE_CHECKING:
+    from .reading.checker_output import Error
+
 UNCHANGED = ("full", "concise")
-"""The formats that print what is not explained as the checker does."""
+"""The formats that print the rest of the checker's output unchanged."""
+SKIPPED = ("site-packages", "node_modules", "__pycache__")
 FORMATS = (*UNCHANGED, "json", "github", "sarif")
 
 
@@ -20,10 +26,12 @@ def parsed(words: list[str]) -> tuple[str, str, list[str]]:
         usage="%(prog)s [--checker NAME] [--output-format FORMAT] [ARGUMENT ...] | -",
         description="Run a type checker, and explain its errors about programs: a sentence, a "
         "drawing of the ladder, and what to write. Other output is printed unchanged. All other "
-        "arguments, and all behind --, are passed to the checker. With - the output of a checker "
-        "is read from standard input: mypy src | ixbackoff check -",
-        epilog="Exit status: that of the checker; 2 if it is not installed; with -, 1 if there "
-        "are errors. `ixbackoff explain CODE` has a page for each mistake.",
+        "arguments, and all after --, are passed to the checker. mypy runs the plugins that the "
+        "configuration in the current folder names: check only code that you trust. With - the "
+        "output of a checker is read from standard input: mypy src | ixbackoff check -",
+        epilog="Exit status: that of the checker; 1 if check finds more; 2 if it is not "
+        "installed; with -, 1 if there are errors. `ixbackoff explain CODE` has a page for each "
+        "mistake.",
         allow_abbrev=False,
     )
     parser.add_argument(
@@ -49,24 +57,63 @@ def main(words: list[str]) -> int:
     except NotChecked as error:
         print(error, file=sys.stderr)
         return WRONG
-    if form in UNCHANGED and b"error" not in printed.lower():
+    files = [] if from_input else [file for file in files_of(rest) if names_us(file)]
+    if form in UNCHANGED and b"error" not in printed.lower() and not files:
         write(printed)
         return status
-    text, errors = explained(printed, form)
+    text, errors, own = explained(printed, form, files)
     write(text)
-    return int(errors) if from_input else status
+    return int(errors) if from_input else status or int(own)
 
 
-def explained(printed: bytes, form: str) -> tuple[bytes, bool]:
-    """Explain the output of a checker; return the text, and whether it has errors."""
-    from .formats import FORMATS  # imported late: a project without errors does not wait for it
-    from .reading.checker_output import errors_in
+def files_of(words: list[str]) -> Iterator[Path]:
+    """Yield the source files that words name, also those in folders."""
+    for path in map(Path, words):
+        if path.suffix == ".py" and path.is_file():
+            yield path
+        elif path.is_dir():
+            for file in sorted(path.rglob("*.py")):
+                inner = file.relative_to(path).parts
+                if not any(part.startswith(".") or part in SKIPPED for part in inner):
+                    yield file
+
+
+def names_us(file: Path) -> bool:
+    try:
+        return b"ixbackoff" in file.read_bytes()
+    except OSError:
+        return False
+
+
+def explained(printed: bytes, form: str, files: Sequence[Path] = ()) -> tuple[bytes, bool, bool]:
+    """Explain the output of a checker, and add the mistakes in these files that no checker sees.
+
+    Return the text, whether it has errors, and whether it has such mistakes.
+    """
+    from .formats import FORMATS  # here: a project without errors need not import it
+    from .reading.checker_output import Error, errors_in
     from .reading.findings import findings, sources
+    from .reading.sources import Source
+    from .reading.unchecked import unchecked
 
     lines = [line.decode(errors="surrogateescape") for line in printed.splitlines(keepends=True)]
     pieces = list(findings(errors_in(lines), sources(Path())))
+    known = {place(piece.error) for piece in pieces if not isinstance(piece, str | Error)}
+    own = [one for file in files for one in unchecked(Source(file))]
+    own = [one for one in own if known.isdisjoint(near(place(one.error)))]
+    pieces += own
     text = "".join(FORMATS[form](pieces)).encode(errors="surrogateescape")
-    return text, any(not isinstance(piece, str) for piece in pieces)
+    return text, any(not isinstance(piece, str) for piece in pieces), bool(own)
+
+
+def place(error: Error) -> tuple[Path, int]:
+    return Path(error.file).resolve(), error.line
+
+
+def near(place: tuple[Path, int]) -> set[tuple[Path, int]]:
+    """Return a place and the lines before it, where a checker reports a decorator."""
+    file, line = place
+    return {(file, line - before) for before in range(3)}
 
 
 def write(text: bytes) -> None:

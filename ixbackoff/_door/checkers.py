@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from shutil import which
 from typing import NamedTuple
@@ -52,7 +54,45 @@ def command(name: str, words: list[str], plainly: bool) -> list[str]:
         first, words = words[:1], words[1:]
     given = {word.partition("=")[0] for word in words}
     more = [one for one in checker.plainly if plainly and one.partition("=")[0] not in given]
+    if name == "pyrefly" and not pyrefly_configured(given):
+        print(
+            "pyrefly has no configuration here, and its preset `basic` hides most mistakes: "
+            "it gets --preset=default.",
+            file=sys.stderr,
+        )
+        more.append("--preset=default")
     return [script, *first, *more, *words]
+
+
+def pyrefly_configured(given: set[str]) -> bool:
+    """Return whether pyrefly is configured by the command line, or in this folder or above."""
+    if given & {"-c", "--config", "-p", "--preset"}:
+        return True
+    here = Path.cwd()
+    for folder in here, *here.parents:
+        project = folder / "pyproject.toml"
+        if (folder / "pyrefly.toml").exists():
+            return True
+        if project.is_file() and b"[tool.pyrefly" in project.read_bytes():
+            return True
+    return False
+
+
+def activated(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment in which a checker looks for packages where this Python does.
+
+    An environment that the user has activated stays, and so does the folder `.venv` of a project.
+    The configuration of a checker can name another Python.
+    """
+    if environment.keys() & {"VIRTUAL_ENV", "CONDA_PREFIX"}:
+        return {**environment}
+    beside = Path(".venv")
+    if beside.is_dir() and beside.resolve() != Path(sys.prefix).resolve():
+        return {**environment}
+    path = os.pathsep.join([str(Path(sys.executable).parent), environment.get("PATH", os.defpath)])
+    if sys.prefix == sys.base_prefix:
+        return {**environment, "PATH": path}
+    return {**environment, "PATH": path, "VIRTUAL_ENV": sys.prefix}
 
 
 def found(name: str) -> str | None:
@@ -68,7 +108,9 @@ def output(words: list[str]) -> tuple[bytes, int]:
     """
     alone = len(words) == 1
     errors = subprocess.PIPE if alone else None
-    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=errors, check=False)  # noqa: S603
+    done = subprocess.run(  # noqa: S603
+        words, stdout=subprocess.PIPE, stderr=errors, env=activated(os.environ), check=False
+    )
     if alone and done.stderr.startswith(b"usage:"):
         raise NotChecked("Nothing to check: give files or folders, as in `ixbackoff check src`.")
     if alone:

@@ -17,6 +17,7 @@ ENDS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
 PASSED_ON = (*ENDS, "SIGUSR1", "SIGUSR2", "SIGTSTP")
 STOPS = ("SIGTSTP", "SIGTTIN", "SIGTTOU")
 """Signals by which job control stops a process."""
+LOST_AFTER = 1.0  # seconds
 FROM_TERMINAL = 0x80  # SI_KERNEL: Linux's mark of a signal to the whole foreground group
 GRACE = 5.0  # seconds between SIGTERM and SIGKILL
 
@@ -123,7 +124,7 @@ class Watch:
         if end is not None:
             alarm(end - monotonic())
         while (status := self.polled()) is None:
-            number, whole_group = self.next_signal()
+            number, whole_group = self.next_signal() or (signal.SIGCHLD, True)
             if number == signal.SIGALRM:
                 os.kill(self.child, signal.SIGKILL if self.late else signal.SIGTERM)
                 self.late = True
@@ -149,13 +150,17 @@ class Watch:
             return self.polled()
         return status
 
-    def next_signal(self) -> tuple[int, bool]:
-        """Return the next signal, and whether the terminal sent it to the child as well."""
+    def next_signal(self) -> tuple[int, bool] | None:
+        """Return the next signal, and whether the terminal sent it to the child as well.
+
+        `None` after a second without one: another thread of this process, which does not block
+        SIGCHLD, may have taken it.
+        """
         if sys.platform == "darwin":
             number = signal.sigwait(self.watched)
             return number, number != signal.SIGTERM and in_foreground()
-        info = signal.sigwaitinfo(self.watched)
-        return info.si_signo, info.si_code == FROM_TERMINAL
+        info = signal.sigtimedwait(self.watched, LOST_AFTER)
+        return None if info is None else (info.si_signo, info.si_code == FROM_TERMINAL)
 
 
 def in_foreground() -> bool:

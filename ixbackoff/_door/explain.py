@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .._commandline import WRONG, Parser
+from .._words.texts import printable
 
 
 class Page(NamedTuple):
@@ -56,7 +57,7 @@ def main(words: list[str]) -> int:
     if code not in known:
         near = get_close_matches(code, known, 1)
         perhaps = f"did you mean {near[0]}?" if near else "`ixbackoff explain` lists them."
-        print(f"{code} is not the code of a mistake: {perhaps}", file=sys.stderr)
+        print(f"{printable(code)} is not the code of a mistake: {perhaps}", file=sys.stderr)
         return WRONG
     print(f"# {code}\n\n{known[code].text}")
     return 0

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from argparse import ArgumentParser, ArgumentTypeError
 from inspect import Parameter, iscoroutinefunction, signature
 from typing import Any, NamedTuple
 
-from .._commandline import imported, in_one_line
+from .._commandline import imported, in_one_line, number
 from .._functions.backoff import Backoff
 from .._meaning.chains import PROGRAM, Chain, Ladder, program_of
 from .._words.commands import AsyncInterpreter, Command, Interpreter
 from .._writing.programs import Program
-from ..schedules.kinds import Schedule
+from ..schedules.kinds import Constant, Schedule
 
 
 class Found(NamedTuple):
@@ -29,6 +30,10 @@ class Found(NamedTuple):
 
 
 PROGRAM_HELP = "a program, a decorated function, or a function without arguments that makes either"
+TRUST = (
+    "MODULE is imported, which runs its code, and a function without arguments is called: name "
+    "only code that you trust."
+)
 
 
 def add_schedule(parser: ArgumentParser) -> None:
@@ -36,8 +41,9 @@ def add_schedule(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--schedule",
         type=schedule,
-        metavar="MODULE:SCHEDULE",
-        help="the schedule of the waits (default: that of the program; else 1, 2, 4, ... s)",
+        metavar="SCHEDULE",
+        help="the waits: seconds, such as 0.1, or MODULE:NAME of a schedule "
+        "(default: that of the program; else 1, 2, 4, ... s)",
     )
 
 
@@ -117,11 +123,17 @@ def refusal(made: object, named: object) -> str:
 
 
 def schedule(text: str) -> Schedule:
-    """Find a schedule.
+    """Find a schedule, or make one of the seconds of each wait.
+
+    >>> schedule("0.1")
+    Constant(every=0.1)
 
     Raises:
         ArgumentTypeError: `text` does not name a schedule, or it may shorten waits.
     """
+    seconds = re.fullmatch(r"(\d+(?:\.\d+)?|\.\d+)s?", text)
+    if seconds is not None:
+        return Constant(number(0, 1e9)(seconds[1]))
     named = imported(text)
     if not isinstance(named, Schedule):
         raise ArgumentTypeError(f"{text} is not a schedule, but {named!r}")

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from .._commandline import FAILED, WRONG, Parser, in_one_line, number
 from .._meaning.planning import plan
 from . import finding
-from .diagrams import as_mermaid
 from .fitting import SERVICES, fit, service_limit
+from .mermaid import as_mermaid
+from .plan_text import Planned, as_json, as_text
 from .svg import as_svg
-from .tables import Planned, as_json, as_text
 
 FORMATS: dict[str, Callable[[Planned], str]] = {
     "text": as_text,
@@ -27,7 +27,7 @@ def parsed(words: list[str]) -> Namespace:
     parser = Parser(
         prog="ixbackoff plan",
         description="Show what a program does at most, without running it: its tries, its waits, "
-        "its time, and whether that fits a limit.",
+        f"its time, and whether that fits a limit. {finding.TRUST}",
         epilog="Exit status: 0, 1 if the program does not fit a limit, 2 if it has no plan.",
     )
     parser.add_argument(

@@ -15,7 +15,7 @@ from ..live.errors import failure_of_status
 from ..testing import Virtual
 from ..testing.scripts import given_by, takes
 from .finding import Found
-from .run_log import with_notes
+from .stderr_log import with_notes
 
 FAILURES: dict[str, Callable[[], Exception]] = {
     "timeout": partial(TimeoutError, "rehearsed"),
@@ -105,7 +105,7 @@ def rehearsed(found: Found, script: list[Any], options: dict[str, Any]) -> int:
     except Misuse:
         raise
     except Endless:
-        end = f"goes on: {MOST} commands were rehearsed"
+        end = f"has not ended after {MOST} commands"
     except Exception as failure:  # a program may fail with any
         end = f"fails: {with_notes(failure)}"
     print(world.transcript())

@@ -8,14 +8,14 @@ import sys
 from argparse import Namespace
 from typing import Any
 
-from .._commandline import FAILED, WRONG, Parser, number
+from .._commandline import FAILED, WRONG, Parser, seconds
 from .._meaning.planning import plan
 from .._words.calls import CallAsync
 from .._words.commands import AsyncInterpreter, Interpreter, Misuse, interpreter_of, join
 from ..live import live, live_async
 from . import finding, shell
 from .rehearsing import outcomes, rehearsed
-from .run_log import logged, with_notes
+from .stderr_log import logged, with_notes
 
 
 def parsed(words: list[str], of_shell: bool) -> Namespace:
@@ -31,7 +31,7 @@ def parsed(words: list[str], of_shell: bool) -> Namespace:
         "       ixbackoff run RUNG [options] -- COMMAND ...",
         description="Run a program, or a shell command on a ladder: again while it fails, after "
         "longer and longer waits. Waits are logged to standard error; the value of a program is "
-        "printed to standard output.",
+        f"printed to standard output. {finding.TRUST}",
         epilog="Exit status: for a program 0, 1 if it fails, 2 if it cannot be run; for a shell "
         f"command that of its last try, or {shell.LATE} if the time of --within is over.",
     )
@@ -44,9 +44,9 @@ def parsed(words: list[str], of_shell: bool) -> Namespace:
     finding.add_schedule(parser)
     parser.add_argument(
         "--within",
-        type=number(0.001, 1e9),
+        type=seconds,
         metavar="SECONDS",
-        help="the time limit of the whole run; what runs then is ended",
+        help="the time limit of the whole run, in seconds or as 5m or 1h; what runs then is ended",
     )
     programs = parser.add_argument_group("options for a program")
     programs.add_argument(
@@ -64,7 +64,11 @@ def parsed(words: list[str], of_shell: bool) -> Namespace:
         "refused, reset; 503@2 takes 2 s",
     )
     shell.add_options(parser)
-    args = parser.parse_args(words)
+    args, rest = parser.parse_known_args(words)
+    if of_shell and rest and not rest[0].startswith("-"):
+        parser.error(f"write -- before the command: ixbackoff run {words[0]} -- {rest[0]} ...")
+    if rest:
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
     if of_shell and (args.interpreter or args.rehearse):
         parser.error("--interpreter and --rehearse are for a program")
     if not of_shell and args.on:
@@ -75,7 +79,7 @@ def parsed(words: list[str], of_shell: bool) -> Namespace:
 def main(words: list[str]) -> int:
     """Run what the words name: a program, or a shell command."""
     dashes = words.index("--") if "--" in words else len(words)
-    if dashes < len(words) or (words and shell.is_rung(words[0])):
+    if dashes < len(words) or (words and shell.is_like_a_rung(words[0])):
         return shell.run(parsed(words[:dashes], of_shell=True), tuple(words[dashes + 1 :]))
     args = parsed(words, of_shell=False)
     found: finding.Found = args.what

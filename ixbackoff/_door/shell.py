@@ -10,20 +10,21 @@ from typing import Any
 
 from .._commandline import WRONG, Parser
 from .._limits.deadlines import time_limit
-from .._words import nat
+from .._words import rungs
 from .._words.commands import Command
 from .._words.failures import DeadlineExceeded, Transient
+from .._words.texts import printable
 from .._writing.programs import at
 from ..live import live
 from .children import ChildEnd, NotStarted, end_by, performed
-from .run_log import logged
+from .stderr_log import logged
 
 LATE = 124
 """The status at a deadline: that of timeout(1)."""
 HIGHEST = 255
 LASTING = frozenset({2, 64, 65, 66, 67, 70, 72, 73, 77, 78, 126, 127})
 """Statuses of failures that last: wrong usage, and those of `sysexits.h`."""
-PASSING = frozenset(range(1, 128)) - LASTING
+TRANSIENT = frozenset(range(1, 128)) - LASTING
 """Statuses that are retried by default."""
 
 
@@ -59,14 +60,23 @@ def rung(text: str) -> Any:
     Raises:
         ArgumentTypeError: `text` is not the name of a rung.
     """
+    if is_rung(f"N{text}"):
+        raise ArgumentTypeError(
+            f"{text} is not a rung: write N{text}, which waits {text} times at most"
+        )
     if not is_rung(text):
         raise ArgumentTypeError(f"{text} is not a rung: give one of N0 to N20, or FOREVER")
-    return vars(nat)[text]
+    return vars(rungs)[text]
 
 
 def is_rung(text: str) -> bool:
     """Return whether a text is the name of a rung."""
-    return text == "FOREVER" or text in {f"N{number}" for number in range(nat.DEEPEST + 1)}
+    return text == "FOREVER" or text in {f"N{number}" for number in range(rungs.DEEPEST + 1)}
+
+
+def is_like_a_rung(text: str) -> bool:
+    """Return whether a text is the name of a rung, or a number in its place."""
+    return is_rung(text) or text.isdecimal()
 
 
 def statuses(text: str) -> frozenset[int]:
@@ -79,21 +89,30 @@ def statuses(text: str) -> frozenset[int]:
         ArgumentTypeError: a part is not the exit status of a failure.
     """
     found: set[int] = set()
-    for part in text.split(","):
-        first, _, last = part.strip().partition("-")
-        if part.strip() == "any":
-            found |= {*range(1, HIGHEST + 1)}
-        elif first in signal.Signals.__members__ and not last:
-            found.add(128 + signal.Signals[first])
-        elif first.isdecimal() and (last or first).isdecimal():
-            found |= {*range(int(first), int(last or first) + 1)}
+    for part in map(str.strip, text.split(",")):
+        first, dash, last = part.partition("-")
+        if part == "any":
+            more = range(1, HIGHEST + 1)
+        elif part in signal.Signals.__members__:
+            more = range(128 + signal.Signals[part], 129 + signal.Signals[part])
         else:
-            found.add(0)
-    if not found or min(found) < 1 or max(found) > HIGHEST:
-        raise ArgumentTypeError(
-            f"{text}: give exit statuses, 1 to {HIGHEST}, such as 75 or 1-10,75,SIGKILL; or any"
-        )
+            more = range(failed_status(first), failed_status(last if dash else first) + 1)
+        if not more or not more[0]:
+            raise ArgumentTypeError(
+                f"{text}: give exit statuses, 1 to {HIGHEST}, such as 75 or 1-10,75,SIGKILL; or any"
+            )
+        found |= {*more}
     return frozenset(found)
+
+
+def failed_status(text: str) -> int:
+    """Parse one exit status; return 0 if it is not that of a failure.
+
+    >>> failed_status("75"), failed_status("256"), failed_status("-1")
+    (75, 0, 0)
+    """
+    number = int(text) if text.isdecimal() and len(text) <= len(str(HIGHEST)) else 0
+    return number if number <= HIGHEST else 0
 
 
 def add_options(parser: Parser) -> None:
@@ -111,19 +130,21 @@ def add_options(parser: Parser) -> None:
 def run(args: Namespace, command: tuple[str, ...]) -> int:
     """Run a command on a ladder; return the exit status of its last try."""
     if not command:
-        named = nat.name_of(nat.reflect(args.what))
+        named = rungs.name_of(rungs.reflect(args.what))
         print(f"give the command: ixbackoff run {named} -- COMMAND ...", file=sys.stderr)
         return WRONG
     if not hasattr(os, "posix_spawnp"):
         print("ixbackoff run RUNG -- COMMAND needs a POSIX system.", file=sys.stderr)
         return WRONG
-    retried: frozenset[int] = args.on or PASSING
+    retried: frozenset[int] = args.on or TRANSIENT
 
     def on(failure: Exception) -> bool:
         end = failure.end if isinstance(failure, CommandFailed) else None
         return end is not None and end.passed_on is None and end.status in retried
 
-    program = at(args.what).retry(Shell(command), on=on).named(os.path.basename(command[0]))
+    program = (
+        at(args.what).retry(Shell(command), on=on).named(printable(os.path.basename(command[0])))
+    )
     try:
         with logged():
             program.run(
@@ -137,7 +158,7 @@ def run(args: Namespace, command: tuple[str, ...]) -> int:
             print(f"{program._name}: {failure} is not retried; see --on.", file=sys.stderr)
         return status_of(end)
     except NotStarted as failure:
-        print(failure, file=sys.stderr)
+        print(printable(str(failure)), file=sys.stderr)
         return failure.status
     except DeadlineExceeded:  # which is logged
         return LATE

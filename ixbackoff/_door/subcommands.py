@@ -23,11 +23,15 @@ class Subcommand(NamedTuple):
 SUBCOMMANDS = {
     "check": Subcommand("_door.check", "run a type checker, and explain its errors"),
     "explain": Subcommand("_door.explain", "explain a mistake by its code"),
-    "plan": Subcommand("_door.plans", "show the tries and waits of a program, and if it fits"),
+    "plan": Subcommand("_door.plans", "show the tries and waits of a program, and its limits"),
     "run": Subcommand("_door.running", "run a program, or a shell command on a ladder", "live"),
-    "fleet": Subcommand("fleet.__main__", "simulate many clients of one service"),
-    "durable": Subcommand("durable.__main__", "list, pause or cancel durable runs", "durable"),
-    "squirrel": Subcommand("squirrel.__main__", "copy web resources to a store", "squirrel"),
-    "plot": Subcommand("plotting.__main__", "draw the waits of schedules", "plot"),
+    "fleet": Subcommand("fleet.fleet_command", "simulate many clients of one service"),
+    "durable": Subcommand(
+        "durable.durable_command", "list, pause or cancel durable runs", "durable"
+    ),
+    "squirrel": Subcommand(
+        "squirrel.squirrel_command", "copy web resources to a store", "squirrel"
+    ),
+    "plot": Subcommand("plotting.plot_command", "draw the waits of schedules", "plot"),
     "completion": Subcommand("_door.completion", "complete in bash or zsh", "completion"),
 }

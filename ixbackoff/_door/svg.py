@@ -11,7 +11,7 @@ from typing import NamedTuple
 from .._meaning.planning import PlannedRung
 from .amounts import spoken
 from .fitting import Fit
-from .tables import Planned
+from .plan_text import Planned
 
 WIDTH, LEFT, RIGHT, TOP, ROW, BELOW = 600.0, 54.0, 26.0, 92.0, 34.0, 64.0
 LETTER = 8.4
@@ -187,7 +187,7 @@ def label(x1: float, x2: float, y: float, words: str) -> str:
 
 
 def dots(axis: Axis, y: float, rung: PlannedRung) -> Iterator[str]:
-    """Draw the starts of the tries of a rung; a hollow dot if only the run tells their number."""
+    """Draw the starts of the tries of a rung; a hollow dot if their number is unknown."""
     start = rung.begins
     if rung.tries is None:
         yield f'<circle class="try told" cx="{axis.x(start):.1f}" cy="{y:g}" r="6"/>'

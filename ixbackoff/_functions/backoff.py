@@ -12,7 +12,7 @@ from .._limits.breakers import CircuitBreaker
 from .._limits.budgets import RetryBudget
 from .._meaning.chains import PROGRAM
 from .._meaning.descents import After, begins, descents, kinds_and_predicate
-from .._running.loops import check_run
+from .._running.command_loops import check_run
 from .._words.calls import Call, CallAsync, call, call_async
 from .._words.commands import (
     COROUTINES,
@@ -22,7 +22,7 @@ from .._words.commands import (
     is_coroutine_function,
 )
 from .._words.failures import On
-from .._words.nat import N0, Nat, Rung, Z, name_of, position
+from .._words.rungs import N0, Nat, Rung, Z, name_of, position
 from .._words.verdicts import is_transient
 from .._words.vocabulary import Delay
 from .._writing.attempts import CommandOrAttempt, do
@@ -30,7 +30,7 @@ from .._writing.programs import Program, at, at_with
 from ..schedules.kinds import Schedule, powers_of_two
 from .answering import PLAIN, interpreter, interpreter_async
 from .callers import caller
-from .retriable import check_sync, checked_function, undecorated
+from .function_checks import check_sync, checked_function, undecorated
 from .settings import KEPT, Nested, Settings, Wanted
 from .words import in_our_words
 

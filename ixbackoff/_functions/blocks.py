@@ -12,7 +12,7 @@ from .._limits.nesting import REFUSED, Mark, begin, check_alone, check_not_refus
 from .._meaning.chains import Ladder, renamed
 from .._meaning.runs import ProgramRun
 from .._meaning.semantics import unrolled
-from .._running.loops import answered, answered_async
+from .._running.command_loops import answered, answered_async
 from .._running.sleeping import log_ended
 from .._words.commands import Command, Handlers, Misuse, Stream
 from .called import Called

@@ -10,7 +10,7 @@ from .._meaning.descents import After
 from .._meaning.names import function_name
 from .._words.calls import Call, CallAsync
 from .._words.commands import is_coroutine_function
-from .._words.nat import ENDLESS
+from .._words.rungs import ENDLESS
 from .settings import wanting
 
 
@@ -57,10 +57,10 @@ class Called:
         self.descent: Callable[[], After] = backoff._descent
         breaker = backoff._settings.breaker
         if breaker is not None:
-            from .guarding import guarded, heard
+            from .circuits import guarded, reported
 
             self.attempt = guarded(self.attempt, self.awaits, breaker)
-            self.descent = heard(self.descent, self.awaits, breaker)
+            self.descent = reported(self.descent, self.awaits, breaker)
 
     def command(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Make the command that calls the function."""

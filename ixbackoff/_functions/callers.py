@@ -27,8 +27,8 @@ from .._words.commands import is_coroutine_function
 from .answering import OTHERS
 from .called import Called
 from .ends import ended
+from .function_checks import check_sync, checked_function, no_coroutine_function
 from .nested import by_program, by_program_async
-from .retriable import check_sync, checked_function, no_coroutine_function
 from .watching import Watched, plain
 
 __tracebackhide__ = True

@@ -28,7 +28,7 @@ def ended(
         called: the function.
         k: the number of waits.
         waited: their seconds.
-        no_wait: whether there was no wait for `failure`, which is not that of a wait.
+        no_wait: whether `failure` is that of a try, and no wait followed it.
         watched: the watcher, if the call is observed.
 
     Raises:

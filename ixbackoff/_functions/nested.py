@@ -9,6 +9,8 @@ from .._words.commands import Stream
 from .answering import interpreter, interpreter_async
 from .called import Called
 
+__tracebackhide__ = True
+
 
 def by_program(called: Called, args: tuple[Any, ...], kwargs: dict[str, Any], outer: object) -> Any:
     """Run the program of a call; `outer` is the run around it, or `called` if there is none."""
@@ -62,7 +64,7 @@ def note_once(failure: Exception, inner: Called, outer: object) -> None:
     """Add the note that a nested call was tried once; the outer run leaves the note there."""
     if outer is inner:
         return
-    note = f"{inner.name} was tried once, since it was called inside {outer}"
+    note = f"{inner.name} was tried once, because it was called inside {outer}"
     with suppress(Exception):  # some exceptions take no note
         if note not in getattr(failure, "__notes__", ()):
             failure.add_note(note)

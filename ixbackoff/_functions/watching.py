@@ -1,6 +1,6 @@
 """Calls of a decorated function that are observed, and their events.
 
-A law says that observers get the same events of a call as of its program.
+Observers get the same events of a call as of the program with the same steps.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ E = TypeVar("E", bound=BaseException)
 
 
 class Watched(Notifier, Run):
-    """One observed call: the loop of `callers` calls a method wherever there is an event."""
+    """One observed call; the loop in `callers` calls a method of it at each event."""
 
     tries = 1
     _issued: Any = None  # a reference cycle, so the end of the call clears it

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
-from .._words.nat import DEEPEST
+from .._words.rungs import DEEPEST
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from .._words.commands import Misuse
-from .._words.nat import name_of
+from .._words.rungs import name_of
 from .defaults import USUAL, Defaults
 
 Position: TypeAlias = int | None
-"""The number of waits left: `ENDLESS` on a ladder without end, `None` if only the run tells it."""
+"""The number of waits left: `ENDLESS` on a ladder without end, `None` if unknown before the run."""
 
 
 class Step:
@@ -17,9 +17,9 @@ class Step:
 
     Attributes:
         start: the rung that the step needs, or `None` if it fits several.
-        may_wait: true if the step can issue a `Delay`; `None` if only the run tells.
+        may_wait: true if the step can issue a `Delay`; `None` if that is known only at run time.
         defaults: the defaults of the program that the step joins.
-        unknown: true if only the run tells the rungs where the step starts and ends.
+        unknown: true if the rungs where the step starts and ends are known only at run time.
     """
 
     __slots__ = ()
@@ -101,7 +101,7 @@ class Ladder(Chain):
 
     @property
     def ends_at(self) -> Position:
-        """The number of waits left where it ends; `None` if only the run tells."""
+        """The number of waits left where it ends; `None` if it is known only at run time."""
         return self._end
 
     @property
@@ -111,7 +111,7 @@ class Ladder(Chain):
 
     @property
     def may_wait(self) -> bool | None:
-        """True if it can wait; `None` if only the run tells."""
+        """True if it can wait; `None` if that is known only at run time."""
         return self._may_wait
 
 

@@ -18,7 +18,7 @@ INSTANT = (Log, Now, Pick, Throw)
 
 
 class Commands(NamedTuple):
-    """Commands by kind, and what only the run tells.
+    """The numbers of commands by kind, as far as they are known before the run.
 
     Attributes:
         kinds: from a kind of command to its number at most.
@@ -51,7 +51,7 @@ class Commands(NamedTuple):
 
     def __str__(self) -> str:
         counted = [f"{count:g} {kind.__name__}" for kind, count in self.kinds.items()]
-        untold = [f"those of {name}, which only the run tells" for name in sorted(self.untold)]
+        untold = [f"those of {name}, known only at run time" for name in sorted(self.untold)]
         return ", ".join([*counted, *untold]) or "none"
 
 
@@ -81,7 +81,7 @@ class Cost(NamedTuple):
 
 
 def unknown_cost(function: Any) -> Cost:
-    """Return the cost of an effect that `function` makes: only the run tells it."""
+    """Return the cost of an effect that `function` makes: it is known only at run time."""
     return Cost(Commands({}, frozenset({function_name(function)})), inf)
 
 

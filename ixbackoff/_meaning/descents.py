@@ -1,4 +1,4 @@
-"""The one definition of a retry: the failures to wait for, and the seconds of each wait."""
+"""The one definition of a retry: which failures it waits after, and for how many seconds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from .._words.checks import inf
 from .._words.commands import Misuse, stopped
 from .._words.failures import On, Predicate, Transient, choices, predicate
-from .._words.nat import DEEPEST, ENDLESS
+from .._words.rungs import DEEPEST, ENDLESS
 from .._words.verdicts import FORGOTTEN, SILENT, asked_for, is_transient, said_when
 from ..schedules.algebra import steady
 from ..schedules.timings import Chance, Timing, WaitFunction, usable
@@ -62,7 +62,7 @@ def descents(
         begin: draws the schedule for a run, at its first wait.
         common: whether all runs can share one draw.
         table: the waits, if they are the same in all runs.
-        first: the number of waits before.
+        first: the number of waits that the run has had before this retry.
         shortens: whether a wait may be shorter than the one before, as in simulations.
     """
     last = first + rungs
@@ -147,7 +147,7 @@ def begins(
 ) -> tuple[Callable[[], WaitFunction], bool, list[float] | None]:
     """Prepare the waits of runs, at most `top` each.
 
-    Waits that are the same in all runs, at most times a random factor, are computed here.
+    If they are the same in all runs, or the same times a random factor, they are computed here.
 
     Returns:
         1. the function that draws the waits of a run;

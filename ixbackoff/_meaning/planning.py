@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 from .._limits.deadlines import checked_seconds
 from .._words.checks import finite
 from .._words.commands import Misuse
-from .._words.nat import DEEPEST, ENDLESS
+from .._words.rungs import DEEPEST, ENDLESS
 from ..schedules.kinds import Schedule, check_schedule
 from .chains import Ladder, Step, program_of
 from .counting import NONE, Commands, Cost, cost_of, unknown_cost
@@ -32,10 +32,11 @@ class PlannedRung(NamedTuple):
 
     Attributes:
         rung: the number of waits left.
-        tries: the number of commands and attempts tried here at most; `None` if only the run tells.
+        tries: the number of commands and attempts tried here at most; `None` if it is unknown
+            before the run.
         wait_seconds: the seconds of the wait that leads down from here; `None` if there is none.
-        when: the state in which the run waits: "failed", "well", or "perhaps" if only the run
-            tells; "" without a wait.
+        when: the state in which the run waits: "failed", "well", or "perhaps" if it is unknown
+            before the run; "" without a wait.
         takes: the seconds of all tries here at most, by their limits (`.limit`) and `each`; `None`
             if a try has no limit.
         begins: the seconds after the start when it is reached at the latest; tries without a limit
@@ -63,16 +64,15 @@ class Plan(NamedTuple):
     Attributes:
         rungs: the rungs from the start of the program down to its end. A ladder without end shows
             those of the deepest ladder; the last wait is repeated until the program is well.
-        tries: the number of commands and attempts tried at most; `None` if only the run tells, inf
-            if it tries until it is well.
+        tries: the number of commands and attempts tried at most; `None` if it is unknown before
+            the run, inf if the program tries until it is well.
         wait_count: the number of waits at most.
         seconds: the seconds of all waits at most.
         commands: the commands issued at most, by kind; printed, they name the functions whose
-            commands only the run tells.
-        longest: the seconds of all tries and waits at most; `None` if only the run tells, inf if it
-            tries until it is well. The limit of a try bounds it, and so does `within` of a
-            decorated function; what cannot be stopped at a limit, such as a plain function, may
-            take longer.
+            commands are known only at run time.
+        longest: the seconds of all tries and waits at most; `None` if they are unknown before the
+            run, inf if the program tries until it is well. The limit of a try bounds it, and so
+            does `within` of a decorated function; a plain function may run past its limit.
     """
 
     rungs: tuple[PlannedRung, ...]
@@ -427,7 +427,7 @@ class _Planner:
         self.waits[rung] = (self.wait(top - rung), when)
 
     def mark(self, unknown: frozenset[tuple[int, int]]) -> None:
-        """Mark the rungs between these pairs: only the run tells what happens there."""
+        """Mark the rungs between these pairs as unknown before the run."""
         for start, end in unknown:
             for rung in range(min(start, DEEPEST), end - 1, -1):
                 self.tries[rung] = None

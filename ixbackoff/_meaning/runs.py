@@ -11,8 +11,8 @@ from .._limits.events import Run
 from .._limits.nesting import REFUSED, RUNNING, Mark, check_not_refused
 from .._words.commands import Misuse
 from .._words.failures import CircuitOpen, Predicate
-from .._words.nat import DEEPEST, ENDLESS, name_of
 from .._words.reasons import NOTE, TRIES, Reason, Story, story_note
+from .._words.rungs import DEEPEST, ENDLESS, name_of
 from .._words.verdicts import is_transient, judge
 from .._words.vocabulary import Delay, delay
 from ..schedules.timings import Chance, Timing, WaitFunction
@@ -48,7 +48,7 @@ class InAttempt:
         self.tries = 0
 
     def recoverable(self, failure: BaseException) -> bool:
-        """Return whether a step may recover from `failure`, which excludes a misuse."""
+        """Return whether a step may recover from `failure`; from a misuse it may not."""
         return isinstance(failure, Exception) and not isinstance(failure, Misuse)
 
 
@@ -82,14 +82,15 @@ class ProgramRun(Run):
     # that program knows its end. When the run has failed before, f is not called: there is no value
     # to call it with. Yet a later `or_bind` may recover, and its program has to start somewhere.
     #
-    # Things that don't work: to take the rung from before the `bind` as exact rejects a right
-    # program that starts lower. To take Z rejects all that start higher. To call f with some value
-    # runs the user's code on data that never existed.
+    # Things that don't work:
+    # - Keep the rung before the `bind` as exact: that rejects a right program that starts lower.
+    # - Assume N0: that rejects all programs that start higher.
+    # - Call f with some value: that runs the user's code on data that never existed.
     #
     # What we do: the run keeps the rung as an upper bound and clears `sure`. The rung becomes exact
     # again at the first step that names one: an annotated `bind`, or the start of the program that
     # the run enters next. Until then the check only demands that a start is not above the bound, so
-    # an unsure run may stand lower than `rung` says, and never climbs.
+    # an unsure run may be lower than `rung` says, and never climbs.
 
     # Class attributes, not slots or assignments in `__init__`: most runs change few of them.
     breaker: CircuitBreaker | None = None
@@ -238,12 +239,15 @@ class ProgramRun(Run):
         self.wait_seconds += self.shortest
 
     def pass_on(self, failure: Exception, chosen: Predicate) -> None:
-        """Record a failure that `on` does not choose, so that it is not tried again."""
+        """Record a failure that is not retried, because `on` does not choose it."""
         self.unchosen = failure
         self.unchosen_note = not_chosen(failure, chosen is is_transient)
 
     def recoverable(self, failure: BaseException) -> bool:
-        """Return whether a step may recover, which excludes a misuse and an exception of a wait."""
+        """Return whether a step may recover from `failure`.
+
+        It may not from a misuse, from an exception of a wait, or after a time limit of the run.
+        """
         return (
             isinstance(failure, Exception)
             and failure is not self.not_waited
@@ -308,13 +312,13 @@ def not_chosen(failure: Exception, by_default: bool) -> str:
     >>> not_chosen(KeyError("id"), by_default=False)
     'ixbackoff: not tried again: on=... does not choose KeyError'
     >>> not_chosen(KeyError("id"), by_default=True)
-    'ixbackoff: not tried again: KeyError is not known to pass by itself; on=... says otherwise'
+    'ixbackoff: not tried again: KeyError is not known to pass by itself; on=... can choose it'
     """
     kind = failure.__class__.__qualname__
     if not by_default:
         return f"{NOTE} not tried again: on=... does not choose {kind}"
     why = judge(failure).why or f"{kind} is not known to pass by itself"
-    return f"{NOTE} not tried again: {why}; on=... says otherwise"
+    return f"{NOTE} not tried again: {why}; on=... can choose it"
 
 
 def noted(
@@ -322,7 +326,7 @@ def noted(
 ) -> BaseException:
     """Replace the notes that an earlier run left on `failure` by those of this run; return it.
 
-    If the run has `refused` a wait, keep the note that says why, which is its own.
+    If the run has `refused` a wait, keep the note that gives the reason: this run has added it.
     """
     with suppress(Exception):  # some exceptions reject notes
         notes = getattr(failure, "__notes__", [])

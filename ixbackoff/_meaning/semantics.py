@@ -17,7 +17,7 @@ from .._limits.observers import current_observer, with_events
 from .._limits.stopping import checked_stop, stoppable
 from .._words.commands import Command, Handlers, Misuse, Stream
 from .._words.failures import Predicate
-from .._words.nat import ENDLESS
+from .._words.rungs import ENDLESS
 from .._words.vocabulary import CLOCK, Delay, Log, Now, Pick, Throw
 from ..schedules.kinds import Schedule, check_schedule
 from .chains import Chain, Ladder, Step, chain
@@ -114,9 +114,9 @@ def unrolled(
 
     1. the circuit breaker, around each try;
     2. the deadline;
-    3. the budget, which a wait that the deadline refuses costs nothing;
+    3. the budget, which does not pay for a wait that the deadline refuses;
     4. the stop, which ends a wait that has begun;
-    5. the observers, for which a refused wait is no event.
+    5. the observers, which get no event of a refused wait.
 
     Args:
         program: the program, or an attempt.
@@ -284,8 +284,8 @@ def or_bind(step: OrBindStep, run: ProgramRun, failure: Exception) -> Asked:
     >>> next(stream), stream.throw(NotReady())
     (Log(message='one', level=20), Log(message='other', level=20))
     """
-    stood = run.descend(step)  # also when its predicate breaks
-    return entered_by(step, run, failure, *stood) if step.chosen(failure) else None
+    before = run.descend(step)  # first: the predicate may raise an exception
+    return entered_by(step, run, failure, *before) if step.chosen(failure) else None
 
 
 def wait(step: WaitStep, run: ProgramRun, value: Any) -> Asked:
@@ -307,7 +307,7 @@ def backoff(step: BackoffStep, run: ProgramRun, failure: Exception) -> Asked:
     >>> next(stream), stream.throw(NotReady())
     (Log(message='one', level=20), Delay(seconds=1.0, rung=1))
     """
-    rung, _ = run.descend(step)  # also when its predicate breaks
+    rung, _ = run.descend(step)  # first: the predicate may raise an exception
     if step.chosen(failure):
         return Enter(waited(rung, run, failure, None))
     run.pass_on(failure, step.chosen)
@@ -356,7 +356,7 @@ def refused(step: Step, place: Place, _: Any) -> Asked:
     if isinstance(place, ProgramRun):
         raise NotImplementedError(f"{step.__class__.__name__} has no meaning in WELL and FAILED.")
     raise Misuse(
-        f"{step.__class__.__name__} is a step of a program and cannot stand in an attempt, or "
+        f"{step.__class__.__name__} is a step of a program and cannot be in an attempt, or "
         "waits would multiply: put it on the ladder."
     )
 
@@ -546,11 +546,12 @@ class Again:
 def limited(asked: Asked, seconds: float, place: Place) -> Task:
     """Perform a request within `seconds` on the clock of the interpreter.
 
-    Meanwhile its limit holds for each command (`deadlines.timely`). Inside a handler with less
-    time, the request has that.
+    The limit applies to each command of the request (see `deadlines.timely`). Inside a handler that
+    has less time left, the request has only that.
 
     Raises:
-        DeadlineExceeded: the deadline passed, even if the attempt went on, or there was no time.
+        DeadlineExceeded: the deadline passed, even if the attempt has caught the failure, or
+            `seconds` is 0 or less.
     """
     given = LEFT.get()
     if given is not None and not given.over:
@@ -617,5 +618,5 @@ def guarded(effect: Any, breaker: CircuitBreaker, inside: InAttempt) -> Task:
 
 
 def without_expired(outcome: BaseException | None) -> BaseException | None:
-    """Return the own failure of an interrupted part, if it had one."""
+    """Return the failure that an interrupted part raised itself; `None` if it raised none."""
     return None if isinstance(outcome, Expired) else outcome

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, get_args, get_origin, get_type
 from .._limits.breakers import CircuitBreaker
 from .._words.commands import CO_GENERATOR, Command, Misuse, code_flags
 from .._words.failures import Predicate
-from .._words.nat import ENDLESS, name_of, position
+from .._words.rungs import ENDLESS, name_of, position
 from .._words.vocabulary import Delay
 from .chains import Chain, Ladder, Position, Step, check_start
 from .defaults import USUAL

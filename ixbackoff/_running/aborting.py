@@ -52,4 +52,4 @@ def check_not_aborted() -> None:
     """
     abort = ABORT.get()
     if abort is not None and abort.requested:
-        raise ConnectionAbortedError("aborted, since another effect at the same time has failed")
+        raise ConnectionAbortedError("aborted, because a concurrent effect has failed")

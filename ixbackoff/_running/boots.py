@@ -1,11 +1,25 @@
-"""The current boot of the machine."""
+"""The current boot of the machine, and its clock."""
 
 from __future__ import annotations
 
+import time
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+
+
+class Boot(NamedTuple):
+    """A reading of the boot clock, which cannot be set and counts sleep.
+
+    Attributes:
+        id: the id of the boot; empty where the system has none.
+        seconds: the seconds since the boot.
+    """
+
+    id: str
+    seconds: float
 
 
 @cache
@@ -15,3 +29,11 @@ def boot_id() -> str:
         return BOOT_ID.read_text().strip()
     except OSError:
         return ""
+
+
+def since_boot() -> Boot:
+    """Read the boot clock; the id is empty on a system without one."""
+    try:
+        return Boot(boot_id(), time.clock_gettime(time.CLOCK_BOOTTIME))
+    except (OSError, AttributeError):
+        return Boot("", 0.0)

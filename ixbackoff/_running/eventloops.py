@@ -39,7 +39,7 @@ def now() -> float:
 
 
 def clock() -> Callable[[], float]:
-    """Return that clock; it is valid while the event loop of the caller runs."""
+    """Return the clock of `sleep`; it is valid while the event loop of the caller runs."""
     asyncio, trio = running()
     if asyncio is not None:
         of_loop: Callable[[], float] = asyncio.get_running_loop().time

@@ -6,13 +6,14 @@ from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from .._words.nat import ENDLESS
 from .._words.reasons import NOTE, Reason, Story
+from .._words.rungs import ENDLESS
 from .._words.vocabulary import INFO, Delay
 
 if TYPE_CHECKING:
     from logging import Logger
 
+LONGEST = 2_000  # characters of a failure
 WARNING = 30  # logging.WARNING; logging itself costs 16 ms to import
 
 REFUSED: frozenset[Reason] = frozenset({"no time left", "budget empty", "circuit open", "stopped"})
@@ -121,11 +122,16 @@ def first_note(failure: BaseException) -> str:
 
 
 def one_line(value: object) -> str:
-    """Return the text of a failure or a note, with spaces for unprintable characters."""
+    """Return the text of a failure or a note, with spaces for unprintable characters.
+
+    The middle of a long text is left out: a URL can have any length.
+    """
     try:
         said = str(value)
     except Exception:
         return "<str() failed>"
+    if len(said) > LONGEST:
+        said = f"{said[: LONGEST // 2]}...{said[-LONGEST // 2 :]}"
     if said.isprintable():
         return said
     return "".join(letter if letter.isprintable() else " " for letter in said)

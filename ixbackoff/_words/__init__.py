@@ -1,1 +1,1 @@
-"""The words that a program is written in: rungs, commands, and failures that may pass."""
+"""The words that a program is written in: rungs, commands, and transient failures."""

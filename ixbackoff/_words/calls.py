@@ -17,7 +17,7 @@ P = ParamSpec("P")
 HIDDEN = (
     "passw|pwd|passphrase|secret|token|credential|api[_-]?key|authorization|cookie|(?<![a-z])dsn"
 )
-SECRETS = (  # not compiled at import; bounded repetitions: the time is linear in the length of an argument
+SECRETS = (  # bounded repetitions: the time is linear in the length of an argument
     rf"""(?ix) (?<=://)[^\s'"]{{0,1000}}(?=@)  # a login in a URL
     | ((?:{HIDDEN})[\w-]{{0,32}}(?: ['"]:\ ?|\s?=\s?))  # a query, a DSN, a dict
       (?: b?'[^']*' | b?"[^"]*" | [^\s&;'",}})]+ )"""

@@ -46,7 +46,7 @@ def in_seconds(length: float | timedelta | None) -> float | None:
     """
     if length is None or isinstance(length, int | float):
         return length
-    datetime = sys.modules.get("datetime")  # who passes a timedelta has imported it
+    datetime = sys.modules.get("datetime")  # a caller with a timedelta has imported it
     if datetime is not None and isinstance(length, datetime.timedelta):
         seconds: float = length.total_seconds()
         return seconds

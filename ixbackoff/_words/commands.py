@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __tracebackhide__ = True
 
-# Invariant: of a covariant command, a handler of `Command[object]` would answer for any other.
+# Invariant: if it were covariant, a handler of `Command[object]` would pass for one of any command.
 R = TypeVar("R")
 E_contra = TypeVar("E_contra", contravariant=True)
 F = TypeVar("F")

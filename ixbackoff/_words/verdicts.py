@@ -1,4 +1,4 @@
-"""Verdicts on failures: whether they may pass, and when the service wants the next try."""
+"""Verdicts on failures: whether they are transient, and when the service wants the next try."""
 
 from __future__ import annotations
 

@@ -12,10 +12,10 @@ from .._limits.budgets import RetryBudget
 from .._meaning import steps
 from .._meaning.chains import Ladder, Step, counted, ladder, longer, renamed
 from .._meaning.defaults import Defaults
-from .._running.loops import run, run_async
+from .._running.command_loops import run, run_async
 from .._words.commands import AsyncInterpreter, Interpreter, Misuse
 from .._words.failures import On, predicate
-from .._words.nat import FOREVER, N0, Nat, Rung, Succ, name_of, position
+from .._words.rungs import FOREVER, N0, Nat, Rung, Succ, name_of, position
 from .._words.verdicts import is_transient
 from .._words.vocabulary import Delay, Standard
 from ..schedules.kinds import Schedule
@@ -114,10 +114,10 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
     def bind(self, function: Callable[[A_co], Program[O, J, B, F]]) -> Program[I, J, B, E_co | F]:
         """Well: continue with the program that `function` makes of the value. Failed: passed over.
 
-        The program starts where this one ends. When it is passed over, `function` is not called, so
-        the run cannot know the rung where its program ends, unless its annotation or a following
-        `.at` tells it. The run then stays on its rung until the start of a joined program tells
-        more, and a `.retry` on the way has more tries.
+        That program starts where this one ends. If the step is passed over, `function` is not
+        called, so the run does not know where its program would have ended, unless `function` is
+        annotated or `.at` follows. Until the start of a joined program settles the rung, the run
+        counts as on the rung before the step, and a `.retry` there may have more tries.
 
         >>> from ixbackoff import N1, N2, at, call
         >>> from ixbackoff.live import live
@@ -467,7 +467,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
             raise
 
     def __repr__(self) -> str:
-        end = "a rung that only the run tells" if self.ends_at is None else name_of(self.ends_at)
+        end = "a rung known only at run time" if self.ends_at is None else name_of(self.ends_at)
         name = "" if self._name is None else f" {self._name!r}"
         steps = counted(len(self.steps()))
         return f"<Program{name} from {name_of(self.start)} to {end}, {steps}>"

@@ -5,39 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+
+from .._running.boots import since_boot
 
 AGE = 60.0  # seconds after which the database is queried again
-
-BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
-
-
-class Boot(NamedTuple):
-    """A reading of the boot clock, which cannot be set and counts sleep.
-
-    Attributes:
-        id: the id of the boot; empty where the system has none.
-        seconds: the seconds since the boot.
-    """
-
-    id: str
-    seconds: float
-
-
-def since_boot() -> Boot:
-    """Read the boot clock; the id is empty on a system without one."""
-    try:
-        return Boot(BOOT_ID.read_text().strip(), time.clock_gettime(time.CLOCK_BOOTTIME))
-    except (OSError, AttributeError):
-        return Boot("", 0.0)
 
 
 def left(wait: Mapping[str, Any], now: float) -> float:
     """Return the remaining seconds of a wait, negative if it is over.
 
-    On the machine and in the boot in which the wait began, the boot clock counts. After a reboot,
-    or on another machine, a wait never has more than its whole length left.
+    On the machine and in the boot in which the wait began, the boot clock decides. After a reboot,
+    or on another machine, the clock of the workers does, but never for more than the whole wait.
 
     Args:
         wait: the entry of the wait.
@@ -50,7 +29,7 @@ def left(wait: Mapping[str, Any], now: float) -> float:
 
 
 def elapsed() -> float:
-    """Read a clock in seconds, one that counts sleep where the system has one."""
+    """Read a clock in seconds, if possible one that counts while the machine sleeps."""
     try:
         return time.clock_gettime(time.CLOCK_BOOTTIME)
     except (OSError, AttributeError):

@@ -23,6 +23,10 @@ def workflow_table(client: DBOSClient) -> sqlalchemy.Table:
     return client._sys_db.tables.workflow_status
 
 
+def tables_of(client: DBOSClient) -> list[sqlalchemy.Table]:
+    return list(workflow_table(client).metadata.tables.values())
+
+
 def table_versions(client: DBOSClient, sqlite: bool) -> tuple[int, int]:
     """Return the version of the tables, 0 if there are none, and the one that this DBOS makes."""
     if sqlite:

@@ -11,7 +11,7 @@ from typing import Any, Generic, ParamSpec, TypeVar
 from uuid import uuid4
 
 from .._meaning.defaults import Defaults
-from .._running.loops import AnyInterpreter, check_run
+from .._running.command_loops import AnyInterpreter, check_run
 from .._words.commands import AsyncInterpreter, Interpreter, Misuse
 from .._words.failures import Stopped
 from .._writing.programs import Program
@@ -30,7 +30,7 @@ SEED_BITS = 53
 
 
 class WorkflowHandle(Generic[A]):
-    """A durable run, as the one who started it sees it. Made by `Engine.start` and its kind.
+    """A handle on a durable run, to wait for its result; the `start` methods of `Engine` return it.
 
     Attributes:
         id: the id of the run, by which any process finds it.
@@ -73,7 +73,7 @@ class Engine(Generic[E]):
     """An engine that runs workflows so that the runs survive their process.
 
     After a crash a run continues where it was: a command that was answered is not performed again,
-    and only the remaining seconds of a wait are waited. One engine at a time performs runs in a
+    and a wait takes only its remaining seconds. One engine at a time performs runs in a
     process, and on one file of SQLite.
 
     >>> from ixbackoff import N1, Z, Call, Delay, Program, at, call
@@ -95,13 +95,14 @@ class Engine(Generic[E]):
         database: the URL of the database that stores the runs.
         concurrency: the number of runs of one workflow that are performed concurrently, parked runs
             not counted; by default there is no limit.
-        hold: the longest wait, in seconds, in which this process holds a run. A run that waits
-            longer is parked: it takes no memory and no place of `concurrency`.
+        hold: the longest wait, in seconds, that is not parked. While its wait is parked, a run
+            takes no memory, and does not count for `concurrency`.
         worker: false for a process that only starts runs.
 
     Raises:
         Misuse: an argument has the wrong type, two workflows have one name, another engine works in
-            this process or on this file, or a newer DBOS made the tables.
+            this process or on this file, a newer DBOS made the tables, or the database has rows of
+            others, or is a file of another user.
         ConnectionError: the database cannot be reached.
     """
 
@@ -241,7 +242,7 @@ class Engine(Generic[E]):
             raise Stopped(f"run {run} was cancelled")
         if status.status == "MAX_RECOVERY_ATTEMPTS_EXCEEDED":
             raise RuntimeError(f"Run {run} was given up: each worker that had it has died.")
-        self._check_open(f"run {run} goes on when the next one works")
+        self._check_open(f"run {run} continues in the next one")
         return False, None
 
     def wait_for_an_end(self) -> None:

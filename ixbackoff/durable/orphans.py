@@ -23,8 +23,8 @@ ROUND = 5.0  # seconds between two searches
 class OrphanWatch:
     """A thread that searches for orphans, and puts them back in their queues.
 
-    A run is an orphan if no task has it at two searches. A task that is late nevertheless performs
-    nothing, because it does not own the run any more.
+    A run is an orphan if no task has it in two consecutive searches. A task that begins later
+    performs nothing, because it does not own the run any more.
 
     Args:
         store: the database of the runs.
@@ -59,5 +59,7 @@ class OrphanWatch:
         orphans = {(segment, owner) for segment, owner in mine if not self._taken(run_of(segment))}
         for segment, owner in orphans & self._seen:
             if self._store.enqueue_one(segment, owner):
-                LOGGER.warning("run %s was taken and not begun: it goes on", run_of(segment))
+                LOGGER.warning(
+                    "run %s was taken but not begun: it is in its queue again", run_of(segment)
+                )
         self._seen = orphans

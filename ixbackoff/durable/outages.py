@@ -93,7 +93,7 @@ async def insist_in_thread(
 
 
 def outside_of_workflows(function: Callable[[], A]) -> Callable[[], A]:
-    """Call `function` in an empty context, or DBOS would record its queries as steps of a run."""
+    """Return `function` for an empty context: else DBOS would record its queries as steps."""
     return lambda: Context().run(function)
 
 

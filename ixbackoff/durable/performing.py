@@ -20,9 +20,10 @@ from .._meaning.chains import Ladder
 from .._meaning.defaults import Defaults
 from .._meaning.runs import ProgramRun
 from .._meaning.semantics import unrolled
+from .._running.boots import since_boot
+from .._running.command_loops import AnyInterpreter
 from .._running.eventloops import all_tasks, with_timeout
 from .._running.logs import log
-from .._running.loops import AnyInterpreter
 from .._running.sleeping import log_ended, logger_of
 from .._running.together import branches, check_none
 from .._words.commands import (
@@ -36,7 +37,6 @@ from .._words.commands import (
 )
 from .._words.reasons import add_note
 from .._words.vocabulary import CLOCK, Delay, Now, Together
-from .clocks import since_boot
 from .codec import JSON, decode, encode, encode_failure, shown
 from .digests import digest_of
 from .journal import (
@@ -116,7 +116,7 @@ class Performer:
         account: the account with the budget, if there is one.
 
     Attributes:
-        over: the exception for which this process performs nothing more; `None` until then.
+        over: the exception after which this process performs nothing more; `None` before that.
         cancelled: true if the run was cancelled, so that it only cleans up.
     """
 
@@ -191,8 +191,9 @@ class Performer:
     def refuses(self, wait: Any, entry: Entry | None, line: Line) -> bool:
         """Return whether the budget refuses to pay for a wait.
 
-        A recorded decision holds, and the budget pays again for a wait that is replayed: each
-        process has its own. A refusal is recorded with the next entry, before it has any effect.
+        Each process has its own budget, which pays for replayed waits, too. A decision in the
+        journal holds, whatever this budget says. A refusal is recorded in the next entry, before
+        the command that follows it is performed.
         """
         if self.account is None or wait.failure is None:
             return False
@@ -295,7 +296,7 @@ class Performer:
     async def keep_in_thread(self, line: Line, make: Make) -> Entry:
         """Make an entry in a thread, and record it unless the run is cancelled.
 
-        In a branch that runs to its end, even if a concurrent effect fails.
+        In a branch of `all_of` the thread runs to its end, even if a concurrent effect fails.
         """
         keeping = self.journal.in_thread(partial(self.keep_here, line, make))
         if not line.path:
@@ -328,8 +329,8 @@ class Performer:
     def due(self, wait: Delay, line: Line) -> Entry:
         """Make the entry of a wait that begins.
 
-        The entry says whether the wait is parked, so that all processes agree. Decided anew from
-        the remaining seconds, one would park the run while another still held it.
+        The entry says whether the wait is parked, so that all processes agree. If each decided by
+        the remaining seconds, one could park a run that another still holds.
         """
         boot, seconds = since_boot(), wait.seconds
         return line.entry(
@@ -411,8 +412,8 @@ class Performer:
     async def all_answered(self, effects: list[tuple[Stream, Line]]) -> list[JSON]:
         """Answer streams concurrently; return their values as JSON.
 
-        All are replayed before a command of any is performed: if one had failed, it aborts the
-        others.
+        All streams are replayed before any command is performed: one that has failed in the
+        journal aborts the others.
         """
         begun = [Reached.by(stream) for stream, _ in effects]
         answers: list[JSON] = [None] * len(effects)
@@ -511,8 +512,8 @@ class Turn:
 def opened(entry: Entry, line: Line) -> Any:
     """Return the answer in an entry, or raise the failure.
 
-    The program gets the recorded answer, not the object of the handler: an answer that comes back
-    changed shows at once, and not only after a crash.
+    The program gets the recorded answer, not the object of the handler: if the record changes an
+    answer, that shows at once, not only after a crash.
     """
     answer, failure = read(entry, line)
     if failure is not None:
@@ -538,9 +539,9 @@ def failed(line: Line, failure: Exception) -> Entry:
 
 
 def not_stopped(command: Any, stop: BaseException) -> Exception:
-    """Return the failure of a command whose handler raised such as `SystemExit`.
+    """Return the failure of a command whose handler raised an exception such as `SystemExit`.
 
-    That exception itself would end the event loop of all runs.
+    The exception itself would end the event loop of all runs.
     """
     return RuntimeError(
         f"The handler of {shown(command)} raised {shown(stop)}, which does not end an engine: let "

@@ -34,11 +34,13 @@ from .dbosinternals import (
     owner_in_database,
     stop_reconnecting,
     table_versions,
+    tables_of,
     workflow_table,
 )
 from .journal import Entry
 from .milliseconds import add_unixepoch
 from .outages import in_words
+from .trusted import check_owner_of, check_rows, check_schema
 
 LOGGER = getLogger("ixbackoff")
 
@@ -97,13 +99,16 @@ class Store:
         database: the URL of the database.
 
     Raises:
-        Misuse: the URL is neither one of SQLite nor of PostgreSQL, or a newer DBOS made the tables.
+        Misuse: the URL is neither one of SQLite nor of PostgreSQL, a newer DBOS made the tables, or
+            the database has rows of others, or is a file of another user.
         ConnectionError: the database cannot be reached.
     """
 
     def __init__(self, database: str) -> None:
         self.database = checked_database(database)
         self.sqlite = database.startswith("sqlite")
+        if self.sqlite:
+            check_owner_of(file_of(database))
         self._client = DBOSClient(
             system_database_url=database,
             serializer=SERIALIZER(),
@@ -113,7 +118,10 @@ class Store:
         )
         event.listen(self.engine(), "connect", add_unixepoch)
         try:
+            if self.sqlite:
+                check_schema(self.engine())
             self._make_tables()
+            check_rows(self.engine(), tables_of(self._client))
         except BaseException as error:
             self.close()
             if not isinstance(error, SQLAlchemyError):

@@ -41,13 +41,13 @@ class RecordedCommand(NamedTuple):
     Attributes:
         place: its place.
         shown: its `repr`, without secrets.
-        came: its outcome: "answered", "failed: " and the failure, "aborted", or "until " and the
+        outcome: "answered", "failed: " and the failure, "aborted", or "until " and the
             end of a wait.
     """
 
     place: str
     shown: str
-    came: str
+    outcome: str
 
 
 def summary_of(store: Store, run: str) -> RunSummary | None:

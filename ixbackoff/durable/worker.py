@@ -20,7 +20,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from .._meaning.replay import Diverged
 from .._running.aborting import ABORT, Abort
-from .._running.loops import AnyInterpreter
+from .._running.command_loops import AnyInterpreter
 from .._words.commands import Misuse
 from .codec import JSON, Unrecordable, decode, encode, encode_failure
 from .dbosinternals import stop_queues, stop_reconnecting
@@ -30,7 +30,7 @@ from .orphans import OrphanWatch
 from .outages import in_words, insist_in_thread
 from .performing import run_durably
 from .runlocks import RunLocks
-from .segments import Held, SegmentJournal
+from .segmentjournal import Held, SegmentJournal
 from .store import (
     APPLICATION,
     DBOS_NAME,
@@ -262,7 +262,8 @@ class Worker:
             program, how = workflow.build(*args, **kwargs)
             if fingerprint(program, how) != start.given["plan"]:
                 LOGGER.warning(
-                    "%s was changed since run %s began: it goes on as far as it agrees",
+                    "%s was changed since run %s began: it continues as long as it agrees with "
+                    "its journal",
                     *(start.workflow, start.run),
                 )
             journal = await SegmentJournal.loaded(self, start, segment, held)

@@ -8,6 +8,7 @@ its lock, and it is sure for less than a round.
 
 from __future__ import annotations
 
+import errno
 import os
 import random
 import socket
@@ -16,7 +17,6 @@ from collections.abc import Callable
 from functools import partial
 from io import TextIOWrapper
 from logging import getLogger
-from pathlib import Path
 from threading import Event, Thread
 from typing import Protocol
 from uuid import uuid4
@@ -75,6 +75,10 @@ class WorkerLock(Protocol):
         raise NotImplementedError
 
 
+class FileTaken(Misuse):
+    """A file of SQLite is used by the worker of another process."""
+
+
 class FileLock:
     """The lock of a file of SQLite, which has one worker.
 
@@ -83,7 +87,8 @@ class FileLock:
         now: the clock of this machine.
 
     Raises:
-        Misuse: another process holds the lock.
+        FileTaken: another process holds the lock.
+        Misuse: the lock file is a link.
     """
 
     id = "local"
@@ -92,13 +97,22 @@ class FileLock:
         from fcntl import LOCK_EX, LOCK_NB, flock
 
         self.now = now
-        self._lock: TextIOWrapper = Path(f"{path}.worker").open("w")  # noqa: SIM115
+        place = f"{path}.worker"
+        try:
+            descriptor = os.open(place, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+        except OSError as error:
+            if error.errno != errno.ELOOP:
+                raise
+            raise Misuse(
+                f"{place} is a link, which may lead to anybody's file: remove it."
+            ) from None
+        self._lock = os.fdopen(descriptor, "w")
         HELD.add(self._lock)
         try:
             flock(self._lock, LOCK_EX | LOCK_NB)
         except OSError:
             self.close()
-            raise Misuse(
+            raise FileTaken(
                 f"Another worker performs the runs in {path}: let it be the only one, begin runs "
                 "with Engine(..., worker=False), or use PostgreSQL for several workers."
             ) from None

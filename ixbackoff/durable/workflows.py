@@ -14,7 +14,7 @@ from .._meaning.names import name_of_part
 from .._meaning.pieces import parts
 from .._meaning.steps import Guarded
 from .._words.commands import Misuse, is_coroutine_function
-from .._words.nat import Z, name_of
+from .._words.rungs import Z, name_of
 from .._writing.programs import Program
 from ..schedules.kinds import Schedule, check_schedule
 from .digests import name_of_function

@@ -48,9 +48,9 @@ class Client(TaskPerformer):
             waits_for.end(failure)
         elif isinstance(waits_for, Request) and not waits_for.over:
             self.abandon(waits_for)
-            self.came(waits_for.command, waits_for.begun, None, failure)
+            self.arrived(waits_for.command, waits_for.begun, None, failure)
         else:  # the command is just being issued
-            self._came = None, failure
+            self._arrived = None, failure
 
     def ended(self, value: Any, failure: BaseException | None) -> None:
         if isinstance(failure, Misuse):
@@ -146,6 +146,6 @@ class Join(Branches):
             failure, self._failure = self._failure, None
             answers = None if failure else self._answers
             try:
-                self._client.came(self._command, self._begun, answers, failure)
+                self._client.arrived(self._command, self._begun, answers, failure)
             finally:
                 failure = None  # break the cycle of exception, traceback and this frame

@@ -46,7 +46,7 @@ class CommandClient:
 
     __slots__ = (
         "_asking",
-        "_came",
+        "_arrived",
         "_shared",
         "after",
         "begun",
@@ -59,7 +59,7 @@ class CommandClient:
     def __init__(self, shared: CommandRetrying, number: int) -> None:
         self._shared = shared
         self._asking = False  # whether `ask` has not returned: see ASKING in performers
-        self._came: tuple[Any, Exception | None] | None = None
+        self._arrived: tuple[Any, Exception | None] | None = None
         self.number = number
         self.begun = 0.0
         self.after: After | None = None
@@ -81,8 +81,8 @@ class CommandClient:
             events.after(limit, self._expired, request)
         shared.ask(request)
         self._asking = False
-        if self._came is not None:
-            (value, failure), self._came = self._came, None
+        if self._arrived is not None:
+            (value, failure), self._arrived = self._arrived, None
             self._end_try(value, failure)
 
     def close(self) -> None:
@@ -98,7 +98,7 @@ class CommandClient:
         else:
             shared.failed(failure)
         if self._asking:
-            self._came = value, failure
+            self._arrived = value, failure
         else:
             self._end_try(value, failure)
 

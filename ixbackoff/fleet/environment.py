@@ -9,7 +9,7 @@ from .._limits.budgets import RetryBudget
 from .._meaning.chains import Ladder
 from .._running.traces import Performed
 from .._words.commands import Command, Handlers, Interpreter, Misuse
-from .._words.nat import name_of
+from .._words.rungs import name_of
 from .._words.vocabulary import Log, Now, Pick, Throw
 from .event_queue import Events
 from .outcomes import Tally

@@ -23,7 +23,7 @@ FAR = 1e300
 """Seconds: a later event is in no slice."""
 WHEN = itemgetter(0)
 MOST = 1_000_000
-"""The most events at one time: more come from something that never ends."""
+"""The most events at one time: more show that time never passes."""
 
 
 class Events:
@@ -141,8 +141,8 @@ class Events:
             if happened == check_at:
                 if self.now == before:
                     raise Misuse(
-                        f"At {before:g} s {self.most} events went by, and no time: give waits, or "
-                        "a service, that take some, or a ladder that has an end."
+                        f"At {before:g} s {self.most} events happened, and no time passed: give "
+                        "waits or a service that take time, or a ladder that ends."
                     )
                 check_at, before = happened + self.most, self.now
         self.count += happened
@@ -150,7 +150,7 @@ class Events:
     def _split(
         self, due: list[tuple[float, Action, Any]], until: float
     ) -> list[tuple[float, Action, Any]]:
-        """Return the events before `until`; the others precede those planned from now on."""
+        """Return the events before `until`; keep the others, before those planned from now on."""
         before = [event for event in due if event[0] < until]
         for place, event in enumerate(due[len(before) :], len(before) - len(due)):
             heappush(self._near, (event[0], place, *event[1:]))

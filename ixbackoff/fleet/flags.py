@@ -16,7 +16,7 @@ class Flag(NamedTuple):
     Attributes:
         name: its name, without the dashes.
         default: its default; a tuple for a flag that can be given more than once.
-        read: makes its value of the text; `bool` for a flag without a value.
+        read: converts the text to its value; `bool` for a flag without a value.
         help: its description.
         unit: the name of the value in the help.
         argument: the argument of an experiment's model, if it has another name.

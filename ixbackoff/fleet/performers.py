@@ -18,10 +18,10 @@ from .services.service import Request, Serving
 
 # A service may answer before its `ask` returns. If `settled` then resumed the task, a service that
 # always answers immediately would nest one call in another without end. So whoever asks sets
-# `_came` to ASKING first: a result that arrives meanwhile replaces it, and the loop in `resume`
-# continues with it. If `_came` is still ASKING afterwards, the result will arrive as an event.
+# `_arrived` to ASKING first: a result that arrives meanwhile replaces it, and the loop in `resume`
+# continues with it. If `_arrived` is still ASKING afterwards, the result will arrive as an event.
 ASKING: Any = object()
-"""The value of `_came` while a command is issued."""
+"""The value of `_arrived` while a command is issued."""
 
 
 class Inside(InAttempt):
@@ -57,7 +57,7 @@ class Branches(ABC):
 
 
 class TaskPerformer(ABC):
-    """A client or a branch of one: it performs a task and the tasks that this enters.
+    """A client or a branch of one: it performs a task, and the inner tasks that the task enters.
 
     It does what the machine does, but a command may be answered at a later event.
 
@@ -67,7 +67,7 @@ class TaskPerformer(ABC):
     """
 
     __slots__ = (
-        "_came",
+        "_arrived",
         "_environment",
         "_inside",
         "_task",
@@ -80,7 +80,7 @@ class TaskPerformer(ABC):
         self._environment = environment
         self._task: Task | None = None
         self._inside = inside
-        self._came: Any = None  # ASKING, or an immediate answer and failure
+        self._arrived: Any = None  # ASKING, or an immediate answer and failure
         self._waits_for: Request | Branches | Performed | None = None
         self.begun = 0.0
         self.number = number
@@ -177,34 +177,34 @@ class TaskPerformer(ABC):
                         if kind is Delay:
                             self.wait(command)
                             return
-                        self._came = ASKING
+                        self._arrived = ASKING
                         self._perform(command)
                     elif self._inside.limits:
-                        self._came = ASKING
+                        self._arrived = ASKING
                         self.ask_in_time(command, serving)
                     else:
-                        self._came = ASKING
+                        self._arrived = ASKING
                         environment.tally.asked += 1
                         now = environment.events.now
                         serving.ask(Request(command, self.number, now, None, self))
-                    if self._came is ASKING:
-                        self._came = None
+                    if self._arrived is ASKING:
+                        self._arrived = None
                         return
-                    value, failure = self._came
-                    self._came = None
+                    value, failure = self._arrived
+                    self._arrived = None
                     if failure is not None or environment.trace is not None:
                         failure = self.record(command, environment.events.now, value, failure)
             self.ended(value, failure)
         finally:
             failure = None  # break the cycle of exception, traceback and this frame
 
-    def came(
+    def arrived(
         self, command: Command[Any], begun: float, value: Any, failure: BaseException | None
     ) -> None:
         """Take the result of a command."""
         self._waits_for = None
-        if self._came is not None:
-            self._came = value, failure
+        if self._arrived is not None:
+            self._arrived = value, failure
         else:
             self.resume(value, self.record(command, begun, value, failure))
 
@@ -217,8 +217,8 @@ class TaskPerformer(ABC):
             tally.latency += environment.events.now - request.begun
         else:
             environment.failed(failure)
-        if self._came is not None:
-            self._came = value, failure
+        if self._arrived is not None:
+            self._arrived = value, failure
         elif failure is None and environment.trace is None:
             self.resume(value, None)
         else:
@@ -230,7 +230,7 @@ class TaskPerformer(ABC):
         try:
             left = self.seconds_left(command)
         except Expired as error:
-            self._came = None, error
+            self._arrived = None, error
             return
         if kind not in environment.handlers:
             if isinstance(command, Together):
@@ -243,9 +243,9 @@ class TaskPerformer(ABC):
         try:
             answer = environment.handlers[kind](command)
         except Exception as error:
-            self._came = None, error
+            self._arrived = None, error
         else:
-            self._came = answer, None
+            self._arrived = answer, None
 
     def _join(self, command: Together, left: float | None) -> None:
         """Perform concurrent effects within the `left` seconds."""
@@ -259,7 +259,7 @@ class TaskPerformer(ABC):
         try:
             left = self.seconds_left(command)
         except Expired as error:
-            self._came = None, error
+            self._arrived = None, error
         else:
             self._ask(command, serving, left)
 

@@ -1,4 +1,4 @@
-"""`python -m ixbackoff.fleet simulate`: your own program, against a service that stops."""
+"""`ixbackoff fleet simulate`: your own program, against a service that stops."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ FLAGS = (
 def parsed(arguments: list[str] | None) -> Namespace:
     """Read the command line."""
     parser = Parser(
-        prog="python -m ixbackoff.fleet simulate",
+        prog="ixbackoff fleet simulate",
         description="Let many clients run a program of yours, in virtual time, against a modelled "
         "service that stops for a while; and see whether the service recovers.",
         epilog="Exit status: 0 if it recovers; 1 if it does not; 2 if the command is wrong.",

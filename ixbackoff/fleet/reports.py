@@ -20,7 +20,8 @@ LABEL = 44
 COLUMN = 10
 RECOVERS = "recovers"
 SHARE, SPAN = 0.8, 10
-"""A service recovers if this share of the former rate succeeds in any 10 s: chance takes 10 %."""
+"""A service has recovered once its rate in 10 s reaches this share of the rate before the outage:
+random numbers alone may take 10 % of it."""
 
 
 class Report(NamedTuple):
@@ -32,7 +33,7 @@ class Report(NamedTuple):
         after: the runs that succeeded per second, after the outage.
         asked: the requests per second, in the second half of the time before the outage.
         most: the most requests in a second.
-        second: that second.
+        second: the number of that second.
         recovered: the seconds from the end of the outage to the recovery; `None` without one.
         unserved: the share of the clients that had a failed run.
         clients: the number of clients.
@@ -60,10 +61,10 @@ class Report(NamedTuple):
         elif self.before:
             recovery = "not before the simulation ended"
         else:
-            recovery = "nothing ended well before the outage, so there is nothing to come back to"
+            recovery = "no run succeeded before the outage, so there is no rate to recover"
         return "\n".join(
             [
-                f"goodput    {self.before:.1f} runs/s ended well before the outage, "
+                f"goodput    {self.before:.1f} runs/s succeeded before the outage, "
                 f"{self.after:.1f} after it",
                 f"load       {self.asked:.1f} requests/s before, {self.most} at most, "
                 f"in second {self.second}",

@@ -84,7 +84,7 @@ def as_attempt(effect: Any) -> Chain:
 
 
 def task_of(attempt: Chain, inside: InAttempt) -> Task:
-    """Return the task of an attempt, as `attempted` does; one step needs no task around its own."""
+    """Return the task of an attempt, as `attempted` does; for a single step, only that step's."""
     step: Any = only_step(attempt)
     if step.__class__ is DoStep and step.effect.__class__ is Limited:
         return in_time(step.effect, inside)

@@ -34,7 +34,7 @@ class Sample(NamedTuple, Generic[R]):
         return len(self.where(holds)) / len(self.seeds)
 
     def quantile(self, of: Callable[[R], float | None], at: float = 0.5) -> float:
-        """Return the number that the share `at` of the results does not exceed: the median.
+        """Return a quantile of the results' numbers, by default the median.
 
         Interpolates between two results. `None` counts as infinite, as for a service that never
         recovers: then the quantile can be infinite.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import pickle
 import sys
-from collections.abc import Callable, Generator, Iterable
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from traceback import format_exception
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -17,10 +17,13 @@ from .samples import Sample
 if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
 
+A = TypeVar("A")
 R = TypeVar("R")
 
 SEEDS = 40
 """The default number of seeds: with fewer, a share says little."""
+ROUND = 1.0
+"""Seconds without a result after which the workers are checked."""
 
 
 def each_seed(
@@ -87,7 +90,7 @@ def each_seed(
     else:
         with carrying(numbers[0]):
             pickle.dumps(function)  # before workers start in vain
-        elsewhere(function, numbers, pool(many), keep)
+        elsewhere(function, numbers, pool(many), keep, own=True)
     return Sample(numbers, tuple(results[seed] for seed in numbers))
 
 
@@ -116,10 +119,17 @@ def elsewhere(
     seeds: Iterable[int],
     workplace: AbstractContextManager[Executor],
     keep: Callable[[int, R], None],
+    own: bool = False,
 ) -> None:
-    """Call the function with each seed in the workers of an executor; pass results to `keep`."""
-    from concurrent.futures import as_completed
+    """Call the function with each seed in the workers of an executor; pass results to `keep`.
 
+    Args:
+        function: the function.
+        seeds: the seeds.
+        workplace: the executor, open during its block.
+        keep: called with each seed and its result.
+        own: whether `pool` has made the executor.
+    """
     futures: dict[Future[R | Failed], int] = {}
     try:
         with workplace as executor:
@@ -127,7 +137,7 @@ def elsewhere(
                 with carrying(seed):
                     future = executor.submit(called, function, seed)
                 futures[future] = seed
-            for future in as_completed(futures):
+            for future in completed(futures, executor if own else None):
                 seed = futures[future]
                 with carrying(seed):
                     result = future.result()
@@ -139,6 +149,22 @@ def elsewhere(
     finally:  # after the workers have ended: the thread of a pool fails on cancelled futures
         for future in futures:
             future.cancel()
+
+
+def completed(futures: Iterable[Future[A]], own: Executor | None) -> Iterator[Future[A]]:
+    """Yield futures as they complete; while none does, check that the workers of `own` live."""
+    from concurrent.futures import as_completed
+
+    left = {*futures}
+    while left:
+        with suppress(TimeoutError):
+            for future in as_completed(left, ROUND):
+                left.discard(future)
+                yield future
+        if left and own is not None:
+            from .worker_pool import check_alive
+
+            check_alive(own)
 
 
 class Failed(NamedTuple):

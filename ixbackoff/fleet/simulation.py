@@ -14,7 +14,7 @@ from .._meaning.chains import Ladder
 from .._meaning.defaults import USUAL
 from .._words.checks import above_zero
 from .._words.commands import Misuse
-from .._words.nat import Nat, Z
+from .._words.rungs import Nat, Z
 from .._words.vocabulary import Delay, Log, Now, Pick, Throw
 from .._writing.programs import Program
 from ..schedules.kinds import Timing

@@ -1,4 +1,4 @@
-"""`python -m ixbackoff.fleet tune`: the waits that Thain recommends, checked by a simulation."""
+"""`ixbackoff fleet tune`: the waits that Thain recommends, checked by a simulation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import NamedTuple
 from .._commandline import FAILED, Parser, number, whole
 from .._words.commands import Command
 from .._words.failures import ServerError
-from .._words.nat import DEEPEST, FOREVER
+from .._words.rungs import DEEPEST, FOREVER
 from .._writing.programs import at
 from ..schedules.kinds import Schedule
 from ..schedules.published import thain
@@ -138,7 +138,7 @@ def failing_rate(tuning: Tuned, clients: int, seed: int = 0) -> float:
 def parsed(arguments: list[str] | None) -> Namespace:
     """Read the command line."""
     parser = Parser(
-        prog="python -m ixbackoff.fleet tune",
+        prog="ixbackoff fleet tune",
         description='The parameters of MIN(R * T * F^N, M) that "Exponential Backoff in '
         'Distributed Systems" recommends, checked by a simulation of the outage.',
         epilog="Exit status: 0; 1 if the service could not bear it; 2 if the command is wrong.",
@@ -191,8 +191,8 @@ def main(arguments: list[str] | None = None) -> int:
     measured = max(sample.results)
     holds = measured <= words.rate * ROUNDED
     print(
-        f"check     {measured:.1f} failed requests/s at most while the service is down, with "
-        f"{words.seeds} seeds, of {words.rate:g} that it holds: "
-        f"{'it holds' if holds else 'it does not hold'}"
+        f"check     {measured:.1f} failed requests/s at most during the outage, with "
+        f"{words.seeds} seeds; the service can take {words.rate:g}: "
+        f"{'enough' if holds else 'too few'}"
     )
     return 0 if holds else FAILED

@@ -9,6 +9,7 @@ from collections.abc import Generator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import get_context, parent_process
+from multiprocessing.connection import wait
 from threading import Thread, active_count
 from time import monotonic
 from typing import Any
@@ -32,6 +33,17 @@ def worker_pool(workers: int) -> Generator[Executor]:
         raise
     finally:
         executor.shutdown()
+
+
+def check_alive(executor: Executor) -> None:
+    """Terminate the executor if a worker is dead: its futures fail then.
+
+    The executor sees by itself that a worker has died, except while the thread that would see it
+    waits for the rest of a result that this worker was sending.
+    """
+    assert isinstance(executor, ProcessPoolExecutor)
+    if wait([worker.sentinel for worker in [*(executor._processes or {}).values()]], 0):
+        terminate(executor)
 
 
 def terminate(executor: ProcessPoolExecutor) -> None:

@@ -1,4 +1,4 @@
-"""Other libraries' failures: which may pass, and when the service wants the next try."""
+"""Other libraries' failures: which are transient, and when the service wants the next try."""
 
 from .._words.verdicts import Verdict, is_transient, judge, register, retry_after
 

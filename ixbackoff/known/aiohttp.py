@@ -1,9 +1,9 @@
 """Failures of aiohttp.
 
-Failures with a status have their request; that of the others is in the client session and the
-response in the traceback. A timeout of the whole request (`ClientTimeout(total=...)`) is a plain
-`TimeoutError`, which may pass even after a `POST`. `sock_read` and `sock_connect` have classes of
-their own.
+A failure with a status has its request as an attribute. For other failures the request is found in
+the frames of the traceback. A timeout of the whole request (`ClientTimeout(total=...)`) is a plain
+`TimeoutError`, so it is transient even after a `POST`. The timeouts `sock_read` and `sock_connect`
+raise exceptions of aiohttp.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
 """Failures of asyncpg, judged by their SQLSTATE (see `sqlstates`).
 
 If asyncpg cannot connect, it mostly raises Python's own `ConnectionRefusedError` or `TimeoutError`,
-which may pass, too.
+which are transient, too.
 
 asyncpg commits each statement outside of `connection.transaction()` by itself. So there are two
 cases of a connection that is lost in the middle of an operation, and asyncpg tells them apart:
 
 - Inside a transaction: an `InterfaceError`, because leaving the transaction finds the connection
-  closed. It was rolled back, and may pass.
+  closed. The transaction was rolled back, so the failure is transient.
 - Outside of one, and in a COMMIT: a `ConnectionDoesNotExistError`. The statement may have been
-  carried out, so it does not pass. To try again, read inside a transaction, or pass `on=...`.
+  carried out, so the failure is permanent. To retry, read inside a transaction, or pass `on=...`.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ THROTTLING = frozenset(
 )
 """The client asks too often, or for too much."""
 
-PASSING = frozenset(
+TRANSIENT = frozenset(
     {
         "IDPCommunicationError",
         "OperationAborted",
@@ -41,9 +41,9 @@ PASSING = frozenset(
 
 
 def is_transient(code: str) -> bool:
-    """Return whether an error with this code may pass; event streams begin codes in lower case.
+    """Return whether an error code is transient; event streams begin codes in lower case.
 
     >>> is_transient("SlowDown"), is_transient("throttlingException"), is_transient("NoSuchKey")
     (True, True, False)
     """
-    return code[:1].upper() + code[1:] in THROTTLING | PASSING
+    return code[:1].upper() + code[1:] in THROTTLING | TRANSIENT

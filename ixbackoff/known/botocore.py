@@ -1,16 +1,16 @@
 """Failures of botocore, and so of boto3 and s3transfer.
 
 Codes are judged by the rules of botocore's own standard mode (`known/aws.py`), statuses as those of
-any other web server. A lost answer, a read timeout or a status of 500, 502 or 504 may pass if the
-operation may be carried out twice: its method is idempotent, as with the objects of S3, or its name
-is that of a read (`GetItem`, `DescribeInstances`), because most of AWS's interfaces send everything
-as `POST`.
+any other web server. A lost answer, a read timeout or a status of 500, 502 or 504 is transient if
+the operation may be carried out twice: its method is idempotent, as with the objects of S3, or its
+name is that of a read (`GetItem`, `DescribeInstances`), because most of AWS's interfaces send
+everything as `POST`.
 
 botocore itself repeats every operation after these. It protects some by a token (`ClientToken`),
 but makes a new one for each call, and another try is another call. A function that passes its own
 token can be tried again with `on=`.
 
-A waiter that has come to its end does not pass: it has waited already. A failed transfer of a file
+The end of a waiter is permanent: it has waited already. A failed transfer of a file
 is judged by the failure that it wraps.
 """
 

@@ -1,7 +1,7 @@
 """Failures of the standard library's ftplib.
 
-A reply of 400 to 499 (`error_temp`) may pass: the action did not take place, and may be requested
-again (RFC 959, section 4.2.1).
+A reply of 400 to 499 (`error_temp`) is transient: the action did not take place, and may be
+requested again (RFC 959, section 4.2.1).
 """
 
 from __future__ import annotations

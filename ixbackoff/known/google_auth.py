@@ -1,8 +1,8 @@
 """Failures of google-auth.
 
-A failure may pass if google-auth calls it retryable, and so may a `TransportError`, as in
+A failure is transient if google-auth calls it retryable, and so is a `TransportError`, as in
 `google.api_core.retry.if_transient_error`: to ask for a token once more does no harm. A certificate
-that does not verify and a host that does not exist stay.
+that does not verify and a host that does not exist are permanent failures.
 """
 
 from __future__ import annotations

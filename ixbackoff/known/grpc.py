@@ -1,15 +1,15 @@
 """Failures of gRPC, sync and in `grpc.aio`.
 
-UNAVAILABLE, RESOURCE_EXHAUSTED and ABORTED may pass. By gRPC's list of status codes, a call that is
-UNAVAILABLE can be retried after a wait, and one that is ABORTED together with the whole sequence
-that it belongs to. A server that is lost in the middle of a call is UNAVAILABLE, too, so a call
-that must not be carried out twice needs another `on`.
+UNAVAILABLE, RESOURCE_EXHAUSTED and ABORTED are transient. By gRPC's list of status codes, a call
+that is UNAVAILABLE can be retried after a wait, and one that is ABORTED together with the whole
+sequence that it belongs to. A server that is lost in the middle of a call is UNAVAILABLE, too, so a
+call that must not be carried out twice needs another `on`.
 
-DEADLINE_EXCEEDED does not pass. The call may have been carried out, and nothing in it tells whether
-it may be repeated; where it may, pass `on=`. INTERNAL, UNKNOWN and the others do not pass either.
-Nor do a message that is larger than the limit, though it is RESOURCE_EXHAUSTED, and a host that
-does not exist or a certificate that does not verify, though they are UNAVAILABLE: they are
-recognized by their text.
+DEADLINE_EXCEEDED is permanent: the call may have been carried out, and the failure does not show
+whether it may be repeated; where it may, pass `on=`. INTERNAL, UNKNOWN and the others are permanent
+too. So are a message that is larger than the limit, although it is RESOURCE_EXHAUSTED, and a host
+that does not exist or a certificate that does not verify, although they are UNAVAILABLE: their text
+shows which they are.
 
 `grpc-retry-pushback-ms` gives the milliseconds to wait; anything but a number in it forbids another
 try (gRFC A6). `google.rpc.RetryInfo` in the details of the status is read where
@@ -26,7 +26,7 @@ from .._words.verdicts import Verdict
 from .judging import permanent
 from .reaching import unreachable_by_text
 
-PASSING = frozenset({"UNAVAILABLE", "RESOURCE_EXHAUSTED", "ABORTED"})
+TRANSIENT = frozenset({"UNAVAILABLE", "RESOURCE_EXHAUSTED", "ABORTED"})
 TOO_LARGE = "larger than max ("
 PUSHBACK = "grpc-retry-pushback-ms"
 DETAILS = "grpc-status-details-bin"
@@ -40,13 +40,13 @@ def judge(failure: Exception) -> Verdict:
         return permanent(failure, " without a status")
     if code == "DEADLINE_EXCEEDED":
         return Verdict(False, why="grpc DEADLINE_EXCEEDED: the call may have been carried out")
-    if code not in PASSING:
+    if code not in TRANSIENT:
         return Verdict(False, why=f"grpc {code}")
-    return judge_passing(failure, f"grpc {code}")
+    return judge_transient(failure, f"grpc {code}")
 
 
-def judge_passing(call: Any, shown: str) -> Verdict:
-    """Judge a call that ended with a status that may pass.
+def judge_transient(call: Any, shown: str) -> Verdict:
+    """Judge a call that ended with a transient status.
 
     Args:
         call: the failure of gRPC.

@@ -3,10 +3,11 @@
 The library has no other way to tell them apart. The text holds URLs and the body of the answer, so
 it is read and never shown. It does not hold `Retry-After`.
 
-A lost answer may pass after every request, because what is done to an object can be done twice.
-Where the first try was carried out, a second with `mode="create"` fails with `AlreadyExistsError`.
+A lost answer is a transient failure, whatever the request: repeating it leaves the object the same.
+Only with `mode="create"`, if the first try was carried out, the second fails with
+`AlreadyExistsError`.
 
-obstore itself retries for three minutes, though not all failures that may pass; with
+obstore itself retries some transient failures, for up to three minutes; with
 `retry_config={"max_retries": 0}` only the program retries.
 """
 
@@ -25,7 +26,7 @@ STATUS = re.compile(r"status code: ([0-9]{3})")
 CODE = re.compile(r"<Code>([A-Za-z]{1,64})</Code>")
 TRANSPORT = re.compile(r"kind: (Connect|Decode|Interrupted|Request|Timeout|Unknown),")
 SYSTEM = re.compile(r"os error ([0-9]+)|\bcode: ([0-9]+)")
-PASSING = NOT_CARRIED_OUT | PERHAPS_CARRIED_OUT
+TRANSIENT = NOT_CARRIED_OUT | PERHAPS_CARRIED_OUT
 METADATA = "http://169.254.169.254/"  # where AWS gives credentials to its own machines
 ASKED = re.compile(r"Error performing [A-Z]+ (\S+)")
 
@@ -35,11 +36,11 @@ class Complaint(NamedTuple):
 
     Attributes:
         status: the status of the answer, 0 if there was none.
-        code: the code in the answer, or nothing.
-        transport: the kind of failure to get an answer, or nothing.
+        code: the error code in the answer, or "".
+        transport: the kind of the failure if there was no answer, or "".
         number: the `errno` of the system, or 0.
-        credentials: false if the store looked for credentials on AWS's own machines.
-        unreachable: why the store cannot be reached, or nothing.
+        credentials: false if it was the request for credentials that failed.
+        unreachable: why the store cannot be reached, or "".
     """
 
     status: int
@@ -72,7 +73,7 @@ def judge(failure: Exception) -> Verdict:
     if not complaint.credentials:
         return permanent(failure, ": no credentials")
     if complaint.status:
-        if complaint.status in PASSING or aws.is_transient(complaint.code):
+        if complaint.status in TRANSIENT or aws.is_transient(complaint.code):
             return Verdict(True)
         return permanent(failure, f", status {complaint.status} {complaint.code}".rstrip())
     if complaint.unreachable:

@@ -1,23 +1,24 @@
 """Failures of PyMongo: judged by its labels, and by whether something was being written.
 
-PyMongo itself retries reads and writes once, a write with the same transaction number, so that a
-server does not carry it out twice. Another try from outside has another number: after a write whose
-answer was lost, it may write twice. So a connection that is lost in a read, or while it is made,
-may pass; one lost in a write does not, although PyMongo labels it `RetryableWriteError`. The
-traceback tells a read from a write; an aggregation counts as a read, even one that ends in `$merge`
-or `$out`. These answers of a server mean that nothing was written:
+PyMongo itself retries a read or a write once. Its second try of a write has the same transaction
+number, so a server does not carry it out twice. A try by the program has another number: if the
+answer to a write was lost, the program may write twice. So a connection that is lost in a read, or
+while it is made, is a transient failure; one that is lost in a write is permanent, although PyMongo
+labels it `RetryableWriteError`. The traceback tells a read from a write; an aggregation counts as a
+read, even one that ends in `$merge` or `$out`. These answers of a server are transient, because
+nothing was written:
 
-- `TransientTransactionError`: the transaction was rolled back. Try the whole of it again.
-- `RetryableWriteError` from the server: it stopped a write for a reason that passes. Not in a
-  `WriteConcernError`, where it has been written, nor in a bulk write, a part of which may be
+- `TransientTransactionError`: the transaction was rolled back. Retry the whole transaction.
+- `RetryableWriteError` from the server: it stopped the write. The exceptions are a
+  `WriteConcernError`, after which everything is written, and a bulk write, of which a part may be
   written unless it is labelled `NoWritesPerformed`.
-- `SystemOverloadedError` with `RetryableError`: the server did not start it.
-- "Not primary", or a node that is recovering: another one takes over.
+- `SystemOverloadedError` with `RetryableError`: the server did not start the operation.
+- "Not primary", or a node that is recovering: another node takes over.
 
 A commit without an answer (`UnknownTransactionCommitResult`) may have been carried out. If no
-server was found in time, or the pool was full, nothing was sent, and the failure passes, unless the
-host is not known or its certificate does not verify. Sources: MongoDB's specifications of retryable
-reads, retryable writes and transactions, and `pymongo.errors`.
+server was found in time, or the pool was full, nothing was sent, and the failure is transient,
+unless the host is not known or its certificate does not verify. Sources: MongoDB's specifications
+of retryable reads, retryable writes and transactions, and `pymongo.errors`.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from .tracebacks import through
 NOTHING_SENT = {"ServerSelectionTimeoutError", "WaitQueueTimeoutError"}
 PARTLY_WRITTEN = {"WriteConcernError", "BulkWriteError", "ClientBulkWriteException"}
 CODES = {6, 7, 89, 91, 134, 189, 262, 9001, 10058, 10107, 11600, 11602, 13435, 13436}
-"""The codes after which the specification of retryable reads has a read tried again."""
+"""The codes after which a driver retries a read, by the specification of retryable reads."""
 
 MISADDRESSED = re.compile(rf"CERTIFICATE_VERIFY_FAILED|\[Errno {int(socket.EAI_NONAME)}\]")
 OWN_COMMANDS = ("pymongo.synchronous.database", "pymongo.asynchronous.database")
@@ -84,7 +85,7 @@ def judge_answer(failure: Any, kinds: set[str]) -> Verdict:
 
 
 def is_reading(failure: Exception) -> bool:
-    """Return whether a failure came from a read; a command of one's own may be a write."""
+    """Return whether a failure came from a read; a command of the user's own may be a write."""
     is_command = any(through(failure, module, "command") for module in OWN_COMMANDS)
     return through(failure, "pymongo", "_read") and not is_command
 

@@ -1,12 +1,12 @@
 """Failures of redis-py, judged by its own rules.
 
 redis-py itself retries every command after its `ConnectionError` and `TimeoutError` (see
-`redis.retry.Retry`; 10 times by default), even if the command had been sent, so they may pass here.
-A command that must not be carried out twice, such as INCR, needs `retry=None` in the client *and*
-`on=...` here. Wrong passwords, which are `ConnectionError`s there, do not pass, nor does a host
-that is not known or a certificate that does not verify.
+`redis.retry.Retry`; 10 times by default), even if the command had been sent, so they are transient
+here. A command that must not be carried out twice, such as INCR, needs `retry=None` in the client
+*and* `on=...` here. Wrong passwords, which are `ConnectionError`s there, are permanent, and so are
+a host that is not known and a certificate that does not verify.
 
-Some errors that a server reports are temporary, and pass: it loads its data, runs a script, lost
+Some errors that a server reports are transient, too: it loads its data, runs a script, lost
 its master, its cluster or its replicas, moves keys, or has just become a replica. A transaction
 whose watched keys were changed (`WatchError`) was not carried out, and a lock that was not free in
 time (`LockError`) was not taken.
@@ -22,7 +22,7 @@ from .reaching import misaddressed
 
 REFUSED = {"AuthenticationError", "AuthorizationError", "ExternalAuthProviderError"}
 UNREACHED = {"ConnectionError", "TimeoutError"}
-PASSING = {
+TRANSIENT = {
     "ClusterDownError",
     "ClusterError",
     "MasterDownError",
@@ -54,7 +54,7 @@ def judge(failure: Any) -> Verdict:
     not_covered = "RedisClusterException" in kinds and text.startswith(NOT_COVERED)
     refused_for_now = "ResponseError" in kinds and text.partition(" ")[0] in ANSWERS
     locked = "LockError" in kinds and text == LOCKED
-    if kinds & PASSING or not_covered or refused_for_now or locked:
+    if kinds & TRANSIENT or not_covered or refused_for_now or locked:
         return Verdict(True)
     return permanent(failure)
 

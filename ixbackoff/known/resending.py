@@ -1,13 +1,13 @@
 """Verdicts on failures of HTTP: when the same request may be sent again.
 
-- A failure before the request was sent may pass, unless the host's name does not exist or the
+- A failure before the request was sent is transient, unless the host's name does not exist or the
   certificate does not verify.
-- A failure after that may pass if the request may be carried out twice: its method is idempotent
-  (RFC 9110, 9.2.2), or it has the header `Idempotency-Key`. urllib3's `Retry` goes by the method,
-  too, but not by the header.
+- A failure after that is transient if the request may be carried out twice: its method is
+  idempotent (RFC 9110, 9.2.2), or it has the header `Idempotency-Key`. urllib3's `Retry` looks at
+  the method, too, but not at the header.
 - The statuses 408, 425, 429 and 503 mean that the request was not carried out (RFC 9110, 15.5.9 and
-  15.6.4; RFC 8470; RFC 6585), so they may pass after every method. 500, 502 and 504 leave
-  it open, so they are judged as an answer that was lost. No other status may pass.
+  15.6.4; RFC 8470; RFC 6585), so they are transient for every method. 500, 502 and 504 leave
+  it open, so they are judged as an answer that was lost. All other statuses are permanent.
 - The requests before a redirect count, too: a `POST` that was answered with 303 has been carried
   out, whatever happens to the `GET` that follows it.
 """
@@ -50,7 +50,7 @@ class SentRequest(NamedTuple):
 
 
 def sent_request(method: Any, headers: Any = None) -> SentRequest:
-    """Return the request that has this method and these headers, as any library keeps them.
+    """Return the request with a method and headers, which may have the types of any library.
 
     >>> sent_request("post", {"idempotency-key": "5"})
     SentRequest(method='POST', keyed=True)
@@ -80,7 +80,7 @@ def before(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
 
 
 def before_or_never(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
-    """Judge a failure that does not pass, with the reason of `before` if that has one."""
+    """Judge a permanent failure, with the reason of `before` if that has one."""
     verdict = before(failure, asked)
     return permanent(failure) if verdict.transient else verdict
 
@@ -137,14 +137,17 @@ def unanswered(label: str, asked: Sequence[SentRequest]) -> Verdict:
 
 
 def redirected(label: str, asked: Sequence[SentRequest]) -> Verdict | None:
-    """Judge by the requests before a redirect; those of the same method were not carried out."""
+    """Judge by the requests before a redirect; return `None` if they allow another try.
+
+    A request with the method of the last one was redirected instead of carried out.
+    """
     earlier = [one for one in asked if one.method != asked[-1].method]
     verdict = unanswered(label, earlier) if earlier else Verdict(True)
     return None if verdict.transient else verdict
 
 
 def behind(failure: object) -> Iterator[BaseException]:
-    """Yield a failure and its causes, which libraries keep as cause, reason, argument or group."""
+    """Yield a failure and its causes, be they a cause, a reason, an argument or part of a group."""
     waiting: list[Any] = [failure]
     seen: set[int] = set()
     while waiting:
@@ -173,7 +176,7 @@ Judging: TypeAlias = Callable[[Any, Sequence[SentRequest]], Verdict]
 def nearest(
     failure: Any, table: Mapping[str, Judging], packages: Collection[str]
 ) -> Judging | None:
-    """Return who judges the nearest of a failure's classes that the table has.
+    """Return the function that judges the nearest base class of a failure in the table.
 
     The table goes by names, because older versions of a library may lack some of the classes.
     """
@@ -191,7 +194,7 @@ def judge_by(
     """Return a judge that goes by a table of classes.
 
     Args:
-        table: from the name of a class to what judges its failures.
+        table: the functions that judge failures, by the names of the failures' classes.
         packages: the packages in which these classes are defined.
         requests_of: returns the requests that a failure belongs to, the first request first.
     """

@@ -1,8 +1,8 @@
 """Failures of the standard library's smtplib.
 
-A reply of 400 to 499 may pass, one of 500 and above does not (RFC 5321, section 4.2.1). A lost
-connection may pass: by the standard a client treats it as a reply of 451 (section 3.8), so a mail
-can arrive twice if the server is lost between the end of the mail and its reply.
+A reply of 400 to 499 is transient, one of 500 and above permanent (RFC 5321, section 4.2.1). A lost
+connection is transient: by the standard a client treats it as a reply of 451 (section 3.8), so a
+mail can arrive twice if the server is lost between the end of the mail and its reply.
 
 The reply to `QUIT` arrives after the work of a `with` block, which is not done again for it.
 """
@@ -31,7 +31,7 @@ def judge(failure: Exception) -> Verdict:
             return permanent(failure, ": connect anew in each try")
         return Verdict(True)
     codes = [code for code in codes_of(failure) if isinstance(code, int)]
-    # No recipient was sent to, so one whose refusal may pass is worth another try.
+    # Nothing was sent to anyone: one recipient with a transient refusal is worth another try.
     if any(400 <= code <= 499 for code in codes):
         return Verdict(True)
     shown = "".join(sorted({f" {code}" for code in codes}))

@@ -1,9 +1,9 @@
 """Failures of `socket` and `ssl`, as the standard library raises them.
 
-A name that cannot be looked up at the moment (`EAI_AGAIN`) may pass; a name that does not exist
-does not. A connection that is cut under TLS (`SSLEOFError`, `SSLZeroReturnError`) may pass, as a
-`ConnectionResetError` does without TLS. Every other error of TLS is about keys, certificates or
-versions, and stays.
+A failure to look up a name is transient if the name server may answer later (`EAI_AGAIN`), and
+permanent if the name does not exist. A connection that is cut under TLS (`SSLEOFError`,
+`SSLZeroReturnError`) is transient, like a `ConnectionResetError` without TLS. Every other error of
+TLS is about keys, certificates or versions, and permanent.
 """
 
 from __future__ import annotations

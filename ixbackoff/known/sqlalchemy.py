@@ -2,11 +2,11 @@
 
 A `DBAPIError` has the driver's failure as its `orig`, and is judged as that one is. SQLAlchemy's
 own verdict that the connection was lost (`connection_invalidated`, from the dialect's
-`is_disconnect`) holds for every driver. The transaction was rolled back, so the failure may pass,
-unless the traceback shows a COMMIT: that one may have been carried out. With the isolation level
-AUTOCOMMIT nothing is rolled back, which a failure does not tell: pass `on=...`.
+`is_disconnect`) holds for every driver. The transaction was rolled back, so the failure is
+transient, unless the traceback shows a COMMIT, which may have been carried out. With the isolation
+level AUTOCOMMIT nothing is rolled back, and a failure does not show the level: pass `on=...`.
 
-A pool that has no connection within its `timeout` may pass: nothing was sent.
+A pool that has no connection within its `timeout` is a transient failure: nothing was sent.
 """
 
 from __future__ import annotations

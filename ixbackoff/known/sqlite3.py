@@ -1,6 +1,6 @@
-"""Failures of `sqlite3`: only a locked database or table may pass.
+"""Failures of `sqlite3`: only that a database or table is locked is transient.
 
-SQLite reports it by the result codes `SQLITE_BUSY` and `SQLITE_LOCKED` and their extended ones,
+SQLite reports a lock by the result codes `SQLITE_BUSY` and `SQLITE_LOCKED` and their extended ones,
 such as `SQLITE_BUSY_SNAPSHOT`. The transaction has not been carried out: a COMMIT that finds the
 database locked leaves it open. See "Result and Error Codes" in SQLite's documentation.
 """

@@ -1,18 +1,18 @@
 """SQLSTATE, the five characters by which PostgreSQL reports why a statement failed.
 
-From "PostgreSQL Error Codes", appendix A of its documentation. These may pass: a connection that
+From "PostgreSQL Error Codes", appendix A of its documentation. Transient are: a connection that
 could not be made or was lost (class 08), a transaction that was rolled back because of others
 (40000, 40001 and 40P01), resources that have run out, such as connections (class 53), a lock that
 was not free (55P03), and a server that stops, starts or has crashed (57P01 to 57P03, 57P05).
 
-Some codes of these classes do not: 08007 and 40003 leave open whether the transaction was carried
-out, 40002 is a broken constraint, which stays, and with 57P04 the database was dropped.
+Some codes of these classes are permanent: 08007 and 40003 leave open whether the transaction was
+carried out, 40002 is a broken constraint, and with 57P04 the database was dropped.
 """
 
 from __future__ import annotations
 
-PASSING_CLASSES = ("08", "53")
-PASSING = ("40000", "40001", "40P01", "55P03", "57P01", "57P02", "57P03", "57P05")
+TRANSIENT_CLASSES = ("08", "53")
+TRANSIENT = ("40000", "40001", "40P01", "55P03", "57P01", "57P02", "57P03", "57P05")
 UNRESOLVED = ("08007", "40003")
 LOST = ("57P01", "57P02")
 
@@ -25,7 +25,7 @@ def is_transient(sqlstate: str) -> bool:
     """
     if sqlstate in UNRESOLVED:
         return False
-    return sqlstate in PASSING or sqlstate[:2] in PASSING_CLASSES
+    return sqlstate in TRANSIENT or sqlstate[:2] in TRANSIENT_CLASSES
 
 
 def is_lost(sqlstate: str) -> bool:

@@ -2,8 +2,8 @@
 
 `URLError` wraps a failure to connect or to send the request; the traceback tells which of the two,
 and which request. A connection that is reset while the answer is awaited is a plain
-`ConnectionResetError` here, which may pass even after a `POST`. So may `RemoteDisconnected`, which
-is one, if the traceback does not tell its request.
+`ConnectionResetError` here, so it is transient even after a `POST`. So is `RemoteDisconnected`, a
+subclass of it, if the traceback does not show its request.
 """
 
 from __future__ import annotations

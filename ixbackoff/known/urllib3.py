@@ -1,9 +1,9 @@
 """Failures of urllib3.
 
-Their requests are in the traceback, in the functions `request` and `urlopen`. `MaxRetryError` and
-`ProxyError` are judged by the failure that they wrap. A pool that has no connection left
-(`EmptyPoolError`) has sent nothing. `ResponseError`, after the retries of urllib3 itself, is judged
-by the status in its text.
+The request of a failure is found in the traceback, in the frames of `request` and `urlopen`.
+`MaxRetryError` and `ProxyError` are judged by the failure that they wrap. A pool that has no
+connection left (`EmptyPoolError`) has sent nothing. `ResponseError`, after the retries of urllib3
+itself, is judged by the status in its text.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def judge_asked(failure: Any, asked: Sequence[SentRequest]) -> Verdict:
 
 
 def wrapped(failure: Exception, cause: Any, asked: Sequence[SentRequest]) -> Verdict:
-    """Judge a failure by the failure of urllib3 in it, under its own name."""
+    """Judge a failure by the failure that it wraps; the reason names the outer one."""
     verdict = judge_asked(cause, asked)
     why = verdict.why.replace(name_of(cause), name_of(failure), 1)
     return Verdict(verdict.transient, verdict.retry_after, why)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import TypeAlias
 
 Address: TypeAlias = IPv4Address | IPv6Address
@@ -13,7 +13,32 @@ Allowed: TypeAlias = Callable[[Address], bool]
 PORTS = range(1, 65536)
 LONGEST_LABEL = 63
 TRANSLATED = IPv6Network("64:ff9b::/96")
-COMPATIBLE = IPv6Network("::/96")
+
+# The registries of special addresses of IANA (RFC 6890). `is_global` knows them as they were when
+# the interpreter was released, and counts some networks as global that have lost their meaning.
+UNICAST = IPv6Network("2000::/3")
+"""The only network from which IANA assigns global IPv6 addresses."""
+NOT_GLOBAL = tuple(
+    IPv4Network(network)
+    for network in (
+        *("0.0.0.0/8", "10.0.0.0/8", "127.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"),
+        "100.64.0.0/10",  # shared by the customers of a provider
+        "168.63.129.16/32",  # global by its number: the host of a virtual machine in Azure
+        "169.254.0.0/16",  # link-local
+        "192.0.0.0/24",  # protocols
+        "192.88.99.0/24",  # was the anycast of 6to4
+        *("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24"),  # documentation
+        "198.18.0.0/15",  # benchmarks
+        *("224.0.0.0/4", "240.0.0.0/4"),  # multicast; reserved, and broadcast
+    )
+)
+NOT_GLOBAL_6 = tuple(
+    IPv6Network(network)
+    for network in (
+        "2001::/23",  # protocols, with Teredo, benchmarks and ORCHID
+        *("2001:db8::/32", "3fff::/20"),  # documentation
+    )
+)
 
 
 class Refused(Exception):
@@ -45,21 +70,21 @@ def public_only(address: Address) -> bool:
 
     It refuses the machine itself, private networks, link-local addresses (where cloud services hand
     out credentials), multicast, reserved addresses, and IPv6 addresses that embed such an IPv4
-    address.
+    address. The list is the package's own, so that it is the same in every version of Python.
 
     >>> from ipaddress import ip_address
     >>> public_only(ip_address("93.184.216.34")), public_only(ip_address("10.0.0.1"))
     (True, False)
     """
-    inner = [address]
-    if isinstance(address, IPv6Address):
-        inner += [each for each in (address.ipv4_mapped, address.sixtofour) if each is not None]
-        inner += address.teredo or ()
-        if address in TRANSLATED:  # NAT64: only the embedded IPv4 address matters
-            inner = []
-        if address in TRANSLATED or address in COMPATIBLE:
-            inner.append(IPv4Address(int(address) & 0xFFFFFFFF))
-    return all(each.is_global and not each.is_multicast for each in inner)
+    if isinstance(address, IPv4Address):
+        return not any(address in network for network in NOT_GLOBAL)
+    if address.ipv4_mapped is not None:
+        return public_only(address.ipv4_mapped)
+    if address in TRANSLATED:  # NAT64: only the embedded IPv4 address matters
+        return public_only(IPv4Address(int(address) & 0xFFFFFFFF))
+    if address not in UNICAST or any(address in network for network in NOT_GLOBAL_6):
+        return False
+    return address.sixtofour is None or public_only(address.sixtofour)
 
 
 def check_host(host: bytes, where: str) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
-from threading import Lock
-from typing import TYPE_CHECKING, Literal, Self
+from threading import Lock, get_ident
+from typing import TYPE_CHECKING, Literal, Self, TypeVar
 
 from .._words.commands import Misuse
 from .limits import DEFAULT_LIMITS, Limits
@@ -18,14 +18,16 @@ if TYPE_CHECKING:
     from .transports import AsyncTransport, Transport
 
 
+A = TypeVar("A")
+
 CLOSED = "These Connections are closed: use them inside their `with` block."
 
 
 class Connections:
     """Connections to web servers that commands share, so that each need not open its own.
 
-    `live()` has connections of its own. Give it these to share them with other commands, and to
-    close them at a time of your choice:
+    By default `live()` makes connections of its own. Pass `Connections` to share them with other
+    commands, and to close them at a time of your choice:
 
     >>> from tempfile import TemporaryDirectory
     >>> from ixbackoff import Download, N0, at
@@ -53,8 +55,10 @@ class Connections:
         self.limits = limits
         self._lock = Lock()
         self._closed = False
-        self._opened: tuple[int, Transport] | None = None
+        self._opened: dict[int, Transport] = {}
+        self._interrupted: list[int] = []
         self._awaited: RunVar[AsyncTransport | Literal[False] | None] | None = None
+        weakref.finalize(self, close_here, self._opened)
 
     def opened(self) -> Transport:
         """Return the connections for threads of this process.
@@ -66,17 +70,50 @@ class Connections:
         with self._lock:
             if self._closed:
                 raise Misuse(CLOSED)
-            if self._opened is None or self._opened[0] != process:
+            transport = self._opened.get(process)
+            if transport is not None and self._interrupted:
+                transport.retire(self._interrupted)
+                transport = None
+            if transport is None:
                 from .transports import Transport
 
-                transport = Transport(self.limits)
-                self._opened = process, transport
-                weakref.finalize(self, closed_in, process, transport)
-            return self._opened[1]
+                transport = self._opened[process] = Transport(self.limits)
+                self._interrupted.clear()
+            return transport
+
+    # Python raises `KeyboardInterrupt` after any call, in the HTTP library as well. A connection of
+    # the pool, a place of the gate or a lock may be taken by then, and have no owner yet. The next
+    # exchange with the same host must not wait for it.
+    #
+    # Things that don't work:
+    # - `try` and `finally` around each of them: the interrupt may be raised between the call that
+    #   takes a place and its `try`, or in the first instruction of an `__exit__`.
+    # - Repairing the pool: its state is that of any line of the library.
+    #
+    # What we do: whatever an interrupted exchange has used counts as lost. `carry_out` marks its
+    # thread; a second interrupt cannot prevent that, because no call lies between the `except` and
+    # the `append`. `opened` then starts with a new transport, which has pools and a gate of its
+    # own, and closes those connections of the old one that no running exchange uses.
+    #
+    # What remains: exchanges of other threads that have begun before do not count at the new gate.
+    def carry_out(self, exchange: Callable[[], A]) -> A:
+        """Return the result of an exchange; all its connections are dropped if it is interrupted.
+
+        Args:
+            exchange: a function that uses these connections in this thread.
+        """
+        mark, thread = self._interrupted.append, get_ident()
+        try:
+            return exchange()
+        except Exception:
+            raise
+        except BaseException:
+            mark(thread)
+            raise
 
     @asynccontextmanager
     async def opened_async(self) -> AsyncGenerator[AsyncTransport]:
-        """Give the connections of this event loop, or else new ones for this block alone.
+        """Yield the connections of this event loop, or else new ones for this block alone.
 
         Raises:
             Misuse: these `Connections` are closed.
@@ -96,9 +133,7 @@ class Connections:
         """Close the connections of threads."""
         with self._lock:
             self._closed = True
-            opened, self._opened = self._opened, None
-        if opened is not None:
-            closed_in(*opened)
+        close_here(self._opened)
 
     def __enter__(self) -> Self:
         return self
@@ -125,9 +160,10 @@ class Connections:
             await transport.aclose()
 
 
-def closed_in(process: int, transport: Transport) -> None:
-    """Close connections in the process that opened them; a forked child only has copies."""
-    if os.getpid() == process:
+def close_here(opened: dict[int, Transport]) -> None:
+    """Close the connections that this process opened; a forked child has copies of others."""
+    transport = opened.pop(os.getpid(), None)
+    if transport is not None:
         transport.close()
 
 

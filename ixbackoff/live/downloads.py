@@ -7,23 +7,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from email.utils import parsedate_to_datetime
 from hashlib import sha256
 from typing import NamedTuple
 
 import httpx2
 
+from .._words.headers import moment
 from .._words.verdicts import is_transient
 from .._words.vocabulary import Download
 from .errors import TooLarge
 from .exchanges import Exchange, Progress
-from .files import PartFile, PartOrigin
+from .files import PartFile, PartOrigin, is_header
 
 GAIN = 256 * 1024
-"""Bytes that a broken connection must have delivered for the same try to open another one."""
+"""New bytes that a broken connection must have delivered for the same try to open another one."""
+OVERLAP = 64 * 1024
+"""Bytes at the end of a part that are requested again, and compared."""
 
 CONTENT_RANGE = re.compile(r"bytes ([0-9]{1,20})-([0-9]{1,20})/([0-9]{1,20}|\*)")
 LENGTH = re.compile("[0-9]{1,20}")
+STRONG = re.compile(r'"[!#-~]+"')
+"""A strong ETag; an empty one tells no versions apart, and two are none."""
 DISTANCE = 60.0
 """Seconds that a `Last-Modified` date must lie before `Date` to be a strong validator (RFC 9110,
 section 8.8.2.2)."""
@@ -75,30 +79,36 @@ class Arrival:
     def headers(self) -> dict[str, str]:
         """Return the headers of the next request: a range, if the part can be resumed.
 
-        The range begins with the last byte of the part: a complete part would leave an empty range.
+        The range begins with the last bytes of the part, so that they can be compared.
         """
         origin = self.part.origin
         self.exchange.in_parts = origin is not None and origin.source == self.source
         if origin is None or not self.exchange.in_parts:
             return {}
-        return {"Range": f"bytes={self.part.size - 1}-", "If-Range": origin.validator}
+        return {"Range": f"bytes={self._first}-", "If-Range": origin.validator}
+
+    @property
+    def _first(self) -> int:
+        """The position of the first byte of the next range."""
+        return max(0, self.part.size - OVERLAP)
 
     def begins(self, response: httpx2.Response) -> bool:
-        """Begin with a response; return `False` if it is useless, and the next request is for all.
+        """Begin to take a response; return `False` if it is useless: then the whole is requested.
 
         Raises:
+            ConnectionError: the server sends a range without a request for one.
             TooLarge: the server announces more than `Limits.max_size`.
         """
         headers = response.headers
         if response.status_code == 206 and self._continues_with(headers):
-            self._check = self.part.last_byte()
-            self.part.cut(self.part.size - 1)
+            self._check = self.part.end(self._first)
         elif response.status_code in (206, 416):
             self.part.begin(None)
             return False
         else:
+            self._check_all(headers)
             self.size = length_of(headers)
-            self.etag, self._check = headers.get("ETag"), b""
+            self.etag, self._check = etag_of(headers), b""
             self._check_size(self.size or 0)
             validator = validator_of(headers)
             self.part.begin(
@@ -109,7 +119,11 @@ class Arrival:
         return True
 
     def _continues_with(self, headers: Mapping[str, str]) -> bool:
-        """Return whether a partial response is the range that was requested."""
+        """Return whether a partial response is the requested range of the same version.
+
+        A response without the validator of the part may be of another version: RFC 9110, section
+        15.3.7, lets a server leave it out only where the whole response has none.
+        """
         origin = self.part.origin
         place = CONTENT_RANGE.fullmatch(headers.get("Content-Range", ""))
         if origin is None or place is None or is_encoded(headers):
@@ -117,34 +131,43 @@ class Arrival:
         first, last = int(place[1]), int(place[2])
         self.size = origin.size if place[3] == "*" else int(place[3])
         by_etag = origin.validator.startswith('"')
-        self.etag = headers.get("ETag", origin.validator if by_etag else None)
-        same = headers.get("ETag" if by_etag else "Last-Modified", origin.validator)
+        self.etag = etag_of(headers)
         length = headers.get("Content-Length", f"{last - first + 1}")
         return (
-            first == self.part.size - 1
-            and first <= last
+            first == self._first
+            and self.part.size <= last + 1
             and LENGTH.fullmatch(length) is not None
             and int(length) == last - first + 1
             and origin.size in (None, self.size)
-            and (self.size is None or last < self.size)
-            and same == origin.validator
+            and self.size is not None
+            and last < self.size
+            and headers.get("ETag" if by_etag else "Last-Modified") == origin.validator
         )
+
+    def _check_all(self, headers: Mapping[str, str]) -> None:
+        place = headers.get("Content-Range")
+        found = CONTENT_RANGE.fullmatch(place or "")
+        if place is not None and (
+            found is None or int(found[1]) or found[3] == "*" or int(found[3]) != int(found[2]) + 1
+        ):
+            raise ConnectionError(f"{self.exchange.label}: the server sent a range as the whole")
 
     def take(self, chunk: bytes) -> None:
         """Write a piece of the body.
 
         Raises:
-            ConnectionError: the range does not begin with the last byte of the part.
+            ConnectionError: the range does not begin with the last bytes of the part.
             TooLarge: the body is larger than `Limits.max_size`.
             TimeoutError: the deadline has passed.
         """
-        if self._check and chunk:
-            if not chunk.startswith(self._check):
+        if self._check:
+            common = min(len(self._check), len(chunk))
+            if chunk[:common] != self._check[:common]:
                 self._anew = True
                 raise ConnectionError(
                     f"{self.exchange.label}: the server sent another range than requested"
                 )
-            self._check = b""
+            self._check, chunk = self._check[common:], chunk[common:]
         self._check_size(self.part.size + len(chunk))
         self.exchange.deadline.check()
         self.part.write(chunk)
@@ -156,7 +179,7 @@ class Arrival:
         Raises:
             ConnectionError: the body is shorter or longer than announced.
         """
-        if self.size not in (None, self.part.size):
+        if self._check or self.size not in (None, self.part.size):
             raise ConnectionError(
                 f"{self.exchange.label}: only {self.part.size} of {self.size} bytes arrived"
             )
@@ -165,7 +188,7 @@ class Arrival:
     def continues_after(self, failure: Exception) -> bool:
         """Return whether to request the rest within the same try.
 
-        After a failure that is not transient the part does not stay.
+        After a permanent failure the part is removed.
         """
         if self._anew:
             self._anew = False
@@ -209,6 +232,16 @@ def length_of(headers: Mapping[str, str]) -> int | None:
     return int(length) if LENGTH.fullmatch(length) else None
 
 
+def etag_of(headers: Mapping[str, str]) -> str | None:
+    """Return the ETag of a response; `None` if it has none, or an empty one.
+
+    >>> etag_of({"ETag": 'W/"v1"'}), etag_of({"ETag": '""'})
+    ('W/"v1"', None)
+    """
+    etag = headers.get("ETag", "").strip()
+    return None if etag.removeprefix("W/") in ("", '""') else etag
+
+
 def validator_of(headers: Mapping[str, str]) -> str | None:
     """Return an ETag or a date that changes whenever the bytes do; `None` without one.
 
@@ -217,16 +250,15 @@ def validator_of(headers: Mapping[str, str]) -> str | None:
     """
     if is_encoded(headers) or headers.get("Accept-Ranges", "").lower() == "none":
         return None
-    etag, modified = headers.get("ETag"), headers.get("Last-Modified", "")
-    if not ((etag or modified).isascii() and (etag or modified).isprintable()):
-        return None  # a request header cannot carry it
+    etag, modified = etag_of(headers), headers.get("Last-Modified", "")
     if etag is not None:
-        return etag if len(etag) > 1 and etag[0] == etag[-1] == '"' else None
-    try:
-        age = parsedate_to_datetime(headers.get("Date", "")) - parsedate_to_datetime(modified)
-    except (TypeError, ValueError):
+        return etag if STRONG.fullmatch(etag) else None
+    if not is_header(modified):
         return None
-    return modified if age.total_seconds() >= DISTANCE else None
+    sent, changed = moment(headers.get("Date", "")), moment(modified)
+    if sent is None or changed is None:
+        return None
+    return modified if sent - changed >= DISTANCE else None
 
 
 def is_encoded(headers: Mapping[str, str]) -> bool:

@@ -158,7 +158,7 @@ def hidden(request: httpx2.Request) -> httpx2.Request:
 
 
 def behind(error: BaseException, before: BaseException | None) -> Iterator[BaseException]:
-    """Yield an exception and its causes, except `before`, which was handled before."""
+    """Yield an exception and its causes, but not `before`, which the exchange did not raise."""
     waiting: list[BaseException | None] = [error]
     while waiting:
         cause = waiting.pop()

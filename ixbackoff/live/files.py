@@ -7,8 +7,10 @@ import json
 import os
 from contextlib import suppress
 from hashlib import sha256
+from io import FileIO
 from types import TracebackType
 from typing import NamedTuple, Self
+from weakref import WeakSet
 
 from .._running.boots import boot_id
 from .._words.failures import NotReady
@@ -23,13 +25,14 @@ from .filesystem import (
     is_sole,
     lock,
     naming,
+    opened,
     sync_folder,
     unlink,
     write_all,
 )
 
-CREATE_NOTE = CREATE & ~os.O_RDWR | os.O_WRONLY
 LONGEST_NAME = 240  # bytes: the file system takes 255, and ".", ".part" and ".json" are added
+LONGEST_NOTE = 256 * 1024  # bytes; the headers of a response, escaped, are shorter
 WORTH_KEEPING = 16 * 1024  # bytes; fewer arrive in one round trip
 
 
@@ -89,8 +92,9 @@ class PartFile:
         self.origin: PartOrigin | None = None
         self.noted = True  # there may be a note of an earlier run
         self.committed = False
-        self.descriptor = -1
         self.process = 0
+        self._file: FileIO | None = None
+        self._locked = False
         self._writeback = Writeback() if early else None
 
     def __enter__(self) -> Self:
@@ -99,20 +103,26 @@ class PartFile:
         try:
             with naming(self.path):
                 check_replaceable(self.path)
-                self.descriptor, self.size = self._open()
+                self.size = self._open()
                 self.origin = self._read_note() if self.size else None
         except BaseException:
-            if self.size:  # an earlier run left the part, and the next one may resume it
-                self._close()
+            with suppress(OSError):
+                if os.fstat(self.descriptor).st_size:  # the next run may resume it
+                    self._close()
             self.leave()
             raise
         return self
 
-    def last_byte(self) -> bytes:
-        """Return the last byte of the part."""
+    @property
+    def descriptor(self) -> int:
+        """The descriptor of the open part; -1 if it is closed."""
+        return -1 if self._file is None else self._file.fileno()
+
+    def end(self, first: int) -> bytes:
+        """Return the bytes of the part from position `first` to its end."""
         with naming(self.path):
-            os.lseek(self.descriptor, self.size - 1, os.SEEK_SET)
-            return os.read(self.descriptor, 1)
+            os.lseek(self.descriptor, first, os.SEEK_SET)
+            return os.read(self.descriptor, self.size - first)
 
     def begin(self, origin: PartOrigin | None) -> None:
         """Begin anew, with bytes from `origin`; with `None` the part will not stay."""
@@ -124,9 +134,8 @@ class PartFile:
             self.noted = False
             if origin is not None and (origin.size is None or origin.size >= WORTH_KEEPING):
                 self.noted = True
-                descriptor = os.open(self.note, CREATE_NOTE, 0o600)
-                with open(descriptor, "w") as note:
-                    json.dump([*origin, boot_id()], note)
+                with opened(self.note, CREATE) as note:
+                    write_all(note.fileno(), json.dumps([*origin, boot_id()]).encode())
 
     def cut(self, size: int) -> None:
         """Drop all but the first `size` bytes, and continue after them."""
@@ -149,19 +158,20 @@ class PartFile:
         Raises:
             NotReady: another download has taken the name of the part.
         """
-        former = self.descriptor
+        former, descriptor = self._file, self.descriptor
+        assert former is not None
         with naming(self.path):
-            if is_name_of(self.part, former):
-                if is_sole(os.fstat(former)):
+            if is_name_of(self.part, descriptor):
+                if is_sole(os.fstat(descriptor)):
                     return
                 unlink(self.part)
-            self.descriptor, self.size = self._open()
+            self.size = self._open()
             self.cut(0)
             try:
-                os.lseek(former, 0, os.SEEK_SET)
-                copy_rest(former, self.descriptor, lambda: None)
+                os.lseek(descriptor, 0, os.SEEK_SET)
+                copy_rest(descriptor, self.descriptor, lambda: None)
             finally:
-                os.close(former)
+                former.close()
                 self.size = os.fstat(self.descriptor).st_size
 
     def commit(self) -> None:
@@ -198,8 +208,12 @@ class PartFile:
             raise interrupted
 
     def _leave(self) -> None:
+        if self._file is None:
+            return
         stays = self.origin is not None and self.size >= WORTH_KEEPING
         with suppress(OSError):
+            if not self._locked:
+                lock(self.descriptor)  # it may be the part of another download
             # If the name is gone, a file of that name belongs to another download.
             if not (self.committed or stays) and is_name_of(self.part, self.descriptor):
                 if self.noted:
@@ -210,55 +224,59 @@ class PartFile:
         self._close()
 
     def _close(self) -> None:
-        descriptor, self.descriptor = self.descriptor, -1
-        if descriptor >= 0:
-            os.close(descriptor)
+        if self._file is not None:
+            self._file.close()
+            self._file = None
 
     def _read_note(self) -> PartOrigin | None:
         """Return the origin of a part of an earlier run; `None` if it cannot be resumed."""
-        with suppress(OSError, ValueError, TypeError):
-            if is_sole(os.lstat(self.note)):
-                with open(self.note) as note:
-                    source, validator, size, boot = json.load(note)
-                if boot == boot_id() != "":
-                    whole = None if size is None else int(size)
-                    return PartOrigin(str(source), str(validator), whole)
+        with suppress(OSError, ValueError, TypeError, RecursionError):
+            with opened(self.note, READ) as note:
+                text = note.read(LONGEST_NOTE) if is_sole(os.fstat(note.fileno())) else b""
+            source, validator, size, boot = json.loads(text)
+            texts = isinstance(source, str) and isinstance(validator, str) and is_header(validator)
+            if texts and boot == boot_id() != "" and type(size) in (int, type(None)):
+                return PartOrigin(source, validator, size)
         return None
 
-    def _open(self) -> tuple[int, int]:
-        """Open and lock the part; return its descriptor and its size."""
+    def _open(self) -> int:
+        """Open and lock the part; return its size."""
         while True:
+            self._locked = False
             try:
-                descriptor = os.open(self.part, CREATE, 0o666)
+                self._file = opened(self.part, CREATE, 0o666)
             except FileExistsError:
                 with suppress(FileNotFoundError):
                     if not is_sole(os.lstat(self.part)):
                         os.unlink(self.part)  # others could read or change what is written
                         continue
                 try:
-                    descriptor = os.open(self.part, READ)
+                    self._file = opened(self.part, READ)
                 except FileNotFoundError:
                     continue
             try:
-                lock(descriptor)
+                lock(self.descriptor)
+                self._locked = True
             except OSError:
-                os.close(descriptor)
+                self._close()
                 shown = printable(self.path)
                 raise NotReady(f"{shown}: another download into it is running") from None
-            try:
-                # The process that held the lock before may have renamed or removed the file.
-                status = os.fstat(descriptor)
-                if is_sole(status) and is_name_of(self.part, descriptor):
-                    return descriptor, status.st_size
-            except BaseException:
-                os.close(descriptor)
-                raise
-            os.close(descriptor)
+            # The process that held the lock before may have renamed or removed the file.
+            status = os.fstat(self.descriptor)
+            if is_sole(status) and is_name_of(self.part, self.descriptor):
+                return status.st_size
+            self._close()
 
 
-OPEN: set[PartFile] = set()
+def is_header(text: str) -> bool:
+    """Return whether a request header can carry `text`."""
+    return text.isascii() and text.isprintable()
+
+
+OPEN: WeakSet[PartFile] = WeakSet()
 """The open parts. An event loop that is interrupted again and again abandons them, so `leave_all`
-closes the rest at the end of the process."""
+leaves the rest at the end of the process. A part that nobody refers to is closed, and unlocked, by
+its `FileIO`: a `__del__` would swallow Ctrl-C."""
 
 
 @atexit.register

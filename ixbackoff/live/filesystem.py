@@ -7,6 +7,7 @@ import os
 import stat
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
+from io import FileIO
 
 try:
     import fcntl
@@ -48,6 +49,17 @@ CREATE = READ | os.O_CREAT | os.O_EXCL
 PIECE = 2**20
 EARLY = 8 * PIECE
 """Bytes after which the system is asked to start writing them to the disk."""
+
+
+# Ctrl-C is raised after any call in Python code, also between `os.open` and the assignment of its
+# result. The descriptor and its lock would stay until the process ends, and a `try` does not help,
+# because there is no name to close. So each descriptor belongs to an object before Python code
+# continues: `map`, `next`, `extend` and `any` call functions without a return to it.
+
+
+def opened(path: str, flags: int, mode: int = 0o600) -> FileIO:
+    """Open a file; it is closed when the result is dropped, at the latest."""
+    return next(map(FileIO, map(os.open, [path], [flags], [mode]), ["r+"]))
 
 
 def write_all(descriptor: int, piece: bytes | memoryview) -> None:
@@ -116,11 +128,13 @@ class Writeback:
 def sync_folder(folder: str) -> None:
     """Sync the names in a folder to the disk, where the system can."""
     if hasattr(os, "O_DIRECTORY"):
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        descriptors: list[int] = []
+        closing = map(os.close, descriptors)
         try:
-            os.fsync(descriptor)
+            descriptors.extend(map(os.open, [folder], [os.O_RDONLY | os.O_DIRECTORY]))
+            os.fsync(*descriptors)
         finally:
-            os.close(descriptor)
+            any(closing)
 
 
 def unlink(path: str) -> None:

@@ -1,8 +1,9 @@
 """Folders that are used as object stores.
 
-This room writes the files itself. The store library does not sync them before it reports success,
-and it hangs in a process forked from one that has used it. Both give a file that is being written
-the name `{name}#1`, `{name}#2` and so on, which the library leaves out of its lists.
+The files are written here, not by the store library: the library does not sync them before it
+reports success, and it hangs in a process forked from one that has used it. While a file is being
+written, its name ends in `#1`, `#2` and so on, as in the library, which does not list such names.
+Names that are given here have a mark before that: only files with it are swept.
 """
 
 from __future__ import annotations
@@ -18,18 +19,20 @@ from typing import BinaryIO
 
 from .filesystem import CREATE, READ, copy_rest, is_name_of, lock, sync_folder, unlink
 
-LONGEST_NAME = 245  # bytes: the file system takes 255, and "#" and a number are added
-SWEPT = 8  # names that `sweep` tries even if lower ones are free
+MARK = ".ixbackoff#"
+"""What follows the name of an object in the name of a file that is being written."""
+LONGEST_NAME = 240  # bytes: the file system takes 255, and the mark and a number are added
+SWEPT = 8  # `sweep` tries as many names at least, even if the first ones are free
 
 
 def put(path: str, file: BinaryIO, check: Callable[[], None], unchanging: bool = False) -> None:
-    """Put a file into a folder whole or not at all; afterwards it is on the disk, with its name.
+    """Put a file into a folder whole or not at all; file and name are synced to the disk.
 
     Args:
         path: the path of the object; an object there is replaced.
         file: the file, open for reading.
         check: called before each piece; an exception that it raises stops the copy.
-        unchanging: whether the file will never change: then it may become the object itself.
+        unchanging: whether the file never changes: the object may then be a hard link to it.
     """
     folder, name = os.path.split(path)
     stem = path
@@ -45,7 +48,7 @@ def put(path: str, file: BinaryIO, check: Callable[[], None], unchanging: bool =
 
 
 def link(file: BinaryIO, path: str) -> bool:
-    """Give a file a second name, if the result looks like a copy; return whether it did."""
+    """Make a hard link instead of a copy, if nobody could tell; return whether it was made."""
     folder = os.path.dirname(path)
     if inherited(os.path.dirname(file.name)) != inherited(folder):
         return False
@@ -54,7 +57,7 @@ def link(file: BinaryIO, path: str) -> bool:
         os.link(file.name, path)
     except OSError:  # the name is taken, or this file system has no hard links
         return False
-    # Whoever wants to change the file checks its number of names first, so that has to be right.
+    # A writer checks the number of links before it changes a file in place: it has to be right.
     if not (is_name_of(path, file.fileno()) and os.fstat(file.fileno()).st_nlink > 1):
         unlink(path)
         return False
@@ -65,7 +68,7 @@ def link(file: BinaryIO, path: str) -> bool:
 def inherited(folder: str) -> object:
     """Return what a new file inherits from its folder: disk, group, permissions and labels.
 
-    Where the system does not report them, each result differs from all others.
+    If the system does not report them, the result equals no other.
     """
     if hasattr(os, "listxattr"):
         with suppress(OSError):
@@ -100,12 +103,12 @@ def make(folder: str) -> bool:
 
 
 def sweep(stem: str) -> None:
-    """Remove what killed processes left of a file; a file that is being written is locked.
+    """Remove the unfinished copies of killed processes; those of living ones are locked.
 
     Writers take the lowest free number, so leftovers have low numbers.
     """
     for number in count(1):
-        path = f"{stem}#{number}"
+        path = f"{stem}{MARK}{number}"
         try:
             descriptor = os.open(path, READ)
         except OSError:
@@ -124,7 +127,7 @@ def sweep(stem: str) -> None:
 
 @contextmanager
 def staged(stem: str, path: str) -> Generator[int]:
-    """Give a new file to write to, and rename it to `path` at the end of the block."""
+    """Yield the descriptor of a new file; rename the file to `path` after the block."""
     descriptor, written = create(stem)
     try:
         try:
@@ -148,7 +151,7 @@ def staged(stem: str, path: str) -> Generator[int]:
 def create(stem: str) -> tuple[int, str]:
     """Create and lock a file; return its descriptor and its name."""
     for number in count(1):
-        path = f"{stem}#{number}"
+        path = f"{stem}{MARK}{number}"
         try:
             descriptor = os.open(path, CREATE, 0o666)
         except FileExistsError:
@@ -158,7 +161,7 @@ def create(stem: str) -> tuple[int, str]:
         except BlockingIOError:  # another process sweeps it
             os.close(descriptor)
             continue
-        except OSError:  # without locks nothing is swept
+        except OSError:  # a file system without locks, on which `sweep` removes nothing
             return descriptor, path
         if is_name_of(path, descriptor):
             return descriptor, path

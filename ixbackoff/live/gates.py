@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from threading import Condition
+from threading import Condition, RLock
 
 import anyio
 import httpx2
@@ -22,7 +22,8 @@ class Gate:
     def __init__(self, most: int) -> None:
         self._most = most
         self._inside: Counter[str] = Counter()
-        self._changed = Condition()
+        self._lock = RLock()  # `with self._changed` could lose it: see `lock_in_c`
+        self._changed = Condition(self._lock)
 
     def enter(self, host: str, deadline: Deadline) -> None:
         """Wait until there is room.
@@ -31,7 +32,7 @@ class Gate:
             PoolTimeout: the deadline passed before.
             ConnectionAbortedError: the effect was aborted.
         """
-        with self._changed:
+        with self._lock:
             abort = ABORT.get()
             if abort is not None and self._inside[host] >= self._most:
                 abort.on_request(self._wake)
@@ -43,11 +44,11 @@ class Gate:
             self._inside[host] += 1
 
     def _wake(self) -> None:
-        with self._changed:
+        with self._lock:
             self._changed.notify_all()
 
     def leave(self, host: str) -> None:
-        with self._changed:
+        with self._lock:
             self._inside[host] -= 1
             if not self._inside[host]:
                 del self._inside[host]

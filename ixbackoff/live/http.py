@@ -13,7 +13,7 @@ import httpx2
 
 from .._words.vocabulary import Download
 from .connections import Connections
-from .downloads import Arrival, Fetched
+from .downloads import Arrival, Fetched, etag_of
 from .exchanges import Exchange, Progress
 from .files import PartFile
 from .limits import Deadline, Limits
@@ -35,9 +35,13 @@ def fetch(
 ) -> Fetched:
     """Carry out a download."""
     exchange = Exchange("GET", command.url, connections.limits, deadline)
-    with PartFile(command.path, early=True) as part:
-        fetched = complete(Arrival(command, exchange, part, progress), connections)
-        part.commit()
+    part = PartFile(command.path, early=True)
+    try:
+        with part:
+            fetched = complete(Arrival(command, exchange, part, progress), connections)
+            part.commit()
+    finally:
+        part.leave()  # again: Ctrl-C may have come at the beginning of `__exit__`
     return fetched
 
 
@@ -55,8 +59,11 @@ class OpenResponse:
     def __init__(self, exchange: Exchange, connections: Connections) -> None:
         self.exchange = exchange
         self._open = ExitStack()
-        self._response = self._open.enter_context(respond(exchange, connections))
-        self.etag: str | None = self._response.headers.get("ETag")
+        self._connections = connections
+        self._response = connections.carry_out(
+            lambda: self._open.enter_context(respond(exchange, connections))
+        )
+        self.etag: str | None = etag_of(self._response.headers)
 
     def __enter__(self) -> httpx2.Response:
         return self._response
@@ -66,7 +73,7 @@ class OpenResponse:
 
     def close(self) -> None:
         """Leave the body unread."""
-        self._open.close()
+        self._connections.carry_out(self._open.close)
 
 
 def complete(
@@ -79,6 +86,10 @@ def complete(
         connections: the connections to web servers.
         opened: the response to its first request, if that was sent already.
     """
+    return connections.carry_out(lambda: completed(arrival, connections, opened))
+
+
+def completed(arrival: Arrival, connections: Connections, opened: OpenResponse | None) -> Fetched:
     while not arrival.whole:
         requested = opened or respond(arrival.exchange, connections, arrival.headers())
         opened = None
@@ -119,9 +130,14 @@ async def fetch_async(
 
 
 def head(url: str, connections: Connections, deadline: Deadline) -> Mapping[str, str]:
-    with respond(Exchange("HEAD", url, connections.limits, deadline), connections) as response:
-        drain(response)
-        return response.headers
+    exchange = Exchange("HEAD", url, connections.limits, deadline)
+
+    def headers() -> Mapping[str, str]:
+        with respond(exchange, connections) as response:
+            drain(response)
+            return response.headers
+
+    return connections.carry_out(headers)
 
 
 async def head_async(url: str, connections: Connections, deadline: Deadline) -> Mapping[str, str]:
@@ -135,7 +151,7 @@ async def head_async(url: str, connections: Connections, deadline: Deadline) -> 
 def respond(
     exchange: Exchange, connections: Connections, headers: Mapping[str, str] = NO_HEADERS
 ) -> Generator[httpx2.Response]:
-    """Send a request, follow its redirects, and give the response with its body unread."""
+    """Send a request, follow its redirects, and yield the response with its body unread."""
     with (
         exchange.translated(),
         used(exchange.deadline),
@@ -204,7 +220,10 @@ def is_short(response: httpx2.Response) -> bool:
 
 @asynccontextmanager
 async def chunks_of(response: httpx2.Response) -> AsyncGenerator[AsyncIterator[bytes]]:
-    """Give the body of a response; at the end iterate it to its end, because trio needs that."""
+    """Yield an iterator over a body; after the block close the response, and exhaust the iterator.
+
+    trio warns of an async generator that is not exhausted.
+    """
     chunks = response.aiter_raw()
     try:
         yield chunks

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from threading import RLock
 from typing import Any
 
 import httpcore2
@@ -21,6 +22,22 @@ def has_trailing_data(
         inner = inner._connection
     parser = getattr(inner, "_h11_state", None)
     return parser is not None and connection.is_idle() and bool(parser.trailing_data[0])
+
+
+def lock_in_c(pool: httpcore2.ConnectionPool) -> None:
+    """Replace the lock of a pool by one that Ctrl-C cannot take without an owner.
+
+    The `__enter__` of the library's lock is Python code, where Ctrl-C may be raised after the lock
+    was acquired and before the `with` block begins: every thread would wait for it for ever.
+    """
+    inner: Any = pool
+    inner._optional_thread_lock = RLock()
+
+
+def report_cuts(stream: httpcore2.NetworkStream) -> None:
+    """Make a TLS connection raise `ssl.SSLEOFError` if it is cut, where Python has it just end."""
+    secured: Any = stream.get_extra_info("socket")
+    secured.suppress_ragged_eofs = False  # an attribute of `ssl.SSLSocket` that has no page
 
 
 def extensions_of(response: httpcore2.Response) -> Mapping[str, Any]:

@@ -46,8 +46,8 @@ def live(
       is small, and the next try or run resumes it. Requests accept no encoding; the body of an
       encoded response is stored unchanged.
     - `Upload` puts a file into an object store; in a folder it is on the disk afterwards. What a
-      killed upload of the same key left is removed: in a folder `{key}#1` and so on, in S3 the
-      parts of an unfinished upload.
+      killed upload of the same key left is removed: in a folder `{key}.ixbackoff#1` and so on, in
+      S3 the parts of an unfinished upload.
     - `Delay` sleeps, and logs the wait: after a failure at the level WARNING, else at INFO.
     - `Log` goes to `logging`, in one line: control characters and line ends appear as escapes.
       `Throw` raises its exception, and `Call` calls its function.
@@ -62,9 +62,9 @@ def live(
     A download or an upload ends with `TimeoutError` at its limit or that of the program (`within`,
     `.limit`), whatever the server does; on a busy machine up to a quarter of a second later.
     Looking up the address of a host, importing the packages of the extra, waiting for a disk, and
-    the function of a `Call` cannot be interrupted. If the upload of a large file ends so, its parts
-    are removed if the store answers immediately, or by the next upload of the key; give the bucket
-    a rule that removes the others. `docs/live.md` has more.
+    the function of a `Call` cannot be interrupted. If a time limit ends the upload of a large file,
+    its parts are removed at once if the store answers, else by the next upload of the key; for keys
+    that are not uploaded again, give the bucket a rule. `docs/live.md` has more.
 
     >>> from ixbackoff import N0, Log, at
     >>> at(N0).do(Log("ready")).run(live())
@@ -146,7 +146,7 @@ def live_async(
 
 
 def at_once(logger: logging.Logger) -> Interpreter[Log | Throw | Call[Any] | Now | Pick]:
-    """Make the handlers that never block, which sync and async programs share."""
+    """Make the handlers that sync and async programs share: none of them is awaited."""
 
     def throw(command: Throw) -> Never:
         try:

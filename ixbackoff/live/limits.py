@@ -34,8 +34,8 @@ class Limits:
         addresses: a function from an address of `ipaddress` to a `bool`, true if a connection to it
             may be opened; `public_only` is one. By default every address is allowed. The function
             gets the very address that a download or a `HEAD` request is about to connect to, after
-            redirects as well, so no host name gets around it. Proxies are not used then: a proxy
-            looks up host names itself.
+            redirects as well, so no host name gets around it. With such a function no proxy is
+            used: a proxy looks up host names itself.
         insecure_redirects: follow a redirect from `https://` to `http://`.
 
     Raises:
@@ -83,7 +83,7 @@ class Deadline:
     True
 
     Args:
-        limits: the limits of the command. Its time begins now, before any import.
+        limits: the limits of the command, whose time begins with this call.
 
     Attributes:
         what: a description of the command, without secrets.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import suppress
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from .._running.aborting import check_not_aborted
 from .._words.extras import LIVE, needed
 from .._words.vocabulary import without_secrets
+from .folders import MARK
 from .limits import Deadline, Limits
 from .store_errors import store_failures
 from .stores import STAGED, check_process, file_of, store_of
@@ -87,9 +89,10 @@ def remove_object(url: str, stores: MutableMapping[str, ObjectStore], limits: Li
 def remove_file(path: str) -> None:
     """Remove a file, leftovers of killed writers, and its folder if that gets empty."""
     folder, name = os.path.split(path)
+    names = re.compile(f"{re.escape(name)}({MARK}[0-9]+)?")
     with suppress(FileNotFoundError):
         for other in os.listdir(folder):
-            if STAGED.sub("", other) == name:
+            if names.fullmatch(other):
                 with suppress(FileNotFoundError):
                     os.unlink(os.path.join(folder, other))
     remove_empty(folder)

@@ -6,8 +6,17 @@ request has a connection of its own, even where HTTP/2 would allow for many.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Generator, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import (
+    AsyncIterable,
+    AsyncIterator,
+    Callable,
+    Collection,
+    Generator,
+    Iterable,
+    Iterator,
+)
+from contextlib import contextmanager, suppress
+from threading import get_ident
 from typing import Generic, TypeVar
 
 import anyio
@@ -29,11 +38,15 @@ class OneExchange(Generic[C]):
     Args:
         connection: the connection of the HTTP library.
         is_closed: returns whether its pool was closed, so that it is closed after its response.
+
+    Attributes:
+        thread: the thread that used it last.
     """
 
     def __init__(self, connection: C, is_closed: Callable[[], bool]) -> None:
         self._connection: C = connection
         self._pool_is_closed = is_closed
+        self.thread = 0
 
     def info(self) -> str:
         return self._connection.info()
@@ -61,6 +74,7 @@ class Exclusive(OneExchange[httpcore2.ConnectionInterface], httpcore2.Connection
     """A connection of threads."""
 
     def handle_request(self, request: httpcore2.Request) -> httpcore2.Response:
+        self.thread = get_ident()
         with remote_errors():
             response = self._connection.handle_request(request)
         assert isinstance(response.stream, Iterable)
@@ -85,6 +99,15 @@ class Pool(httpcore2.ConnectionPool):
     def close(self) -> None:
         self.closed = True  # first: an exchange that ends after this closes its own connection
         super().close()
+
+    def retire(self, interrupted: Collection[int]) -> None:
+        """Close idle connections and those of interrupted threads; others close after their use."""
+        self.closed = True
+        for connection in self.connections:
+            assert isinstance(connection, Exclusive)
+            if connection.is_idle() or connection.thread in {0, *interrupted}:
+                with suppress(Exception):  # its state may be that of any line of the library
+                    connection.close()
 
 
 class AsyncExclusive(
@@ -133,7 +156,7 @@ def with_stream(
 
 @contextmanager
 def remote_errors() -> Generator[None]:
-    """Raise what the HTTP/2 library says about a response as an error of the server."""
+    """Raise the HTTP/2 library's errors about a response as errors of the server."""
     try:
         yield
     except httpcore2.LocalProtocolError as error:

@@ -19,6 +19,7 @@ import httpcore2
 
 from .._running.aborting import ABORT
 from .addresses import Allowed, checked
+from .internals import report_cuts
 from .limits import Deadline
 
 PIECE = 16 * 1024  # bytes; one system call sends all of them or none
@@ -176,7 +177,9 @@ class TimedStream(httpcore2.NetworkStream):
         if not seconds:
             self.close()
             raise httpcore2.ConnectTimeout
-        return TimedStream(self.stream.start_tls(ssl_context, server_hostname, seconds))
+        stream = self.stream.start_tls(ssl_context, server_hostname, seconds)
+        report_cuts(stream)
+        return TimedStream(stream)
 
     def close(self) -> None:
         self.stream.close()
@@ -223,13 +226,20 @@ class AsyncBackend(httpcore2.AsyncNetworkBackend):
 
 
 class ClosingStream(httpcore2.AsyncNetworkStream):
-    """A connection that is closed if its handshake is cancelled."""
+    """A connection that is closed if its handshake is cancelled, and that reports a cut of TLS."""
 
     def __init__(self, stream: httpcore2.AsyncNetworkStream) -> None:
         self.stream = stream
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        return await self.stream.read(max_bytes, timeout)
+        read = await self.stream.read(max_bytes, timeout)
+        secured = None if read else self.get_extra_info("ssl_object")
+        if isinstance(secured, ssl.SSLObject):
+            try:
+                secured.read(1)  # at the end that the server announced it is empty again
+            except ssl.SSLError as error:
+                raise httpcore2.ReadError(error) from error
+        return read
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
         await self.stream.write(buffer, timeout)
@@ -241,7 +251,7 @@ class ClosingStream(httpcore2.AsyncNetworkStream):
         timeout: float | None = None,
     ) -> httpcore2.AsyncNetworkStream:
         try:
-            return await self.stream.start_tls(ssl_context, server_hostname, timeout)
+            return ClosingStream(await self.stream.start_tls(ssl_context, server_hostname, timeout))
         except BaseException:
             with anyio.CancelScope(shield=True):
                 await self.stream.aclose()

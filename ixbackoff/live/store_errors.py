@@ -60,7 +60,7 @@ def failure_of_answer(status: int, code: str, where: str) -> Exception:
     failure: Exception
     if status == 429 or code in aws.THROTTLING:
         failure = Throttled()
-    elif status >= 500 or status in (408, 425) or code in aws.PASSING:
+    elif status >= 500 or status in (408, 425) or code in aws.TRANSIENT:
         failure = ServerError(status)
     elif code == "NoSuchUpload":
         return ConnectionAbortedError(f"{answered}: another client aborted the upload")

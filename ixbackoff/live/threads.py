@@ -1,9 +1,9 @@
-"""Threads beside an event loop: blocking work in one, and an event loop in one for async work.
+"""Blocking work in a thread beside an event loop, and async work in an event loop in a thread.
 
-The store library completes its futures from threads of its own. When the interpreter ends, Python
-below 3.14 ends each thread that wants to run Python code, and if that is a thread of a library in
-Rust, the process aborts. So `awaited` returns only after those threads have left Python:
-`StoreLoop` knows the futures that they still have to complete.
+The store library, which is written in Rust, completes its futures from threads of its own. At the
+end of the process, Python below 3.14 kills each thread that is about to run Python code, and a
+killed thread of Rust aborts the process. So `awaited` returns only after those threads have left
+Python: `StoreLoop` knows the futures that they still have to complete.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from .limits import Deadline
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
-PATIENCE = 5.0  # seconds
-MOMENT = 0.001  # seconds
-POLL = 0.05  # seconds
+PATIENCE = 5.0  # seconds that `settle` waits at most
+MOMENT = 0.001  # seconds between two of its checks
+POLL = 0.05  # seconds between two checks of `awaited`
 
 
 class StoreFuture(asyncio.Future[Any]):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import ssl
-from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
+from importlib.util import find_spec
 from threading import Lock
 from typing import NamedTuple
 from urllib.request import getproxies, proxy_bypass
@@ -15,9 +16,10 @@ import anyio
 import httpcore2
 import httpx2
 
-from .addresses import Refused
+from .._words.vocabulary import without_secrets
+from .addresses import Refused, check_port
 from .gates import AsyncGate, Gate
-from .internals import extensions_of
+from .internals import extensions_of, lock_in_c
 from .limits import Limits
 from .pools import AsyncPool, Pool
 from .sockets import USE, AsyncBackend, TimedBackend, Use
@@ -63,7 +65,7 @@ class Transport(httpx2.BaseTransport):
 
     @contextmanager
     def client(self) -> Generator[httpx2.Client]:
-        """Give a client for this block alone, because a client keeps cookies."""
+        """Yield a client for this block alone, because a client keeps cookies."""
         try:
             client = self._clients.pop()
         except IndexError:
@@ -90,7 +92,7 @@ class Transport(httpx2.BaseTransport):
     def _pool(self, way: Way) -> Pool:
         with self._lock:
             if way not in self._pools:
-                self._pools[way] = Pool(
+                self._pools[way] = pool = Pool(
                     ssl_context=trusted() if way.secure else None,
                     proxy=opened_proxy(way.proxy) if way.proxy else None,
                     network_backend=TimedBackend(self._limits.addresses),
@@ -99,7 +101,18 @@ class Transport(httpx2.BaseTransport):
                     keepalive_expiry=IDLE,
                     http2=True,
                 )
+                lock_in_c(pool)
             return self._pools[way]
+
+    def retire(self, interrupted: Collection[int]) -> None:
+        """Close what no running exchange uses.
+
+        Args:
+            interrupted: the threads whose exchanges did not end by themselves.
+        """
+        self._clients.clear()
+        for pool in [*self._pools.values()]:
+            pool.retire(interrupted)
 
     def close(self) -> None:
         self._clients.clear()  # break the reference cycle of clients and transport
@@ -288,7 +301,20 @@ def way_of(url: httpx2.URL, known: Mapping[str, str], limits: Limits) -> Way:
 
 
 def opened_proxy(url: str) -> httpcore2.Proxy:
-    proxy = httpx2.Proxy(url)
+    """Make the proxy of a URL.
+
+    Raises:
+        ValueError: the URL is not that of a proxy.
+        ImportError: a SOCKS proxy needs a package that is not installed.
+    """
+    shown = f"the proxy {without_secrets(url)}"
+    try:
+        proxy = httpx2.Proxy(url)
+    except (ValueError, httpx2.InvalidURL):
+        raise ValueError(f"{shown}: give a URL such as http://host:port.") from None
+    check_port(proxy.url.port, shown)
+    if proxy.url.scheme.startswith("socks") and find_spec("socksio") is None:
+        raise ImportError(f"{shown} needs socksio: pip install socksio", name="socksio")
     address = httpcore2.URL(
         scheme=proxy.url.raw_scheme,
         host=proxy.url.raw_host,
@@ -310,7 +336,11 @@ def trusted() -> ssl.SSLContext:
 @lru_cache(maxsize=1)
 def certificates(*_places: str | None) -> ssl.SSLContext:
     # Reading the certificates takes longer than a small download, so all clients share a context.
-    return httpx2.create_ssl_context()
+    context = httpx2.create_ssl_context()
+    # Python ignores it if a connection is cut without the `close_notify` of TLS, but the body of a
+    # response without a length ends with its connection: anybody on the way could shorten it.
+    context.options &= ~getattr(ssl, "OP_IGNORE_UNEXPECTED_EOF", 0)
+    return context
 
 
 @contextmanager

@@ -12,32 +12,37 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
-from html import unescape
-from pathlib import Path
+from logging import getLogger
 from tempfile import gettempdir
 from typing import TYPE_CHECKING, NamedTuple, Self
+from xml.parsers.expat import ExpatError, ParserCreate
 
 import httpx2
+from anyio import move_on_after
 
 from .exchanges import hidden
-from .filesystem import READ, is_name_of, is_sole, lock
+from .filesystem import READ, is_sole, lock
 from .limits import Deadline, Limits
+from .ownfolders import OwnFolder, own_folder
 from .signatures import Signer, signer_of
 from .transports import trusted
 
 if TYPE_CHECKING:
     from obstore.store import S3Store
 
+LOGGER = getLogger("ixbackoff")
+
 MARGIN = timedelta(minutes=15)  # added to the time that an upload may take
 MOST = 1 << 20  # bytes of a list; one page has at most 1,000 uploads
-SECONDS = 10.0  # for a request
+SECONDS = 10.0  # for all requests of one upload
+SHARE = 0.1  # the part of the remaining time that these requests may take
 OLD = 7 * 86400.0  # seconds, for a note
-UPLOAD = re.compile("<Upload>(.*?)</Upload>", re.DOTALL)
-FIELD = re.compile(r"<(\w+)>([^<]*)</\1>")
+NOTE = re.compile("[0-9a-f]{64}")
+"""The shape of the name of a note."""
 
 
 class UnfinishedUpload(NamedTuple):
@@ -67,10 +72,7 @@ async def without_leftovers(
     with UploadNote(f"{signer.place}{signer.path}") as note:
         if not note.taken:
             longest = None if note.found else timedelta(seconds=limits.total_timeout) + MARGIN
-            with suppress(httpx2.HTTPError, httpx2.InvalidURL, ValueError):
-                timeout = deadline.shorten(min(SECONDS, limits.part_timeout))
-                async with httpx2.AsyncClient(timeout=timeout, verify=trusted()) as client:
-                    await abort_left(client, signer, longest)
+            await tidy(signer, longest, limits, deadline)
         yield
         note.done()
 
@@ -82,10 +84,19 @@ async def abort_all(store: S3Store, key: str, limits: Limits, deadline: Deadline
     """
     signer = await signer_of(store, key)
     if signer is not None:
-        with suppress(httpx2.HTTPError, httpx2.InvalidURL, ValueError):
-            timeout = deadline.shorten(min(SECONDS, limits.part_timeout))
-            async with httpx2.AsyncClient(timeout=timeout, verify=trusted()) as client:
-                await abort_left(client, signer, None)
+        await tidy(signer, None, limits, deadline)
+
+
+async def tidy(
+    signer: Signer, longest: timedelta | None, limits: Limits, deadline: Deadline
+) -> None:
+    """Do what `abort_left` does as far as it succeeds in a part of the time; fail nothing."""
+    with move_on_after(min(SECONDS, limits.part_timeout, deadline.left * SHARE)):
+        try:
+            async with httpx2.AsyncClient(timeout=SECONDS, verify=trusted()) as client:
+                await abort_left(client, signer, longest)
+        except Exception as error:
+            LOGGER.debug("%s: abandoned uploads stay: %r", signer.place, error)
 
 
 async def abort_left(client: httpx2.AsyncClient, signer: Signer, longest: timedelta | None) -> None:
@@ -110,7 +121,7 @@ async def listed(client: httpx2.AsyncClient, signer: Signer) -> str:
     """
     request = client.build_request("GET", signer.listing())
     async with aclosing(await client.send(hidden(request), stream=True)) as answer:
-        body = b""
+        body = bytearray()
         async for chunk in answer.aiter_bytes():
             body += chunk
             if len(body) > MOST:
@@ -120,18 +131,60 @@ async def listed(client: httpx2.AsyncClient, signer: Signer) -> str:
         return body.decode()
 
 
-def unfinished(text: str, key: str) -> list[UnfinishedUpload]:
-    """Return the unfinished uploads of one key in a store's list.
+class ListOfUploads:
+    """A reader of a store's list of unfinished uploads, in linear time.
 
-    >>> unfinished('''<Upload><Key>a</Key><UploadId>7</UploadId>
-    ... <Initiated>2038-01-01T00:00:00.000Z</Initiated></Upload>''', "a")[0].id
+    Attributes:
+        found: the fields of each upload, by name.
+    """
+
+    def __init__(self) -> None:
+        self.found: list[dict[str, str]] = []
+        self._path: list[str] = []
+        self._text: list[str] = []
+
+    def read(self, text: str) -> None:
+        """Read the whole list.
+
+        Raises:
+            ExpatError: the list is not XML.
+            ValueError: the list has a document type, whose entities could grow.
+        """
+        parser = ParserCreate()
+        parser.StartDoctypeDeclHandler = self._refuse
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
+        parser.CharacterDataHandler = self._text.append
+        parser.Parse(text, True)
+
+    def _refuse(self, *_: object) -> None:
+        raise ValueError("The list of unfinished uploads has a document type.")
+
+    def _start(self, name: str, _: Mapping[str, str]) -> None:
+        self._path.append(name)
+        self._text.clear()
+        if name == "Upload":
+            self.found.append({})
+
+    def _end(self, name: str) -> None:
+        self._path.pop()
+        if self._path[-1:] == ["Upload"]:
+            self.found[-1].setdefault(name, "".join(self._text))
+        self._text.clear()
+
+
+def unfinished(text: str, key: str) -> list[UnfinishedUpload]:
+    """Return the unfinished uploads of one key in a store's list, as far as it can be read.
+
+    >>> unfinished('''<List><Upload><Key>a</Key><UploadId>7</UploadId>
+    ... <Initiated>2038-01-01T00:00:00.000Z</Initiated></Upload></List>''', "a")[0].id
     '7'
     """
+    uploads = ListOfUploads()
+    with suppress(ExpatError, ValueError):
+        uploads.read(text)
     found: list[UnfinishedUpload] = []
-    for upload in UPLOAD.findall(text):
-        values = {
-            name: unescape(value) for name, value in re.findall(r"<(\w+)>([^<]*)</\1>", upload)
-        }
+    for values in uploads.found:
         with suppress(KeyError, ValueError):
             begun = datetime.fromisoformat(values["Initiated"])
             begun = begun if begun.tzinfo else begun.replace(tzinfo=UTC)
@@ -150,42 +203,41 @@ class UploadNote:
 
     def __init__(self, url: str) -> None:
         user = os.geteuid() if hasattr(os, "geteuid") else 0
-        self._folder = Path(gettempdir()) / f"ixbackoff-uploads-{user}"
-        self._path = str(self._folder / sha256(url.encode()).hexdigest())
+        self._folder = os.path.join(gettempdir(), f"ixbackoff-uploads-{user}")
+        self._name = sha256(url.encode()).hexdigest()
         self._descriptor = -1
         self.found = False
         self.taken = True
 
     def __enter__(self) -> Self:
         with suppress(OSError):
-            self._folder.mkdir(mode=0o700, exist_ok=True)
-            self._descriptor = os.open(self._path, READ | os.O_CREAT, 0o600)
-            status = os.fstat(self._descriptor)
-            lock(self._descriptor)
-            if is_sole(status) and is_name_of(self._path, self._descriptor):
-                self.found = status.st_size > 0
-                os.write(self._descriptor, b"uploading")
-                self.taken = False
-                self._forget_old()
+            with suppress(FileExistsError):
+                os.mkdir(self._folder, 0o700)
+            with own_folder(self._folder) as folder:
+                self._descriptor = folder.open(self._name, READ | os.O_CREAT)
+                status = os.fstat(self._descriptor)
+                lock(self._descriptor)
+                if is_sole(status) and folder.has(self._name, self._descriptor):
+                    self.found = status.st_size > 0
+                    os.write(self._descriptor, b"uploading")
+                    self.taken = False
+                    forget_old(folder)
         return self
-
-    def _forget_old(self) -> None:
-        """Remove notes so old that their uploads count as abandoned by age."""
-        for entry in os.scandir(self._folder):
-            with suppress(OSError):
-                if time.time() - entry.stat().st_mtime > OLD:
-                    descriptor = os.open(entry.path, READ)
-                    try:
-                        lock(descriptor)
-                        os.unlink(entry.path)
-                    finally:
-                        os.close(descriptor)
 
     def done(self) -> None:
         """Remove the note: the upload left nothing."""
         if not self.taken:
-            os.unlink(self._path)
+            with suppress(OSError), own_folder(self._folder) as folder:
+                folder.remove(self._name)
 
     def __exit__(self, *_: object) -> None:
         if self._descriptor >= 0:
             os.close(self._descriptor)
+
+
+def forget_old(folder: OwnFolder) -> None:
+    """Remove notes so old that their uploads count as abandoned by age."""
+    for name in folder.names(NOTE):
+        with suppress(OSError):
+            if folder.age_of(name, time.time()) > OLD:
+                folder.remove_unlocked(name)

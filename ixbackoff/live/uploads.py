@@ -47,14 +47,13 @@ def upload(
         command: the path of the file and the URL of the object.
         stores: stores by the beginnings of their URLs.
         limits: the time-outs, in seconds.
-        check: called again and again; an exception that it raises stops the upload.
-        unchanging: whether the file will never change: then it may become the object itself.
+        check: called repeatedly; an exception that it raises stops the upload.
+        unchanging: whether the file never changes: the object may then be a hard link to it.
     """
     deadline = Deadline(limits)
     deadline.what = without_secrets(command.url)
-    if not unchanging and stat.S_ISFIFO(
-        os.stat(command.path).st_mode
-    ):  # `open` would wait for a writer
+    # `open` would wait for a writer of a pipe
+    if not unchanging and stat.S_ISFIFO(os.stat(command.path).st_mode):
         raise OSError(errno.EINVAL, "Not a regular file", command.path)
 
     def check_wanted() -> None:
@@ -110,7 +109,8 @@ def put(
     options = PutOptions(
         chunk_size=max(PART, math.ceil(size / PARTS)), max_concurrency=PARTS_AT_ONCE
     )
-    # Threads of the store library read the pieces for S3; they have not the context of this one.
+    # For S3 the library reads the pieces in threads of its own, which lack the context variables
+    # that `check` reads.
     piece_check = check if isinstance(store, MemoryStore) else lambda: None
     content = file.read() if size <= PART else pieces(file, deadline, piece_check)
 
@@ -140,9 +140,9 @@ async def upload_async(
 
 
 def shortened(limits: Limits, deadline: Deadline) -> Limits:
-    """Return limits by which a request to the store ends at the deadline.
+    """Return `limits` with time-outs that end by the deadline.
 
-    So the store's client still has the time to abort the upload of a large file.
+    The store's client then gives up by itself, and has time left to abort a large upload.
     """
     deadline.check()
     return replace(

@@ -4,9 +4,9 @@ from .._limits.events import Answered, Began, Ended, Event, Issued, Run, WaitBeg
 from .._limits.nesting import tries_so_far
 from .._limits.observers import Observer, observe, observed
 from .._words.reasons import Reason, Story, story
-from .counters import prometheus_observer
-from .spans import opentelemetry_observer
-from .structured import structlog_observer
+from .opentelemetry import opentelemetry_observer
+from .prometheus import prometheus_observer
+from .structlog import structlog_observer
 
 __all__ = [
     "Answered",

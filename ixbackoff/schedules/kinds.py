@@ -8,7 +8,7 @@ from typing import Final, final
 
 from .._words.checks import finite, inf
 from .._words.commands import Misuse
-from .._words.nat import DEEPEST
+from .._words.rungs import DEEPEST
 from .algebra import Schedule
 from .timings import Chance, Timing, WaitFunction, never_shorter, usable, usable_or_infinite
 

@@ -44,7 +44,7 @@ class Timing(Value, ABC):
         deterministic: true if it draws no random number, so that the k-th wait is always the same.
         from_start: true if a wait is measured from the start of the try before it, not its end.
         shortens: true if a wait may be shorter than the one before it.
-        sound: true if its waits need no check: they are numbers, and never shorten.
+        sound: true if its waits need no check: they are usable numbers, and never get shorter.
     """
 
     __slots__ = ()
@@ -93,7 +93,7 @@ class Timing(Value, ABC):
 
 
 def begun(timing: Timing, chance: Chance | None) -> WaitFunction:
-    """Begin the waits of a part of a schedule, checked and never shorter than before."""
+    """Begin the waits of a timing; check each, and make none shorter than the one before."""
     waits = timing.begin(chance)
     if timing.sound:
         return waits
@@ -101,7 +101,7 @@ def begun(timing: Timing, chance: Chance | None) -> WaitFunction:
 
 
 def never_shorter(waits: WaitFunction) -> WaitFunction:
-    """Return the same waits, with a shorter one made as long as the one before."""
+    """Return the same waits, but lengthen each to the longest one before it."""
     shortest = 0.0
 
     def longer(k: int) -> float:

@@ -11,13 +11,12 @@ from ..known.psycopg import is_refused
 Execute: TypeAlias = Callable[[str, Mapping[str, object]], Sequence[Any]]
 """A function that executes a statement with values for its `:name`s, and returns the rows."""
 
-# Error names of SQLite; classes of SQLSTATE codes of PostgreSQL (connection, rollback, resources,
-# object in use, operator intervention), and its code for a table that another process is making;
-# and the class of an error without a code, which means that there is no connection.
 TRANSIENT = (
-    *("SQLITE_BUSY", "SQLITE_LOCKED"),
-    *("08", "40", "53", "55", "57", "23505"),
-    "OperationalError",
+    *("SQLITE_BUSY", "SQLITE_LOCKED"),  # error names of SQLite
+    # classes of SQLSTATE: connection, rollback, resources, object in use, operator intervention
+    *("08", "40", "53", "55", "57"),
+    "23505",  # another process is making the same table
+    "OperationalError",  # the class of an error without a code: no connection
 )
 REFUSED = "28P01"
 WORDS = {
@@ -25,13 +24,13 @@ WORDS = {
     "SQLITE_LOCKED": "another program has locked it",
     "SQLITE_CANTOPEN": "the file cannot be opened or made, so look at its folder",
     "SQLITE_CORRUPT": "the file is damaged",
-    "SQLITE_ERROR": "its table copies has other columns, so give another file",
+    "SQLITE_ERROR": "one of its tables has other columns, so give another file",
     "SQLITE_FULL": "the disk is full",
     "SQLITE_NOTADB": "the file is not an SQLite database, so give another one",
     "SQLITE_READONLY": "the file may only be read",
     REFUSED: "it refuses the user, the password or the database in its URL",
     "42501": "its user may not write to it",
-    "42703": "its table copies has other columns, so give another database",
+    "42703": "one of its tables has other columns, so give another database",
     "55P03": "another program has locked it",
     "57014": "another program has locked it, or it is too slow",
     "ProgrammingError": "its URL has a part that the driver does not know",
@@ -69,7 +68,7 @@ class Database(Protocol):
     locked: str
 
     def transaction(self, writes: bool, left: float, /) -> AbstractContextManager[Execute]:
-        """Give a function that executes statements in one transaction, committed after the block.
+        """Yield a function that executes statements in one transaction, committed after the block.
 
         Args:
             writes: whether the transaction changes something.
@@ -94,7 +93,7 @@ class Database(Protocol):
 
 
 def cause_of(error: BaseException | None) -> str:
-    """Return why a database failed, in words of this module: its own may quote user names."""
+    """Return why a database failed, in words of this module: a driver's may quote user names."""
     state = state_of(error)
     return next((WORDS[code] for code in WORDS if state.startswith(code)), state)
 

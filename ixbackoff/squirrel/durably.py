@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from argparse import Namespace
 from collections.abc import Generator, Iterable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from sqlalchemy.engine import make_url
@@ -15,7 +15,9 @@ from .._limits.observers import observed
 from .._words.commands import Misuse
 from ..durable import Engine
 from ..durable.store import checked_database, file_of
+from ..durable.workerlocks import FileTaken
 from ..live import Connections, live
+from ..live.ownfolders import own_folder
 from .commands import Resource
 from .databases import cause_of
 from .display import Display, log_shown
@@ -112,7 +114,8 @@ def keep_durably(
 ) -> None:
     """Keep these resources by durable runs, and print the summary.
 
-    The runs are forgotten after that: a squirrel that is killed before prints the same summary.
+    Then the runs are forgotten. If the squirrel is killed before that, the next one prints the same
+    summary.
     """
     with (
         log_shown(display),
@@ -160,14 +163,18 @@ def opened_runs(
         standard = live(connections=connections, stores=storage.stores)
         handlers = Handlers(connections, storage.stores, files)
         interpreter = answering(standard, index, handlers).around(runs.perform)
+        with suppress(FileNotFoundError), own_folder(home):
+            pass  # before the engine resumes runs, which write there
         try:
             make_private(database)
             engine = Engine(interpreter, workflow, database=database, concurrency=options.jobs)
-        except Misuse:
+        except FileTaken:
             raise ValueError(
                 f"Another process performs the runs in {place}: wait for its end, or give another "
                 "--database."
             ) from None
+        except Misuse as error:
+            raise ValueError(f"{error}") from None
         except DBAPIError as error:
             raise ValueError(
                 f"The runs cannot be stored in {place}: {cause_of(error.orig)}."

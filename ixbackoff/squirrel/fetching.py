@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -17,9 +18,9 @@ from ..live.connections import Connections
 from ..live.downloads import Arrival, Fetched
 from ..live.exchanges import Exchange, Progress
 from ..live.files import PartFile
-from ..live.filesystem import READ, is_name_of, is_own, lock
 from ..live.http import OpenResponse, complete
 from ..live.limits import Deadline
+from ..live.ownfolders import own_folder
 from .commands import Brought, Fetch, Resource
 
 FOLDER = ".squirrel-parts"
@@ -29,6 +30,9 @@ OLD = 7 * 86_400.0
 TRIES = 5
 PRIVATE = "~"
 """A mark in the names of files that only their process uses; the next process removes them."""
+UUID = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+OURS = re.compile(rf"\.{UUID}({PRIVATE}[0-9a-f]{{32}})?\.part(\.json|\.seal)?")
+"""The shape of the names of files in such a folder; no other file is removed."""
 
 
 @dataclass
@@ -153,8 +157,8 @@ class FetchedFiles:
             file.part.leave()
         elif kept:  # an earlier run may have died when all but the removal was done
             for path in self._left_of(resource, folder):
-                with suppress(OSError):
-                    remove_unlocked(Path(path))
+                with suppress(OSError), own_folder(folder) as opened:
+                    opened.remove_unlocked(os.path.basename(path))
 
     def _of(self, resource: Resource, folder: str) -> FetchedFile:
         key = (folder, resource.name)
@@ -175,13 +179,14 @@ def open_file(folder: str, name: str, early: bool = False) -> FetchedFile:
         early: as for `PartFile`.
 
     Raises:
-        OSError: the folder cannot be written to.
+        OSError: the folder is a link or another user's, or cannot be written to.
     """
     resumable = True
     for _ in range(TRIES):
         path = os.path.join(folder, name if resumable else f"{name}{PRIVATE}{uuid4().hex}")
         try:
-            return FetchedFile(PartFile(path, early).__enter__(), resumable)
+            with own_folder(folder):
+                return FetchedFile(PartFile(path, early).__enter__(), resumable)
         except NotReady:  # another squirrel uses or sweeps it
             resumable = False
         except FileNotFoundError:  # another squirrel has removed the folder, which was empty
@@ -208,44 +213,36 @@ def made(folder: Path) -> Generator[Path]:
 
 @contextmanager
 def fetching_folder(home: Path) -> Generator[Path]:
-    """Give the folder in `home` for unfinished downloads, which all squirrels there share.
+    """Yield the folder in `home` for unfinished downloads, which all squirrels there share.
 
     At the beginning and at the end of the block old files are removed.
 
     Raises:
-        OSError: `home` cannot be written to.
+        OSError: `home` cannot be written to, or a link or another user's folder has the place.
     """
     with made(home):
         folder = home / FOLDER
-        folder.mkdir(exist_ok=True)
-        sweep_old(folder)
+        with suppress(FileExistsError):
+            folder.mkdir()
+        with suppress(FileNotFoundError):  # another squirrel has removed it
+            sweep_old(folder)
         try:
             yield folder
         finally:
-            sweep_old(folder)
+            with suppress(OSError):
+                sweep_old(folder)
 
 
 def sweep_old(folder: Path) -> None:
-    """Remove the unused files that are old or private, and the folder if it gets empty."""
-    with suppress(OSError):
-        for path in list(folder.iterdir()):
-            with suppress(OSError):
-                if PRIVATE in path.name or path.stat().st_mtime < time() - OLD:
-                    remove_unlocked(path)
-    with suppress(OSError):
-        folder.rmdir()
-
-
-def remove_unlocked(path: Path) -> None:
-    """Remove a file of this user, unless a process has locked it.
+    """Remove the unused files that are old or private, and the folder if it gets empty.
 
     Raises:
-        OSError: a process has locked the file, or it cannot be removed.
+        OSError: the folder is missing, a link, or another user's.
     """
-    with open(os.open(path, READ), "rb") as file:
-        descriptor = file.fileno()
-        lock(descriptor)
-        if is_own(os.fstat(descriptor)) and is_name_of(str(path), descriptor):
-            if os.name == "nt":  # Windows cannot remove an open file
-                file.close()
-            path.unlink()
+    with own_folder(folder) as opened:
+        for name in opened.names(OURS):
+            with suppress(OSError):
+                if PRIVATE in name or opened.age_of(name, time()) > OLD:
+                    opened.remove_unlocked(name)
+    with suppress(OSError):
+        folder.rmdir()

@@ -47,7 +47,7 @@ def described_with_reason(failure: Exception) -> str:
 
 
 def fitted(text: str, cells: int) -> str:
-    """Leave out the middle of a text that is wider than a number of terminal cells.
+    """Shorten a text to `cells` cells of a terminal, by leaving out its middle.
 
     >>> fitted("http://localhost/a/long/way/nuts", 20)
     'http:/…long/way/nuts'

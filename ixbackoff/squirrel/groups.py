@@ -84,7 +84,7 @@ class Work(Generic[C, A]):
 
 
 class Groups(Generic[C]):
-    """A thread that does work in groups: what arrives during a group is the next group.
+    """A thread that does work in groups: the work that arrives during a group is the next one.
 
     Args:
         perform: does the work of a group in one transaction, and returns the answers.

@@ -10,6 +10,7 @@ from .. import Delay, Interpreter, NotReady, Standard, Upload
 from .._words.failures import ClientError, ServerError
 from ..live import response_headers
 from ..live.connections import Connections
+from ..live.downloads import etag_of
 from ..live.objects import objects_below, remove_object
 from ..live.uploads import upload
 from .commands import Fetch, GetETag, ListObjects, Remove, Resource, Stored
@@ -47,7 +48,7 @@ class Handlers(NamedTuple):
             return self.files.ask(command.resource)
         try:
             headers = response_headers(command.resource.url, connections=self.connections)
-            return headers.get("etag")
+            return etag_of(headers)
         except (ClientError, ServerError) as error:
             if error.status in HEAD_REFUSED:
                 return None

@@ -26,6 +26,10 @@ TABLES = {
     "PRIMARY KEY (place, key)",
     "marks": "number INTEGER PRIMARY KEY, mark VARCHAR(32) NOT NULL",
 }
+CHECKS = (
+    "SELECT name, place, resource, etag, key, size FROM copies LIMIT 0",
+    "SELECT place, key, name, doomed FROM claims LIMIT 0",
+)
 MARK = "SELECT mark FROM marks"
 MARKED = "INSERT INTO marks (number, mark) VALUES (1, :mark) ON CONFLICT DO NOTHING"
 COPY = "SELECT key, etag, size FROM copies WHERE name = :name AND place = :place"
@@ -147,11 +151,16 @@ class Index:
         self.close()
 
     def _made(self, execute: Execute) -> str:
-        """Create the missing tables; return the mark of this index."""
+        """Create the missing tables; return the mark of this index.
+
+        A table of another program under one of these names is an error, and nothing is changed.
+        """
         existing = [name for (name,) in execute(self.database.tables, {})]
         for name, columns in TABLES.items():
             if name not in existing:
                 execute(f"CREATE TABLE IF NOT EXISTS {name} ({columns})", {})
+        for check in CHECKS:
+            execute(check, {})
         if not execute(MARK, {}):
             execute(MARKED, {"mark": uuid4().hex})
         ((mark,),) = execute(MARK, {})

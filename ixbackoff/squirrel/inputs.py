@@ -6,8 +6,9 @@ import sys
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import nullcontext
+from io import TextIOWrapper
 from itertools import chain
-from typing import NamedTuple
+from typing import NamedTuple, TextIO
 
 from .commands import Resource
 
@@ -47,7 +48,7 @@ def resources_in(file: str) -> Iterator[Resource | BadLine]:
     """
     try:
         opened = (
-            nullcontext(sys.stdin)
+            nullcontext(standard_input())
             if file == STANDARD_INPUT
             else open(file, encoding="utf-8", errors="replace")  # noqa: SIM115
         )
@@ -64,6 +65,23 @@ def resources_in(file: str) -> Iterator[Resource | BadLine]:
             f"{file} cannot be read ({error.strerror}): give --input a file with one URL a line, "
             "or - for the standard input."
         ) from None
+
+
+def standard_input() -> TextIO:
+    """Return the standard input, to be read as UTF-8 whatever the locale is.
+
+    Raises:
+        ValueError: it is closed.
+    """
+    given: TextIO | None = sys.stdin
+    if given is None or given.closed:
+        raise ValueError(
+            "The standard input is closed: give --input a file with one URL a line, or pipe the "
+            "URLs in."
+        )
+    if isinstance(given, TextIOWrapper):
+        given.reconfigure(encoding="utf-8", errors="replace")
+    return given
 
 
 def name_of(item: Resource | BadLine) -> str:

@@ -26,6 +26,8 @@ from .storage import Storage, opened_index, storage_of, store_checked
 from .summary import COPIED, HIT, Summary, SummaryLine
 
 FULL = RetryBudget.botocore().left
+MOST_ORIGINS = 1024
+"""Origins that failed and have no job now, whose budgets are kept."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class Parts(NamedTuple):
 
     Attributes:
         interpreter: the handlers of its commands.
-        places: the places that resources pass.
+        places: the store, its name in the index, and the folder for files.
         files: the files between download and upload.
         options: the options.
         budgets: the retry budgets.
@@ -194,24 +196,29 @@ class OriginBudgets:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._budgets: dict[str, RetryBudget] = {}
-        self._users: dict[str, int] = {}
+        self._used: dict[str, tuple[RetryBudget, int]] = {}
+        self._unused: dict[str, RetryBudget] = {}
 
     @contextmanager
     def of(self, resource: Resource) -> Generator[RetryBudget]:
-        """Give the budget of a resource's origin; a full and unused one is dropped."""
+        """Yield the budget of a resource's origin.
+
+        Of those that no job uses, full ones are dropped, and of many the oldest.
+        """
         origin = urlsplit(resource.url).netloc.rpartition("@")[2].lower()
         with self._lock:
-            budget = self._budgets.get(origin)
+            budget, users = self._used.get(origin, (None, 0))
             if budget is None:
-                budget = self._budgets[origin] = RetryBudget.botocore()
-            self._users[origin] = self._users.get(origin, 0) + 1
+                budget = self._unused.pop(origin, None) or RetryBudget.botocore()
+            self._used[origin] = budget, users + 1
         try:
             yield budget
         finally:
             with self._lock:
-                self._users[origin] -= 1
-                if not self._users[origin]:
-                    del self._users[origin]
-                    if budget.left >= FULL:
-                        del self._budgets[origin]
+                _, users = self._used.pop(origin)
+                if users > 1:
+                    self._used[origin] = budget, users - 1
+                elif budget.left < FULL:
+                    self._unused[origin] = budget
+                    if len(self._unused) > MOST_ORIGINS:
+                        del self._unused[next(iter(self._unused))]

@@ -31,7 +31,7 @@ Row: TypeAlias = GetETag | ListObjects | Look | Fetch | Claim | Upload | Swap | 
 
 
 class Places(NamedTuple):
-    """The places that a resource passes.
+    """The store and the folder of a resource.
 
     Attributes:
         store: the URL of the object store.
@@ -129,6 +129,6 @@ def squirrel(resource: Resource, places: Places) -> Program[N3, Z, Kept, Row | D
     N1        1           4 s  failed
     N0        1             -
     at most 4 tries, 3 waits, 7 s
-    commands: those of keep, which only the run tells
+    commands: those of keep, known only at run time
     """
     return at(N3).retry(keep(resource, places))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import shutil
 import time
 from collections import Counter
 from contextlib import suppress
@@ -31,12 +30,12 @@ from .display import Display
 from .fetching import FetchedFiles
 from .keeping import outcome
 from .pipeline import Kept, Places, Row, keep
-from .sealing import FileGone, check_sealed, seal, sweep
+from .sealing import FileGone, check_sealed, remove_run, seal, sweep
 from .summary import SummaryLine
 
 DIGITS = 12
 NAME = 60  # characters of a host in the id of a run
-SHORT = 0.05  # a rest of a wait below this number of seconds is not shown
+SHORT = 0.05  # seconds: a resumed wait with fewer left is not shown
 
 Keeping: TypeAlias = Workflow[[Resource, Places, float, float], Kept, Row | Delay]
 
@@ -46,7 +45,7 @@ class Arguments(NamedTuple):
 
     Attributes:
         resource: the resource.
-        places: the places that it passes.
+        places: the store, its name in the index, and the folder for the file.
         base: the seconds of the first wait.
         within: the seconds that the run has.
     """
@@ -58,7 +57,7 @@ class Arguments(NamedTuple):
 
 
 def workflow_for(destination: str) -> Keeping:
-    """Make the workflow for a store and an index, so that only squirrels of both take its runs.
+    """Make the workflow for a store and an index: only squirrels with the same two take its runs.
 
     >>> workflow_for("file:///objects, /index.sqlite")
     <Workflow squirrel-2066f4bc7d69>
@@ -100,7 +99,7 @@ class Runs:
 
     Attributes:
         workflow: the workflow of all of them.
-        places: the places of new runs; each has a folder of its own in their folder.
+        places: as in `Arguments`; a new run gets a folder of its own inside that folder.
         base: the seconds of the first wait of new runs.
         within: the seconds that new runs have.
         files: the files between download and upload.
@@ -154,7 +153,7 @@ class Runs:
         sweep(self.home, self.engine.store.may_go_on)
 
     def perform(self, command: Command[Any], handler: Handler) -> Any:
-        """Perform a command, and upload only a file that is the fetched one."""
+        """Perform a command; before an upload, check that the file is the fetched one."""
         if isinstance(command, Upload):
             check_sealed(command.path)
         abort = ABORT.get() or Abort()
@@ -176,7 +175,7 @@ class Runs:
                 abort.request()
 
     def observe(self, event: Event) -> None:
-        """Show a wait; the rest of it, if another process began it."""
+        """Show a wait, with its remaining seconds if another process began it."""
         run = event.run.id
         if not isinstance(run, str):
             return
@@ -215,7 +214,7 @@ class Runs:
         self._shown.add(run)
         waits = [entry["seconds"] for entry in self._entries(run).values() if "seconds" in entry]
         self.files.release(arguments.resource, arguments.places.folder, kept=True)
-        shutil.rmtree(arguments.places.folder, ignore_errors=True)
+        remove_run(self.home, run)
         return line._replace(tries=len(waits) + 1, wait_seconds=sum(waits))
 
     def _greet(self, run: str, resource: Resource) -> None:
@@ -228,8 +227,8 @@ class Runs:
             return
         if found.state == "paused":
             self.display.say(
-                f"{resource}: paused, until python -m ixbackoff.durable resume {run} (--database "
-                f"as here)"
+                f"{resource}: paused, until `ixbackoff durable resume {run}`, with the same "
+                "--database"
             )
             return
         state = f"; it {found.state}" if store.rests(run) else ""

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import os
-import shutil
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 from .._running.boots import boot_id
+from ..live.filesystem import CREATE, unlink
+from ..live.ownfolders import own_folder
+from .fetching import OURS
 
 PREFIX = ".squirrel-durable-"
 """The beginning of the names of folders that only `sweep` empties."""
 SEAL = ".seal"
+RUN = re.compile("[a-z0-9.-]*-[0-9a-f]{12}")
+"""The shape of the id of a run, which is the name of its folder."""
 
 
 class FileGone(Exception):
@@ -21,7 +26,9 @@ class FileGone(Exception):
 
 def seal(path: str) -> None:
     """Record the state of a fetched file, before the journal records that it was fetched."""
-    Path(path + SEAL).write_text(state_of(path))
+    unlink(path + SEAL)  # a link there would lead the text into another file
+    with open(os.open(path + SEAL, CREATE, 0o600), "w") as file:
+        file.write(state_of(path))
 
 
 def check_sealed(path: str) -> None:
@@ -51,10 +58,20 @@ def sweep(home: Path, is_needed: Callable[[str], bool]) -> None:
     """Remove the folders of all runs except the needed ones; `home` too if it gets empty.
 
     The folders are listed before `is_needed` is called: a run begins before its folder is made.
+
+    Raises:
+        OSError: `home` is a link, or another user's.
     """
-    with suppress(FileNotFoundError):
-        for folder in list(home.iterdir()):
-            if not is_needed(folder.name):
-                shutil.rmtree(folder, ignore_errors=True)
+    with suppress(FileNotFoundError), own_folder(home) as opened:
+        for run in opened.names(RUN):
+            if not is_needed(run):
+                with suppress(OSError):
+                    opened.remove_inner(run, OURS)
     with suppress(OSError):
         home.rmdir()
+
+
+def remove_run(home: Path, run: str) -> None:
+    """Remove the folder of one run, if it is there."""
+    with suppress(OSError), own_folder(home) as opened:
+        opened.remove_inner(run, OURS)

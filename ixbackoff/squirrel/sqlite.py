@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -17,8 +17,8 @@ IN_MEMORY = ":memory:"
 SHAPE = re.compile(r"sqlite(?:\+pysqlite)?://(?:/(?P<file>[^?]*))?(?:\?(?P<options>.*))?")
 TIMEOUT = 1.0
 """Seconds to wait for the lock of another program; SQLite waits them itself."""
-PRAGMAS = ("PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL")
-"""With these a commit survives a power cut, and readers do not wait for a writer."""
+WRITES = ("PRAGMA synchronous=FULL",)
+"""With this and the log ahead a commit survives a power cut."""
 READS = ("PRAGMA query_only=TRUE",)
 
 
@@ -45,20 +45,35 @@ class SQLite:
         self._writer: sqlite3.Connection | None = None
         self._reader: sqlite3.Connection | None = None
         self._reading = Lock()
+        self._ahead = False
 
     @contextmanager
     def transaction(self, writes: bool, _left: float, /) -> Generator[Execute]:
         with failures():
             if self._writer is None:
-                self._writer = self._opened(PRAGMAS)
+                self._writer = self._opened(WRITES)
+                if is_empty(self._writer):
+                    self._log_ahead()
             execute = self._writer.execute
             execute("BEGIN IMMEDIATE" if writes else "BEGIN")
             try:
                 yield lambda statement, values: execute(statement, values).fetchall()
                 execute("COMMIT")
+                if not self._ahead:  # the file is an index, as this transaction has shown
+                    self._log_ahead()
             finally:
                 if self._writer.in_transaction:
                     execute("ROLLBACK")
+
+    def _log_ahead(self) -> None:
+        """Have SQLite write its log ahead, so that readers do not wait for a writer.
+
+        This changes the file for good, and it may be a database of another program.
+        """
+        assert self._writer is not None
+        with suppress(sqlite3.OperationalError):  # locked: the next transaction tries again
+            self._writer.execute("PRAGMA journal_mode=WAL")
+            self._ahead = True
 
     def read(self, statement: str, values: Mapping[str, object], /) -> list[Any] | None:
         if self.place == IN_MEMORY:
@@ -97,6 +112,12 @@ def failures() -> Generator[None]:
     else:
         return
     raise failed
+
+
+def is_empty(connection: sqlite3.Connection) -> bool:
+    """Return whether a database has no table."""
+    ((number,),) = connection.execute("PRAGMA schema_version")
+    return bool(number == 0)
 
 
 def path_of(url: str | Path) -> str:

@@ -63,7 +63,7 @@ def storage_in(folder: Path) -> Storage:
 
 
 def storage_of(words: Namespace) -> Storage:
-    """Return the storage that a command line names; the rest is in its folder.
+    """Return the storage that a command line names; by default the parts are in its folder.
 
     Raises:
         ValueError: the store or its endpoint cannot be used.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Generic, Never, Self, TypeAlias, TypeVar
 
 from .._limits.deadlines import time_limit
-from .._running.loops import answered, answered_async
+from .._running.command_loops import answered, answered_async
 from .._running.traces import Performed
 from .._words.commands import (
     AnyCommand,

@@ -285,7 +285,8 @@ def test_a_checker_that_is_not_installed_is_told_in_one_sentence(
         ("ty", ["check", "src"], False, ["check", "src"]),
         ("zuban", ["mypy", "src"], False, ["mypy", "src"]),
         ("ty", ["src", "--color=always"], True, ["check", "--output-format=concise", "src"]),
-        ("pyrefly", ["src"], True, ["check", "--output-format=min-text", "--color=never", "src"]),
+        ("pyrefly", ["src"], False, ["check", "--preset=default", "src"]),
+        ("pyrefly", ["src", "--preset=off"], True, ["check", "--output-format=min-text"]),
     ],
 )
 def test_the_words_of_a_checker_are_its_own(

@@ -33,6 +33,15 @@ def test_its_help_fits_a_screen(capsys: pytest.CaptureFixture[str]) -> None:
     assert max(map(len, lines)) <= 80
 
 
+@pytest.mark.parametrize("command", ["check", "plan", "run"])
+def test_the_help_says_that_code_runs(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert ("plugins" if command == "check" else "is imported") in said
+    assert "only code that you trust" in said
+
+
 def test_it_says_its_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"ixbackoff {ixbackoff.__version__}\n"

@@ -14,7 +14,7 @@ from ixbackoff._door.reading.explaining import explanations
 from ixbackoff._door.reading.explanation import Explanation, Sketch, drawing
 from ixbackoff._door.reading.findings import UNMISTAKABLE
 from ixbackoff._door.reading.printed import depth, with_names
-from ixbackoff._door.reading.shapes import seen
+from ixbackoff._door.reading.wordings import parse
 
 from ..support.checkers.checked import ROOT
 
@@ -168,7 +168,7 @@ def test_no_message_is_too_strange(wording: str, it: str, wanted: str, method: s
 @given(st.text(max_size=80))
 def test_any_text_may_be_a_message(text: str) -> None:
     explained(text)
-    seen(text)
+    parse(text)
     with_names(text)
     depth(text)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ixbackoff.__main__ import main
-from ixbackoff._door.run_log import LOGGER, logged
+from ixbackoff._door.stderr_log import LOGGER, logged
 
 from ..support import jobs
 
@@ -81,7 +81,7 @@ def test_a_value_that_json_does_not_know(capfd: pytest.CaptureFixture[str]) -> N
             1,
             [
                 "bug failed: ValueError: invalid literal for int() with base 10: 'x' (not tried "
-                "again: ValueError is not known to pass by itself; on=... says otherwise; "
+                "again: ValueError is not known to pass by itself; on=... can choose it; "
                 "tries: 1, waits: 0, 0 s in all)"
             ],
         ),
@@ -177,7 +177,7 @@ def test_a_log_that_somebody_has_set_up_stays_as_it_is(
                 "     0.000  PAGE -> raised ClientError(404)",
                 "     0.000  plain fails: ClientError: client error 404: the same request will "
                 "fail again (rehearsed; not tried again: ClientError is not known to pass by "
-                "itself; on=... says otherwise; tries: 1, waits: 0, 0 s in all)",
+                "itself; on=... can choose it; tries: 1, waits: 0, 0 s in all)",
             ],
         ),
         (
@@ -217,7 +217,7 @@ def test_a_rehearsal_needs_no_arguments_and_ends(capfd: pytest.CaptureFixture[st
     assert ran(capfd, "JOBS:with_arguments --rehearse ok:3")[1].endswith("succeeds: 3\n")
     status, out, _ = ran(capfd, "JOBS:endless --rehearse 503")
     assert status == 1
-    assert out.endswith("endless goes on: 1000 commands were rehearsed\n")
+    assert out.endswith("endless has not ended after 1000 commands\n")
 
 
 @pytest.mark.parametrize("wrong", ["maybe", "200x", "503:soon", "503@", "ok,", "200", "timeout:3"])

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from ixbackoff.__main__ import main
-from ixbackoff._door.run_log import LOGGER
-from ixbackoff._door.shell import LASTING, PASSING, statuses
+from ixbackoff._door.shell import LASTING, TRANSIENT, statuses
+from ixbackoff._door.stderr_log import LOGGER
 
 from ..support import jobs
 
@@ -91,8 +91,75 @@ def test_on_chooses_which_statuses_are_tried_again(capfd: pytest.CaptureFixture[
     assert ran(capfd, "N2", *QUICK, "--on", "69", *tries, "75")[:2] == (75, "try\n")
 
 
+@pytest.mark.parametrize(
+    "given", ["1-99999999999", "3-1", "1,3-1", "0-2", "1-256", "9" * 5000, "1-", "-1"]
+)
+def test_a_range_outside_the_statuses_is_refused(
+    given: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    began = time.process_time()
+    status, _, err = ran(capfd, "N1", f"--on={given}", "--", "true")
+    assert time.process_time() - began < 1
+    assert status == 2
+    assert err == [
+        f"argument --on: {given}: give exit statuses, 1 to 255, such as 75 or 1-10,75,SIGKILL; or "
+        "any; --help tells more."
+    ]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run", "N0", "--", "a\x1b[31mb"],
+        ["run", "N0", "--on", "a\x1b[31mb", "--", "true"],
+        ["run", "os:a\x1b[31mb"],
+        ["a\x1b[31mb"],
+        ["explain", "a\x1b[31mb"],
+        ["fleet", "a\x1b[31mb"],
+        ["plan", "a\x1b[31mb"],
+    ],
+)
+def test_words_are_shown_without_control_characters(
+    words: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    with suppress(SystemExit):
+        main(words)
+    _, err = capfd.readouterr()
+    assert "a\\x1b[31mb" in err
+    assert "\x1b" not in err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["3", "--", "true"], "argument RUNG: 3 is not a rung: write N3, which waits 3 times at"),
+        (["3", "true"], "argument RUNG: 3 is not a rung: write N3, which waits 3 times at"),
+        (
+            ["99", "--", "true"],
+            "argument RUNG: 99 is not a rung: give one of N0 to N20, or FOREVER",
+        ),
+        (["N3", "sh", "-c", "true"], "write -- before the command: ixbackoff run N3 -- sh ...;"),
+        (["N3", "--wrong", "--", "true"], "unrecognized arguments: --wrong;"),
+        (["N3", "--within", "1 day", "--", "true"], "argument --within: 1 day: give seconds, 0.00"),
+    ],
+)
+def test_what_a_newcomer_writes_is_answered(
+    words: list[str], said: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    status, out, [err] = ran(capfd, *words)
+    assert (status, out) == (2, "")
+    assert err.startswith(said)
+
+
+def test_seconds_are_a_schedule_and_a_limit(capfd: pytest.CaptureFixture[str]) -> None:
+    words = ["N1", "--schedule", "0.01", "--within", "5s", "--", "sh", "-c", "exit 3"]
+    status, _, err = ran(capfd, *words)
+    assert status == 3
+    assert err[0].endswith("waiting 0.01 s")
+
+
 def test_the_statuses_that_may_pass() -> None:
-    assert {*range(1, 128)} == PASSING | LASTING
+    assert {*range(1, 128)} == TRANSIENT | LASTING
     assert statuses("any") == {*range(1, 256)}
     assert statuses("SIGKILL, 7") == {137, 7}
 
@@ -129,13 +196,16 @@ def test_a_command_that_is_not_executable(capfd: pytest.CaptureFixture[str]) -> 
             ["N21", "--", "ls"],
             "argument RUNG: N21 is not a rung: give one of N0 to N20",
         ),
-        (["4", "--", "ls"], "argument RUNG: 4 is not a rung: give one of N0 to N20, or FOREVER"),
+        (
+            ["4", "--", "ls"],
+            "argument RUNG: 4 is not a rung: write N4, which waits 4 times",
+        ),
         (["--", "ls"], "the following arguments are required: RUNG"),
-        (["N4", "ls", "--", "x"], "unrecognized arguments: ls"),
+        (["N4", "ls", "--", "x"], "write -- before the command: ixbackoff run N4 -- ls ..."),
         (["N4", "--on", "0", "--", "ls"], "argument --on: 0: give exit statuses, 1 to 255"),
         (["N4", "--on", "1-300", "--", "ls"], "argument --on: 1-300: give exit statuses"),
         (["N4", "--on", "SIGX", "--", "ls"], "argument --on: SIGX: give exit statuses"),
-        (["N4", "--within", "0", "--", "ls"], "argument --within: 0: give a number, 0.001 to"),
+        (["N4", "--within", "0", "--", "ls"], "argument --within: 0: give seconds, 0.001 to"),
     ],
 )
 def test_wrong_words(words: list[str], said: str, capfd: pytest.CaptureFixture[str]) -> None:
@@ -336,3 +406,23 @@ def test_what_it_writes_is_seen_at_once_and_it_reads_our_input() -> None:
         process.stdin.close()
         assert line(process) == "second"
         assert process.wait(10) == 0
+
+
+BESIDE_A_THREAD = """
+import os, threading, time
+from ixbackoff._door import children
+class Late(children.Watch):
+    def next_signal(self):
+        os.waitid(os.P_PID, self.child, os.WEXITED | os.WNOWAIT)
+        time.sleep(0.2)
+        return super().next_signal()
+children.Watch = Late
+threading.Thread(target=threading.Event().wait, daemon=True).start()
+print(children.performed(("sh", "-c", "sleep 0.2; exit 3"), None).status)
+"""
+
+
+def test_a_child_whose_signal_another_thread_has_taken_is_noticed() -> None:
+    words = [sys.executable, "-c", BESIDE_A_THREAD]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=30, check=True)  # noqa: S603
+    assert done.stdout == "3\n"

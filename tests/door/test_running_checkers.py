@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+import typing_extensions
 
 from ..support.checkers.checked import ROOT, programs
 from ..support.checkers.typecheckers import CHECKERS, MYPY, SCRIPTS, Checker, environment
@@ -187,6 +188,73 @@ def test_each_mistake_in_the_readme_is_said_in_words(tmp_path: Path) -> None:
     codes = ["no-wait-left", "goes-up", "retry-in-a-retry", "open-program", "no-handler"]
     assert [code for code in codes if f"[{code}]" in run.stdout.decode()] == codes
     assert run.stdout.count(b": error: ") == len(wrong.split("\n\n")[2].splitlines())
+
+
+def test_mypy_runs_plugins_unless_it_reads_no_configuration(tmp_path: Path) -> None:
+    """As docs/commands.md says."""
+    (tmp_path / "mypy.ini").write_text("[mypy]\nplugins = plugin.py\n")
+    (tmp_path / "plugin.py").write_text(
+        "from mypy.plugin import Plugin\n\nopen('ran', 'w').close()\n\n"
+        "def plugin(version):\n    return Plugin\n"
+    )
+    (tmp_path / "program.py").write_text("number = 1\n")
+    ran(check("--config-file=", "program.py"), tmp_path)
+    assert not (tmp_path / "ran").exists()
+    ran(check("program.py"), tmp_path)
+    assert (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("checker", ["pyright", "ty", "zuban", "pyrefly"])
+@pytest.mark.parametrize("beside", [None, ".venv"])
+def test_a_checker_sees_the_packages_of_the_python_that_runs_check(
+    checker: str, beside: str | None, tmp_path: Path
+) -> None:
+    """Without an activated environment; the scripts of the checkers are elsewhere on the PATH."""
+    place, scripts, project = tmp_path / "environment", tmp_path / "bin", tmp_path / "project"
+    if beside:
+        place = project / beside
+    project.mkdir()
+    scripts.mkdir()
+    (scripts / checker).symlink_to(SCRIPTS / checker)
+    ran([sys.executable, "-m", "venv", "--without-pip", place], tmp_path)
+    [packages] = place.glob("lib/python*/site-packages")
+    (packages / "typing_extensions.py").symlink_to(typing_extensions.__file__)
+    (packages / "only_there.py").write_text("number: int = 3\n")
+    (project / "program.py").write_text("import only_there\n\ntext: str = only_there.number\n")
+    python = {name: text for name, text in os.environ.items() if name != "VIRTUAL_ENV"}
+    done = subprocess.run(  # noqa: S603
+        [place / "bin" / "python", *map(str, check("--checker", checker)[1:]), "program.py"],
+        cwd=project,
+        env={**python, "PYTHONPATH": str(ROOT), "PATH": f"{scripts}{os.pathsep}{os.defpath}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    told = done.stdout + done.stderr
+    assert done.returncode == 1, told
+    assert "str" in done.stdout, told
+    assert "esolve" not in done.stdout, told
+
+
+def test_pyrefly_without_a_configuration_gets_a_preset_that_reports_mistakes(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "program.py").write_text("from ixbackoff import at\n\nat(3)\n")
+    without = ran(check("--checker=pyrefly", "program.py"), tmp_path)
+    assert without.returncode == 1
+    assert b"[not-a-rung]" in without.stdout
+    assert b"it gets --preset=default" in without.stderr
+    for words in (["--preset=basic"], ["-p", "basic"]):
+        chosen = ran(check("--checker=pyrefly", *words, "program.py"), tmp_path)
+        assert (chosen.returncode, b"it gets" in chosen.stderr) == (0, False)
+    for name, text in (
+        ("pyrefly.toml", 'preset = "basic"\n'),
+        ("pyproject.toml", '[tool.pyrefly]\npreset = "basic"\n'),
+    ):
+        (tmp_path / name).write_text(text)
+        configured = ran(check("--checker=pyrefly", "program.py"), tmp_path)
+        assert (configured.returncode, b"it gets" in configured.stderr) == (0, False)
+        (tmp_path / name).unlink()
 
 
 def test_without_files_check_says_what_it_wants(tmp_path: Path) -> None:

@@ -152,4 +152,7 @@ def test_a_workflow_that_was_changed_is_told_of(
         engine.start_with_id("one", before)
     with caplog.at_level(logging.WARNING), working(tmp_path, live(), after) as engine:
         engine.start_with_id("one", after).result()
-    assert "made was changed since run one began: it goes on as far as it agrees" in caplog.text
+    assert (
+        "made was changed since run one began: it continues as long as it agrees with its journal"
+        in caplog.text
+    )

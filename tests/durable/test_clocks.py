@@ -6,8 +6,9 @@ import time
 
 import pytest
 
+from ixbackoff._running.boots import Boot
 from ixbackoff.durable import clocks
-from ixbackoff.durable.clocks import Boot, DatabaseClock, left
+from ixbackoff.durable.clocks import DatabaseClock, left
 
 WAIT = {"seconds": 10.0, "due": 1010.0, "boot": "this boot", "boot_due": 110.0}
 

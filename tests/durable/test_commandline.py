@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from ixbackoff import N1, Constant, Download, at, call
-from ixbackoff.durable import __main__ as commandline
 from ixbackoff.durable import durable
+from ixbackoff.durable import durable_command as commandline
 from ixbackoff.live import live
 
 from ..support.durable.engines import until, url_in, working
@@ -62,7 +62,7 @@ def test_a_run_is_seen_paused_resumed_cancelled_and_forgotten(tmp_path: Path, li
         assert "one  paused" in line("pause", "one")
         assert "one  queued" in line("resume", "one")
         until(lambda: "waits until" in line("runs"))
-        assert "goes on: cancel it before" in line("forget", "one", status=1)
+        assert "has not ended: cancel it first" in line("forget", "one", status=1)
         assert "cannot be resumed: it is waits until" in line("resume", "one", status=1)
         assert "one  cancelled" in line("cancel", "one")
         assert "cannot be resumed: it is cancelled" in line("resume", "one", status=1)

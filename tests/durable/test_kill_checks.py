@@ -53,7 +53,7 @@ def test_what_is_as_promised_is_not_found() -> None:
 KILLED = "1.3 7 killed -:- 0 -\n"
 BROKEN = {
     "was performed twice by one process": ("1.4 8 begin copy-1:1", "1.4 7 begin copy-1:1"),
-    "and not told so": ("copy-1:1 1 Fetch", "copy-1:1 0 Fetch"),
+    "without `repeated`": ("copy-1:1 1 Fetch", "copy-1:1 0 Fetch"),
     "though 7 lives": (KILLED, ""),
     "by two at one time": (KILLED, "1.45 7 killed -:- 0 -\n"),
     "was answered long before, and asked again": (

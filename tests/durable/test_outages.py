@@ -23,7 +23,7 @@ from sqlalchemy.exc import OperationalError
 
 from ixbackoff import N1, Constant, Listed, Misuse, at, attempt
 from ixbackoff.durable import Engine, durable, outages
-from ixbackoff.durable import __main__ as commandline
+from ixbackoff.durable import durable_command as commandline
 from ixbackoff.durable.journal import RunLost
 from ixbackoff.durable.outages import insist, insist_async, wait_after
 from ixbackoff.observing import Ended, Event, observed

@@ -23,8 +23,8 @@ from ixbackoff import (
     at,
     call,
 )
+from ixbackoff._running.boots import Boot
 from ixbackoff.durable import durable
-from ixbackoff.durable.clocks import Boot
 from ixbackoff.live import live
 from ixbackoff.observing import observed
 from ixbackoff.testing import no_waits

@@ -20,7 +20,7 @@ from dbos._core import execute_dequeued_workflow
 
 from ixbackoff import N1, Constant, at, call
 from ixbackoff.durable import Engine, durable
-from ixbackoff.durable.segments import SegmentJournal
+from ixbackoff.durable.segmentjournal import SegmentJournal
 from ixbackoff.durable.worker import WORKERS
 from ixbackoff.live import live
 
@@ -114,7 +114,7 @@ def begun(database: str, record: Record) -> subprocess.Popen[str]:
 
 
 def check(record: Record, runs: list[str], deaths: int) -> None:
-    """Each command is performed once, and once more at most for each death, and is told so."""
+    """Each command is performed once, and once more at most for each death, with `repeated` set."""
     places: dict[str, list[Performed]] = {}
     for one in record.read():
         if one.what == "begin":

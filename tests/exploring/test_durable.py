@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ixbackoff import N0, N1, Constant, Delay, Do, Now, Schedule, all_of, at, attempt
-from ixbackoff.durable import segments
+from ixbackoff.durable import segmentjournal
 from ixbackoff.testing.exploring import (
     Broken,
     Drawn,
@@ -41,7 +41,7 @@ HELD = Constant(3.0)
 
 @pytest.fixture(autouse=True)
 def virtual_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(segments, "awaitable", lambda: workers_of_engine.sleeping)
+    monkeypatch.setattr(segmentjournal, "awaitable", lambda: workers_of_engine.sleeping)
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -146,7 +146,7 @@ def test_what_is_promised_holds(
 
 MISTAKES: dict[str, tuple[Any, Sequence[Change], dict[str, Any]]] = {
     "answers are not remembered": (at(N1).retry(Ask("a")), (), {}),
-    "again is not told": (at(N1).retry(Ask("a")), (), {}),
+    "repeated is not set": (at(N1).retry(Ask("a")), (), {}),
     "the rest of a wait is forgotten": (WAITING, (), {}),
     "what is left of a wait decides whether it is parked": (
         *(WAITING, LATER),

@@ -193,7 +193,7 @@ def test_what_needs_no_handler_is_no_step() -> None:
 
 def test_a_failure_that_nobody_injected_is_an_error_of_the_program() -> None:
     program = at(N0).do(Throw(KeyError("key")))
-    with pytest.raises(Broken, match=r"A raised KeyError\('key'\), which nobody injected"):
+    with pytest.raises(Broken, match=r"A raised KeyError\('key'\), which was not injected"):
         model.explore(program)
     model.explore(program, may_raise=KeyError, faults=())
 

@@ -35,7 +35,7 @@ from ixbackoff.fleet import (
     instantly,
     simulate,
 )
-from ixbackoff.fleet.__main__ import main as fleet
+from ixbackoff.fleet.fleet_command import main as fleet
 from ixbackoff.schedules import Constant, Exponential
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "breakers.md"
@@ -176,7 +176,7 @@ def test_a_function_that_makes_something_else_is_refused() -> None:
 
 
 class TestTheExperiment:
-    """`python -m ixbackoff.fleet breakers`."""
+    """`ixbackoff fleet breakers`."""
 
     @pytest.mark.slow
     def test_the_page_has_what_is_printed(self, capsys: pytest.CaptureFixture[str]) -> None:
@@ -195,7 +195,7 @@ class TestTheExperiment:
 
 
 class TestTheCommandLine:
-    """`python -m ixbackoff.fleet simulate --breaker`."""
+    """`ixbackoff fleet simulate --breaker`."""
 
     WORDS = "simulate tests.fleet.test_breakers:ASKING --clients 100 --seconds 40 --outage 10:10"
 

@@ -9,7 +9,6 @@ import pytest
 
 from ixbackoff import FOREVER, N20, Constant, at, do
 from ixbackoff.fleet import simulate
-from ixbackoff.fleet.__main__ import main as fleet
 from ixbackoff.fleet.experiments.contention import (
     EXPERIMENT,
     TIMINGS,
@@ -17,6 +16,7 @@ from ixbackoff.fleet.experiments.contention import (
     contention,
     update,
 )
+from ixbackoff.fleet.fleet_command import main as fleet
 from ixbackoff.fleet.services.row import Moved, Read, Row, Write
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "contention.md"

@@ -12,8 +12,8 @@ import pytest
 
 from ixbackoff import Constant
 from ixbackoff.fleet import Outage, Outcome, SlowingServer, simulate
-from ixbackoff.fleet.__main__ import main as fleet
 from ixbackoff.fleet.experiments.crash import Crash, Get, PostShipped, asking, crash, crashed, ways
+from ixbackoff.fleet.fleet_command import main as fleet
 from ixbackoff.schedules.timings import Timing
 
 pytestmark = pytest.mark.slow

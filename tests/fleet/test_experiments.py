@@ -13,9 +13,9 @@ import pytest
 
 import ixbackoff
 import ixbackoff.fleet.experiments
-from ixbackoff.fleet.__main__ import EXPERIMENTS
-from ixbackoff.fleet.__main__ import main as fleet
 from ixbackoff.fleet.experiments.experiment import Experiment, aligned, load
+from ixbackoff.fleet.fleet_command import EXPERIMENTS
+from ixbackoff.fleet.fleet_command import main as fleet
 
 pytestmark = pytest.mark.slow
 

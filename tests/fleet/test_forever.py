@@ -101,8 +101,12 @@ def test_with_fewer_than_twenty_failures_it_is_the_deepest_ladder(
     assert outcome(FOREVER) == outcome(N20)
 
 
+# An answer that arrives at the very deadline comes before it or after it, as sums are rounded.
+within = st.floats(0.05, 1000).map(lambda seconds: seconds + 1e-7)
+
+
 @pytest.mark.slow
-@given(effects, scripts, st.floats(0.05, 1000), st.sampled_from(["retry", "resume"]), budgets)
+@given(effects, scripts, within, st.sampled_from(["retry", "resume"]), budgets)
 def test_a_fleet_of_one_is_a_virtual_run(
     effect: Any, script: Script, within: float, step: str, budget: Callable[[], RetryBudget] | None
 ) -> None:
@@ -202,7 +206,7 @@ def test_time_that_does_not_go_by_is_a_misuse(lean: bool, every: float) -> None:
     with (
         without_the_short_cut(lean),
         patch("ixbackoff.fleet.event_queue.MOST", 1000),
-        pytest.raises(Misuse, match="At 1 s 1200 events went by, and no time: give waits"),
+        pytest.raises(Misuse, match="At 1 s 1200 events happened, and no time passed: give waits"),
     ):
         fleet(PATIENT, script, **how)
     fleet(at(N20).retry(Ask("a")), script, **how)  # which has an end

@@ -24,8 +24,8 @@ from ixbackoff.fleet import (
     Serving,
     simulate,
 )
-from ixbackoff.fleet.__main__ import main as fleet
 from ixbackoff.fleet.experiments.layered import Layering, layered, layerings, nested
+from ixbackoff.fleet.fleet_command import main as fleet
 
 from ..support.ways.programs import Ask
 

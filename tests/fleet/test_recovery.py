@@ -11,8 +11,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from ixbackoff.fleet.__main__ import main as fleet
 from ixbackoff.fleet.experiments.recovery import Formula, recovered, recovery
+from ixbackoff.fleet.fleet_command import main as fleet
 from ixbackoff.schedules.published import thain
 
 pytestmark = pytest.mark.slow

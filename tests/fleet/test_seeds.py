@@ -9,7 +9,7 @@ from functools import partial
 from multiprocessing import active_children, get_context
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from time import sleep
+from time import monotonic, sleep
 from typing import Any
 
 import pytest
@@ -32,6 +32,7 @@ from ..support.fleets.seeded import (
     gives_a_lambda,
     gives_oddly,
     is_killed_at_1,
+    is_killed_at_1_while_sending,
     many,
 )
 
@@ -155,6 +156,15 @@ def test_a_result_that_pickle_cannot_read_is_told() -> None:
 def test_a_worker_that_is_killed_is_told() -> None:
     with pytest.raises(BrokenExecutor, match=r"A worker ended before it was done with seed=\d"):
         each_seed(is_killed_at_1, 4, jobs=2)
+    assert active_children() == []
+
+
+@processes
+def test_a_worker_that_is_killed_while_it_sends_is_told_soon() -> None:
+    begun = monotonic()
+    with pytest.raises(BrokenExecutor, match=r"A worker ended before it was done with seed=\d"):
+        each_seed(is_killed_at_1_while_sending, 40, jobs=2)
+    assert monotonic() - begun < 3
     assert active_children() == []
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ixbackoff.fleet import tuning
-from ixbackoff.fleet.__main__ import main as fleet
+from ixbackoff.fleet.fleet_command import main as fleet
 from ixbackoff.fleet.tuning import Tuned, failing_rate, tuned
 from ixbackoff.schedules.published import thain
 
@@ -92,8 +92,8 @@ def test_it_prints_the_parameters(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr() == (
         "ladder    at(N14): it waits for 20 s at least\n"
         "schedule  thain(timeout=0.1, maximum=2)\n"
-        "check     476.2 failed requests/s at most while the service is down, with 2 seeds, of "
-        "500 that it holds: it holds\n",
+        "check     476.2 failed requests/s at most during the outage, with 2 seeds; "
+        "the service can take 500: enough\n",
         "",
     )
 
@@ -113,7 +113,7 @@ def test_it_fails_if_the_service_would_not_hold_it(capsys: pytest.CaptureFixture
         tuning, "thain", lambda timeout, maximum, factor: thain(timeout, maximum / 2)
     ):
         assert fleet(["tune", *SOURCES, "--seeds", "1"]) == 1
-    assert capsys.readouterr().out.endswith("of 1000 that it holds: it does not hold\n")
+    assert capsys.readouterr().out.endswith("the service can take 1000: too few\n")
 
 
 @pytest.mark.parametrize(

@@ -108,10 +108,12 @@ def programs(draw: st.DrawFn, effects: st.SearchStrategy[Any]) -> Any:
     for step in draw(st.lists(st.sampled_from(["do", "bind", "or_else", "backoff"]), max_size=3)):
         effect = draw(effects)
         if step == "bind":
-            return program.bind(lambda _, rung=program.end, own=effect: at(RUNGS[rung]).retry(own))
+            return program.bind(
+                lambda _, rung=program.ends_at, own=effect: at(RUNGS[rung]).retry(own)
+            )
         if step != "backoff":
             program = getattr(program, step)(effect)
-        elif program.end:
+        elif program.ends_at:
             program = program.backoff()
     return program.retry(draw(effects))
 

@@ -44,7 +44,7 @@ def running(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[bytes], list[int]
     """A long simulation, and its two workers, which are at work."""
     (tmp_path / "mine.py").write_text(PROGRAM)
     process = subprocess.Popen(  # noqa: S603
-        [sys.executable, "-m", "ixbackoff.fleet", *WORDS],
+        [sys.executable, "-m", "ixbackoff", "fleet", *WORDS],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,

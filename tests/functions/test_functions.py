@@ -307,12 +307,12 @@ WRONGLY_MADE: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "an awaited function that an event stops": (
         lambda: backoff(N1, stop=threading.Event())(waiter),
         TypeError,
-        "backoff on waiter: stop= is for what blocks a thread; cancel the task",
+        "backoff on waiter: stop= is for functions that block a thread. Cancel the task",
     ),
     "an awaited block that an event stops": (
         lambda: aiter(backoff(N1, stop=threading.Event())),
         TypeError,
-        "backoff on `async for`: stop= is for what blocks a thread",
+        "backoff on `async for`: stop= is for functions that block a thread",
     ),
     "a number as a budget": (lambda: untyped(N1, budget=3), TypeError, "budget=3 is not a budget"),
     "a Backoff made by itself": (lambda: Backoff(0), TypeError, r"backoff\(\.\.\.\)"),  # type: ignore[arg-type]

@@ -201,7 +201,9 @@ def test_the_inner_one_is_tried_once_if_either_says_so(outer: Any, inner: Any) -
         book()
     tries = 1 + outer._top
     assert service.calls == tries
-    assert caught.value.__notes__[0].startswith("Service.price was tried once, since it was called")
+    assert caught.value.__notes__[0].startswith(
+        "Service.price was tried once, because it was called"
+    )
     assert caught.value.__notes__[-1].startswith(f"ixbackoff: tries: {tries}, waits: ")
 
 
@@ -224,7 +226,7 @@ def test_a_block_inside_is_tried_once_too() -> None:
     with pytest.raises(NotReady) as caught:
         twice(blocks)()
     assert service.calls == 3
-    assert caught.value.__notes__[0].startswith("blocks was tried once, since it was")
+    assert caught.value.__notes__[0].startswith("blocks was tried once, because it was")
 
 
 @pytest.mark.parametrize("inner", [once, once.replace(within=60)], ids=["plain", "in time"])

@@ -320,7 +320,7 @@ def test_the_codes_are_those_of_botocore() -> None:
     checkers = (standard.TransientRetryableChecker, standard.ThrottledRetryableChecker)
     transient, throttled = checkers
     assert set(throttled._THROTTLED_ERROR_CODES) <= aws.THROTTLING
-    assert set(transient._TRANSIENT_ERROR_CODES) <= aws.THROTTLING | aws.PASSING
+    assert set(transient._TRANSIENT_ERROR_CODES) <= aws.THROTTLING | aws.TRANSIENT
 
 
 @pytest.mark.parametrize("library", ["botocore", "boto3", "s3transfer"])

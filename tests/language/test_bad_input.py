@@ -38,7 +38,7 @@ from ixbackoff import (
     first_of,
     reflect,
 )
-from ixbackoff._words.nat import ENDLESS, P_inner, position
+from ixbackoff._words.rungs import ENDLESS, P_inner, position
 from ixbackoff.schedules import Computed
 from ixbackoff.testing import Virtual, always, answers
 

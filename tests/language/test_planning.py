@@ -187,7 +187,7 @@ def test_a_plan_prints_as_a_table() -> None:
         "N1        ?           4 s  perhaps",
         "N0        ?             -",
         "at most as many tries as its functions tell, 3 waits, 7 s",
-        "commands: those of <lambda>, which only the run tells",
+        "commands: those of <lambda>, known only at run time",
     ]
 
 

@@ -85,7 +85,7 @@ def test_a_step_that_waits_is_refused_inside_an_attempt(recovers: bool) -> None:
     forged._recovers = recovers
     world = busy()
     with pytest.raises(
-        Misuse, match="RetryStep is a step of a program and cannot stand in an attempt"
+        Misuse, match="RetryStep is a step of a program and cannot be in an attempt"
     ):
         at(N1).do(forged).end().run(world.interpreter)
     assert world.waits == []

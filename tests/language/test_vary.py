@@ -54,7 +54,7 @@ def test_what_varies_is_planned_as_a_retry_is() -> None:
     varied, retried = plan(at(N3).retry_with(varying)), plan(at(N3).retry(a))
     assert varied == retried._replace(commands=varied.commands)
     assert made == []
-    assert str(varied.commands) == "those of varying, which only the run tells"
+    assert str(varied.commands) == "those of varying, known only at run time"
 
 
 def test_a_failure_of_the_function_is_one_of_the_try() -> None:

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ixbackoff import Download, is_transient
 from ixbackoff.live import Limits, RedirectError, public_only, s3_store
@@ -199,10 +201,47 @@ def test_a_proxy_would_hide_the_address_so_it_is_refused(
         ("64:ff9b::a00:1", False),
         ("2002:a00:1::1", False),
         ("2001:0:a00:1::f5ff:fffe", False),
+        ("fec0::1", False),
+        ("feff:ffff::1", False),
+        ("64:ff9b:1::808:808", False),
+        ("::ffff:0:808:808", False),
+        ("::8.8.8.8", False),
+        ("100::1", False),
+        ("4000::1", False),
+        ("5f00::1", False),
+        ("3fff::1", False),
+        ("3fff:fff:ffff::1", False),
+        ("3fff:1000::1", True),
+        ("2001:db8::1", False),
+        ("2001:20::1", False),
+        ("2001:200::1", True),
+        ("2002:808:808::1", True),
+        ("2002:c058:6301::1", False),
+        ("fe80::1%1", False),
+        ("192.88.99.1", False),
+        ("192.88.98.255", True),
+        ("192.0.0.9", False),
+        ("192.0.0.192", False),
+        ("100.100.100.200", False),
+        ("168.63.129.16", False),
+        ("64:ff9b::a83f:8110", False),
+        ("198.19.255.255", False),
+        ("203.0.113.1", False),
+        ("240.0.0.1", False),
     ],
 )
 def test_public_addresses(address: str, public: bool) -> None:
     assert public_only(ip_address(address)) is public
+
+
+@given(st.ip_addresses())
+def test_law_what_this_version_of_python_does_not_call_global_is_not_public(
+    address: IPv4Address | IPv6Address,
+) -> None:
+    embedded = isinstance(address, IPv6Address) and address.ipv4_mapped is not None
+    if public_only(address) and not embedded:
+        assert address.is_global
+        assert not address.is_multicast
 
 
 @each_way

@@ -78,12 +78,12 @@ for way in (SYNC, *ASYNC):
 def test_what_is_open_is_known_until_it_is_left(tmp_path: Path) -> None:
     path = str(tmp_path / "a")
     with PartFile(path) as part:
-        assert {part} == OPEN
+        assert {*OPEN} == {part}
         for wrong in (path, str(tmp_path), str(tmp_path / "missing" / "a")):
             with pytest.raises((NotReady, OSError)), PartFile(wrong):
                 pass
-        assert {part} == OPEN
-    assert set() == OPEN
+        assert {*OPEN} == {part}
+    assert not OPEN
 
 
 @each_way

@@ -16,6 +16,8 @@ from obstore.store import LocalStore, MemoryStore
 
 from ixbackoff import N0, Misuse, Upload, at
 from ixbackoff.live import live, uploads
+from ixbackoff.live.limits import Limits
+from ixbackoff.live.objects import remove_object
 
 from ..support.ways.live import SYNC, Way, each_way
 
@@ -64,15 +66,15 @@ def test_an_object_is_on_the_disk_before_the_upload_returns(
         ("fsync", "."),
         ("mkdir", "a/b"),
         ("fsync", "a"),
-        (copying, "a/b/key#1"),
-        ("fsync", "a/b/key#1"),
-        ("replace", "a/b/key#1"),
+        (copying, "a/b/key.ixbackoff#1"),
+        ("fsync", "a/b/key.ixbackoff#1"),
+        ("replace", "a/b/key.ixbackoff#1"),
         ("fsync", "a/b"),
     ]
 
 
 @each_way
-@pytest.mark.parametrize("length", [245, 246, 250, 253, 254, 255])
+@pytest.mark.parametrize("length", [240, 241, 245, 250, 254, 255])
 def test_a_name_may_be_as_long_as_the_system_allows(
     way: Way, length: int, source: Path, tmp_path: Path
 ) -> None:
@@ -158,8 +160,8 @@ def test_a_folder_that_somebody_has_locked_is_no_hindrance(source: Path, tmp_pat
 def test_a_link_in_the_place_of_a_part_is_not_followed(source: Path, tmp_path: Path) -> None:
     (tmp_path / "store").mkdir()
     (tmp_path / "secret").write_bytes(b"secret")
-    (tmp_path / "store" / "key#1").symlink_to(tmp_path / "secret")
-    os.link(tmp_path / "secret", tmp_path / "store" / "key#2")
+    (tmp_path / "store" / "key.ixbackoff#1").symlink_to(tmp_path / "secret")
+    os.link(tmp_path / "secret", tmp_path / "store" / "key.ixbackoff#2")
     SYNC.perform(Upload(str(source), (tmp_path / "store" / "key").as_uri()))
     assert (tmp_path / "secret").read_bytes() == b"secret"
     assert (tmp_path / "store" / "key").read_bytes() == LARGE
@@ -190,3 +192,15 @@ def test_memory_is_a_store_as_before(source: Path) -> None:
     store = MemoryStore()
     at(N0).do(Upload(str(source), "memory:///a")).run(live(stores={"memory://": store}))
     assert bytes(store.get("a").bytes()) == LARGE
+
+
+def test_files_of_the_user_are_not_swept(source: Path, tmp_path: Path) -> None:
+    mine = {f"report#{number}" for number in range(1, 9)}
+    for name in mine:
+        (tmp_path / name).write_text("mine")
+    (tmp_path / "report.ixbackoff#1").touch()
+    url = (tmp_path / "report").as_uri()
+    SYNC.perform(Upload(str(source), url))
+    assert {*os.listdir(tmp_path)} == {"source", "report"} | mine
+    remove_object(url, {}, Limits())
+    assert {*os.listdir(tmp_path)} == {"source"} | mine

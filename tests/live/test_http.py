@@ -11,6 +11,7 @@ from base64 import b64encode
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from importlib.util import find_spec
 from itertools import repeat
 from pathlib import Path
 
@@ -144,6 +145,25 @@ def test_without_a_length_the_total_is_not_known(way: Way, tmp_path: Path) -> No
         )
     assert set(totals) == {None}
     assert (tmp_path / "a").read_bytes() == b"x" * 0x8000
+
+
+@each_way
+@pytest.mark.parametrize(
+    ("place", "whole"),
+    [("0-4/5", True), ("0-4/500", False), ("5-9/10", False), ("0-4/*", False), ("", False)],
+)
+def test_a_range_is_not_kept_as_the_whole(
+    way: Way, place: str, whole: bool, tmp_path: Path
+) -> None:
+    resource = Document(b"acorn", headers={"Content-Range": f"bytes {place}"})
+    with Origin({"/a": resource}) as origin:
+        command = Download(f"{origin.url}/a", str(tmp_path / "a"))
+        if whole:
+            way.perform(command)
+        else:
+            with pytest.raises(ConnectionError, match="the server sent a range as the whole"):
+                way.perform(command)
+    assert [path.name for path in tmp_path.iterdir()] == ["a"] * whole
 
 
 @each_way
@@ -324,6 +344,36 @@ def test_a_proxy_that_refuses_is_told_without_its_password(
             way.perform(Download("https://nuts.example/a", str(tmp_path / "a")))
     shown = "".join(traceback.format_exception(caught.value))
     assert not [secret for secret in SECRETS if secret in shown]
+
+
+@pytest.mark.skipif(find_spec("socksio") is not None, reason="SOCKS proxies can be used")
+@pytest.mark.parametrize("scheme", ["socks5", "socks5h"])
+@each_way
+def test_a_socks_proxy_names_the_package_that_is_missing(
+    way: Way, scheme: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("all_proxy", f"{scheme}://sesame:opensaysme@localhost")
+    with pytest.raises(ImportError) as caught:
+        way.perform(Download("http://nuts.example/a", str(tmp_path / "a")))
+    message = f"the proxy {scheme}://localhost needs socksio: pip install socksio"
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("proxy", "message"),
+    [
+        ("http://sesame:opensaysme@localhost:99999", "http://localhost:99999: 99999 is not a port"),
+        ("ftp://sesame:opensaysme@localhost", "ftp://localhost: give a URL such as http://host"),
+        ("http://[::1", "http://[::1: give a URL such as http://host:port."),
+    ],
+)
+@each_way
+def test_the_url_of_a_proxy_is_checked(
+    way: Way, proxy: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", proxy)
+    with pytest.raises(ValueError, match=re.escape(f"the proxy {message}")):
+        way.perform(Download("http://nuts.example/a", str(tmp_path / "a")))
 
 
 @each_way

@@ -370,10 +370,10 @@ def test_a_killed_upload_leaves_nothing_after_the_next(
             assert killed.poll() is None
             time.sleep(0.005)
         killed.send_signal(signal.SIGKILL)
-    assert os.listdir(folder) == ["key#1"]
-    (folder / "keys#7").touch()
+    assert os.listdir(folder) == ["key.ixbackoff#1"]
+    (folder / "keys.ixbackoff#7").touch()
     SYNC.perform(Upload(str(source), url))
-    assert sorted(os.listdir(folder)) == ["key", "keys#7"]
+    assert sorted(os.listdir(folder)) == ["key", "keys.ixbackoff#7"]
 
 
 def test_uploads_into_one_folder_leave_each_other_alone(source: Path, tmp_path: Path) -> None:
@@ -396,9 +396,9 @@ def test_what_another_is_writing_is_not_swept(source: Path, tmp_path: Path) -> N
     def beside() -> None:
         with other.open("rb") as file:
             folders.put(path, file, lambda: None)
-        assert sorted(os.listdir(folder)) == ["key", "key#1"]
+        assert sorted(os.listdir(folder)) == ["key", "key.ixbackoff#1"]
 
-    (folder / "key#2").touch()
+    (folder / "key.ixbackoff#2").touch()
     with source.open("rb") as file:
         folders.put(path, file, beside)
     assert os.listdir(folder) == ["key"]
@@ -413,7 +413,7 @@ def test_a_cancelled_upload_leaves_nothing(
     folder = tmp_path / "store"
     way.cancelled(
         Upload(str(large), (folder / "key").as_uri()),
-        lambda: folder.exists() and os.listdir(folder) == ["key#1"],
+        lambda: folder.exists() and os.listdir(folder) == ["key.ixbackoff#1"],
     )
     assert os.listdir(folder) == []
 

@@ -422,3 +422,16 @@ import ixbackoff.testing
 print(sorted({"ixbackoff.testing.web", "email", "http", "selectors", "socket"} & set(sys.modules)))
 """
     assert in_another_process(program) == "[]\n"
+
+
+def test_the_bodies_of_the_oldest_requests_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ixbackoff.testing.web.origin.BODIES_SIZE", 100)
+    with Origin() as origin:
+        for number in range(5):
+            httpx2.put(f"{origin.url}/{number}", content=b"%d" % number * 30)
+        httpx2.put(f"{origin.url}/large", content=b"x" * 200)
+        assert [len(request.body) for request in origin.requests] == [0, 0, 0, 0, 0, 0]
+        httpx2.put(f"{origin.url}/small", content=b"x" * 20)
+        assert [request.target for request in origin.requests][-2:] == ["/large", "/small"]
+        assert origin.requests[-1].body == b"x" * 20
+        assert httpx2.get(f"{origin.url}/large").content == b"x" * 200

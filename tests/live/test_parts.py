@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from ixbackoff import N0, N2, ClientError, Download, Exponential, ServerError, at
 from ixbackoff.live import Limits, TooLarge, live
-from ixbackoff.live.downloads import GAIN, validator_of
+from ixbackoff.live.downloads import GAIN, OVERLAP, validator_of
 from ixbackoff.testing.web import (
     Answer,
     Connection,
@@ -37,6 +37,8 @@ from ..support.ways.live import PATIENT, SYNC, Way, each_way
 OLD = bytes(range(256)) * 4000
 NEW = bytes(reversed(range(256))) * 4100
 HALF = len(OLD) // 2
+FIRST = HALF - OVERLAP
+"""Where the range begins that goes on with the first half."""
 
 
 def asked_for(origin: Origin) -> list[str | None]:
@@ -82,11 +84,11 @@ class Whole(Fault):
 @each_way
 def test_a_link_that_breaks_again_and_again_loses_nothing(way: Way, tmp_path: Path) -> None:
     large = os.urandom(1024) * 4000
-    with Origin({"/a": large}, {"GET /a": repeat(Breaks(GAIN + 1))}) as origin:
+    with Origin({"/a": large}, {"GET /a": repeat(Breaks(GAIN + OVERLAP))}) as origin:
         way.perform(Download(f"{origin.url}/a", str(tmp_path / "a")), limits=PATIENT)
     assert (tmp_path / "a").read_bytes() == large
     assert list(tmp_path.iterdir()) == [tmp_path / "a"]
-    assert len(origin.requests) == -(-(len(large) - 1) // GAIN)
+    assert len(origin.requests) == -(-(len(large) - OVERLAP) // GAIN)
 
 
 FAR = 50_000_000
@@ -120,19 +122,19 @@ def test_fifty_megabytes_over_a_link_that_breaks_every_700_kilobytes(
     with Origin(faults={"GET /a": repeat(link)}) as origin:
         way.perform(Download(f"{origin.url}/a", str(tmp_path / "a")), limits=PATIENT)
     assert (tmp_path / "a").read_bytes() == link.body
-    assert len(origin.requests) == -(-FAR // (EVERY - 1))
-    assert link.sent <= 1.05 * FAR
+    assert len(origin.requests) == -(-(FAR - OVERLAP) // (EVERY - OVERLAP))
+    assert link.sent == FAR + OVERLAP * (len(origin.requests) - 1)
 
 
 @each_way
 def test_connections_that_bring_little_are_tries_of_their_own(way: Way, tmp_path: Path) -> None:
     with Origin({"/a": OLD}, {"GET /a": repeat(Breaks(GAIN - 1))}) as origin:
-        for _ in range(3):
+        for _ in range(4):
             with pytest.raises(ConnectionError):
                 way.perform(Download(f"{origin.url}/a", str(tmp_path / "a")), limits=PATIENT)
         way.perform(Download(f"{origin.url}/a", str(tmp_path / "a")), limits=PATIENT)
     assert (tmp_path / "a").read_bytes() == OLD
-    assert len(origin.requests) == 4
+    assert len(origin.requests) == 5
 
 
 def test_the_next_try_of_a_program_goes_on(tmp_path: Path) -> None:
@@ -141,7 +143,7 @@ def test_the_next_try_of_a_program_goes_on(tmp_path: Path) -> None:
         copy = at(N2).retry(Download(f"{origin.url}/a", str(tmp_path / "a")))
         copy.run(live(), schedule=Exponential(base=0.01))
     assert (tmp_path / "a").read_bytes() == OLD
-    assert asked_for(origin) == [None, *[f"bytes={HALF - 1}-"] * 3]
+    assert asked_for(origin) == [None, *[f"bytes={FIRST}-"] * 3]
 
 
 @pytest.mark.parametrize("moment", [1, 100_000, len(OLD) - 1, len(OLD)])
@@ -167,7 +169,7 @@ at(N0).do(Download(*sys.argv[1:3])).run(live(progress=progress))
         SYNC.perform(command, limits=PATIENT)
     assert (tmp_path / "a").read_bytes() == OLD
     assert list(tmp_path.iterdir()) == [tmp_path / "a"]
-    assert asked_for(origin) == [None, f"bytes={there - 1}-"]
+    assert asked_for(origin) == [None, f"bytes={max(0, there - OVERLAP)}-"]
 
 
 def half_of(old: bytes, origin: Origin, way: Way, target: Path) -> Download:
@@ -181,16 +183,16 @@ def half_of(old: bytes, origin: Origin, way: Way, target: Path) -> Download:
     return command
 
 
-PLACE = f"bytes {HALF - 1}-{len(OLD) - 1}/{len(OLD)}"
+PLACE = f"bytes {FIRST}-{len(OLD) - 1}/{len(OLD)}"
 ODD: dict[str, Fault] = {
     "the whole": Whole(),
     "no such part": Status(416),
     "a part without its place": Says(without=("Content-Range",)),
     "a part from elsewhere": Says(headers={"Content-Range": f"bytes 0-{HALF}/{len(OLD)}"}),
     "a part that ends before it begins": Says(
-        headers={"Content-Range": f"bytes {HALF - 1}-{HALF - 2}/{len(OLD)}"}
+        headers={"Content-Range": f"bytes {FIRST}-{FIRST - 1}/{len(OLD)}"}
     ),
-    "a part beyond the end": Says(headers={"Content-Range": f"bytes {HALF - 1}-{len(OLD)}/9"}),
+    "a part beyond the end": Says(headers={"Content-Range": f"bytes {FIRST}-{len(OLD)}/9"}),
     "a part of another length": Says(headers={"Content-Range": PLACE.replace("/", "0/")}),
     "a part of another whole": Says(headers={"Content-Range": f"{PLACE}0"}),
     "a part in other units": Says(headers={"Content-Range": PLACE.replace("bytes", "lines")}),
@@ -202,7 +204,18 @@ ODD: dict[str, Fault] = {
     "a part of another version": Says(headers={"ETag": '"another"'}),
     "a part of a weak version": Says(headers={"ETag": 'W/"another"'}),
     "an encoded part": Says(headers={"Content-Encoding": "gzip"}),
+    "a part of no version": Says(without=("ETag",)),
+    "a part that ends before what is there": Says(
+        headers={"Content-Range": f"bytes {FIRST}-{HALF - 2}/{len(OLD)}"},
+        body=lambda body: body[: OVERLAP - 1],
+    ),
     "other bytes than were there": Says(body=lambda body: b"?" + body[1:]),
+    "the same last byte behind others": Says(
+        body=lambda body: b"?" * (OVERLAP - 1) + body[OVERLAP - 1 :]
+    ),
+    "another byte before the last one": Says(
+        body=lambda body: body[: OVERLAP - 2] + b"?" + body[OVERLAP - 1 :]
+    ),
     "too few bytes": Says(headers={"Content-Range": PLACE}, body=lambda body: body[:-1]),
 }
 
@@ -219,7 +232,43 @@ def test_an_odd_answer_for_a_part_makes_it_begin_anew(
         assert (tmp_path / "a").read_bytes() == OLD
         assert list(tmp_path.iterdir()) == [tmp_path / "a"]
         ranges = asked_for(origin)[2:]
-        assert ranges == [f"bytes={HALF - 1}-", None][: len(ranges)]
+        assert ranges == [f"bytes={FIRST}-", None][: len(ranges)]
+
+
+NEXT = bytes(reversed(OLD[1:])) + OLD[-1:]
+"""Another version of the same length, with the same last byte in each half."""
+
+
+@each_way
+def test_a_server_that_ignores_if_range_does_not_mix_two_versions(way: Way, tmp_path: Path) -> None:
+    dated = Document(OLD, etag=None, headers={"Last-Modified": "Fri, 01 Jan 2010 00:00:00 GMT"})
+    for old, left_out in (Document(OLD), "ETag"), (dated, "Last-Modified"):
+        mixed = Says(
+            206, {"Content-Range": PLACE}, (left_out,), lambda _: OLD[FIRST:HALF] + NEXT[HALF:]
+        )
+        with Origin({"/a": old}, {"GET /a": [Truncated(HALF), Status(503), mixed]}) as origin:
+            command = Download(f"{origin.url}/a", str(tmp_path / "a"))
+            with pytest.raises(ServerError):
+                way.perform(command, limits=PATIENT)
+            origin.resources["/a"] = NEXT
+            way.perform(command, limits=PATIENT)
+        assert (tmp_path / "a").read_bytes() == NEXT
+
+
+@each_way
+def test_a_part_of_a_whole_of_unknown_length_is_not_taken_for_its_rest(
+    way: Way, tmp_path: Path
+) -> None:
+    end = HALF + 100
+    place = {"Content-Range": f"bytes {FIRST}-{end - 1}/*"}
+    with Origin({"/a": OLD}) as origin:
+        command = half_of(OLD, origin, way, tmp_path / "a")
+        note = tmp_path / ".a.part.json"
+        source, validator, _, boot = json.loads(note.read_text())
+        note.write_text(json.dumps([source, validator, None, boot]))
+        origin.script("GET /a", [Says(headers=place, body=lambda body: body[: end - FIRST])])
+        way.perform(command, limits=PATIENT)
+    assert (tmp_path / "a").read_bytes() == OLD
 
 
 @each_way
@@ -244,6 +293,8 @@ WITHOUT_A_VALIDATOR: dict[str, Document] = {
     "none": Document(OLD, etag=None),
     "a weak one": Document(OLD, etag='W/"v1"'),
     "one that is not quoted": Document(OLD, etag="v1"),
+    "an empty one": Document(OLD, etag='""'),
+    "two": Document(OLD, etag='"v1", "v2"'),
     "one of other letters": Document(OLD, etag='"é"'),
     "one with an escape": Document(OLD, etag='"\x1b"'),
     "a date that may be too young": Document(
@@ -333,13 +384,29 @@ def test_a_full_disk_is_told_and_the_room_is_given_back(way: Way, tmp_path: Path
 
 @pytest.mark.parametrize(
     "note",
-    ["", "{}", "[]", "[1, 2, 3, 4]", '["a", "b", -1, "c"]', "null", '"' * 1000, "[[]]"],
-    ids=repr,
+    [
+        *("", "{}", "[]", "[1, 2, 3, 4]", '["a", "b", -1, "c"]', "null", '"' * 1000, "[[]]"),
+        *("[" * 100_000, '{"a":' * 100_000, "[" * 10**6 + "]" * 10**6, "1" * 10_000),
+        *("{source}, Infinity, {boot}", "{source}, -Infinity, {boot}", "{source}, NaN, {boot}"),
+        *("{source}, 1e999, {boot}", "{source}, 1.5, {boot}", "{source}, true, {boot}"),
+        *("{source}, [" + "[" * 100_000, '{source}, "7", {boot}'),
+        '{place}, "\\"a\\"\\r\\nRange: bytes=0-", null, {boot}',
+        '{place}, "\\"\u00e9\\"", null, {boot}',
+        *("{place}, 7, null, {boot}", "7, 7, null, {boot}"),
+    ],
+    ids=lambda note: note[:40],
 )
 def test_a_note_that_says_something_else_is_not_believed(note: str, tmp_path: Path) -> None:
     with Origin() as origin:
         command = half_of(OLD, origin, SYNC, tmp_path / "a")
-        (tmp_path / ".a.part.json").write_text(note)
+        path = tmp_path / ".a.part.json"
+        place, validator, _, boot = map(json.dumps, json.loads(path.read_text()))
+        if "{place}" in note or "boot" in note:
+            named = {"{source}": f"{place}, {validator}", "{place}": place, "{boot}": boot}
+            for name, text in named.items():
+                note = note.replace(name, text)
+            note = f"[{note}]"
+        path.write_text(note)
         SYNC.perform(command, limits=PATIENT)
     assert (tmp_path / "a").read_bytes() == OLD
     assert asked_for(origin)[-1] is None
@@ -403,3 +470,10 @@ def test_validators_are_those_that_change_with_the_bytes() -> None:
     assert validator_of({"Last-Modified": "yesterday", "Date": now}) is None
     assert validator_of({"Last-Modified": before}) is None
     assert validator_of({"ETag": '"'}) is None
+    for zone in "+99999999999", "-9999", "+2400", "+" + "9" * 400:
+        far = f"Fri, 01 Jan 2038 00:00:00 {zone}"
+        assert validator_of({"Last-Modified": far, "Date": now}) in (None, far)
+        assert validator_of({"Last-Modified": before, "Date": far}) in (None, before)
+    for year in "0000", "9999", "99999999":
+        far = f"Fri, 01 Jan {year} 00:00:00 -2359"
+        assert validator_of({"Last-Modified": far, "Date": now}) in (None, far)

@@ -20,6 +20,9 @@ from ..support.ways.live import SYNC, Way, each_way
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nacorn"
 
 
+UNTIL_THE_END = b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nacorn"
+
+
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file with a key and a certificate for 127.0.0.1 that nobody has signed."""
@@ -27,8 +30,8 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @contextmanager
-def answering(certificate: Path) -> Generator[str]:
-    """A server that answers one connection over TLS; its URL."""
+def answering(certificate: Path, answer_with: bytes = ANSWER, cut: bool = False) -> Generator[str]:
+    """Answer one connection over TLS, and give the URL; `cut` ends it without `close_notify`."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
 
@@ -36,7 +39,9 @@ def answering(certificate: Path) -> Generator[str]:
         client, _ = listener.accept()
         with client, suppress(OSError), context.wrap_socket(client, server_side=True) as secured:
             secured.recv(4096)
-            secured.sendall(ANSWER)
+            secured.sendall(answer_with)
+            if not cut:
+                secured.unwrap()
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.settimeout(5.0)
@@ -67,6 +72,30 @@ def test_a_certificate_that_the_user_trusts_will_do(
     with answering(certificate) as url:
         way.perform(Download(url, str(tmp_path / "a")))
     assert (tmp_path / "a").read_bytes() == b"acorn"
+
+
+@each_way
+@pytest.mark.parametrize("cut", [False, True], ids=["announced", "cut"])
+@pytest.mark.parametrize("said", [ANSWER, UNTIL_THE_END], ids=["a length", "no length"])
+def test_a_body_without_a_length_ends_where_tls_says_so(
+    way: Way,
+    said: bytes,
+    cut: bool,
+    certificate: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    with answering(certificate, said, cut) as url:
+        command = Download(url, str(tmp_path / "a"))
+        if cut and said == UNTIL_THE_END:
+            with pytest.raises(ConnectionError) as caught:
+                way.perform(command)
+            assert is_transient(caught.value)
+            assert list(tmp_path.iterdir()) == []
+        else:
+            way.perform(command)
+            assert (tmp_path / "a").read_bytes() == b"acorn"
 
 
 @each_way

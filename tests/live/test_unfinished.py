@@ -9,10 +9,13 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import anyio
 import httpx2
 import pytest
 from obstore.store import S3Store
@@ -20,7 +23,7 @@ from obstore.store import S3Store
 from ixbackoff import N0, Upload, at, is_transient
 from ixbackoff.live import live, s3_store, uploads
 from ixbackoff.live.signatures import Signer, signer_of
-from ixbackoff.live.unfinished import UploadNote, listed, unfinished
+from ixbackoff.live.unfinished import MOST, UploadNote, listed, unfinished
 from ixbackoff.testing.web import Malformed, Origin
 
 from ..support.ways.live import PATIENT, QUICK, SYNC, Way, each_way
@@ -210,7 +213,7 @@ def test_a_store_that_lists_nothing_is_uploaded_to_all_the_same(
     moto: str, bucket: str, large: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = begun(moto, bucket, "key")
-    for cause in (ValueError("no"), httpx2.ReadTimeout("no")):
+    for cause in (ValueError("no"), httpx2.ReadTimeout("no"), OSError("no"), RecursionError("no")):
 
         async def fails(*_: object, cause: Exception = cause) -> str:
             raise cause
@@ -218,6 +221,27 @@ def test_a_store_that_lists_nothing_is_uploaded_to_all_the_same(
         monkeypatch.setattr("ixbackoff.live.unfinished.listed", fails)
         SYNC.perform(Upload(str(large), f"s3://{bucket}/key"), limits=PATIENT)
         assert left(moto, bucket) == [other]
+
+
+@pytest.mark.parametrize("found", [False, True])
+def test_many_old_uploads_do_not_use_up_the_time_of_the_next(
+    found: bool, moto: str, bucket: str, large: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = (
+        "<Upload><Key>key</Key><UploadId>{}</UploadId><Initiated>2010-01-01</Initiated></Upload>"
+    )
+    url = f"s3://{bucket}/key"
+
+    async def many(*_: object) -> str:
+        return "".join(f"<Upload>{entry.format(number)}</Upload>" for number in range(3_000))
+
+    async def slow(client: httpx2.AsyncClient, *_: object) -> str:
+        await anyio.sleep(60)
+        raise RecursionError
+
+    monkeypatch.setattr("ixbackoff.live.unfinished.listed", many if found else slow)
+    SYNC.perform(Upload(str(large), url), limits=replace(PATIENT, total_timeout=5.0))
+    assert bytes(s3_store(bucket).get("key").bytes()) == LARGE
 
 
 def test_the_requests_show_no_signature(
@@ -242,9 +266,61 @@ def test_a_list_of_uploads_is_read() -> None:
             ("9", "2038-01-01T00:00:00"),
         ]
     )
+    text = f"<List>{text}</List>"
     assert [each.id for each in unfinished(text, "a & b")] == ["7", "9"]
     assert unfinished(text, "a") == []
     assert unfinished("<Upload></Upload><Upload><Key>a</Key>", "a") == []
+
+
+GROWING = "<!DOCTYPE a [<!ENTITY a 'a'>" + "".join(
+    f"<!ENTITY {'a' * (1 + number)} '{('&' + 'a' * number + ';') * 100}'>" for number in range(1, 9)
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<Upload>" * (MOST // 8),
+        f"<a>{'<Upload>' * (MOST // 8)}",
+        f"<a><Upload>{'<b>' * (MOST // 3)}",
+        f"<a><Upload>{'<b>c' * (MOST // 4)}",
+        f"<a><Upload><Key>{'&#97;' * (MOST // 5)}</Key></Upload></a>",
+        f"{GROWING}]><a><Upload><Key>&aaaaaaaaa;</Key></Upload></a>",
+        "<a><Upload><Key>a</Key><UploadId>1</UploadId><Initiated>9" + "9" * MOST,
+        "<a " + "b='c' " * (MOST // 6),
+        "<!--" * (MOST // 4),
+    ],
+    ids=lambda text: text[:30],
+)
+def test_no_list_takes_long_or_much(text: str) -> None:
+    begin = time.process_time()
+    assert unfinished(text, "a") == []
+    assert time.process_time() - begin < 2.0
+
+
+def test_only_the_fields_of_an_upload_itself_count() -> None:
+    fields = "<Key>a</Key><Owner><UploadId>1</UploadId><ID>2</ID></Owner><UploadId>7</UploadId>"
+    text = f"<a><Upload>{fields}<Initiated>0001-01-01T00:00:00+23:59</Initiated></Upload></a>"
+    (upload,) = unfinished(text, "a")
+    assert upload.id == "7"
+    assert datetime.now(UTC) - upload.begun > timedelta(days=700_000)
+
+
+@pytest.mark.anyio
+@pytest.mark.slow
+async def test_a_list_in_pieces_of_one_byte_is_read_in_linear_time() -> None:
+    async def pieces() -> AsyncIterator[bytes]:
+        for _ in range(MOST // 2):
+            yield b"a"
+
+    def answer(_: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(200, content=pieces())
+
+    signer = Signer("http://store", "/", "a", {"X-Amz-Credential": "a/b", "X-Amz-Date": "c"}, "d")
+    begin = time.process_time()
+    async with httpx2.AsyncClient(transport=httpx2.MockTransport(answer)) as client:
+        assert len(await listed(client, signer)) == MOST // 2
+    assert time.process_time() - begin < 5.0
 
 
 def test_an_upload_that_another_has_aborted_may_be_tried_again(
@@ -259,3 +335,35 @@ def test_an_upload_that_another_has_aborted_may_be_tried_again(
         ) as caught:
             at(N0).do(Upload(str(large), "s3://bucket/key")).run(live(limits=QUICK))
     assert is_transient(caught.value)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows lets few users make links")
+def test_a_planted_link_to_the_notes_is_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    letters = tmp_path / "letters"
+    letters.mkdir()
+    for name in ("letter", "0" * 64):
+        (letters / name).write_text("dear")
+        os.utime(letters / name, (0, 0))
+    (tmp_path / "temporary" / f"ixbackoff-uploads-{os.geteuid()}").symlink_to(letters)
+    with UploadNote("s3://bucket/key") as note:
+        assert note.taken
+    note.done()
+    assert sorted(os.listdir(letters)) == ["0" * 64, "letter"]
+
+
+def test_only_old_notes_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with UploadNote("s3://bucket/key"):
+        (folder,) = tmp_path.iterdir()
+        for name in ("letter", "0" * 64):
+            (folder / name).write_text("dear")
+            os.utime(folder / name, (0, 0))
+    with UploadNote("s3://bucket/key") as note:
+        assert note.found
+        assert len(os.listdir(folder)) == 2
+        note.done()
+    assert os.listdir(folder) == ["letter"]

@@ -40,7 +40,7 @@ def test_a_failure_that_is_not_chosen_says_why(way: Way) -> None:
     def notes(made: AnyBackoff, *script: Outcome) -> list[str]:
         return seen(way, made, script).notes
 
-    unknown = f"{KEPT}KeyError is not known to pass by itself; on=... says otherwise"
+    unknown = f"{KEPT}KeyError is not known to pass by itself; on=... can choose it"
     assert notes(backoff(N3), KeyError) == [unknown, ONCE]
     assert notes(backoff(N3, on=OSError), KeyError) == [
         f"{KEPT}on=... does not choose KeyError",

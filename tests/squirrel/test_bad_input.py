@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import sqlite3
 import subprocess
 import sys
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ixbackoff.squirrel.commands import Resource
+from ixbackoff.squirrel.index import TABLES
 from ixbackoff.testing.web import Origin
 
 from ..support.squirrels.running import Ran, Squirrel, files_below, tidy
 
 NUTS = "http://127.0.0.1:1/nuts"
 ACORN = b"acorn" * 50_000
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -112,15 +117,16 @@ def test_an_index_that_is_not_a_database(squirrel: Squirrel, tmp_path: Path) -> 
     assert file.read_text() == "This is not a database. " * 100
 
 
-def test_an_index_of_another_kind(squirrel: Squirrel, tmp_path: Path) -> None:
+@pytest.mark.parametrize("table", TABLES)
+def test_an_index_of_another_kind(table: str, squirrel: Squirrel, tmp_path: Path) -> None:
     file = tmp_path / "file"
     with closing(sqlite3.connect(file)) as connection:
-        connection.execute("CREATE TABLE copies (year INTEGER, count INTEGER)")
-    with Origin({"/nuts": ACORN}) as origin:
-        ran = squirrel.run(origin.url + "/nuts", "--index", f"sqlite:///{file}")
-    assert (ran.status, ran.tries) == (1, [1])
-    assert "its table copies has other columns" in ran.out
-    assert not squirrel.folder.exists()
+        connection.execute(f"CREATE TABLE {table} (year INTEGER, count INTEGER)")
+    before = file.read_bytes()
+    ran = squirrel.run(NUTS, "--index", f"sqlite:///{file}")
+    check_refused(ran, squirrel, "one of its tables has other columns")
+    assert file.read_bytes() == before
+    assert os.listdir(tmp_path) == ["file"]
 
 
 @pytest.mark.parametrize(
@@ -188,7 +194,7 @@ def test_a_missing_driver(squirrel: Squirrel, monkeypatch: pytest.MonkeyPatch) -
 def test_a_full_disk(squirrel: Squirrel) -> None:
     program = """
 import resource, sys
-from ixbackoff.squirrel.__main__ import main
+from ixbackoff.squirrel.squirrel_command import main
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
 sys.exit(main())
 """
@@ -206,3 +212,56 @@ sys.exit(main())
             Resource(urls[0]).name: ACORN,
             Resource(urls[1]).name: b"acorn",
         }
+
+
+def begun(
+    folder: Path, *words: str, before: str = "", **how: Any
+) -> subprocess.CompletedProcess[str]:
+    """A squirrel in a process of its own, in a shell that has run other commands before."""
+    program = [sys.executable, "-m", "ixbackoff", "squirrel", "--base", "0.001", *words]
+    command = f"{before}; exec {shlex.join([*program, '--folder', str(folder)])}".lstrip("; ")
+    return subprocess.run(  # noqa: S602
+        command, shell=True, capture_output=True, cwd=ROOT, encoding="utf-8", timeout=60, **how
+    )
+
+
+posix = pytest.mark.skipif(os.name == "nt", reason="the command is one of a shell")
+
+
+@posix
+def test_a_closed_standard_input_is_told(tmp_path: Path) -> None:
+    ran = begun(tmp_path / "squirrel", "--input", "-", before="exec <&-")
+    assert (ran.returncode, ran.stdout, ran.stderr.count("\n")) == (2, "", 1)
+    assert "The standard input is closed: give --input a file" in ran.stderr
+
+
+@posix
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems bound memory otherwise")
+def test_threads_that_cannot_be_started_are_told(tmp_path: Path) -> None:
+    (tmp_path / "urls").write_text("".join(f"{NUTS}/{number}\n" for number in range(300)))
+    words = ["--input", str(tmp_path / "urls"), "--jobs", "256"]
+    ran = begun(tmp_path / "squirrel", *words, before="ulimit -v 500000")
+    told = [line for line in ran.stderr.splitlines() if "; on N" not in line]
+    assert (ran.returncode, len(told)) == (2, 1), ran.stderr
+    assert told[0].startswith("The system starts no more threads: give fewer --jobs")
+
+
+@posix
+@pytest.mark.parametrize("listed", [False, True], ids=["table", "lines"])
+def test_what_the_encoding_of_the_output_lacks_is_escaped(listed: bool, tmp_path: Path) -> None:
+    url = f"{NUTS}/é—"
+    words = ["--input", "-"] if listed else [url]
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    ran = begun(tmp_path / "squirrel", *words, input=f"{url}\n", env=environment)
+    assert ran.returncode == 1
+    assert "/nuts/\\xe9\\u2014" in ran.stdout
+    assert "codec" not in ran.stdout + ran.stderr
+
+
+def test_a_long_url_is_shortened_in_the_log(
+    squirrel: Squirrel, caplog: pytest.LogCaptureFixture
+) -> None:
+    ran = squirrel.run(f"{NUTS}/{'a' * 60_000}")
+    assert ran.status == 1
+    assert len(caplog.text) + len(ran.out) + len(ran.err) < 60_000
+    assert "..." in caplog.text

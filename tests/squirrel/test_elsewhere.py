@@ -17,7 +17,7 @@ from ..support.squirrels.running import files_below, objects_of
 NUTS = bytes(range(256)) * 2000
 RUN = """
 import rich.progress, sqlalchemy, sqlite3
-from ixbackoff.squirrel.__main__ import main
+from ixbackoff.squirrel.squirrel_command import main
 for _ in range(2):
     assert main(sys.argv[1:]) == 0
 """

@@ -16,9 +16,11 @@ from pathlib import Path
 
 import pytest
 
+from ixbackoff import RetryBudget
 from ixbackoff.squirrel.commands import Claim, Copy, Look, Resource, Swap
 from ixbackoff.squirrel.index import Index, IndexUnavailable
 from ixbackoff.squirrel.jobs import Jobs
+from ixbackoff.squirrel.keeping import FULL, MOST_ORIGINS, OriginBudgets
 from ixbackoff.testing.web import (
     Connection,
     Fault,
@@ -39,9 +41,10 @@ MANY = {f"/nuts/{number}": b"%d" % number for number in range(40)}
 
 
 INTERRUPTIBLE = """
-import runpy, signal
+import runpy, signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
-runpy.run_module("ixbackoff.squirrel", run_name="__main__", alter_sys=True)
+sys.argv[1:1] = ["squirrel"]
+runpy.run_module("ixbackoff", run_name="__main__", alter_sys=True)
 """
 
 
@@ -271,7 +274,7 @@ def test_a_file_of_many_lines_takes_no_memory_for_each() -> None:
 
 MEMORY = """
 import json, resource, sys
-from ixbackoff.squirrel.__main__ import main
+from ixbackoff.squirrel.squirrel_command import main
 assert main(sys.argv[1:]) == 0
 print(json.dumps(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss))
 """
@@ -361,3 +364,22 @@ def test_a_store_in_memory_with_an_index_that_lasts_is_refused(squirrel: Squirre
     assert ran.status == 2
     assert "The store is in memory and the index is not" in ran.err
     assert not os.path.exists(squirrel.folder)
+
+
+def spent(budget: RetryBudget) -> RetryBudget:
+    assert budget.open(0.0).afford(ConnectionError("no"), 0.0)
+    return budget
+
+
+def test_budgets_of_many_failed_origins_are_bounded() -> None:
+    budgets, left = OriginBudgets(), spent(RetryBudget.botocore()).left
+    with budgets.of(Resource("http://used/a")) as used:
+        for number in range(MOST_ORIGINS + 1):
+            with budgets.of(Resource(f"http://h{number}/a")) as budget:
+                spent(budget)
+        with budgets.of(Resource("http://used/b")) as again:
+            assert again is used
+    with budgets.of(Resource(f"http://h{MOST_ORIGINS}/b")) as newest:
+        assert newest.left == left
+    with budgets.of(Resource("http://h0/b")) as oldest:
+        assert oldest.left == FULL

@@ -48,7 +48,7 @@ def test_the_demonstration_leaves_no_file(tmp_path: Path) -> None:
     working.mkdir()
     temporary.mkdir()
     env = {**os.environ, "TMPDIR": str(temporary), "PYTHONPATH": str(ROOT)}
-    words = [sys.executable, "-m", "ixbackoff.squirrel", "--demo"]
+    words = [sys.executable, "-m", "ixbackoff", "squirrel", "--demo"]
     done = subprocess.run(words, cwd=working, env=env, capture_output=True, timeout=60)  # noqa: S603
     assert done.returncode == 0
     assert [*working.iterdir(), *temporary.iterdir()] == []

@@ -51,7 +51,7 @@ def test_an_object_and_its_name_are_synced_before_it_is_recorded(
     named = next(at for at, step in enumerate(steps) if step[0] in NAMED and step[1].endswith(key))
     synced = max(at for at in range(named) if steps[at][0] == "fsync")
     written = steps[synced][1]
-    assert written.endswith((".part", f"{key}#1"))
+    assert written.endswith((".part", f"{key}.ixbackoff#1"))
     assert ("write", written) in steps[:synced] or ("copy_file_range", written) in steps[:synced]
     assert not [step for step in steps[synced + 1 :] if step[1] == written and step[0] != "fsync"]
     folder = steps.index(("fsync", f"objects/{key.partition('/')[0]}"), named)

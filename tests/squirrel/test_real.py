@@ -12,11 +12,11 @@ import pytest
 from ixbackoff import Delay
 from ixbackoff._limits.events import WaitBegan
 from ixbackoff.squirrel import sqlite
-from ixbackoff.squirrel.__main__ import main
 from ixbackoff.squirrel.commands import Brought, Fetch, Resource, Swap
 from ixbackoff.squirrel.display import Display
 from ixbackoff.squirrel.fetching import FetchedFiles
 from ixbackoff.squirrel.index import Index
+from ixbackoff.squirrel.squirrel_command import main
 from ixbackoff.squirrel.summary import SummaryLine, show
 from ixbackoff.testing.web import (
     Document,

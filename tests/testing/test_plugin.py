@@ -360,7 +360,7 @@ def test_expected():
     shown = [line for line in result.outlines if "ixbackoff/" in line]
     assert [line for line in shown if "live/" not in line] == []
     assert len(result.outlines) < 150
-    assert "ixbackoff/_running/loops.py" in run(project, test, "--full-trace").stdout.str()
+    assert "ixbackoff/_running/command_loops.py" in run(project, test, "--full-trace").stdout.str()
 
 
 # What it costs.

@@ -8,7 +8,7 @@ import pytest
 
 from ixbackoff import N1, N3, Delay, NotReady, Now, RetryBudget, ServerError, at, unroll
 from ixbackoff._limits.budgets import Account, budgeted
-from ixbackoff._running.loops import answered
+from ixbackoff._running.command_loops import answered
 
 from ..support.ways.budgets import ASK, approximately
 from ..support.ways.programs import Ask

@@ -16,7 +16,7 @@ import pytest
 
 from ixbackoff import Constant, Exponential, Listed
 from ixbackoff.plotting import plot
-from ixbackoff.plotting.__main__ import main
+from ixbackoff.plotting.plot_command import main
 from ixbackoff.schedules import Timing
 from ixbackoff.schedules.published import post_blue, post_green
 from ixbackoff.schedules.shortening import FullJitter
@@ -253,5 +253,5 @@ def test_without_matplotlib_it_says_what_to_install(
 
 
 def test_matplotlib_is_imported_when_something_is_drawn() -> None:
-    code = "import sys, ixbackoff.plotting.__main__; assert 'matplotlib' not in sys.modules"
+    code = "import sys, ixbackoff.plotting.plot_command; assert 'matplotlib' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)  # noqa: S603

@@ -1,4 +1,4 @@
-"""`stop` is an event of threading, for what blocks a thread; `within` may be a timedelta."""
+"""`stop` is an event of threading, for runs that block a thread; `within` may be a timedelta."""
 
 from datetime import timedelta
 from threading import Event

@@ -4,65 +4,66 @@ from __future__ import annotations
 
 from .explanation import Explanation
 from .printed import described, is_function, with_names
-from .shapes import Seen
+from .wordings import Parsed
 
 PASS_ON = ("__call__", "call", "call_async", "program", "program_async")
 APPLY = ("map", "expect", "then", "bind", "or_bind")
 
 
-def arguments(seen: Seen) -> Explanation | None:
+def arguments(parsed: Parsed) -> Explanation | None:
     """Explain arguments that `call` passes on, and that the function does not take."""
-    if seen.method == "__call__" and seen.owner != "Backoff":
+    if parsed.method == "__call__" and parsed.owner != "Backoff":
         return None
-    if seen.method not in PASS_ON or seen.sort not in ("argument", "missing", "surplus"):
+    if parsed.method not in PASS_ON or parsed.sort not in ("argument", "missing", "surplus"):
         return None
-    if seen.sort == "argument" and ("Callable[" in seen.wanted or "-> " in seen.wanted):
-        return not_a_function(seen)
+    if parsed.sort == "argument" and ("Callable[" in parsed.wanted or "-> " in parsed.wanted):
+        return not_a_function(parsed)
     problem = {
-        "argument": f"it takes {with_names(seen.wanted)}, and this is {described(seen.it)}",
-        "missing": f"{seen.argument} is missing",
-        "surplus": f"it does not take {seen.argument or 'as many'}",
-    }[seen.sort]
+        "argument": f"it takes {with_names(parsed.wanted)}, and this is {described(parsed.it)}",
+        "missing": f"{parsed.argument} is missing",
+        "surplus": f"it does not take {parsed.argument or 'as many'}",
+    }[parsed.sort]
     return Explanation(
         "wrong-arguments",
-        f"{seen.method}(...) passes its other arguments to the function: {problem}.",
-        f"Write {seen.method}(function, ...) with the arguments of that function.",
+        f"{parsed.method}(...) passes its other arguments to the function: {problem}.",
+        f"Write {parsed.method}(function, ...) with the arguments of that function.",
     )
 
 
-def not_a_function(seen: Seen) -> Explanation:
-    if "Coroutine[" in seen.wanted and is_function(seen.it):
-        plain = seen.method.removesuffix("_async")
+def not_a_function(parsed: Parsed) -> Explanation:
+    if "Coroutine[" in parsed.wanted and is_function(parsed.it):
+        plain = parsed.method.removesuffix("_async")
         return Explanation(
             "wrong-arguments",
-            f"{seen.method}(...) takes a coroutine function, and this is a plain one.",
+            f"{parsed.method}(...) takes a coroutine function, and this is a plain one.",
             f"Write {plain}(function, ...).",
         )
     return Explanation(
         "wrong-arguments",
-        f"{seen.method.replace('__call__', 'backoff(N3)')}(...) takes a function first, and this "
-        f"is {described(seen.it)}.",
+        f"{parsed.method.replace('__call__', 'backoff(N3)')}(...) takes a function first, and this "
+        f"is {described(parsed.it)}.",
         "Give the function itself, not its result.",
     )
 
 
-def applied(seen: Seen) -> Explanation | None:
+def applied(parsed: Parsed) -> Explanation | None:
     """Explain a function that does not take the value that a step passes to it."""
-    if seen.sort != "argument" or seen.method not in APPLY or not is_function(seen.wanted):
+    if parsed.sort != "argument" or parsed.method not in APPLY or not is_function(parsed.wanted):
         return None
-    if not is_function(seen.it):
+    if not is_function(parsed.it):
         return Explanation(
             "another-value",
-            f".{seen.method}(...) takes a function of the value, and this is {described(seen.it)}.",
-            f"Write .{seen.method}(lambda value: ...).",
+            f".{parsed.method}(...) takes a function of the value, and this is "
+            f"{described(parsed.it)}.",
+            f"Write .{parsed.method}(lambda value: ...).",
         )
-    given = taken(seen.wanted)
+    given = taken(parsed.wanted)
     if not given:
         return None
     return Explanation(
         "another-value",
-        f".{seen.method}(...) calls the function with {with_names(given)}, which this one does not "
-        "take, or it returns another type.",
+        f".{parsed.method}(...) calls the function with {with_names(given)}, which this one does "
+        "not take, or it returns another type.",
         f"Give a function that takes {with_names(given)}.",
     )
 

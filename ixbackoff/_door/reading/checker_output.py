@@ -157,7 +157,7 @@ def of_ty(plain: Sequence[str], here: int) -> tuple[Error | None, int]:
 
 
 def between(operator: str, lines: Sequence[str]) -> str:
-    """Write in a line what ty draws; it draws the right operand first."""
+    """Write the operands that ty draws in one line; ty draws the right one first."""
     types = [one[1] for line in lines if (one := re.search(r"(?:Has|have) type `(.+)`", line))]
     if not types:
         return f"Unsupported `{operator}` operation"

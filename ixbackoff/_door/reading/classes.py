@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .explanation import Explanation
 from .printed import shown
-from .shapes import Seen
+from .wordings import Parsed
 
 MADE = {
     "Program": "Write at(N3), and add steps.",
@@ -24,17 +24,17 @@ SEALS = ("_sealed", "_no_instances")
 READ_ONLY = ("Delay", "Ladder", "Program", "CircuitBreaker", "Value")
 
 
-def made_by_hand(seen: Seen) -> Explanation | None:
+def made_by_hand(parsed: Parsed) -> Explanation | None:
     """Explain the call of a sealed class."""
-    sealed = seen.sort == "missing" and seen.argument in SEALS
-    given = seen.sort == "argument" and seen.wanted == "Never" and seen.method in MADE
-    given |= seen.sort == "argument" and seen.argument in SEALS
-    surplus = seen.sort == "surplus" and seen.method == "Delay"
-    abstract = seen.sort == "made" and shown(seen.it).name in MADE
+    sealed = parsed.sort == "missing" and parsed.argument in SEALS
+    given = parsed.sort == "argument" and parsed.wanted == "Never" and parsed.method in MADE
+    given |= parsed.sort == "argument" and parsed.argument in SEALS
+    surplus = parsed.sort == "surplus" and parsed.method == "Delay"
+    abstract = parsed.sort == "made" and shown(parsed.it).name in MADE
     if not (sealed or given or surplus or abstract):
         return None
-    name = shown(seen.it).name if abstract else seen.owner or seen.method
-    name = seen.method if seen.method in MADE else name
+    name = shown(parsed.it).name if abstract else parsed.owner or parsed.method
+    name = parsed.method if parsed.method in MADE else name
     if name == "Schedule" or name not in MADE:
         return refused("It", "Begin with at(N3), do(...), backoff(N3) or .handled_by(function).")
     return refused(name, MADE[name])
@@ -44,36 +44,36 @@ def refused(name: str, fix: str) -> Explanation:
     return Explanation("sealed", f"{name} is not made by a call of its class.", fix)
 
 
-def derived(seen: Seen) -> Explanation | None:
+def derived(parsed: Parsed) -> Explanation | None:
     """Explain a subclass of a sealed class, or a rung of the user's own."""
-    if seen.argument == "only_Z_Succ_and_Forever_are_rungs":
+    if parsed.argument == "only_Z_Succ_and_Forever_are_rungs":
         return Explanation(
             "sealed",
             "There are no rungs but N0 to N20 and FOREVER.",
             MADE["Nat"],
         )
-    name = shown(seen.it).name
-    if seen.sort != "inherited" or name not in MADE:
+    name = shown(parsed.it).name
+    if parsed.sort != "inherited" or name not in MADE:
         return None
     return Explanation("sealed", f"{name} cannot have subclasses.", MADE[name])
 
 
-def changed(seen: Seen) -> Explanation | None:
+def changed(parsed: Parsed) -> Explanation | None:
     """Explain a value that is changed, or a method that cannot be overridden."""
-    if seen.sort == "set" and seen.owner in READ_ONLY:
+    if parsed.sort == "set" and parsed.owner in READ_ONLY:
         return Explanation(
             "sealed",
-            f"{seen.argument} of a {seen.owner} cannot be set: its values are immutable.",
+            f"{parsed.argument} of a {parsed.owner} cannot be set: its values are immutable.",
             "Make a new one.",
         )
-    if seen.sort == "overridden" and seen.argument in (
+    if parsed.sort == "overridden" and parsed.argument in (
         "handled_by",
         "awaited_by",
         "handled_as_in",
     ):
         return Explanation(
             "sealed",
-            f"Every command has {seen.argument}, and no class can override it.",
+            f"Every command has {parsed.argument}, and no class can override it.",
             "Give the attribute another name.",
         )
     return None

@@ -6,8 +6,8 @@ import re
 from typing import NamedTuple
 
 from .explanation import Explanation, Sketch
-from .printed import UNKNOWN, depth, is_program, members, shown, standing, with_names
-from .shapes import Seen
+from .printed import UNKNOWN, depth, is_program, members, shown, span_of, with_names
+from .wordings import Parsed
 
 Inner = tuple[str, ...]
 
@@ -19,20 +19,20 @@ class Differs(NamedTuple):
     fix: str
 
 
-def another_program(seen: Seen) -> Explanation | None:
+def another_program(parsed: Parsed) -> Explanation | None:
     """Explain a program where another type of program is expected."""
-    if not (is_program(seen.it) and is_program(seen.wanted)):
+    if not (is_program(parsed.it) and is_program(parsed.wanted)):
         return None
-    it, wanted = shown(seen.it).inner, shown(seen.wanted).inner
+    it, wanted = shown(parsed.it).inner, shown(parsed.wanted).inner
     rungs = [*rung_differs(it, wanted, 0, "starts"), *rung_differs(it, wanted, 1, "ends")]
     row = row_differs(it, wanted)
     differs = [*rungs, *row] or value_differs(it, wanted)
     if not differs:
         return None
-    stands, ends = standing(seen.it), depth(wanted[1]) if len(wanted) > 1 else None
+    span, ends = span_of(parsed.it), depth(wanted[1]) if len(wanted) > 1 else None
     ladder = None
-    if stands is not None and ends is not None and stands.end != ends:
-        ladder = Sketch(*stands, ends, "the type says here")
+    if span is not None and ends is not None and span.end != ends:
+        ladder = Sketch(*span, ends, "the type says here")
     return Explanation(
         "row-too-narrow" if row and not rungs else "another-program",
         f"This program {', and '.join(one.text for one in differs)}.",
@@ -92,11 +92,11 @@ def moved(verb: str, here: int | None, there: int | None, name: str) -> str:
     )
 
 
-def another_rung(seen: Seen) -> Explanation | None:
-    """A rung where another one is wanted."""
+def another_rung(parsed: Parsed) -> Explanation | None:
+    """Explain a rung where another one is expected."""
     pattern = r"type\[(.*)\]"
-    it, wanted = re.fullmatch(pattern, seen.it), re.fullmatch(pattern, seen.wanted)
-    if seen.sort != "value" or it is None or wanted is None:
+    it, wanted = re.fullmatch(pattern, parsed.it), re.fullmatch(pattern, parsed.wanted)
+    if parsed.sort != "value" or it is None or wanted is None:
         return None
     given = depth(it[1])
     if given is None or not re.match(r"Succ|Z$|Nat|Never|N\d+$", wanted[1]):
@@ -108,21 +108,22 @@ def another_rung(seen: Seen) -> Explanation | None:
     )
 
 
-def not_a_type(seen: Seen) -> Explanation | None:
-    """A type of a program or of a rung that is written wrongly."""
-    if seen.sort == "parameter" and (seen.owner or seen.method) in ("Program", "Succ", "Rung"):
+def not_a_type(parsed: Parsed) -> Explanation | None:
+    """Explain a type of a program or of a rung that is written wrongly."""
+    generic = parsed.owner or parsed.method
+    if parsed.sort == "parameter" and generic in ("Program", "Succ", "Rung"):
         return Explanation(
             "not-a-rung",
-            f"{seen.it} is not a rung, so {seen.owner or seen.method}[...] cannot hold it.",
+            f"{parsed.it} is not a rung, so {generic}[...] cannot hold it.",
             "Write one of N0 to N20; in a generic function, TypeVar('N', bound=Nat).",
         )
-    if seen.sort == "bare" and seen.owner == "Succ":
+    if parsed.sort == "bare" and parsed.owner == "Succ":
         return Explanation(
             "not-a-rung",
             "Succ alone is the rung above an unknown one.",
             "Write one of N0 to N20.",
         )
-    if seen.sort in ("bare", "count") and seen.owner == "Program":
+    if parsed.sort in ("bare", "count") and parsed.owner == "Program":
         return Explanation(
             "another-program",
             "Program takes the rungs of its start and its end, its value and its commands.",

@@ -13,10 +13,10 @@ from .printed import (
     is_program,
     members,
     shown,
-    standing,
+    span_of,
     with_names,
 )
-from .shapes import Seen
+from .wordings import Parsed
 
 EFFECT = ("CommandOrAttempt", "Alone", "Effect")
 PROGRAMS_ONLY = (*DOWN, *TO_N0, "bind", "or_bind")
@@ -24,36 +24,36 @@ CONTEXT = ("__enter__", "__aenter__", "__exit__", "__aexit__")
 ATTEMPTS_ONLY = ("limit", "guarded", "expect")
 
 
-def tried(seen: Seen) -> Explanation | None:
+def tried(parsed: Parsed) -> Explanation | None:
     """Explain an argument, or the result of a function, that is not an effect."""
-    if seen.sort not in ("argument", "value"):
+    if parsed.sort not in ("argument", "value"):
         return None
-    wanted = answer(seen.wanted)
+    wanted = answer(parsed.wanted)
     if shown(wanted).name == "Iterable" and shown(wanted).inner:
-        return listed(seen, shown(wanted).inner[0])
+        return listed(parsed, shown(wanted).inner[0])
     if shown(wanted).name not in EFFECT:
         return None
-    from_a_function = wanted != seen.wanted or (seen.sort == "value" and not seen.method)
-    given = answer(seen.it) if from_a_function else seen.it
-    if from_a_function and seen.sort == "argument" and not is_function(seen.it):
+    from_a_function = wanted != parsed.wanted or (parsed.sort == "value" and not parsed.method)
+    given = answer(parsed.it) if from_a_function else parsed.it
+    if from_a_function and parsed.sort == "argument" and not is_function(parsed.it):
         return Explanation(
             "not-a-command",
-            f".{seen.method}(...) takes a function that makes a command or an attempt, and this "
-            f"is {described(seen.it)}.",
-            f"Write .{seen.method}(lambda value: ...), or .do(...) for a command alone.",
+            f".{parsed.method}(...) takes a function that makes a command or an attempt, and this "
+            f"is {described(parsed.it)}.",
+            f"Write .{parsed.method}(lambda value: ...), or .do(...) for a command alone.",
         )
     if is_program(given):
-        return a_program(seen, given, from_a_function)
-    return neither(seen, given, wanted)
+        return a_program(parsed, given, from_a_function)
+    return neither(parsed, given, wanted)
 
 
-def listed(seen: Seen, wanted: str) -> Explanation | None:
+def listed(parsed: Parsed, wanted: str) -> Explanation | None:
     """Explain an item in a list that is not an effect."""
     if shown(wanted).name not in EFFECT:
         return None
-    inner = shown(seen.it).inner
-    if shown(seen.it).name in ("list", "tuple", "set") and inner:
-        one = seen._replace(it=inner[0], owner="")
+    inner = shown(parsed.it).inner
+    if shown(parsed.it).name in ("list", "tuple", "set") and inner:
+        one = parsed._replace(it=inner[0], owner="")
         return (
             a_program(one, inner[0], False)
             if is_program(inner[0])
@@ -61,23 +61,23 @@ def listed(seen: Seen, wanted: str) -> Explanation | None:
         )
     return Explanation(
         "not-a-command",
-        f"{seen.method}(...) takes a list of commands and attempts, and this is "
-        f"{described(seen.it)}.",
-        f"Write {seen.method}([first, second]).",
+        f"{parsed.method}(...) takes a list of commands and attempts, and this is "
+        f"{described(parsed.it)}.",
+        f"Write {parsed.method}([first, second]).",
     )
 
 
-def a_program(seen: Seen, given: str, from_a_function: bool) -> Explanation:
-    step = f".{seen.method}(...)" if seen.method else "this step"
-    if from_a_function and seen.method != "retry_with":
+def a_program(parsed: Parsed, given: str, from_a_function: bool) -> Explanation:
+    step = f".{parsed.method}(...)" if parsed.method else "this step"
+    if from_a_function and parsed.method != "retry_with":
         return Explanation(
             "retry-in-an-attempt",
             f"The function of {step} makes a command or an attempt, and this one makes a program, "
             "which waits by itself.",
             "Continue with a program by .bind(...), or make its command, without the retry.",
         )
-    stands = standing(given)
-    inside = "" if stands is None else f", with {counted(stands.start + 1, 'try', 'tries')}"
+    span = span_of(given)
+    inside = "" if span is None else f", with {counted(span.start + 1, 'try', 'tries')}"
     return Explanation(
         "retry-in-a-retry",
         f"{step} performs a command or an attempt, and this is a program, which waits by "
@@ -86,10 +86,10 @@ def a_program(seen: Seen, given: str, from_a_function: bool) -> Explanation:
     )
 
 
-def neither(seen: Seen, given: str, wanted: str) -> Explanation:
-    step = f".{seen.method}(...)" if seen.method else "this step"
-    if seen.method in ("do", "call", "all_of", "first_of") and seen.owner != "Program":
-        step = f"{seen.method}(...)"
+def neither(parsed: Parsed, given: str, wanted: str) -> Explanation:
+    step = f".{parsed.method}(...)" if parsed.method else "this step"
+    if parsed.method in ("do", "call", "all_of", "first_of") and parsed.owner != "Program":
+        step = f"{parsed.method}(...)"
     takes = f"{step} performs a command or an attempt"
     if is_function(given):
         return Explanation(
@@ -113,7 +113,7 @@ def neither(seen: Seen, given: str, wanted: str) -> Explanation:
             "Declare its value, or change it with do(...).map(...).",
         )
     if row and known(row[0]) and given not in members(row[0]):
-        return not_among(given, members(row[0]), waits=seen.method in RETRIES)
+        return not_among(given, members(row[0]), waits=parsed.method in RETRIES)
     return Explanation(
         "not-a-command",
         f"{takes}, and this is {described(given)}.",
@@ -142,45 +142,45 @@ def known(row: str) -> bool:
     return row not in UNKNOWN and "@" not in row and row != "object"
 
 
-def several(seen: Seen) -> Explanation | None:
+def several(parsed: Parsed) -> Explanation | None:
     """Explain an effect that `all_of` cannot perform."""
-    if seen.sort not in ("overload", "option") or seen.method != "all_of":
+    if parsed.sort not in ("overload", "option") or parsed.method != "all_of":
         return None
-    if "Program[" in seen.it:
+    if "Program[" in parsed.it:
         given = "one of these is a program, which waits by itself"
     else:
-        given = f"this is {described(seen.it)}" if seen.it else "nothing is given"
+        given = f"this is {described(parsed.it)}" if parsed.it else "nothing is given"
     return Explanation(
-        "retry-in-an-attempt" if "Program[" in seen.it else "not-a-command",
+        "retry-in-an-attempt" if "Program[" in parsed.it else "not-a-command",
         f"all_of(...) performs commands and attempts, and {given.replace(chr(34), '')}.",
         "Give all_of(a, b, ...) commands and attempts, or one list of them.",
     )
 
 
-def yielded(seen: Seen) -> Explanation | None:
+def yielded(parsed: Parsed) -> Explanation | None:
     """Explain an effect that do-notation cannot perform."""
-    if seen.sort != "yielded":
+    if parsed.sort != "yielded":
         return None
-    if is_program(seen.it):
+    if is_program(parsed.it):
         return Explanation(
             "retry-in-an-attempt",
             "An attempt is on one rung, so it cannot contain a program, which waits by itself.",
             "Write `yield from` before the command itself and .retry(...) the whole attempt, or "
             "join the programs with >>.",
         )
-    if not seen.wanted or seen.it in UNKNOWN:
+    if not parsed.wanted or parsed.it in UNKNOWN:
         return None
     return Explanation(
         "row-too-narrow",
-        f"The attempt issues {seen.it}, and its type declares {seen.wanted}.",
-        f"Declare Do[{seen.wanted} | {seen.it}, ...].",
+        f"The attempt issues {parsed.it}, and its type declares {parsed.wanted}.",
+        f"Declare Do[{parsed.wanted} | {parsed.it}, ...].",
     )
 
 
-def another_row(seen: Seen) -> Explanation | None:
+def another_row(parsed: Parsed) -> Explanation | None:
     """Explain an attempt whose declared type lacks commands."""
-    it, wanted = shown(seen.it), shown(seen.wanted)
-    if seen.sort != "value" or (it.name, wanted.name) != ("Attempt", "Attempt"):
+    it, wanted = shown(parsed.it), shown(parsed.wanted)
+    if parsed.sort != "value" or (it.name, wanted.name) != ("Attempt", "Attempt"):
         return None
     more = [one for one in members(it.inner[0]) if one not in members(wanted.inner[0])]
     if not more:
@@ -192,11 +192,11 @@ def another_row(seen: Seen) -> Explanation | None:
     )
 
 
-def decorated(seen: Seen) -> Explanation | None:
+def decorated(parsed: Parsed) -> Explanation | None:
     """Explain a function that cannot become an attempt."""
-    if seen.sort != "argument" or seen.method != "attempt" or not is_function(seen.wanted):
+    if parsed.sort != "argument" or parsed.method != "attempt" or not is_function(parsed.wanted):
         return None
-    if is_program(answer(seen.it)):
+    if is_program(answer(parsed.it)):
         return Explanation(
             "retry-in-an-attempt",
             "@attempt takes a generator function of commands, and this one makes a program.",
@@ -205,7 +205,7 @@ def decorated(seen: Seen) -> Explanation | None:
     return Explanation(
         "not-an-attempt",
         f"@attempt takes a generator function, whose type is Do[commands, value], and this is "
-        f"{described(seen.it)}.",
+        f"{described(parsed.it)}.",
         "Write `-> Do[Download, None]`, and `yield from` before each command.",
     )
 
@@ -219,27 +219,27 @@ def not_called(name: str, step: str) -> Explanation:
     )
 
 
-def missing_step(seen: Seen) -> Explanation | None:
+def missing_step(parsed: Parsed) -> Explanation | None:
     """Explain a step that an attempt, a program or a backoff does not have."""
-    if seen.sort != "attribute":
+    if parsed.sort != "attribute":
         return None
-    owner = shown(seen.it.removesuffix("*")).name
-    if owner == "Program" and seen.argument == "__iter__":
-        return yielded(seen._replace(sort="yielded"))
-    if owner == "Program" and seen.argument in ATTEMPTS_ONLY:
+    owner = shown(parsed.it.removesuffix("*")).name
+    if owner == "Program" and parsed.argument == "__iter__":
+        return yielded(parsed._replace(sort="yielded"))
+    if owner == "Program" and parsed.argument in ATTEMPTS_ONLY:
         return Explanation(
             "no-such-step",
-            f"A program has no .{seen.argument}(...): that is a step of an attempt.",
-            f"Write .retry(do(command).{seen.argument}(...)).",
+            f"A program has no .{parsed.argument}(...): that is a step of an attempt.",
+            f"Write .retry(do(command).{parsed.argument}(...)).",
         )
-    if owner == "Attempt" and seen.argument in PROGRAMS_ONLY:
+    if owner == "Attempt" and parsed.argument in PROGRAMS_ONLY:
         return Explanation(
             "no-such-step",
-            f"An attempt has no .{seen.argument}(...): it is on no rung, and does not wait.",
+            f"An attempt has no .{parsed.argument}(...): it is on no rung, and does not wait.",
             "Write at(N3).retry(attempt) to retry it, or .then(...) to continue it.",
         )
-    if owner == "Backoff" and seen.argument in CONTEXT:
-        word = "async " if seen.argument.startswith("__a") else ""
+    if owner == "Backoff" and parsed.argument in CONTEXT:
+        word = "async " if parsed.argument.startswith("__a") else ""
         return Explanation(
             "no-such-step",
             "A backoff is not a context manager: each of its tries is one.",

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from . import callables, classes, declared, effects, handlers, joints, ladders, options, rungs
+from . import (
+    callables,
+    classes,
+    declared,
+    effects,
+    joints,
+    ladders,
+    misplaced,
+    missing_handlers,
+    not_a_rung,
+    options,
+)
 from .explanation import Explanation
-from .shapes import Seen, seen
+from .wordings import Parsed, parse
 
-EXPLAIN: tuple[Callable[[Seen], Explanation | None], ...] = (
+EXPLAIN: tuple[Callable[[Parsed], Explanation | None], ...] = (
     ladders.sentence_of_an_overload,
     ladders.wrong_self,
     ladders.uncertain,
     joints.joined,
     joints.joined_by_a_method,
-    handlers.joined,
+    missing_handlers.joined,
     options.schedule,
     joints.joined_without_a_program,
     effects.decorated,
@@ -23,17 +34,18 @@ EXPLAIN: tuple[Callable[[Seen], Explanation | None], ...] = (
     effects.yielded,
     effects.another_row,
     effects.missing_step,
+    *misplaced.MISPLACED,
     joints.bound,
-    rungs.not_a_rung,
-    rungs.without_a_rung,
+    not_a_rung.not_a_rung,
+    not_a_rung.without_a_rung,
     declared.another_program,
     declared.another_rung,
     declared.not_a_type,
-    handlers.interpreter,
-    handlers.handler,
-    handlers.shared_handler,
-    handlers.without_interpreter,
-    handlers.answered,
+    missing_handlers.interpreter,
+    missing_handlers.handler,
+    missing_handlers.shared_handler,
+    missing_handlers.without_interpreter,
+    missing_handlers.answered,
     options.seconds,
     options.option,
     options.overloaded_option,
@@ -47,7 +59,7 @@ EXPLAIN: tuple[Callable[[Seen], Explanation | None], ...] = (
 """Functions that each explain one family of mistakes, and return `None` for other messages."""
 
 
-def explanations(message: str, method: str = "") -> Iterator[tuple[Seen, Explanation]]:
+def explanations(message: str, method: str = "") -> Iterator[tuple[Parsed, Explanation]]:
     """Yield every explanation of a message, with the message as it was parsed.
 
     >>> text = 'Argument 1 to "at" has incompatible type "int"; expected "Rung[Z]"'
@@ -59,7 +71,7 @@ def explanations(message: str, method: str = "") -> Iterator[tuple[Seen, Explana
         message: the message.
         method: the method that is called, for a message that does not name it.
     """
-    for one in seen(message):
+    for one in parse(message):
         read = one if one.method else one._replace(method=method)
         for explain in EXPLAIN:
             explanation = explain(read)

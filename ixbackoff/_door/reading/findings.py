@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -11,13 +12,14 @@ from .checker_output import Error
 from .effects import not_called
 from .explaining import explanations
 from .explanation import Explanation
-from .handlers import joined_for
 from .ladders import no_wait_left, open_program
 from .methods import DOWN, RUNS
+from .missing_handlers import joined_for
+from .options import counted_in_rungs
 from .printed import answer, is_program
 from .rows import makes_a_program, run_with_joined_handlers, type_with_its_row
-from .shapes import Seen, seen
 from .sources import Place, Source
+from .wordings import Parsed, parse
 
 UNMISTAKABLE = re.compile(
     r"CommandOrAttempt\[|\bSucc\[|Program\[N\d|no_wait_is_left_at|it_is_open_finish_it"
@@ -89,8 +91,8 @@ def is_other_end(before: Finding, finding: Finding) -> bool:
 
 
 def halves(error: Error) -> Iterator[tuple[str, int, str, str]]:
-    """Return the types of a lambda: mypy reports its body, and the lambda itself."""
-    for one in seen(error.message):
+    """Yield the types in an error about a lambda: mypy reports its body, and the lambda itself."""
+    for one in parse(error.message):
         yield error.file, error.line, answer(one.it), answer(one.wanted)
 
 
@@ -114,7 +116,7 @@ def found(error: Error, source: Source) -> Finding | None:
 
 def uncalled(error: Error, source: Source) -> Explanation | None:
     """Explain a step on a function that makes a program and is not called."""
-    for one in seen(error.message):
+    for one in parse(error.message):
         if one.sort == "attribute" and one.argument in STEPS:
             name = source.before_attribute(error.line, one.argument)
             if name and (is_program(answer(one.it)) or makes_a_program(source, name)):
@@ -126,11 +128,11 @@ def is_a_consequence(error: Error, source: Source) -> bool:
     """Return whether a call fails only because `@backoff` above its function has no rung."""
     calls = {name for _, name in source.calls(error.line)} & source.decorated_without_a_rung
     return bool(calls) and any(
-        one.sort in OF_FUNCTIONS and one.method in ("", "__call__") for one in seen(error.message)
+        one.sort in OF_FUNCTIONS and one.method in ("", "__call__") for one in parse(error.message)
     )
 
 
-def is_ours(one: Seen, error: Error, source: Source) -> bool:
+def is_ours(one: Parsed, error: Error, source: Source) -> bool:
     """Return whether the error is about a function of ixbackoff, not one of the same name."""
     if one.sort not in OF_FUNCTIONS or SURE.search(error.message):
         return True
@@ -143,7 +145,7 @@ def drawn(
     explanation: Explanation, error: Error, source: Source
 ) -> tuple[Explanation, Place | None]:
     """Complete an explanation with rungs and commands of the source; return its place, too."""
-    method = next((one.method for one in seen(error.message) if one.method), "")
+    method = next((one.method for one in parse(error.message) if one.method), "")
     if explanation.code == "no-wait-left":
         step = source.only_step(error.line, DOWN, at_n0=True)
         if step is not None:
@@ -156,9 +158,11 @@ def drawn(
         step = source.only_step(error.line, RUNS, at_n0=False)
         if step is not None:
             return open_program(step[0]), step[1]
+    if explanation.code == "no-such-option":
+        return with_its_number(explanation, error, source), None
     if explanation.code == "no-handler":
         wanted = run_with_joined_handlers(source, error.line)
-        named = (joined_for(one, wanted) for one in seen(error.message) if wanted)
+        named = (joined_for(one, wanted) for one in parse(error.message) if wanted)
         return next((one for one in named if one), explanation), None
     if explanation.code == "row-too-narrow":
         whole = type_with_its_row(source, error.line)
@@ -166,9 +170,20 @@ def drawn(
     return explanation, None
 
 
+def with_its_number(explanation: Explanation, error: Error, source: Source) -> Explanation:
+    """Name the rung for the number that an option such as `max_tries=5` is given."""
+    names = [one.argument for one in parse(error.message) if one.sort == "surplus"]
+    for node, _ in source.calls(error.line):
+        for keyword in node.keywords:
+            value = keyword.value.value if isinstance(keyword.value, ast.Constant) else None
+            if keyword.arg in names and isinstance(value, int):
+                return counted_in_rungs(explanation, keyword.arg or "", value)
+    return explanation
+
+
 def place_of(error: Error, source: Source) -> Place | None:
     """Return the place of the argument or operand that an error is about."""
-    for one in seen(error.message):
+    for one in parse(error.message):
         place = None
         if one.sort == "join":
             place = source.place_of_operand(error.line, one.method)

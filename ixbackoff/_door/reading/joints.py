@@ -2,56 +2,56 @@
 
 from __future__ import annotations
 
-from ..._words.nat import DEEPEST
+from ..._words.rungs import DEEPEST
 from ..amounts import counted
 from .explanation import Explanation, Sketch
 from .printed import (
     FOREVER,
     UNKNOWN,
-    Standing,
+    Span,
     answer,
     depth,
     described,
     is_function,
     is_program,
     shown,
-    standing,
+    span_of,
     with_names,
 )
-from .shapes import Seen
+from .wordings import Parsed
 
 COMMANDS = ("Download", "Upload", "Log", "Throw", "Call", "CallAsync")
 
 
-def joined(seen: Seen) -> Explanation | None:
+def joined(parsed: Parsed) -> Explanation | None:
     """Explain two programs whose rungs differ."""
-    if seen.sort != "join" or not is_program(seen.it):
+    if parsed.sort != "join" or not is_program(parsed.it):
         return None
-    if not is_program(seen.wanted):
-        return not_joined(seen)
-    ends, starts = shown(seen.it).inner[1], shown(seen.wanted).inner[0]
+    if not is_program(parsed.wanted):
+        return not_joined(parsed)
+    ends, starts = shown(parsed.it).inner[1], shown(parsed.wanted).inner[0]
     if FOREVER in (ends, starts):
         return foreign(ends, starts)
-    first, second = standing(seen.it), standing(seen.wanted)
+    first, second = span_of(parsed.it), span_of(parsed.wanted)
     if first is None or depth(starts) is None:
         return None
     return apart(first, second.start if second else int(depth(starts) or 0), "the second")
 
 
-def joined_by_a_method(seen: Seen) -> Explanation | None:
+def joined_by_a_method(parsed: Parsed) -> Explanation | None:
     """Explain the error of pyrefly, which names the method of the operator."""
-    if seen.sort != "argument" or seen.method not in ("__rshift__", "__or__"):
+    if parsed.sort != "argument" or parsed.method not in ("__rshift__", "__or__"):
         return None
-    if not (is_program(seen.it) and is_program(seen.wanted)):
+    if not (is_program(parsed.it) and is_program(parsed.wanted)):
         return None
-    starts, stands = depth(shown(seen.it).inner[0]), depth(shown(seen.wanted).inner[0])
-    if starts is None or stands is None or starts == stands:
+    starts, ends = depth(shown(parsed.it).inner[0]), depth(shown(parsed.wanted).inner[0])
+    if starts is None or ends is None or starts == ends:
         return None
     return Explanation(
-        "goes-up" if starts > stands else "jumps-down",
-        f"The first ends at N{stands}, and the second starts at N{starts}.",
-        f"Write at(N{stands}) for at(N{starts}) in the second.",
-        Sketch(stands, stands, starts),
+        "goes-up" if starts > ends else "jumps-down",
+        f"The first ends at N{ends}, and the second starts at N{starts}.",
+        f"Write at(N{ends}) for at(N{starts}) in the second.",
+        Sketch(ends, ends, starts),
     )
 
 
@@ -68,7 +68,7 @@ def foreign(ends: str, starts: str) -> Explanation | None:
     )
 
 
-def apart(first: Standing, starts: int, where: str) -> Explanation | None:
+def apart(first: Span, starts: int, where: str) -> Explanation | None:
     """Explain a second program that does not start where the first one ends."""
     start, end = first
     if end == starts:
@@ -101,47 +101,47 @@ def apart(first: Standing, starts: int, where: str) -> Explanation | None:
     )
 
 
-def not_joined(seen: Seen) -> Explanation | None:
-    if not seen.wanted:
+def not_joined(parsed: Parsed) -> Explanation | None:
+    if not parsed.wanted:
         return None
-    step = ".do(...)" if seen.method == ">>" else ".or_else(...)"
+    step = ".do(...)" if parsed.method == ">>" else ".or_else(...)"
     return Explanation(
         "not-a-program",
-        f"{seen.method} joins two programs, and {with_names(seen.wanted)} is not one.",
+        f"{parsed.method} joins two programs, and {with_names(parsed.wanted)} is not one.",
         f"Write {step} for a command or an attempt, or start with at(...).",
     )
 
 
-def joined_without_a_program(seen: Seen) -> Explanation | None:
-    """Explain a command or an attempt at the left of `>>`."""
-    if seen.sort != "join" or seen.method not in (">>", "|") or is_program(seen.it):
+def joined_without_a_program(parsed: Parsed) -> Explanation | None:
+    """Explain a command or an attempt at the left of `>>` or `|`."""
+    if parsed.sort != "join" or parsed.method not in (">>", "|") or is_program(parsed.it):
         return None
-    step = ".then(lambda _: ...)" if seen.method == ">>" else ".or_else(...)"
-    if not is_program(seen.wanted) and shown(seen.it).name not in ("Attempt", *COMMANDS):
+    step = ".then(lambda _: ...)" if parsed.method == ">>" else ".or_else(...)"
+    if not is_program(parsed.wanted) and shown(parsed.it).name not in ("Attempt", *COMMANDS):
         return None
     return Explanation(
         "not-a-program",
-        f"{seen.method} joins two programs, and {with_names(seen.it)} is not one.",
+        f"{parsed.method} joins two programs, and {with_names(parsed.it)} is not one.",
         f"Write do(...){step} for commands and attempts, or start with at(...).",
     )
 
 
-def bound(seen: Seen) -> Explanation | None:
+def bound(parsed: Parsed) -> Explanation | None:
     """Explain a function for `bind` that makes no program, or one on another rung."""
-    if seen.sort not in ("argument", "value"):
+    if parsed.sort not in ("argument", "value"):
         return None
-    if seen.sort == "argument" and seen.method not in ("bind", "or_bind"):
+    if parsed.sort == "argument" and parsed.method not in ("bind", "or_bind"):
         return None
-    it, wanted = answer(seen.it), answer(seen.wanted)
-    if not is_program(wanted) or (seen.sort == "value" and shown(wanted).inner[1] not in UNKNOWN):
+    it, wanted = answer(parsed.it), answer(parsed.wanted)
+    if not is_program(wanted) or (parsed.sort == "value" and shown(wanted).inner[1] not in UNKNOWN):
         return None
-    method = seen.method or "bind"
+    method = parsed.method or "bind"
     then = "then" if method == "bind" else "or_else"
-    if seen.sort == "argument" and not is_function(seen.it):
+    if parsed.sort == "argument" and not is_function(parsed.it):
         return Explanation(
             "not-a-program",
             f".{method}(...) takes a function that makes a program, and this is "
-            f"{described(seen.it)}.",
+            f"{described(parsed.it)}.",
             f"Write .{method}(lambda _: ...); or join a program with >> or |.",
         )
     if not is_program(it):
@@ -150,12 +150,12 @@ def bound(seen: Seen) -> Explanation | None:
             f".{method}(...) takes a function that makes a program, and this one returns {it}.",
             f"Write .{then}(...) for a command or an attempt, or start a program with at(...).",
         )
-    starts, stands = depth(shown(it).inner[0]), depth(shown(wanted).inner[0])
-    if starts is None or stands is None or starts == stands:
+    starts, ends = depth(shown(it).inner[0]), depth(shown(wanted).inner[0])
+    if starts is None or ends is None or starts == ends:
         return None
     return Explanation(
-        "goes-up" if starts > stands else "jumps-down",
-        f"The program is at N{stands} here, and that of the function starts at N{starts}.",
-        f"Write at(N{stands}) for at(N{starts}) in the function.",
-        Sketch(stands, stands, starts),
+        "goes-up" if starts > ends else "jumps-down",
+        f"The program is at N{ends} here, and that of the function starts at N{starts}.",
+        f"Write at(N{ends}) for at(N{starts}) in the function.",
+        Sketch(ends, ends, starts),
     )

@@ -2,58 +2,58 @@
 
 from __future__ import annotations
 
-from ..._words.nat import DEEPEST
+from ..._words.rungs import DEEPEST
 from ..amounts import counted
 from .explanation import Explanation, Sketch
 from .methods import DOWN, RUNS
-from .printed import FOREVER, Standing, is_program, shown, standing, with_names
-from .shapes import Seen
+from .printed import FOREVER, Span, is_program, shown, span_of, with_names
+from .wordings import Parsed
 
 
-def sentence_of_an_overload(seen: Seen) -> Explanation | None:
+def sentence_of_an_overload(parsed: Parsed) -> Explanation | None:
     """Explain an overload whose only argument has a sentence for a name, and accepts no value."""
-    if seen.sort != "missing":
+    if parsed.sort != "missing":
         return None
-    if seen.argument.startswith("no_wait_is_left"):
-        return no_wait_left(seen.method, None)
-    if seen.argument.startswith("it_is_open"):
+    if parsed.argument.startswith("no_wait_is_left"):
+        return no_wait_left(parsed.method, None)
+    if parsed.argument.startswith("it_is_open"):
         return open_program(None)
-    if seen.argument.startswith("only_retry_resume"):
-        return without_end(f".{seen.method}()" if seen.method else "this step")
+    if parsed.argument.startswith("only_retry_resume"):
+        return without_end(f".{parsed.method}()" if parsed.method else "this step")
     return None
 
 
-def wrong_self(seen: Seen) -> Explanation | None:
+def wrong_self(parsed: Parsed) -> Explanation | None:
     """Explain the error of ty and pyrefly, which name the type of the program, not an overload."""
-    if seen.sort != "argument" or not is_program(seen.it) or not is_program(seen.wanted):
+    if parsed.sort != "argument" or not is_program(parsed.it) or not is_program(parsed.wanted):
         return None
-    ends = shown(seen.it).inner[1]
-    if seen.method in RUNS:
-        return open_program(standing(seen.it))
-    if seen.method in DOWN:
+    ends = shown(parsed.it).inner[1]
+    if parsed.method in RUNS:
+        return open_program(span_of(parsed.it))
+    if parsed.method in DOWN:
         if ends == FOREVER:
-            return without_end(f".{seen.method}()")
-        stands = standing(seen.it)
-        return None if stands is None or stands.end else no_wait_left(seen.method, stands)
+            return without_end(f".{parsed.method}()")
+        span = span_of(parsed.it)
+        return None if span is None or span.end else no_wait_left(parsed.method, span)
     return None
 
 
-def uncertain(seen: Seen) -> Explanation | None:
+def uncertain(parsed: Parsed) -> Explanation | None:
     """Explain the error of mypy for a program that may end on one of several rungs."""
-    inner = shown(seen.it).inner
-    if seen.sort != "self" or not is_program(seen.it) or len(inner) < 2:
+    inner = shown(parsed.it).inner
+    if parsed.sort != "self" or not is_program(parsed.it) or len(inner) < 2:
         return None
     ends = with_names(f"[{inner[1]}]")[1:-1]
     if " | " in ends:
         return Explanation(
             "another-program",
-            f"This program ends at {ends.replace(' | ', ' or ')}, so .{seen.method}(...) does not "
-            "fit every way through it.",
+            f"This program ends at {ends.replace(' | ', ' or ')}, so .{parsed.method}(...) does "
+            "not fit every way through it.",
             "Let all branches end on one rung: go down with .skip() in the higher ones.",
         )
-    stands = standing(seen.it)
-    if stands is not None:
-        return open_program(stands) if seen.method in RUNS else no_wait_left(seen.method, stands)
+    span = span_of(parsed.it)
+    if span is not None:
+        return open_program(span) if parsed.method in RUNS else no_wait_left(parsed.method, span)
     return Explanation(
         "no-wait-left",
         f"The program ends at {ends}, which may be N0, where no wait is left.",
@@ -62,43 +62,43 @@ def uncertain(seen: Seen) -> Explanation | None:
 
 
 def no_wait_left(
-    method: str, stands: Standing | None, by_steps: bool | None = None, in_a_loop: bool = False
+    method: str, span: Span | None, by_steps: bool | None = None, in_a_loop: bool = False
 ) -> Explanation:
     """Explain a wait at N0.
 
     Args:
         method: the step.
-        stands: where the program starts and ends, if known.
+        span: where the program starts and ends, if known.
         by_steps: whether it came down to N0 by steps, rather than by a retry, if known.
         in_a_loop: whether the step is in a loop.
     """
     step = f".{method}()" if method else "this step"
-    began = "" if stands is None else f", which started at N{stands.start},"
+    began = "" if span is None else f", which started at N{span.start},"
     if by_steps is False:
         fix = f"Leave {step} out: .retry(...) and .end() go down to N0 from any rung."
     elif in_a_loop:
         fix = "Write .retry(...): a loop cannot repeat a step that goes down."
-    elif by_steps is None or stands is None or stands.start == DEEPEST:
+    elif by_steps is None or span is None or span.start == DEEPEST:
         fix = f"Leave {step} out, or start on a higher rung if no .retry(...) is before it."
     else:
-        fix = f"Start it at N{stands.start + 1}, or leave {step} out."
+        fix = f"Start it at N{span.start + 1}, or leave {step} out."
     return Explanation(
         "no-wait-left",
         f"No wait is left: {step} goes one rung down, and the program{began} is at N0.",
         fix,
-        None if stands is None else Sketch(stands.start, 0),
+        None if span is None else Sketch(span.start, 0),
     )
 
 
-def open_program(stands: Standing | None) -> Explanation:
+def open_program(span: Span | None) -> Explanation:
     ends, left = "above N0", "it could still wait"
-    if stands is not None:
-        ends, left = f"at N{stands.end}", f"{counted(stands.end, 'wait', 'waits')} would be left"
+    if span is not None:
+        ends, left = f"at N{span.end}", f"{counted(span.end, 'wait', 'waits')} would be left"
     return Explanation(
         "open-program",
         f"A program runs only if it ends at N0, and this one ends {ends}: {left}.",
         "End it with .end(), or go down with .retry(...).",
-        None if stands is None else Sketch(*stands),
+        None if span is None else Sketch(*span),
     )
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
+from ..._words.rungs import DEEPEST
 from .explanation import Explanation
 from .methods import RETRIES, RUNS
 from .printed import described, shown, with_names
-from .shapes import Seen
+from .wordings import Parsed
 
 TAKES_OPTIONS = {
     *(*RETRIES, *RUNS, "or_else", "or_bind", "backoff", "replace", "first_of", "plan", "simulate"),
@@ -54,25 +55,25 @@ SHORTENING = {
 }
 
 
-def option(seen: Seen) -> Explanation | None:
+def option(parsed: Parsed) -> Explanation | None:
     """Explain an argument of an option."""
-    if seen.sort not in ("argument", "value"):
+    if parsed.sort not in ("argument", "value"):
         return None
-    if seen.sort == "argument" and seen.method not in TAKES_OPTIONS:
+    if parsed.sort == "argument" and parsed.method not in TAKES_OPTIONS:
         return None
-    name = option_of(seen)
-    if name is None or (seen.argument in OPTIONS and seen.argument != name):
+    name = option_of(parsed)
+    if name is None or (parsed.argument in OPTIONS and parsed.argument != name):
         return None
-    return wrong_option(name, seen.it)
+    return wrong_option(name, parsed.it)
 
 
-def option_of(seen: Seen) -> str | None:
+def option_of(parsed: Parsed) -> str | None:
     """Return the option that has the expected type."""
-    wanted = seen.wanted
+    wanted = parsed.wanted
     a_predicate = "Predicate" in wanted or "(Exception" in wanted or "[Exception], bool" in wanted
     if wanted == "On" or (a_predicate and "type[Exception]" in wanted):
         return "on"
-    if seen.sort == "value":
+    if parsed.sort == "value":
         return None
     for kind, name in (
         ("Schedule", "schedule"),
@@ -92,9 +93,9 @@ def wrong_option(name: str, given: str) -> Explanation:
     return Explanation(code, f"{sentence}, and this is {described(given)}.", f"{fix}.")
 
 
-def overloaded_option(seen: Seen) -> Explanation | None:
+def overloaded_option(parsed: Parsed) -> Explanation | None:
     """Explain the error of pyrefly, which lists the types of all arguments."""
-    if seen.sort != "option":
+    if parsed.sort != "option":
         return None
     for name, good in (
         ("schedule", SCHEDULES),
@@ -103,7 +104,7 @@ def overloaded_option(seen: Seen) -> Explanation | None:
         ("stop", {"Event", "None"}),
         ("within", {"float", "int", "timedelta", "None", "Literal"}),
     ):
-        given = re.search(rf"\b{name}=((?:[^,\[(]|\[[^\]]*\]|\([^)]*\))+)", seen.it)
+        given = re.search(rf"\b{name}=((?:[^,\[(]|\[[^\]]*\]|\([^)]*\))+)", parsed.it)
         if given is None:
             continue
         text = given[1].strip()
@@ -113,24 +114,26 @@ def overloaded_option(seen: Seen) -> Explanation | None:
     return None
 
 
-def seconds(seen: Seen) -> Explanation | None:
+def seconds(parsed: Parsed) -> Explanation | None:
     """Explain an argument that should be a number, such as seconds."""
     places = (*SCHEDULES, "limit", "RetryBudget", "CircuitBreaker", "jittered", *PUBLISHED)
-    if seen.sort not in ("argument", "missing") or seen.method not in places:
+    if parsed.sort not in ("argument", "missing") or parsed.method not in places:
         return None
-    if seen.sort == "missing" and seen.argument in ("seconds", "every", "open_for"):
-        word = {"seconds": "5", "every": "2", "open_for": "open_for=30"}[seen.argument]
+    if parsed.sort == "missing" and parsed.method == "CircuitBreaker":
+        return by_name(parsed.method)
+    if parsed.sort == "missing" and parsed.argument in ("seconds", "every"):
+        word = {"seconds": "5", "every": "2"}[parsed.argument]
         return Explanation(
             "not-seconds",
-            f"{seen.method}(...) needs a number of seconds.",
-            f"Write {seen.method}({word}).",
+            f"{parsed.method}(...) needs a number of seconds.",
+            f"Write {parsed.method}({word}).",
         )
-    if seen.sort == "argument" and re.match(r"(?:float|int)\b", seen.wanted):
-        what = "seconds" if seen.method in (*SCHEDULES, "limit") else "a number"
+    if parsed.sort == "argument" and re.match(r"(?:float|int)\b", parsed.wanted):
+        what = "seconds" if parsed.method in (*SCHEDULES, "limit") else "a number"
         return Explanation(
             "not-seconds",
-            f"{seen.method}(...) takes {what}, and this is {described(seen.it)}.",
-            f"Write {seen.method}(...) with a number.",
+            f"{parsed.method}(...) takes {what}, and this is {described(parsed.it)}.",
+            f"Write {parsed.method}(...) with a number.",
         )
     return None
 
@@ -150,65 +153,82 @@ INSTEAD = {
     "retry": "Write on=ConnectionError",
     "reraise": "The last exception is always raised unchanged",
 }
+COUNTS = ("attempts", "tries", "max_tries", "max_attempts", "retries", "stop_after_attempt")
 OURS = ("run", "run_async", "backoff", "replace", "CircuitBreaker")
 
 
-def no_such_option(seen: Seen) -> Explanation | None:
+def by_name(method: str) -> Explanation:
+    if method == "CircuitBreaker":
+        fix = "Write CircuitBreaker(failures=5, within=10, open_for=30), the last two in seconds."
+    elif method == "backoff":
+        fix = "Write on=OSError, schedule=..., within=..., budget=... behind the rung."
+    else:
+        fix = "Write schedule=..., within=..., budget=..., breaker=..., stop=...."
+    return Explanation("no-such-option", f"The options of {method}(...) are given by name.", fix)
+
+
+def counted_in_rungs(explanation: Explanation, argument: str, number: int) -> Explanation:
+    """Name the rung of a number of tries or retries that the source shows."""
+    waits = number if argument == "retries" else number - 1
+    if argument not in COUNTS or not 0 <= waits <= DEEPEST:
+        return explanation
+    noun = "attempts" if "attempt" in argument else argument.removeprefix("max_")
+    noun = noun if number != 1 else {"tries": "try", "retries": "retry"}.get(noun, "attempt")
+    verb = "are" if number != 1 else "is"
+    return explanation._replace(fix=f"{number} {noun} {verb} the rung N{waits}.")
+
+
+def no_such_option(parsed: Parsed) -> Explanation | None:
     """Explain an option that does not exist, or an option without its name."""
-    if seen.sort != "surplus" or seen.method not in OURS:
+    if parsed.sort != "surplus" or parsed.method not in OURS:
         return None
-    if not seen.argument:
-        return Explanation(
-            "no-such-option",
-            f"The options of {seen.method}(...) are given by name.",
-            "Write schedule=..., within=..., budget=...; for a CircuitBreaker failures=5, "
-            "within=10, open_for=30.",
-        )
-    if seen.argument == "stop":
-        fix = "A task is cancelled by its event loop"
+    if not parsed.argument:
+        return by_name(parsed.method)
+    if parsed.argument == "stop":
+        fix = "Cancel the task instead"
     else:
         fix = INSTEAD.get(
-            seen.argument, f"`python -c 'help(\"ixbackoff.{seen.method}\")'` lists them"
+            parsed.argument, f"`python -c 'help(\"ixbackoff.{parsed.method}\")'` lists them"
         )
     return Explanation(
-        "no-such-option", f"{seen.method}(...) has no option {seen.argument}.", f"{fix}."
+        "no-such-option", f"{parsed.method}(...) has no option {parsed.argument}.", f"{fix}."
     )
 
 
-def schedule(seen: Seen) -> Explanation | None:
+def schedule(parsed: Parsed) -> Explanation | None:
     """Explain an argument that is not a schedule, or that may shorten waits."""
-    left, right = shown(seen.it).name, shown(seen.wanted).name
-    if seen.sort == "join" and {left, right} & SHORTENING:
+    left, right = shown(parsed.it).name, shown(parsed.wanted).name
+    if parsed.sort == "join" and {left, right} & SHORTENING:
         return shortens(left if left in SHORTENING else right)
-    if seen.sort == "attribute" and left in SHORTENING:
+    if parsed.sort == "attribute" and left in SHORTENING:
         return shortens(left)
-    if seen.sort == "argument" and right in (SCHEDULES | SHORTENING) and left in SHORTENING:
+    if parsed.sort == "argument" and right in (SCHEDULES | SHORTENING) and left in SHORTENING:
         return shortens(left)
-    if seen.sort == "join" and left in SCHEDULES:
+    if parsed.sort == "join" and left in SCHEDULES:
         return Explanation(
             "not-a-schedule",
             f"A schedule is combined with another one, or multiplied by a number: "
-            f"{seen.method} {with_names(seen.wanted)} does not fit.",
+            f"{parsed.method} {with_names(parsed.wanted)} does not fit.",
             "Write Exponential() & Constant(60) for a cap, | for the longer wait, + for the sum, "
             "and 2 * Exponential() for twice the waits.",
         )
-    if seen.sort == "argument" and seen.method == "Computed":
+    if parsed.sort == "argument" and parsed.method == "Computed":
         return Explanation(
             "not-a-schedule",
             "Computed takes a function from the number of the wait, an int that begins with 0, to "
-            f"seconds, and this is {described(seen.it)}.",
+            f"seconds, and this is {described(parsed.it)}.",
             "Write Computed(lambda k: 2.0 * k + 1).",
         )
-    if seen.sort == "argument" and seen.method == "Listed":
+    if parsed.sort == "argument" and parsed.method == "Listed":
         return Explanation(
             "not-a-schedule",
-            f"Listed takes a list of seconds, and this is {described(seen.it)}.",
+            f"Listed takes a list of seconds, and this is {described(parsed.it)}.",
             "Write Listed([1, 2, 4]).",
         )
-    if seen.sort == "argument" and seen.method in (*SHORTENING, "WholeSeconds"):
+    if parsed.sort == "argument" and parsed.method in (*SHORTENING, "WholeSeconds"):
         return Explanation(
             "not-a-schedule",
-            f"{seen.method}(...) does not take {described(seen.it)}.",
+            f"{parsed.method}(...) does not take {described(parsed.it)}.",
             "Give it a schedule.",
         )
     return None

@@ -18,7 +18,7 @@ class Shown(NamedTuple):
     inner: tuple[str, ...]
 
 
-class Standing(NamedTuple):
+class Span(NamedTuple):
     """The rungs where a program starts and ends, as numbers of waits."""
 
     start: int
@@ -84,17 +84,17 @@ def members(row: str) -> list[str]:
     return parts(row, "|")
 
 
-def standing(text: str) -> Standing | None:
+def span_of(text: str) -> Span | None:
     """Return the rungs where a program starts and ends.
 
-    >>> standing("Program[Succ[Z], Z, None, Download]")
-    Standing(start=1, end=0)
+    >>> span_of("Program[Succ[Z], Z, None, Download]")
+    Span(start=1, end=0)
     """
     name, inner = shown(text)
     if name != "Program" or len(inner) < 2:
         return None
     start, end = depth(inner[0]), depth(inner[1])
-    return None if start is None or end is None else Standing(start, end)
+    return None if start is None or end is None else Span(start, end)
 
 
 def is_program(text: str) -> bool:

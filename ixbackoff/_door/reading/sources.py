@@ -9,8 +9,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
+import ixbackoff
+
 from .methods import DOWN, STAYS, TO_N0
-from .printed import Standing
+from .printed import Span
 
 
 class Place(NamedTuple):
@@ -84,24 +86,24 @@ class Source:
                     found[target.id] = node.value
         return found
 
-    def standing(self, node: ast.expr, deep: int = 50) -> Standing | None:
+    def span_of(self, node: ast.expr, deep: int = 50) -> Span | None:
         """Return where a chain of steps starts and ends, if the source shows all of it."""
         if deep == 0:
             return None
         if isinstance(node, ast.Name):
             value = self.assigned.get(node.id)
-            return None if value is None else self.standing(value, deep - 1)
+            return None if value is None else self.span_of(value, deep - 1)
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.RShift | ast.BitOr):
-            left, right = (self.standing(one, deep - 1) for one in (node.left, node.right))
+            left, right = (self.span_of(one, deep - 1) for one in (node.left, node.right))
             meet = left and right and left.end == right.start
-            return Standing(left.start, right.end) if meet and left and right else None
+            return Span(left.start, right.end) if meet and left and right else None
         if not isinstance(node, ast.Call):
             return None
         if isinstance(node.func, ast.Name):
             return begun(node) if node.func.id == "at" else None
         if not isinstance(node.func, ast.Attribute):
             return None
-        before = self.standing(node.func.value, deep - 1)
+        before = self.span_of(node.func.value, deep - 1)
         return before and after(before, node.func.attr)
 
     def calls(self, line: int) -> list[tuple[ast.Call, str]]:
@@ -115,6 +117,7 @@ class Source:
         for node in self.nodes:
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("ixbackoff"):
                 found |= {alias.asname or alias.name for alias in node.names}
+                found |= {*ixbackoff.__all__} if "*" in found else set()
             elif isinstance(node, ast.Import):
                 found |= {alias.name for alias in node.names if alias.name == "ixbackoff"}
         for node in self.nodes:
@@ -205,8 +208,8 @@ class Source:
 
     def only_step(
         self, line: int, names: tuple[str, ...], at_n0: bool
-    ) -> tuple[Standing, Place] | None:
-        """Return the rungs of the program before the only such step on a line, and its place.
+    ) -> tuple[Span, Place] | None:
+        """Return the rungs of the program before the only such step on a line; the step's place.
 
         Args:
             line: the line.
@@ -214,15 +217,15 @@ class Source:
             at_n0: whether the program ends at N0.
         """
         found = [
-            (stands, self.place_of_name(node.func))
+            (span, self.place_of_name(node.func))
             for node, name in self.calls(line)
             if name in names and isinstance(node.func, ast.Attribute)
-            if (stands := self.standing(node.func.value)) and (stands.end == 0) == at_n0
+            if (span := self.span_of(node.func.value)) and (span.end == 0) == at_n0
         ]
         return found[0] if len(found) == 1 else None
 
     def goes_down_by_steps(self, place: Place) -> bool:
-        """Return whether the program before a step has no retry, which goes down to N0."""
+        """Return whether the program before a step goes down rung by rung, without a retry."""
         before = [
             node
             for node, _ in self.calls(place.line)
@@ -283,19 +286,19 @@ def lines_of(node: ast.expr | ast.stmt) -> range:
     return range(node.lineno, (node.end_lineno or 0) + 1)
 
 
-def begun(node: ast.Call) -> Standing | None:
+def begun(node: ast.Call) -> Span | None:
     """Return the rungs of `at(N3)`."""
     rung = node.args[0] if len(node.args) == 1 else None
     name = re.fullmatch(r"N(\d+)", rung.id) if isinstance(rung, ast.Name) else None
-    return Standing(int(name[1]), int(name[1])) if name else None
+    return Span(int(name[1]), int(name[1])) if name else None
 
 
-def after(before: Standing, step: str) -> Standing | None:
+def after(before: Span, step: str) -> Span | None:
     """Return the rungs after one more step."""
     if step in STAYS:
         return before
     if step in TO_N0:
-        return Standing(before.start, 0)
+        return Span(before.start, 0)
     if step in DOWN and before.end:
-        return Standing(before.start, before.end - 1)
+        return Span(before.start, before.end - 1)
     return None

@@ -70,7 +70,8 @@ KINDS = {
     "aloha": Producer(at(FOREVER).retry(unsensed), fault_tolerant_shell),
     "ethernet": Producer(at(FOREVER).retry(sensed()), fault_tolerant_shell),
 }
-"""The kinds of the paper: retry immediately, `try`, and `try` after carrier sensing."""
+"""The kinds of the paper: retry immediately; retry with its shell's waits; the same, but measure
+the free space first."""
 
 
 class Buffered(NamedTuple):

@@ -41,7 +41,7 @@ QUEUE = 5  # places for each worker
 PROCESSES = 100
 FAILURES = 20
 WITHIN = 10.0
-RESTS = (2.0, 10.0)
+OPEN_FOR = (2.0, 10.0)
 STEADY = 20
 OUTAGE = 30
 OPENING = 10  # seconds of the outage after which the breakers are open
@@ -64,13 +64,13 @@ class Protection(NamedTuple):
     Attributes:
         name: its name.
         breakers: the number of breakers, each shared by equally many clients.
-        rest: the seconds for which they stay open.
+        open_for: the seconds for which they stay open.
         budget: makes the budget that all clients share; `None` without one.
     """
 
     name: str
     breakers: int = 0
-    rest: float = 0.0
+    open_for: float = 0.0
     budget: Callable[[], RetryBudget] | None = None
 
     def failures(self) -> int:
@@ -83,22 +83,22 @@ class Protection(NamedTuple):
         >>> Protection("one breaker", 1, 2.0).most(30), Protection("bare").most(30)
         (15, None)
         """
-        return int(self.breakers * seconds // self.rest) if self.breakers else None
+        return int(self.breakers * seconds // self.open_for) if self.breakers else None
 
 
 def protections(processes: int = PROCESSES) -> list[Protection]:
     """Return the protections to compare.
 
     >>> [one.name for one in protections(7)]
-    ['bare', 'budget, grpc', 'breaker, rest 2 s', 'breaker, rest 10 s', '7 breakers, rest 2 s']
+    ['bare', 'budget, grpc', 'breaker, open 2 s', 'breaker, open 10 s', '7 breakers, open 2 s']
     """
-    short, long = RESTS
+    short, long = OPEN_FOR
     return [
         Protection("bare"),
         Protection("budget, grpc", budget=RetryBudget.grpc),
-        Protection(f"breaker, rest {short:g} s", 1, short),
-        Protection(f"breaker, rest {long:g} s", 1, long),
-        Protection(f"{processes} breakers, rest {short:g} s", processes, short),
+        Protection(f"breaker, open {short:g} s", 1, short),
+        Protection(f"breaker, open {long:g} s", 1, long),
+        Protection(f"{processes} breakers, open {short:g} s", processes, short),
     ]
 
 
@@ -156,7 +156,7 @@ def one_way(way: Protection, clients: int, outage: int, watch: int, seed: int) -
     service = Metered(BoundedQueue(QUEUE * workers, WORK, workers))
     end, stopped = STEADY + outage, Outage(STEADY, outage)
     breakers = [
-        CircuitBreaker(failures=way.failures(), within=WITHIN, open_for=way.rest)
+        CircuitBreaker(failures=way.failures(), within=WITHIN, open_for=way.open_for)
         for _ in range(way.breakers)
     ]
     shared = way.budget and way.budget()

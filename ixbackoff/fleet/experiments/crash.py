@@ -47,7 +47,7 @@ JITTER = 0.1
 DEVIATION = 0.1
 LONGEST = 300.0
 LINGERING = 30.0
-"""The seconds for which a dial continues, in the Go of the post's client."""
+"""The seconds for which an abandoned dial continues in Go, the language of the post's client."""
 FIRST = 20
 """The rung of a first try at `FOREVER`."""
 BACKLOGS = (128, 4096)
@@ -56,7 +56,7 @@ STEADY = 15
 OUTAGE = 20
 WATCH = 40
 WARM = 5  # seconds until a thousand clients are in their stride
-AT_ONCE = 1e-9  # seconds; the program thinks itself
+AT_ONCE = 1e-9  # seconds to think before a run whose first wait is the time to think
 SHARE = 0.9
 LAST = 0.25
 
@@ -80,7 +80,7 @@ def asking(timeout: float = TIMEOUT) -> Program[FOREVER, N0, None, Get | Now | D
 
 
 def backoffs(wait: float = WAIT) -> dict[str, Schedule]:
-    """Return the two modes of the post by their names: `wait` seconds each time, or at first.
+    """Return the two modes of the post by their names: waits of `wait` seconds, or growing ones.
 
     >>> [schedule.longest(1) for schedule in backoffs().values()]
     [0.1, inf]
@@ -96,12 +96,12 @@ def backoffs(wait: float = WAIT) -> dict[str, Schedule]:
 
 @final
 class PostShipped(Shortening):
-    """Waits that begin with the time to think; each is made of the one before it.
+    """Waits that begin with the time to think; each is computed from the one before it.
 
-    The program that was published with "Exponential Backoff or how not to crash a server" stores
-    both in one variable. So its first wait after a failure is `factor` times as long as the client
-    has just thought, and its jitter does not grow with the wait. A wait can be shorter than the one
-    before.
+    The program that was published with "Exponential Backoff or how not to crash a server" has one
+    variable for the time to think and for the waits. So its first wait after a failure is `factor`
+    times as long as the client has just thought, and its jitter does not grow with the wait. A wait
+    can be shorter than the one before.
 
     >>> waits = PostShipped(think=10, deviation=0).preview(3, seed=1)
     >>> waits[1] / waits[0], waits[2] / waits[1]
@@ -217,7 +217,7 @@ class Crash(NamedTuple):
         way: the name of the way.
         backlog: the length of the accept queue.
         steady: the answered requests per second before the outage.
-        rate: the requests that took too long per second, in the last five seconds of the outage.
+        rate: the timed-out requests per second, in the last five seconds of the outage.
         after: the concurrent requests one second after the outage.
         most: the most concurrent requests after the outage.
         last: the answered requests per second in the last quarter of the time after it.

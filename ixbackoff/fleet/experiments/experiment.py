@@ -1,4 +1,4 @@
-"""`Experiment`: the frame of all experiments, with their command line and their tables."""
+"""`Experiment`: the parts of an experiment, and the command line and table that all share."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Cells: TypeAlias = Mapping[str, object]
 Columns with the same text before ` | ` in their headings are a group, which has that text above it.
 """
 NO_NUMBER = ("-", "never")
-"""What stands in a column of numbers where there is none."""
+"""The cells for a missing number."""
 
 
 class Experiment(NamedTuple, Generic[R]):
@@ -97,7 +97,7 @@ def numbers_of(name: str, module: str, arguments: list[str] | None, seed: int) -
 def parsed(name: str, experiment: Experiment[Any], arguments: list[str] | None) -> Namespace:
     """Read the command line of an experiment."""
     parser = Parser(
-        prog=f"python -m ixbackoff.fleet {name}",
+        prog=f"ixbackoff fleet {name}",
         description=experiment.description,
         epilog="Exit status: 0, or 2 if the command is wrong.",
     )

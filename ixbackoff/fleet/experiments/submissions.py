@@ -72,8 +72,8 @@ KINDS = {
     "aloha": Submitter(at(FOREVER).retry(unsensed), fault_tolerant_shell),
     "ethernet": Submitter(at(FOREVER).retry(sensed()), fault_tolerant_shell),
 }
-"""The kinds of the paper: retry immediately, `try for 5 minutes`, and that after carrier sensing.
-Here they retry until the job is taken: within the 300 s of the run that is the same.
+"""The kinds of the paper: retry immediately; retry for 5 minutes with its shell's waits; the same,
+but count the free descriptors first. Here they retry without end: the run lasts 5 minutes as well.
 """
 
 

@@ -55,7 +55,7 @@ class Disk(Service):
 
     The capacity, the sizes and the consumer's speed are those of "The Ethernet Approach to Grid
     Computing" (Thain and Livny, HPDC 2003). The paper has neither the disk's speed nor the cost of
-    creating a file; with these, 50 producers slow the consumer as much as there.
+    creating a file. The defaults are such that 50 producers slow the consumer as in the paper.
 
     >>> Disk().share(4, reading=True), Disk().share(49, reading=True)
     (2.25, 0.2)

@@ -13,7 +13,7 @@ from ..._meaning.defaults import Defaults
 from ..._meaning.runs import ProgramRun
 from ..._meaning.semantics import unrolled
 from ..._words.commands import Command, Stream
-from ..._words.nat import Nat, Z
+from ..._words.rungs import Nat, Z
 from ..._writing.programs import Program
 from ...schedules.kinds import Timing, powers_of_two
 from ..clients import Client

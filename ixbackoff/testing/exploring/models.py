@@ -10,7 +10,7 @@ from ..._meaning.chains import Ladder, program_of
 from ..._meaning.defaults import Defaults
 from ..._words.commands import Command, Interpreter, Misuse
 from ..._words.failures import On, predicate
-from ..._words.nat import N0, name_of
+from ..._words.rungs import N0, name_of
 from ..._words.verdicts import is_transient
 from ..._writing.programs import Program
 from ...schedules.kinds import Schedule, check_schedule
@@ -70,9 +70,9 @@ class Model(Generic[W, E]):
     Args:
         world: makes a fresh world; usually the class itself.
         interpreter: makes the interpreter that answers in a world; usually a method of it.
-        always: the check of each moment; it fails by an `AssertionError`, or by returning false.
+        always: the check after each step; it fails by an `AssertionError`, or by returning false.
         changes: functions that change a world from outside, each once, at any moment.
-        forgets: takes from a world what a process loses when it dies, such as locks.
+        forgets: removes from a world the things that a dying process loses, such as locks.
         state: returns the parts of a world that can be compared, if it is not plain data.
 
     Raises:
@@ -112,7 +112,7 @@ class Model(Generic[W, E]):
         merge: bool = True,
         progress: Callable[[Progress], object] = on_terminal,
     ) -> Explored:
-        """Run programs in all histories with at most so many surprises.
+        """Run programs in all histories with at most `surprises` surprises.
 
         Histories with fewer surprises are run first, so the first failure has the fewest.
 

@@ -25,9 +25,9 @@ class Setting:
     Attributes:
         world: makes a fresh world.
         interpreter: makes the interpreter that answers in a world.
-        always: the check of each moment.
-        changes: what happens to a world by itself, by its name.
-        forgets: takes from a world what a process loses when it dies.
+        always: the check after each step.
+        changes: the changes that can happen to a world by themselves, by their names.
+        forgets: removes from a world the things that a dying process loses.
         state: returns the parts of a world that can be compared.
     """
 

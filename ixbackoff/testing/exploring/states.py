@@ -1,4 +1,4 @@
-"""Frozen states of worlds and answers: equal, with equal hashes, if and only if those are equal."""
+"""Hashable stand-ins for worlds and answers, equal if and only if the originals are."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..._words.values import slots_of
 __tracebackhide__ = True
 
 UNSET = object()
-"""In place of a slot that is not set."""
+"""The stand-in for a slot that is not set."""
 
 LARGE = 2**61 - 1
 """The modulus of Python's hash of whole numbers."""
@@ -25,7 +25,7 @@ Freezer = Callable[[Any], Any]
 
 
 def frozen(value: Any) -> Any:
-    """Return a hashable stand-in: those of two values are equal only if the values are.
+    """Return a hashable stand-in for a value. Stand-ins are equal only if their values are.
 
     The order of dicts and sets does not matter. 1, 1.0 and True differ, and so do the hashes of -1
     and -2, which are equal in Python.

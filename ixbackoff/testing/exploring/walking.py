@@ -16,7 +16,7 @@ class Walk:
 
     Args:
         scope: the scope of the search.
-        history: the surprises, as far as they are known before.
+        history: the surprises that are known before the walk.
         trace: a list for the performed commands, if they are wanted.
     """
 
@@ -67,7 +67,10 @@ class Walk:
             step += 1
 
     def arrive(self, machine: Machine, step: int) -> bool:  # noqa: ARG002
-        """Visit the state before a step, from the last surprise on; false to go no further."""
+        """Visit the state before a step; return false to end the walk.
+
+        The walk calls it from the step of the last surprise on.
+        """
         return True
 
     def chosen(self, machine: Machine, step: int) -> Option | None:  # noqa: ARG002
@@ -79,12 +82,12 @@ class Walk:
         machine.happen(option)
 
     def over(self, machine: Machine) -> bool:
-        """Check how the programs ended; false if the additional run from here is known."""
+        """Check how the programs ended; return false if the rest of the walk is known."""
         for process in machine.processes:
             failure, place = process.root.failure, process.root.place
             if failure is not None and not self.scope.allows(failure):
                 raise AssertionError(
-                    f"{process.name} raised {failure!r}{place}, which nobody injected"
+                    f"{process.name} raised {failure!r}{place}, which was not injected"
                 )
         return True
 

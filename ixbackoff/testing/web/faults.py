@@ -43,7 +43,7 @@ class Status(Fault):
     Attributes:
         status: the number, 100 to 999.
         retry_after: the header `Retry-After`: seconds; a `datetime`, sent as an HTTP date; a
-            `timedelta`, sent as the HTTP date so long after the header `Date`; or a literal text.
+            `timedelta`, sent as the HTTP date that is later than `Date` by it; or a literal text.
         headers: further headers.
         body: the body of the answer.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import replace
@@ -22,6 +22,9 @@ from .wire import Connection
 LOOPBACK = "127.0.0.1"
 CONNECTIONS = 64
 """The most connections that are served concurrently; one more is closed immediately."""
+
+BODIES_SIZE = 64 * 1024 * 1024
+"""The most bytes of the bodies that are recorded."""
 
 CLIENT_TIMEOUT = 10.0
 """The seconds that a client has to send or receive something."""
@@ -63,7 +66,8 @@ class Origin:
     Attributes:
         resources: from a path to its resource; may be changed at any time, and `PUT` and `DELETE`
             change it.
-        requests: all requests, in the order of their arrival.
+        requests: all requests, in the order of their arrival. Once their bodies are more than 64
+            MiB, the oldest bodies are dropped, and are empty here.
         stopped: set when its block ends.
 
     Raises:
@@ -78,6 +82,8 @@ class Origin:
     ) -> None:
         self.resources: dict[str, bytes | Document] = dict(resources or {})
         self.requests: list[ReceivedRequest] = []
+        self._copies: deque[ReceivedRequest] = deque()
+        self._bodies = 0
         self.stopped = Event()
         self._scripts: dict[str, Iterator[Fault | None]] = {}
         self._lock = Lock()
@@ -282,7 +288,7 @@ class Origin:
             return False
         with self._lock:
             request = replace(request, at=time.monotonic() - self._begin)
-            self.requests.append(request)
+            self.requests.append(self._recorded(request))
             fault = self._next_fault(request)
         connection = Connection(client, request, self, fault is None and request.keeps)
         if fault is None:
@@ -290,6 +296,18 @@ class Origin:
         else:
             fault.answer(connection)
         return fault is None and request.keeps
+
+    def _recorded(self, request: ReceivedRequest) -> ReceivedRequest:
+        """Return a copy to record; drop the oldest bodies of all copies above `BODIES_SIZE`."""
+        copy = replace(request)
+        if copy.body:
+            self._bodies += len(copy.body)
+            self._copies.append(copy)
+        while self._bodies > BODIES_SIZE:
+            oldest = self._copies.popleft()
+            self._bodies -= len(oldest.body)
+            object.__setattr__(oldest, "body", b"")
+        return copy
 
     def _next_fault(self, request: ReceivedRequest) -> Fault | None:
         for asked in (f"{request.method} {request.path}", request.path):
@@ -299,7 +317,7 @@ class Origin:
 
 
 def check_path(path: str) -> None:
-    """Check that a client can ask for a path, or of a proxy for a URL or `host:port`.
+    """Check that a client can ask for a path. A client of a proxy asks for a URL or `host:port`.
 
     Raises:
         ValueError: `path` does not begin with a slash, and is not a URL.

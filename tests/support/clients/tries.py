@@ -35,7 +35,7 @@ class Tried(NamedTuple):
         return known.retry_after(self.failure)
 
 
-NOTE = re.compile(r"ixbackoff: not tried again: (.*); on=\.\.\. says otherwise")
+NOTE = re.compile(r"ixbackoff: not tried again: (.*); on=\.\.\. can choose it")
 
 
 def why_noted(failure: Exception) -> str:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 from ixbackoff import Interpreter
 from ixbackoff._meaning.chains import Ladder
 from ixbackoff._meaning.defaults import Defaults
-from ixbackoff._running.loops import AnyInterpreter
+from ixbackoff._running.command_loops import AnyInterpreter
 from ixbackoff.durable.journal import Entry, Make, MakeAsync, Parked, after
 from ixbackoff.durable.performing import run_durably
 from ixbackoff.observing import Answered, Began, Ended, Event, Issued, WaitBegan, observed

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import struct
 import time
 from hashlib import sha256
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -111,3 +113,16 @@ def fails_or_touches(path: Path, seed: int) -> None:
         raise ZeroDivisionError
     time.sleep(1)
     path.touch()
+
+
+def is_killed_at_1_while_sending(seed: int) -> bytes:
+    """Send half of a large result, and kill this worker."""
+
+    def half(to: Connection, whole: bytes) -> None:
+        os.write(to.fileno(), struct.pack("!i", len(whole)) + bytes(whole[: len(whole) // 2]))
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    if seed == 1:
+        sending: Any = Connection
+        sending._send_bytes = half
+    return bytes(100_000)

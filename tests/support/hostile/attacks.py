@@ -110,7 +110,7 @@ def complaints_of_a_squirrel(url: str, answers: list[Hostile]) -> list[str]:
         folder.with_name("urls").write_text("\n".join(urls))
         words = ["--input", str(folder.with_name("urls")), "--folder", str(folder)]
         words += ["--base", "0.001", "--within", "5", "--jobs", "16"]
-        command = [sys.executable, "-m", "ixbackoff.squirrel", *words]
+        command = [sys.executable, "-m", "ixbackoff", "squirrel", *words]
         done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
         objects = objects_of(folder)
         rows = {row.name: row.size for row in rows_of(folder / "index.sqlite")}

@@ -167,7 +167,7 @@ class Check:
             if len({one.process for one in begun}) < len(begun):
                 self.found(place, "was performed twice by one process")
             if any(not one.again for one in begun[1:]):
-                self.found(place, "was performed again, and not told so")
+                self.found(place, "was performed again, without `repeated`")
             for one, following in pairwise(begun):
                 blamed[one.process] += 1
                 self.check_pair(place, one, following)

@@ -413,7 +413,7 @@ ON_SERVER = [
 FOUND = {
     "the rest of a wait is forgotten": " s of ",
     "an answered command is asked again": "and asked again",
-    "again is not told": "not told so",
+    "repeated is not set": "without `repeated`",
     LIVING: " lives",
 }
 """Words of the sentence that is found for each promise that is broken on purpose."""

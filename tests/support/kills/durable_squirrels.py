@@ -93,7 +93,7 @@ class KillingDurably(Killing):
 
         One that is killed after its table leaves its runs, and the next one removes them.
         """
-        command = [sys.executable, "-m", "ixbackoff.squirrel", "--durable", *words]
+        command = [sys.executable, "-m", "ixbackoff", "squirrel", "--durable", *words]
         with subprocess.Popen(  # noqa: S603
             command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         ) as process:

@@ -22,10 +22,10 @@ from unittest.mock import patch
 from dbos import DBOS, DBOSClient
 from dbos._sys_db import SystemDatabase
 
+from ixbackoff._running.boots import since_boot
 from ixbackoff.durable import Engine
-from ixbackoff.durable.clocks import since_boot
 from ixbackoff.durable.journal import Entry, Line
-from ixbackoff.durable.segments import Held, SegmentJournal
+from ixbackoff.durable.segmentjournal import Held, SegmentJournal
 from ixbackoff.durable.store import Store
 from ixbackoff.durable.worker import Worker
 from ixbackoff.durable.workerlocks import ServerLock
@@ -114,7 +114,7 @@ LIVING = "the living are taken over"
 CONTROLS: dict[str, Callable[[], Any]] = {
     "the rest of a wait is forgotten": patch.object(SegmentJournal, "left", forget).start,
     "an answered command is asked again": ask_again,
-    "again is not told": patch.object(Line, "first_again", lambda _: False).start,
+    "repeated is not set": patch.object(Line, "first_again", lambda _: False).start,
     LIVING: patch.object(ServerLock, "_is_free", take_over).start,
 }
 """Promises that are broken on purpose, so that it is seen whether that is found."""

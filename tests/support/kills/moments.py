@@ -22,10 +22,10 @@ from ixbackoff import Command, Delay, Interpreter, Now, Standard
 from ixbackoff._words.commands import Handler
 from ixbackoff.live import transports, uploads
 from ixbackoff.squirrel import handling
-from ixbackoff.squirrel.__main__ import main
 from ixbackoff.squirrel.handling import Handlers
 from ixbackoff.squirrel.index import Index
 from ixbackoff.squirrel.pipeline import Row
+from ixbackoff.squirrel.squirrel_command import main
 
 PIECE = 2**14  # bytes, so that a small file has many
 LATE = 12  # pieces

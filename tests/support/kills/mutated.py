@@ -14,10 +14,10 @@ from ixbackoff import Command, Interpreter, Standard, Upload, attempt
 from ixbackoff._words.commands import Handler
 from ixbackoff.live import unfinished
 from ixbackoff.squirrel import fetching, handling, keeping, pipeline
-from ixbackoff.squirrel.__main__ import main
 from ixbackoff.squirrel.commands import ListObjects, Swap
 from ixbackoff.squirrel.handling import Handlers
 from ixbackoff.squirrel.index import Index
+from ixbackoff.squirrel.squirrel_command import main
 
 
 @attempt

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from unittest.mock import patch
 
 from ixbackoff._running import boots
-from ixbackoff.squirrel.__main__ import main
+from ixbackoff.squirrel.squirrel_command import main
 
 from .mutated import MISTAKES
 

@@ -120,7 +120,7 @@ class KillingSquirrels(Killing):
         """The words that begin a squirrel, before those of its command line."""
         if self.mistake:
             return ["-m", "tests.support.kills.mutated", self.mistake]
-        return ["-m", "ixbackoff.squirrel"]
+        return ["-m", "ixbackoff", "squirrel"]
 
     def begun(self, urls: list[str]) -> subprocess.Popen[str]:
         self.input.write_text("".join(f"{url}\n" for url in urls))

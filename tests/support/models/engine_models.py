@@ -232,7 +232,7 @@ class Database:
         cancelled = any(row.state == "cancelled" for row in self.rows)
         again = self.inside.get(worker, {}).pop(place, None)
         if again is not None:
-            assert command.again >= again, f"{place} is performed again, and not told so"
+            assert command.again >= again, f"{place} is performed again, without `repeated`"
         else:
             assert cancelled, f"{place} was not begun"
             assert name.startswith(CLEANING), f"{name} is performed, though the run is cancelled"

@@ -27,7 +27,7 @@ from ixbackoff.durable.journal import (
     current_command,
 )
 from ixbackoff.durable.performing import run_durably
-from ixbackoff.durable.segments import SegmentJournal
+from ixbackoff.durable.segmentjournal import SegmentJournal
 from ixbackoff.durable.store import NewRun
 
 from ..ways.programs import Ask
@@ -117,7 +117,7 @@ class Performance:
     async def answer(self, command: Ask) -> int:
         mine = current_command()
         assert mine is not None
-        again = mine.repeated and self.ways.broken != "again is not told"
+        again = mine.repeated and self.ways.broken != "repeated is not set"
         answer: int = await self.ask(Do(self.worker, command.name, mine.idempotency_key[4:], again))
         return answer
 

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import pytest
 from obstore.store import LocalStore
 
-from ixbackoff.squirrel.__main__ import main
 from ixbackoff.squirrel.commands import Resource
+from ixbackoff.squirrel.squirrel_command import main
 
 FRESH = re.compile("/[0-9a-f]{32}$")
 

@@ -113,7 +113,3 @@ def main(arguments: list[str] | None = None) -> int:
         return WRONG
     print(*files, sep="\n")
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,4 +1,4 @@
-"""The command line: `python -m ixbackoff.squirrel URL...`."""
+"""The command line: `ixbackoff squirrel URL...`."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import sys
 from argparse import Namespace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
-from .._commandline import INTERRUPTED, WRONG, Parser, number, whole
+from .._commandline import INTERRUPTED, WRONG, Parser, number, open_streams, whole
 
 PACKAGES = ("httpx2", "obstore", "rich")
 SHORTEST, LONGEST = 0.001, 86_400.0
 WITHIN = 900.0
 JOBS, MOST_JOBS = 8, 256
+NO_THREAD = "can't start new thread"
+"""The message of Python's `RuntimeError`."""
 
 SECONDS = number(SHORTEST, LONGEST)
 
@@ -21,7 +22,7 @@ SECONDS = number(SHORTEST, LONGEST)
 def parsed(arguments: list[str] | None) -> Namespace:
     """Parse the command line."""
     parser = Parser(
-        prog="python -m ixbackoff.squirrel",
+        prog="ixbackoff squirrel",
         description="Keep copies of web resources in an object store, and an index of them. A "
         "resource whose ETag is in the index is not copied again. After a transient failure the "
         "squirrel waits and retries, at most three times, and no wait is shorter than the one "
@@ -52,7 +53,7 @@ def check_together(parser: Parser, words: Namespace) -> None:
     if words.demo == bool(words.urls or words.input is not None):
         parser.error("give the URLs of the resources, or --input, or --demo without any")
     if words.demo and words.durable:
-        parser.error("--durable resumes runs with URLs of your own, and the origin of --demo ends")
+        parser.error("--durable is for URLs of your own: the origin of --demo cannot be resumed")
     if words.database is not None and not words.durable:
         parser.error("--database is for --durable")
 
@@ -87,9 +88,9 @@ def add_limits(parser: Parser) -> None:
     parser.add_argument(
         "--input",
         metavar="FILE",
-        help="a file with one URL a line, - for the standard input, without blank lines and lines "
-        "that begin with #. Each resource prints one line as soon as it is done: result, URL, "
-        "tries, seconds waited, key",
+        help="a file with one URL a line, - for the standard input; blank lines and lines that "
+        "begin with # are ignored. Each resource prints one line as soon as it is done: result, "
+        "URL, tries, seconds waited, key",
     )
     parser.add_argument(
         "--jobs",
@@ -132,6 +133,7 @@ def add_durable(parser: Parser) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """Keep the resources that the command line names, and return the exit status."""
+    open_streams()
     words = parsed(arguments)
     try:
         return run(words)
@@ -171,12 +173,12 @@ def run(words: Namespace) -> int:
         print(plain(where if error.filename else f"{error}"), file=sys.stderr)
     except (ValueError, ImportError, IndexBroken, IndexUnavailable) as error:
         print(plain(f"{error}"), file=sys.stderr)
+    except RuntimeError as error:
+        if NO_THREAD not in f"{error}":
+            raise
+        print(
+            "The system starts no more threads: give fewer --jobs, or raise the limit of memory "
+            "(ulimit -v) or of processes (ulimit -u).",
+            file=sys.stderr,
+        )
     return WRONG
-
-
-if __name__ == "__main__":
-    # httpcore2 imports trio wherever trio is installed. That takes 0.1 s, a third of the start, and
-    # the squirrel does not use it.
-    loaded: dict[str, Any] = sys.modules
-    loaded.setdefault("trio", None)
-    sys.exit(main())

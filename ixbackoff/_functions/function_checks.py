@@ -1,4 +1,4 @@
-"""Functions that can be retried, and errors for those that cannot."""
+"""Checks of the functions that are decorated with `backoff`."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def check_sync(name: str, stop: object) -> None:
     """
     if stop is not None:
         raise Misuse(
-            f"backoff on {name}: stop= is for what blocks a thread; cancel the task of what is "
-            "awaited instead, and give it a backoff with .replace(stop=None)."
+            f"backoff on {name}: stop= is for functions that block a thread. Cancel the task "
+            "instead, and decorate with .replace(stop=None)."
         )
 
 
@@ -59,5 +59,5 @@ def no_coroutine_function(function: Any, coroutine: Any) -> Misuse:
     coroutine.close()
     return Misuse(
         f"backoff on {name_of(function)}: it is not written with `async def`, but it returned a "
-        "coroutine, which would not be tried again: put backoff on the `async def` itself."
+        "coroutine, which would not be retried: put backoff on the `async def` itself."
     )

@@ -28,7 +28,7 @@ from .._words.commands import (
     stopped,
     unawaited,
 )
-from .._words.nat import ENDLESS, name_of
+from .._words.rungs import ENDLESS, name_of
 from .._words.vocabulary import Delay, Now, Together
 from ..schedules.kinds import check_schedule
 from .eventloops import shielded, with_timeout
@@ -63,7 +63,7 @@ async def run_async(program: Ladder, interpreter: AnyInterpreter, how: Defaults)
 
 @carries_mark
 def alone(stream: Stream, handlers: Handlers, one: ProgramRun) -> Any:
-    """Answer the stream of a program that may wait; reject any other inside it."""
+    """Answer the stream of a program that may wait; reject other such programs inside it."""
     one.mark = mine = [None, 0]
     try:
         begin(mine, one)
@@ -179,7 +179,7 @@ def answering(
             except BaseException as error:
                 command = throw(error)
             else:
-                command = None  # a wait holds its failure, which holds its frames
+                command = None  # a `Delay` refers to its failure, and so to the frames of the try
                 command = send(answer)
     except StopIteration as end:
         return end.value
@@ -217,7 +217,7 @@ async def answered_async(stream: Stream, handlers: Handlers) -> Any:
     failure: BaseException | None = None
     command: Command[Any] | None = None
     awaited: Any = None
-    stopping = False
+    stopping = False  # whether the task was cancelled, and the program is cleaning up
     try:
         while True:
             handler, command = run.send(answer) if failure is None else run.throw(failure)
@@ -227,7 +227,7 @@ async def answered_async(stream: Stream, handlers: Handlers) -> Any:
                     with shielded():
                         answer = await handler(command)
                 else:
-                    stopping = False  # a program that waits has ended its cleanup
+                    stopping = False  # no `Delay` comes from a `finally` block
                     limit = time_limit()
                     awaited = handler(command)
                     answer = await (awaited if limit is None else with_timeout(limit, awaited))
@@ -259,7 +259,7 @@ def in_tasks_with(handlers: Handlers) -> Awaited:
 
 
 def handler_of(handlers: Handlers, command: Command[Any], together: Any) -> Any:
-    """Return the handler of the nearest base class; make one with `together` if need be.
+    """Return the handler of the nearest base class; `together` makes the default of `Together`.
 
     Raises:
         Misuse: no base class has a handler.

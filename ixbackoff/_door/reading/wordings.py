@@ -1,4 +1,4 @@
-"""The wordings of five checkers, and one record for a message in any of them."""
+"""The wordings of the messages of five type checkers, as patterns, and a parser of messages."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from functools import cache
 from typing import NamedTuple
 
 
-class Seen(NamedTuple):
+class Parsed(NamedTuple):
     """The parts of a message, each "" if the message does not have it.
 
     Attributes:
-        sort: the sort of error, one of those in `WORDINGS`.
+        sort: the sort of error, as in `WORDINGS`.
         method: the function, method or operator.
         owner: the class of the method.
         it: the type, or the name, that the checker found.
@@ -27,8 +27,8 @@ class Seen(NamedTuple):
     argument: str
 
 
-def shape(text: str, quote: str) -> re.Pattern[str]:
-    """Make a pattern from a wording; the checker puts types between these quotes."""
+def pattern_of(text: str, quote: str) -> re.Pattern[str]:
+    """Make a pattern from a wording of a checker that puts `quote` around types."""
     for name in ("IT", "WANTED", "ARGUMENT"):
         text = text.replace(name, f"{quote}(?P<{name.lower()}>[^{quote}]+){quote}")
     owner = r"(?:[\w.]*?(?P<owner>\w+)\.)?" if quote == "`" else r"(?:[\w.]+\.)?"
@@ -61,6 +61,9 @@ QUOTED = (
     ("yielded", r"\"yield from\" can't be applied to IT"),
     ("yielded", r'"yield(?: from)?" \(actual type IT, expected type WANTED\)'),
     ("attribute", r'IT has no attribute "(?P<argument>\w+)"'),
+    ("unsolved", r'Cannot infer value of type parameter "E" of METHOD'),
+    ("name", r'Name "(?P<it>N\d+)" is not defined'),
+    ("name", r'Module "ixbackoff" has no attribute "(?P<it>N\d+)"'),
     ("inherited", r"Cannot inherit from final class IT"),
     ("overridden", r"Cannot override final attribute ARGUMENT"),
     (
@@ -93,6 +96,7 @@ QUOTED = (
         r'"Generator\[(?P<wanted>[^,]+),',
     ),
     ("attribute", r"Cannot access attribute ARGUMENT for class IT"),
+    ("name", r'"(?P<it>N\d+)" is (?:not defined|unknown import symbol)'),
     ("inherited", r"Base class IT is marked final"),
     ("set", r"Attribute ARGUMENT is read-only"),
     ("bare", r'Expected type arguments for generic class "(?P<owner>\w+)"'),
@@ -102,12 +106,12 @@ TICKED = (
     # ty
     (
         "argument",
-        r"Argument to (?:bound method|function) METHOD is incorrect: Expected WANTED, found IT",
+        r"Argument to (?:bound method |function )?METHOD is incorrect: Expected WANTED, found IT",
     ),
     ("argument", r"Argument is incorrect: Expected WANTED, found IT"),
-    ("missing", r"No arguments? provided for required parameters? ARGUMENT.* of .*METHOD"),
+    ("missing", r"No arguments? provided for required parameters? ARGUMENT(?:.* of .*METHOD)?"),
     ("surplus", r"Argument ARGUMENT does not match any known parameter(?: of .*METHOD)?"),
-    ("surplus", r"Too many positional arguments to .*METHOD"),
+    ("surplus", r"Too many positional arguments(?: to .*METHOD|:)"),
     (
         "join",
         r"Operator `(?P<method>\S+)` is not supported between objects of type IT and WANTED",
@@ -116,6 +120,9 @@ TICKED = (
     ("value", r"Object of type IT is not assignable to WANTED"),
     ("yielded", r"Object of type IT is not iterable"),
     ("attribute", r"(?:Object of type|Function) IT has no attribute ARGUMENT"),
+    ("attribute", r"Class IT has no attribute ARGUMENT"),
+    ("name", r"Name `(?P<it>N\d+)` used when not defined"),
+    ("name", r"Module `ixbackoff` has no member `(?P<it>N\d+)`"),
     ("inherited", r"cannot inherit from final class IT"),
     # pyrefly
     (
@@ -129,38 +136,40 @@ TICKED = (
     ),
     ("missing", r"Missing (?:positional |keyword )?argument ARGUMENT in function METHOD"),
     ("surplus", r"Unexpected keyword argument ARGUMENT in function METHOD"),
+    ("surplus", r"Expected argument `\w+` to be passed by name in function METHOD"),
     ("surplus", r"Expected .* positional arguments?, got .* in function METHOD"),
     ("join", r"`(?P<method>\S+)` is not supported between IT and WANTED"),
     ("value", r"Returned type IT is not assignable to declared return type WANTED"),
     ("value", r"IT is not assignable to (?:variable `\w+` with type )?WANTED"),
     ("yielded", r"yield from value must be iterable, got IT"),
     ("attribute", r"Object of class IT has no attribute ARGUMENT"),
+    ("name", r"Could not (?:find name|import) `(?P<it>N\d+)`"),
     ("inherited", r"Cannot extend final class IT"),
 )
 WORDINGS = {'"': QUOTED, "`": TICKED}
 
 
 @cache
-def shapes(quote: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """Compile the patterns for messages with such quotes, when they are first needed."""
-    return tuple((sort, shape(wording, quote)) for sort, wording in WORDINGS[quote])
+def patterns(quote: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """Compile the patterns of the checkers that put `quote` around types, once."""
+    return tuple((sort, pattern_of(wording, quote)) for sort, wording in WORDINGS[quote])
 
 
 @cache
-def seen(message: str) -> tuple[Seen, ...]:
-    """Parse a message with every wording that fits.
+def parse(message: str) -> tuple[Parsed, ...]:
+    """Parse a message by every wording that matches it.
 
-    >>> [one] = seen('Argument 1 to "at" has incompatible type "int"; expected "Rung[Never]"')
+    >>> [one] = parse('Argument 1 to "at" has incompatible type "int"; expected "Rung[Never]"')
     >>> one.sort, one.method, one.it, one.wanted
     ('argument', 'at', 'int', 'Rung[Never]')
     """
     message = " ".join(message.split())
-    found: list[Seen] = []
+    found: list[Parsed] = []
     quotes = [quote for quote in WORDINGS if quote in message] or ['"']
-    for sort, pattern in (one for quote in quotes for one in shapes(quote)):
+    for sort, pattern in (one for quote in quotes for one in patterns(quote)):
         match = pattern.search(message)
         if match is not None:
             parts = {name: text or "" for name, text in match.groupdict().items()}
-            one = Seen(sort, *(parts.get(name, "") for name in Seen._fields[1:]))
+            one = Parsed(sort, *(parts.get(name, "") for name in Parsed._fields[1:]))
             found.append(one._replace(method=one.owner) if one.method == "__init__" else one)
     return tuple(found)

@@ -26,9 +26,9 @@ from .workerlocks import WorkerLock
 
 A = TypeVar("A")
 
-MOMENT = 0.02  # seconds between two checks whether this process has a run
+MOMENT = 0.02  # seconds between two checks of the worker's lock
 BEGIN = "begin"
-"""The place of the first entry, which shows the next process that the run was begun."""
+"""The place of the first entry. If the journal has it, another process has begun the run."""
 
 TAKEN_AWAY = dbos_errors.DBOSWorkflowCancelledError, dbos_errors.DBOSWorkflowConflictIDError
 
@@ -39,7 +39,7 @@ class Held(NamedTuple):
     Attributes:
         lock: the lock.
         generation: the number of locks that the process had lost before.
-        over: set once the process has lost the lock, or performs nothing more.
+        over: set once the process has lost the lock or shuts down.
     """
 
     lock: WorkerLock
@@ -53,7 +53,7 @@ class RunHost(Protocol):
     Attributes:
         store: the database of the runs.
         threads: a place for each handler that may run concurrently.
-        hold: the longest wait in which a run is held, in seconds.
+        hold: the longest wait, in seconds, that is not parked.
     """
 
     store: Store
@@ -65,7 +65,7 @@ class RunHost(Protocol):
         raise NotImplementedError
 
     def abortable(self) -> AbstractContextManager[None]:
-        """Abort the handler that is called in a block when nothing more is performed."""
+        """Make the handler that is called in the block abort when the worker shuts down."""
         raise NotImplementedError
 
 
@@ -74,9 +74,9 @@ class SegmentJournal:
 
     Args:
         host: the worker.
-        start: the new run.
+        start: the run, as it was started.
         number: the number of the segment, from 0.
-        held: the right to perform the run, which the worker may have lost since.
+        held: the right to perform the run, which the worker may lose.
 
     Attributes:
         entries: the entries by their places.
@@ -127,7 +127,7 @@ class SegmentJournal:
         owner = owner_of(self.run, self.number)
         if not self.insist(partial(self.host.store.owned, self.run, self.number, owner)):
             lost = self.taken_away()
-            if isinstance(lost, RunLost):  # one that was cancelled is replayed to clean up
+            if isinstance(lost, RunLost):  # a cancelled run is replayed, so that it cleans up
                 raise lost
 
     @property
@@ -135,20 +135,20 @@ class SegmentJournal:
         return self.held.over.is_set()
 
     def sure(self) -> bool:
-        """Return whether the worker is sure of its lock.
+        """Return whether the worker is sure that it still has its lock.
 
         Raises:
-            RunLost: the worker has lost the lock, or performs nothing more.
+            RunLost: the worker has lost the lock, or shuts down.
         """
         if self.closing:
             raise RunLost
         return self.held.lock.has_lock()
 
     def insist(self, function: Callable[[], A]) -> A:
-        """Query the database, and again while it fails.
+        """Query the database; retry while it fails.
 
         Raises:
-            RunLost: the worker performs nothing more.
+            RunLost: the worker shuts down.
         """
         return insist(self.run, outside_of_workflows(function), self.held.over)
 
@@ -163,6 +163,7 @@ class SegmentJournal:
 
     @property
     def crowded(self) -> bool:
+        """Whether another handler has to wait for a thread."""
         return self.host.threads.locked()
 
     async def in_thread(self, function: Callable[[], A]) -> A:
@@ -204,7 +205,7 @@ class SegmentJournal:
         return entry
 
     def step(self) -> StepReservation:
-        """Take the next number of a step; threads and the event loop do so concurrently."""
+        """Take the next number of a step, under a lock: threads take numbers concurrently."""
         with self.numbering:
             return DBOS.reserve_step()
 
@@ -236,9 +237,9 @@ class SegmentJournal:
 
 
 class Once:
-    """The making of one entry, once, however often the database fails to record it.
+    """An entry that is made once, although its record may be retried.
 
-    Nothing is made before the worker is sure of its lock.
+    Nothing is made until the worker is sure of its lock.
 
     Args:
         journal: the journal of the segment.
@@ -250,7 +251,7 @@ class Once:
         self._entry: Entry | None = None
 
     def is_of_database(self, _: Exception) -> bool:
-        """Return whether recording has failed, rather than making."""
+        """Return whether the record of the entry failed; else the making did."""
         return not self._making
 
     def make(self, make: Make) -> Entry:

@@ -6,23 +6,23 @@ from .callables import taken
 from .explanation import Explanation
 from .methods import RUNS
 from .printed import UNKNOWN, answer, described, is_function, members, parts, shown, with_names
-from .shapes import Seen
+from .wordings import Parsed
 
 INTERPRETERS = ("Interpreter", "AsyncInterpreter")
 ANSWERED = "Command", "Call", "CallAsync"
 
 
-def interpreter(seen: Seen) -> Explanation | None:
+def interpreter(parsed: Parsed) -> Explanation | None:
     """Explain an interpreter that lacks handlers, or another value in its place."""
-    if seen.sort not in ("argument", "value"):
+    if parsed.sort not in ("argument", "value"):
         return None
-    kinds = [shown(one) for one in members(seen.wanted)]
+    kinds = [shown(one) for one in members(parsed.wanted)]
     wanted = [one for one in kinds if one.name in INTERPRETERS and one.inner]
     if not wanted or len(wanted) < len(kinds):
         return None
-    it = shown(seen.it)
+    it = shown(parsed.it)
     if it.name not in INTERPRETERS or not it.inner:
-        return not_one(seen.it)
+        return not_one(parsed.it, parsed.method)
     if it.name == "AsyncInterpreter" and "AsyncInterpreter" not in [one.name for one in wanted]:
         return Explanation(
             "awaited-handlers",
@@ -38,11 +38,13 @@ def interpreter(seen: Seen) -> Explanation | None:
     return unanswered(it.inner[0], wanted[0].inner[0])
 
 
-def not_one(given: str) -> Explanation:
+def not_one(given: str, method: str = "") -> Explanation:
     return Explanation(
         "not-an-interpreter",
         f"An interpreter has the handlers of the commands, and this is {described(given)}.",
-        "Give live(), Virtual(...).interpreter, or SomeCommand.handled_by(function).",
+        "Write world = Virtual(SomeCommand.handled_by(...)), and program.run(world.interpreter)."
+        if method == "Virtual"
+        else "Give live(), Virtual(...).interpreter, or SomeCommand.handled_by(function).",
     )
 
 
@@ -70,14 +72,14 @@ def unanswered(row: str, wanted: str) -> Explanation | None:
     return Explanation("no-handler", sentence, " ".join(fixes))
 
 
-def joined(seen: Seen) -> Explanation | None:
+def joined(parsed: Parsed) -> Explanation | None:
     """Explain joined interpreters that lack handlers, or another value among them."""
-    if seen.sort != "join" or seen.method != "|" or shown(seen.it).name not in INTERPRETERS:
+    if parsed.sort != "join" or parsed.method != "|" or shown(parsed.it).name not in INTERPRETERS:
         return None
-    other = shown(seen.wanted)
+    other = shown(parsed.wanted)
     if other.name not in INTERPRETERS:
-        return not_one(seen.wanted)
-    rows = [shown(one).inner[0] for one in (seen.it, seen.wanted) if shown(one).inner]
+        return not_one(parsed.wanted)
+    rows = [shown(one).inner[0] for one in (parsed.it, parsed.wanted) if shown(one).inner]
     return Explanation(
         "no-handler",
         f"These handlers answer {' | '.join(rows)}, and the program issues other commands, too.",
@@ -86,28 +88,28 @@ def joined(seen: Seen) -> Explanation | None:
     )
 
 
-def joined_for(seen: Seen, wanted: list[str]) -> Explanation | None:
+def joined_for(parsed: Parsed, wanted: list[str]) -> Explanation | None:
     """Name the commands that joined handlers lack; the source tells the commands of the program."""
-    explanation = joined(seen)
+    explanation = joined(parsed)
     if explanation is None or explanation.code != "no-handler":
         return None
-    rows = [shown(one).inner[0] for one in (seen.it, seen.wanted) if shown(one).inner]
+    rows = [shown(one).inner[0] for one in (parsed.it, parsed.wanted) if shown(one).inner]
     return unanswered(" | ".join(rows), " | ".join(wanted))
 
 
-def handler(seen: Seen) -> Explanation | None:
+def handler(parsed: Parsed) -> Explanation | None:
     """Explain a handler that does not fit its command."""
-    if seen.sort != "argument" or seen.method not in ("handled_by", "awaited_by"):
+    if parsed.sort != "argument" or parsed.method not in ("handled_by", "awaited_by"):
         return None
-    takes, gives = taken(seen.wanted), answer(seen.wanted)
-    if not is_function(seen.it):
+    takes, gives = taken(parsed.wanted), answer(parsed.wanted)
+    if not is_function(parsed.it):
         return Explanation(
             "not-a-handler",
-            f"{seen.method} takes a function of a command, and this is {described(seen.it)}.",
-            f"Write .{seen.method}(lambda command: ...).",
+            f"{parsed.method} takes a function of a command, and this is {described(parsed.it)}.",
+            f"Write .{parsed.method}(lambda command: ...).",
         )
-    it = answer(seen.it)
-    if shown(it).name in ("Coroutine", "CoroutineType") and seen.method == "handled_by":
+    it = answer(parsed.it)
+    if shown(it).name in ("Coroutine", "CoroutineType") and parsed.method == "handled_by":
         return Explanation(
             "awaited-handlers",
             "This handler is a coroutine function, and handled_by awaits nothing.",
@@ -128,7 +130,7 @@ def handler(seen: Seen) -> Explanation | None:
     return Explanation(
         "not-a-handler",
         f"A handler takes one argument, the command{takes and f' {takes}'}.",
-        f"Write .{seen.method}(lambda command: ...).",
+        f"Write .{parsed.method}(lambda command: ...).",
     )
 
 
@@ -139,57 +141,57 @@ def promised(text: str) -> str:
     return head.inner[-1] if awaited else text
 
 
-def shared_handler(seen: Seen) -> Explanation | None:
+def shared_handler(parsed: Parsed) -> Explanation | None:
     """Explain an argument of `handled_as_in` or of `around`."""
-    if seen.method == "around" and seen.sort == "argument":
-        word = "await the handler and return" if seen.owner == "AsyncInterpreter" else "return"
+    if parsed.method == "around" and parsed.sort == "argument":
+        word = "await the handler and return" if parsed.owner == "AsyncInterpreter" else "return"
         return Explanation(
             "not-a-handler",
             "A wrapper takes any command and its handler, and returns the answer of the handler.",
             "Write `def wrapper(command: Command[R], handler: Callable[[Command[R]], R]) -> R`, "
             f"and {word} handler(command).",
         )
-    if seen.method == "handled_as_in" and seen.sort in ("argument", "overload"):
+    if parsed.method == "handled_as_in" and parsed.sort in ("argument", "overload"):
         return Explanation(
             "not-an-interpreter",
             "handled_as_in takes an interpreter that answers this command, and this is "
-            f"{described(seen.it)}.".replace('"', ""),
+            f"{described(parsed.it)}.".replace('"', ""),
             "Give one that has a handler for the command.",
         )
     return None
 
 
-def without_interpreter(seen: Seen) -> Explanation | None:
+def without_interpreter(parsed: Parsed) -> Explanation | None:
     """Explain a run without an interpreter; pyrefly lists the types of all arguments."""
-    if seen.sort == "option" and seen.method in RUNS and seen.it:
-        first = parts(seen.it, ",")[0]
+    if parsed.sort == "option" and parsed.method in RUNS and parsed.it:
+        first = parts(parsed.it, ",")[0]
         return None if shown(first).name in INTERPRETERS or "=" in first else not_one(first)
-    nothing = seen.sort == "option" and seen.method in RUNS
-    if not nothing and (seen.sort, seen.argument) != ("missing", "interpreter"):
+    nothing = parsed.sort == "option" and parsed.method in RUNS
+    if not nothing and (parsed.sort, parsed.argument) != ("missing", "interpreter"):
         return None
     return Explanation(
         "not-an-interpreter",
         "A program does not run by itself: an interpreter answers its commands.",
-        f"Write .{seen.method or 'run'}(live()), or give handlers of your own.",
+        f"Write .{parsed.method or 'run'}(live()), or give handlers of your own.",
     )
 
 
-def answered(seen: Seen) -> Explanation | None:
+def answered(parsed: Parsed) -> Explanation | None:
     """Explain a command where one with another answer is declared."""
-    if seen.sort == "answer":
+    if parsed.sort == "answer":
         return Explanation(
             "wrong-answer",
             "The class of a command promises its answer, so __iter__ cannot be overridden.",
             "Leave __iter__ out, and change the class: Command[int] answers with an int.",
         )
-    if seen.sort != "value" or shown(seen.wanted).name not in ANSWERED:
+    if parsed.sort != "value" or shown(parsed.wanted).name not in ANSWERED:
         return None
-    inner = shown(seen.wanted).inner
-    if not inner or "->" in seen.it:
+    inner = shown(parsed.wanted).inner
+    if not inner or "->" in parsed.it:
         return None
     return Explanation(
         "wrong-answer",
-        f"{with_names(seen.it)} is not a {seen.wanted}: the answer of a command has exactly one "
-        "type, not a wider one.",
+        f"{with_names(parsed.it)} is not a {parsed.wanted}: the answer of a command has exactly "
+        "one type, not a wider one.",
         "Declare the type that the command promises.",
     )

@@ -1,7 +1,7 @@
 """Tries of a decorated function inside a circuit breaker.
 
-While the breaker is closed, a try costs one check, and `heard` reports failures where the loop asks
-for the next wait.
+While the breaker is closed, `guarded` only checks that, and the breaker counts a failure when the
+retry loop asks for the next wait (`reported`). Otherwise `probing` asks the breaker for each try.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .._limits.breakers import CircuitBreaker
 from .._meaning.descents import After
 from .._running.eventloops import clock, now
 from .._words.commands import stopped
-from .retriable import no_coroutine_function
+from .function_checks import no_coroutine_function
 
 
 def guarded(function: Any, awaits: bool, breaker: CircuitBreaker) -> Any:
@@ -43,7 +43,7 @@ def guarded(function: Any, awaits: bool, breaker: CircuitBreaker) -> Any:
     return tried
 
 
-def heard(descent: Callable[[], After], awaits: bool, breaker: CircuitBreaker) -> Any:
+def reported(descent: Callable[[], After], awaits: bool, breaker: CircuitBreaker) -> Any:
     """Return `descent`, with the failures of its tries counted by `breaker`."""
     if awaits:
         return lambda: breaker.counting(descent(), clock())
@@ -54,7 +54,7 @@ def heard(descent: Callable[[], After], awaits: bool, breaker: CircuitBreaker) -
 def probing(breaker: CircuitBreaker, clock: Callable[[], float]) -> Generator[None]:
     """Admit a try through a breaker that is not closed, and report its outcome to the breaker.
 
-    If the breaker closes meanwhile, the loop reports a failure, as it does for any other try.
+    If another try has closed the breaker meanwhile, a failure is left to `reported`.
 
     Raises:
         CircuitOpen: the breaker refuses the try.

@@ -1,4 +1,4 @@
-"""The command line: `python -m ixbackoff.fleet COMMAND ...`."""
+"""The command line: `ixbackoff fleet COMMAND ...`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import sys
 from concurrent.futures import BrokenExecutor
 from importlib import import_module
 
-from .._commandline import FAILED, INTERRUPTED, WRONG
+from .._commandline import FAILED, INTERRUPTED, WRONG, open_streams
+from .._words.texts import printable
 
 COMMANDS = {
     "simulate": ("rehearsal", "your own program, by many clients, against a service that stops"),
@@ -31,10 +32,10 @@ def usage() -> str:
     """Return the list of all commands.
 
     >>> print(usage().splitlines()[0])
-    usage: python -m ixbackoff.fleet COMMAND ...; COMMAND --help tells more.
+    usage: ixbackoff fleet COMMAND ...; COMMAND --help tells more.
     """
     lines = [
-        "usage: python -m ixbackoff.fleet COMMAND ...; COMMAND --help tells more.",
+        "usage: ixbackoff fleet COMMAND ...; COMMAND --help tells more.",
         *[f"  {name:12}{what}" for name, (_, what) in COMMANDS.items()],
         *[f"  {name:12}experiment: {what}" for name, (_, what) in EXPERIMENTS.items()],
     ]
@@ -43,6 +44,7 @@ def usage() -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command, and return the exit status."""
+    open_streams()
     try:
         status = run_command(sys.argv[1:] if arguments is None else arguments)
         sys.stdout.flush()
@@ -72,9 +74,5 @@ def run_command(words: list[str]) -> int:
         module, _ = COMMANDS[name]
         status: int = import_module(f"{__package__}.{module}").main(arguments)
         return status
-    print(f"{name} is not a command.\n{usage()}" if words else usage(), file=sys.stderr)
+    print(f"{printable(name)} is not a command.\n{usage()}" if words else usage(), file=sys.stderr)
     return WRONG
-
-
-if __name__ == "__main__":
-    sys.exit(main())

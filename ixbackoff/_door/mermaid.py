@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import inf
 
 from .amounts import counted, spoken
-from .tables import Planned
+from .plan_text import Planned
 
 
 def as_mermaid(planned: Planned) -> str:

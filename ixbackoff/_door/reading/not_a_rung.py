@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import re
 
-from ..._words.nat import DEEPEST
+from ..._words.rungs import DEEPEST
 from .explanation import Explanation, Sketch
 from .printed import depth, described, is_function, shown
-from .shapes import Seen
+from .wordings import Parsed
 
 
-def not_a_rung(seen: Seen) -> Explanation | None:
+def not_a_rung(parsed: Parsed) -> Explanation | None:
     """Explain an argument that is not a rung, or not the rung of the program."""
-    if seen.sort not in ("argument", "value") or shown(seen.wanted).name != "Rung":
+    if parsed.sort not in ("argument", "value") or shown(parsed.wanted).name != "Rung":
         return None
-    wanted = depth(shown(seen.wanted).inner[0]) if shown(seen.wanted).inner else None
-    given = re.fullmatch(r"type\[(.*)\]", seen.it)
-    it = depth(given[1] if given else seen.it)
+    wanted = depth(shown(parsed.wanted).inner[0]) if shown(parsed.wanted).inner else None
+    given = re.fullmatch(r"type\[(.*)\]", parsed.it)
+    it = depth(given[1] if given else parsed.it)
     if wanted is not None and it is not None:
         return Explanation(
             "goes-up" if it > wanted else "jumps-down",
@@ -24,30 +24,30 @@ def not_a_rung(seen: Seen) -> Explanation | None:
             f"Write N{wanted} for N{it}, as in at(N{wanted}).",
             Sketch(wanted, wanted, it),
         )
-    name = method_of(seen)
+    name = method_of(parsed)
     if name not in ("at", "backoff"):
         name = ""
-    if is_function(seen.it) and name != "at":
+    if is_function(parsed.it) and name != "at":
         return Explanation(
             "not-a-rung",
             "backoff takes the number of waits, as a rung, before it decorates a function.",
             "Write @backoff(N3).",
         )
-    number = re.search(r"\d+", seen.it)
+    number = re.search(r"\d+", parsed.it)
     rung = f"N{number[0]}" if number and int(number[0]) <= DEEPEST else "N3"
     return Explanation(
         "not-a-rung",
-        f"A rung is one of N0 to N20, or FOREVER, and this is {described(seen.it)}.",
+        f"A rung is one of N0 to N20, or FOREVER, and this is {described(parsed.it)}.",
         f"Write {name}({rung}), which waits {rung[1:]} times at most."
         if name
         else "Give a rung by its name, such as N3.",
     )
 
 
-def without_a_rung(seen: Seen) -> Explanation | None:
-    if seen.sort != "missing" or seen.argument != "rung":
+def without_a_rung(parsed: Parsed) -> Explanation | None:
+    if parsed.sort != "missing" or parsed.argument != "rung":
         return None
-    name = seen.method or "at"
+    name = parsed.method or "at"
     return Explanation(
         "not-a-rung",
         f"{name}(...) takes the number of waits, as a rung.",
@@ -55,7 +55,7 @@ def without_a_rung(seen: Seen) -> Explanation | None:
     )
 
 
-def method_of(seen: Seen) -> str:
+def method_of(parsed: Parsed) -> str:
     """Return the name of the function; pyright has it in its type variables only."""
-    variable = re.search(r"@(\w+)", seen.wanted)
-    return seen.method or (variable[1] if variable else "")
+    variable = re.search(r"@(\w+)", parsed.wanted)
+    return parsed.method or (variable[1] if variable else "")

@@ -65,7 +65,7 @@ def as_text(planned: Planned) -> str:
 
 
 def as_json(planned: Planned) -> str:
-    """Write a plan as JSON, with `null` for numbers that only the run tells or that are infinite.
+    """Write a plan as JSON, with `null` for numbers that are infinite, or unknown before the run.
 
     >>> from ixbackoff import N1, Log, at, plan
     >>> json.loads(as_json(Planned("page", plan(at(N1).retry(Log("try"))), [])))["rungs"][1]

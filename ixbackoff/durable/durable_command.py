@@ -1,4 +1,4 @@
-"""The command line: `python -m ixbackoff.durable runs`, and `show`, `pause` and so on of a run."""
+"""The command line: `ixbackoff durable runs`, and `show`, `pause` and so on of a run."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def show(store: Store, words: Namespace) -> Listing:
     if found is None:
         return unknown(words.id)
     rows = [one._asdict() for one in commands(store, words.id)]
-    now = {"place": "now", "shown": found.state, "came": ""}
-    return Listing([*rows, now], ("place", "shown", "came"))
+    now = {"place": "now", "shown": found.state, "outcome": ""}
+    return Listing([*rows, now], ("place", "shown", "outcome"))
 
 
 def pause(store: Store, words: Namespace) -> Listing:
@@ -79,7 +79,7 @@ def forget(store: Store, words: Namespace) -> Listing:
     if found is None:
         return unknown(words.id)
     if not store.forget(words.id):
-        return Listing([], failed=f"Run {words.id} goes on: cancel it before it is forgotten.")
+        return Listing([], failed=f"Run {words.id} has not ended: cancel it first.")
     return Listing([found._replace(state="forgotten")._asdict()], ("run", "state"))
 
 
@@ -108,7 +108,7 @@ WORDS: dict[str, Callable[[Store, Namespace], Listing]] = {
 
 def parsed(arguments: list[str] | None) -> Namespace:
     """Parse the command line."""
-    parser = Parser(prog="python -m ixbackoff.durable", description="List and change durable runs.")
+    parser = Parser(prog="ixbackoff durable", description="List and change durable runs.")
     parser.add_argument(
         "--database",
         default=os.environ.get(VARIABLE, DATABASE),
@@ -187,7 +187,3 @@ def main(arguments: list[str] | None = None) -> int:
         return INTERRUPTED
     finally:
         store.close()
-
-
-if __name__ == "__main__":
-    sys.exit(main())

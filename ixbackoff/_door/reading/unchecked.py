@@ -1,0 +1,144 @@
+"""Mistakes that no type checker reports, found in the source."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from .checker_output import Error
+from .explanation import Explanation
+from .findings import Finding
+from .sources import Place, Source
+
+Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
+YIELDS = (ast.Yield, ast.YieldFrom)
+
+
+def unchecked(source: Source) -> Iterator[Finding]:
+    """Find the mistakes in a source."""
+    if not source.uses_ixbackoff:
+        return
+    retried = {
+        node.name: node
+        for node in source.tree.body
+        if isinstance(node, Function) and waits(node, source)
+    }
+    for node in source.nodes:
+        if isinstance(node, Function):
+            found = [*in_an_attempt(node, source), *under_backoff(node, source)]
+            if node in retried.values():
+                found += nested(node, retried)
+        elif isinstance(node, ast.ClassDef):
+            found = under_backoff(node, source)
+        elif isinstance(node, ast.Call):
+            found = of_a_coroutine_function(node, source)
+        else:
+            continue
+        for where, explanation in found:
+            yield finding(where, explanation, source)
+
+
+Found: TypeAlias = list[tuple[ast.expr | ast.stmt, Explanation]]
+
+
+def finding(where: ast.expr | ast.stmt, explanation: Explanation, source: Source) -> Finding:
+    place = source.place(where.lineno, where.col_offset)
+    error = Error(str(source.path), place.line, place.column, explanation.sentence, "", ())
+    return Finding(error, explanation, Place(place.line, place.column), source.line(place.line))
+
+
+def decorated(node: Function | ast.ClassDef, name: str, source: Source) -> list[ast.expr]:
+    """Return the decorators of this name from ixbackoff, with or without a call."""
+    return [
+        one
+        for one in node.decorator_list
+        for function in [one.func if isinstance(one, ast.Call) else one]
+        if isinstance(function, ast.Name) and function.id == name and name in source.ours
+    ]
+
+
+def own(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes of a function, without those of functions and classes in it."""
+    for child in ast.iter_child_nodes(node):
+        yield child
+        if not isinstance(child, Function | ast.ClassDef | ast.Lambda):
+            yield from own(child)
+
+
+def in_an_attempt(node: Function, source: Source) -> Found:
+    """Find a `yield` without `from`, and an attempt without any."""
+    if not decorated(node, "attempt", source):
+        return []
+    bare = [one for one in own(node) if isinstance(one, ast.Yield)]
+    fix = "Write `yield from` before each command."
+    if bare:
+        said = "A `yield` without `from` issues its command, and its value has no type."
+        return [(one, Explanation("not-an-attempt", said, fix)) for one in bare]
+    for one in own(node):
+        if isinstance(one, ast.YieldFrom | ast.Raise) or (
+            getattr(one, "value", None) and (isinstance(one, ast.Return))
+        ):
+            return []
+    said = f"The attempt {node.name} issues no command: it has no `yield from`."
+    return [(node, Explanation("not-an-attempt", said, fix))]
+
+
+def under_backoff(node: Function | ast.ClassDef, source: Source) -> Found:
+    """Find a generator function or a class under `@backoff(...)`."""
+    if not decorated(node, "backoff", source):
+        return []
+    if isinstance(node, ast.ClassDef):
+        said = f"backoff decorates a function, and {node.name} is a class."
+        return [(node, Explanation("wrong-arguments", said, "Put it on the methods."))]
+    if any(isinstance(one, YIELDS) for one in own(node)):
+        said = f"{node.name} is a generator function: a retry would yield its first items again."
+        fix = "Put backoff on a function that it calls, or return a list."
+        return [(node, Explanation("wrong-arguments", said, fix))]
+    return []
+
+
+def of_a_coroutine_function(node: ast.Call, source: Source) -> Found:
+    """Find `backoff(...).program(f)` for a coroutine function of this file."""
+    function, first = node.func, node.args[0] if node.args else None
+    if not isinstance(function, ast.Attribute) or not isinstance(first, ast.Name):
+        return []
+    if function.attr != "program" or source.root(function) != "backoff":
+        return []
+    names = [one.name for one in source.tree.body if isinstance(one, ast.AsyncFunctionDef)]
+    if first.id not in names or "backoff" not in source.ours:
+        return []
+    said = f".program(...) takes a plain function, and {first.id} is a coroutine function."
+    return [(first, Explanation("wrong-arguments", said, f"Write .program_async({first.id})."))]
+
+
+def waits(node: Function, source: Source) -> bool:
+    """Return whether a function is under `@backoff(N3)`, on a rung that the source shows.
+
+    A backoff on N0 never waits, and one with `nested=` has said what it wants.
+    """
+    for one in decorated(node, "backoff", source):
+        if isinstance(one, ast.Call) and one.args and isinstance(one.args[0], ast.Name):
+            if one.args[0].id == "N0" or any(key.arg == "nested" for key in one.keywords):
+                continue
+            if one.args[0].id == "FOREVER" or one.args[0].id[1:].isdecimal():
+                return True
+    return False
+
+
+def nested(node: Function, retried: dict[str, Function]) -> Found:
+    """Find calls of a function that retries inside another one that does."""
+    return [
+        (
+            one,
+            Explanation(
+                "retry-in-a-retry",
+                f"{node.name} and {one.func.id}, which it calls, are both under backoff: their "
+                "tries would multiply.",
+                'Let only one of them retry, or give either nested="once".',
+            ),
+        )
+        for one in own(node)
+        if isinstance(one, ast.Call) and isinstance(one.func, ast.Name)
+        if one.func.id in retried
+    ]

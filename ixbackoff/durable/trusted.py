@@ -1,0 +1,67 @@
+"""What is checked before anything of a database is decoded: its owner, and how its rows are made.
+
+DBOS unpickles a row that is marked as pickled, whatever its serializer is, and to unpickle is to
+run whatever code the row names. This room writes JSON alone.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+
+import sqlalchemy
+
+from .._words.commands import Misuse
+
+SERIALIZATION = "portable_json"
+FILES = ("", "-wal", "-journal", "-shm")
+"""The endings of the files that SQLite reads."""
+
+
+def check_owner_of(path: str) -> None:
+    """Check that the files of a database of SQLite belong to this user, if they exist.
+
+    Raises:
+        Misuse: one of them is another user's.
+    """
+    for ending in FILES if hasattr(os, "geteuid") else ():
+        with suppress(FileNotFoundError):
+            if os.stat(path + ending).st_uid != os.geteuid():
+                raise Misuse(
+                    f"The file {path}{ending} belongs to another user, whose code its rows could "
+                    "run here: run this as that user, or give another database."
+                )
+
+
+def check_schema(engine: sqlalchemy.Engine) -> None:
+    """Check that a file of SQLite, which may be empty, adds no rows by itself.
+
+    Raises:
+        Misuse: there is a trigger or a view.
+    """
+    made = sqlalchemy.text(
+        "select name from sqlite_master where type in ('trigger', 'view') limit 1"
+    )
+    with engine.begin() as connection:
+        if connection.execute(made).first() is not None:
+            raise Misuse(
+                "This database has triggers or views, and ixbackoff makes none: give a database "
+                "of its own."
+            )
+
+
+def check_rows(engine: sqlalchemy.Engine, tables: list[sqlalchemy.Table]) -> None:
+    """Check that no row would be unpickled.
+
+    Raises:
+        Misuse: there is a row that is not JSON.
+    """
+    marks = [table.c.serialization for table in tables if "serialization" in table.c]
+    with engine.begin() as connection:
+        for mark in marks:
+            foreign = sqlalchemy.select(mark).where(mark != SERIALIZATION).limit(1)
+            if connection.execute(foreign).first() is not None:
+                raise Misuse(
+                    f"The table {mark.table.name} of this database has rows that ixbackoff did not "
+                    "write, and reading them could run any code: give a database of its own."
+                )

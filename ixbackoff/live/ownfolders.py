@@ -1,0 +1,133 @@
+"""Folders in which this library removes files: real ones of this user, never links.
+
+Anybody who can write beside such a folder, and a git repository that is checked out there, could
+put a link in its place, and then the files behind the link would be removed.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, suppress
+from re import Pattern
+
+from .filesystem import READ, is_own, lock
+
+AT = os.open in os.supports_dir_fd  # not on Windows
+OPEN = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
+REPARSE_POINT = 0x400
+"""The attribute of Windows's links and junctions."""
+LINK = "It is a link, and the files behind it may be anybody's"
+
+
+class OwnFolder:
+    """An open folder. Where the system can, names in it are used relative to the open folder.
+
+    Attributes:
+        path: its path.
+        descriptor: its descriptor; `None` on Windows.
+    """
+
+    def __init__(self, path: str, descriptor: int | None) -> None:
+        self.path = path
+        self.descriptor = descriptor
+
+    def at(self, name: str) -> str:
+        """Return what names a file for functions that take `dir_fd=folder.descriptor`."""
+        return os.path.join(self.path, name) if self.descriptor is None else name
+
+    def names(self, shape: Pattern[str]) -> list[str]:
+        """Return the names in it that have a shape."""
+        held = os.listdir(self.path if self.descriptor is None else self.descriptor)
+        return [name for name in held if shape.fullmatch(name)]
+
+    def age_of(self, name: str, now: float) -> float:
+        """Return the seconds since a file was changed."""
+        found = os.stat(self.at(name), dir_fd=self.descriptor, follow_symlinks=False)
+        return now - found.st_mtime
+
+    def open(self, name: str, flags: int = READ) -> int:
+        """Open a file without following a link."""
+        return os.open(self.at(name), flags, 0o600, dir_fd=self.descriptor)
+
+    def has(self, name: str, descriptor: int) -> bool:
+        """Return whether a name is still that of an open file."""
+        try:
+            found = os.stat(self.at(name), dir_fd=self.descriptor, follow_symlinks=False)
+        except FileNotFoundError:
+            return False
+        return os.path.samestat(os.fstat(descriptor), found)
+
+    def remove(self, name: str) -> None:
+        """Remove a file, or a link but not what it leads to."""
+        os.unlink(self.at(name), dir_fd=self.descriptor)
+
+    def remove_unlocked(self, name: str) -> None:
+        """Remove a file of this user, unless a process has locked it.
+
+        Raises:
+            OSError: a process has locked the file, or it cannot be removed.
+        """
+        with open(self.open(name), "rb") as file:
+            descriptor = file.fileno()
+            lock(descriptor)
+            if is_own(os.fstat(descriptor)) and self.has(name, descriptor):
+                if os.name == "nt":  # Windows cannot remove an open file
+                    file.close()
+                self.remove(name)
+
+    @contextmanager
+    def inner(self, name: str) -> Generator[OwnFolder]:
+        """Open a folder in it, as `own_folder` does."""
+        with opened(self.at(name), os.path.join(self.path, name), self.descriptor) as folder:
+            yield folder
+
+    def remove_inner(self, name: str, shape: Pattern[str]) -> None:
+        """Remove the files of a folder in it whose names have a shape; the folder if it is empty.
+
+        Raises:
+            OSError: the folder is missing, a link or another user's, or something else is in it.
+        """
+        with self.inner(name) as folder:
+            for file in folder.names(shape):
+                with suppress(OSError):
+                    folder.remove(file)
+        os.rmdir(self.at(name), dir_fd=self.descriptor)
+
+
+@contextmanager
+def own_folder(path: str | os.PathLike[str]) -> Generator[OwnFolder]:
+    """Open a folder of this user.
+
+    Raises:
+        OSError: it is missing, a link, or another user's; the error names it.
+    """
+    with opened(os.fspath(path), os.fspath(path), None) as folder:
+        yield folder
+
+
+@contextmanager
+def opened(name: str, path: str, within: int | None) -> Iterator[OwnFolder]:
+    status = os.stat(name, dir_fd=within, follow_symlinks=False)
+    check_own(status, path)
+    if not AT:
+        yield OwnFolder(path, None)
+        return
+    descriptor = os.open(name, OPEN, dir_fd=within)
+    try:
+        check_own(os.fstat(descriptor), path)
+        yield OwnFolder(path, descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def check_own(status: os.stat_result, path: str) -> None:
+    """Check that this is the state of a folder of this user."""
+    if stat.S_ISLNK(status.st_mode) or getattr(status, "st_file_attributes", 0) & REPARSE_POINT:
+        raise OSError(errno.ELOOP, LINK, path)
+    if not stat.S_ISDIR(status.st_mode):
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
+    if hasattr(os, "geteuid") and status.st_uid != os.geteuid():
+        raise PermissionError(errno.EPERM, "It belongs to another user", path)

@@ -1,0 +1,124 @@
+"""Arguments, steps and values that belong somewhere else, as checkers report them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ixbackoff._door.check import explained as explained_output
+
+PROGRAM = """from ixbackoff import *
+from ixbackoff.durable import Engine, durable
+from ixbackoff.live import live
+from ixbackoff.testing import Virtual
+
+{line}
+"""
+SAID = [
+    ("Delay(2)", 'Missing positional argument "_sealed" in call to "Delay"', "only the ladder"),
+    (
+        "Exponential(1, max=60)",
+        'Unexpected keyword argument "max" for "Exponential"',
+        "Write cap=60, the longest wait.  [no-such-option]",
+    ),
+    (
+        "at(N3).retry(x, schedule=s)",
+        'Unexpected keyword argument "schedule" for "retry" of "Program"',
+        "Write .run(interpreter, schedule=...).  [no-such-option]",
+    ),
+    (
+        "at(N3).retry(x, A, B)",
+        'Too many arguments for "retry" of "Program"',
+        "Write .retry(effect, on=[OSError, ValueError]): a list.  [not-a-failure]",
+    ),
+    (
+        "first_of(a, b)",
+        'Too many positional arguments for "first_of"',
+        "Write first_of([first, second]).  [not-a-command]",
+    ),
+    (
+        "copy().run(i)",
+        '"Attempt[Download, None]" has no attribute "run"',
+        "Put it on a ladder: at(N3).retry(attempt), or at(N0).do(...) for a single try.",
+    ),
+    (
+        "command.retry()",
+        '"Download" has no attribute "retry"',
+        "Put it on a ladder: at(N3).retry(command), or at(N0).do(...) for a single try.",
+    ),
+    (
+        "N3.retry(x)",
+        '"type[Succ[Succ[Succ[Z]]]]" has no attribute "retry"',
+        "Write at(N3).retry(...).  [no-such-step]",
+    ),
+    (
+        "N3.retry(x)",
+        "Class `Succ[Succ[Succ[Z]]]` has no attribute `retry`",
+        "Write at(N3).retry(...).  [no-such-step]",
+    ),
+    ("N21", 'Name "N21" is not defined; did you mean "N1"?', "The deepest finite ladder is N20"),
+    ("N21", '"N21" is unknown import symbol', "The deepest finite ladder is N20"),
+    ("N21", "Name `N21` used when not defined", "The deepest finite ladder is N20"),
+    ("N21", "Could not find name `N21`", "The deepest finite ladder is N20"),
+    (
+        "plan(copy())",
+        'Argument 1 to "plan" has incompatible type "Attempt[Download, None]"; expected '
+        '"Ladder | Callable[..., object]"',
+        "Write plan(at(N3).retry(effect)).  [not-a-program]",
+    ),
+    (
+        "Model(W, W().i)",
+        'Argument 2 to "Model" has incompatible type "Interpreter[Download]"; expected '
+        '"Callable[[W], Interpreter[Never]]"',
+        "Write Model(World, lambda world: world.interpreter)",
+    ),
+    (
+        "Virtual(at(N3).retry(x))",
+        "Argument to `Virtual.__init__` is incorrect: Expected `Interpreter[Unknown]`, found "
+        "`Program[Succ[Succ[Succ[Z]]], Z, None, Download | Delay]`",
+        "program.run(world.interpreter).  [not-an-interpreter]",
+    ),
+    ("backoff(N3, max_tries=3)", "max_tries", "3 tries are the rung N2.  [no-such-option]"),
+    ("backoff(N3, max_attempts=1)", "max_attempts", "1 attempt is the rung N0.  [no-such-option]"),
+    ("backoff(N3, retries=5)", "retries", "5 retries are the rung N5.  [no-such-option]"),
+    ("backoff(N3, retries=50)", "retries", "4 retries are the rung N4.  [no-such-option]"),
+    ("backoff(N3, retries=n)", "retries", "4 retries are the rung N4.  [no-such-option]"),
+    (
+        "CircuitBreaker(5)",
+        'Missing named argument "within" for "CircuitBreaker"',
+        "Write CircuitBreaker(failures=5, within=10, open_for=30)",
+    ),
+    ("backoff(N3, OSError)", 'Too many positional arguments for "backoff"', "Write on=OSError,"),
+    (
+        "Engine(live(), recipe)",
+        'Cannot infer value of type parameter "E" of "Engine"',
+        "answers all commands of its workflows",
+    ),
+    (
+        "Engine(live(), recipe)",
+        "Argument `Workflow[[], int, Ask | Delay]` is not assignable to parameter `*workflows` "
+        "with type `Workflow[..., Any, Call[Any] | Delay | Download]` in function "
+        "`ixbackoff.durable.engine.Engine.__init__`",
+        "A workflow of this engine issues Ask, and no handler answers.",
+    ),
+    (
+        "@durable\ndef order() -> None: ...",
+        'Too many positional arguments for "durable"',
+        'Write @durable(name="order").  [no-such-option]',
+    ),
+]
+
+
+@pytest.mark.parametrize(("line", "message", "said"), SAID)
+def test_it_is_explained(
+    line: str, message: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("program.py").write_text(PROGRAM.format(line=line))
+    if message.isidentifier():
+        message = f'Unexpected keyword argument "{message}" for "backoff"'
+    printed = f"program.py:6: error: {message}  [some-code]\n"
+    text, errors, _ = explained_output(printed.encode(), "concise")
+    assert errors
+    assert said in text.decode()

@@ -1,0 +1,107 @@
+"""Mistakes that no type checker reports, and programs that look like them and are right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ixbackoff._door import check
+from ixbackoff._door.reading.sources import Source
+from ixbackoff._door.reading.unchecked import unchecked
+
+WRONG = [
+    ("@attempt\ndef f():\n    yield page", "not-an-attempt", 5),
+    ("@attempt\ndef f():\n    size = yield page\n    return size", "not-an-attempt", 5),
+    ("@attempt\ndef f():\n    pass", "not-an-attempt", 4),
+    ("@attempt\ndef f():\n    def g():\n        yield from page", "not-an-attempt", 4),
+    ("@backoff(N3)\ndef f():\n    yield 1", "wrong-arguments", 4),
+    ("@backoff(N3)\nasync def f():\n    yield 1", "wrong-arguments", 4),
+    ("@backoff(N3)\nclass F:\n    pass", "wrong-arguments", 4),
+    ("async def f(): ...\n\nbackoff(N3).program(f)", "wrong-arguments", 5),
+    ("async def f(): ...\nslow = backoff(N3)\nslow.program(f)", "wrong-arguments", 5),
+    (
+        "@backoff(N3)\ndef f(): ...\n@backoff(FOREVER)\ndef g():\n    return [f()]",
+        "retry-in-a-retry",
+        7,
+    ),
+]
+RIGHT = [
+    "@attempt\ndef f():\n    return (yield from page)",
+    "@attempt\ndef f():\n    return g()",
+    "@attempt\ndef f():\n    raise NotImplementedError",
+    "@attempt\ndef f():\n    def numbers():\n        yield 1\n    yield from page",
+    "def f():\n    yield page",
+    "@backoff(N3)\ndef f():\n    return [one for one in (yielded() for _ in range(3))]",
+    "@backoff(N3)\ndef f():\n    def g():\n        yield 1\n    return list(g())",
+    "class F:\n    @backoff(N3)\n    def f(self): ...",
+    "async def f(): ...\nbackoff(N3).program_async(f)",
+    "def f(): ...\nbackoff(N3).program(f)",
+    "async def f(): ...\nother.program(f)",
+    "@backoff(N3)\ndef f(): ...\n@backoff(N0, within=2)\ndef g():\n    f()",
+    "@backoff(N3)\ndef f(): ...\n@backoff(N3, nested='once')\ndef g():\n    f()",
+    "@backoff(N3)\ndef f(): ...\ndef g():\n    f()",
+    "@backoff(N3)\ndef f(): ...\n@backoff(N3)\ndef g():\n    return lambda: f()",
+]
+HEAD = "from ixbackoff import FOREVER, N0, N3, attempt, backoff\n\n"
+
+
+@pytest.mark.parametrize(("text", "code", "line"), WRONG)
+def test_a_mistake_is_found_on_its_line(text: str, code: str, line: int, tmp_path: Path) -> None:
+    file = tmp_path / "program.py"
+    file.write_text(HEAD + text)
+    [found] = unchecked(Source(file))
+    assert (found.explanation.code, found.error.line) == (code, line)
+    file.write_text(text)
+    assert [*unchecked(Source(file))] == []
+
+
+@pytest.mark.parametrize("text", RIGHT)
+def test_a_right_program_is_left_alone(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "program.py"
+    file.write_text(HEAD + text)
+    assert [*unchecked(Source(file))] == []
+
+
+def test_check_adds_them_and_its_status_is_1(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(check, "output", lambda words: (b"Success: no issues found\n", 0))
+    inner = tmp_path / "src" / "inner"
+    inner.mkdir(parents=True)
+    (tmp_path / "src" / ".hidden").mkdir()
+    for folder in (inner, tmp_path / "src" / ".hidden"):
+        (folder / "program.py").write_text(HEAD + "@backoff(N3)\nclass F:\n    pass\n")
+    assert check.main(["src"]) == 1
+    printed = capfdbinary.readouterr().out.decode()
+    assert printed.startswith("Success: no issues found\nsrc/inner/program.py:4:1: error: backoff")
+    assert printed.count("[wrong-arguments]") == 1
+    assert check.main(["--output-format", "github", "src"]) == 1
+    (inner / "program.py").write_text(HEAD)
+    assert check.main(["src"]) == 0
+
+
+def test_what_a_checker_reports_is_not_said_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("program.py").write_text(HEAD + "@attempt\ndef f() -> None: ...\n")
+    printed = (
+        b'program.py:3: error: Argument 1 to "attempt" has incompatible type "Callable[[], None]"; '
+        b'expected "Callable[[], Generator[Command[Any], Any, Any]]"  [arg-type]\n'
+    )
+    monkeypatch.setattr(check, "output", lambda words: (printed, 1))
+    assert check.main(["--output-format=concise", "program.py"]) == 1
+    assert capfdbinary.readouterr().out.count(b"[not-an-attempt]") == 1
+
+
+def test_the_status_of_a_checker_that_reports_errors_and_passes_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As that of `ty check --exit-zero`."""
+    monkeypatch.chdir(tmp_path)
+    Path("program.py").write_text(HEAD)
+    printed = b"program.py:1: error: It is wrong  [some-code]\n"
+    monkeypatch.setattr(check, "output", lambda words: (printed, 0))
+    assert check.main(["program.py"]) == 0

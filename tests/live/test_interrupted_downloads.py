@@ -1,0 +1,83 @@
+"""Ctrl-C in a download, wherever it comes: nothing stays taken that the next one needs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpcore2
+import pytest
+
+from ixbackoff import N0, Download, at
+from ixbackoff.live import Connections, Limits, live
+from ixbackoff.live.files import OPEN, PartFile
+from ixbackoff.live.gates import Gate
+from ixbackoff.live.pools import Exclusive, Pool, ReadingStream
+from ixbackoff.live.transports import Body
+from ixbackoff.testing.web import Document, Origin
+
+from ..support.ways.live import open_descriptors
+
+ROOT = Path(__file__).parents[2]
+BODY = b"acorn" * 20_000
+ONE = Limits(connect_timeout=2.0, read_timeout=2.0, total_timeout=2.0, connections=1)
+
+
+@pytest.mark.slow
+def test_400_at_random_moments_leave_nothing_behind() -> None:
+    words = [sys.executable, "-m", "tests.support.hostile.interrupts", "400"]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=120)  # noqa: S603
+    assert done.stdout.endswith("the next 100 downloads went through: nothing is left\n"), done
+
+
+MOMENTS: list[tuple[type, str]] = [
+    (PartFile, "__exit__"),
+    (PartFile, "commit"),
+    (Gate, "enter"),
+    (Gate, "leave"),
+    (Pool, "handle_request"),
+    (Exclusive, "handle_request"),
+    (ReadingStream, "close"),
+    (Body, "close"),
+    (httpcore2.ConnectionPool, "_assign_requests_to_connections"),
+]
+
+
+@pytest.mark.parametrize(
+    ("owner", "name"), MOMENTS, ids=lambda each: getattr(each, "__name__", each)
+)
+@pytest.mark.parametrize("etag", ['"v1"', None])
+@pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
+def test_an_interrupt_there_takes_nothing_from_the_next_download(
+    owner: type, name: str, etag: str | None, before: bool, tmp_path: Path
+) -> None:
+    carry_out: Callable[..., Any] = getattr(owner, name)
+    interrupts = [KeyboardInterrupt()]
+
+    def interrupted(*arguments: Any, **named: Any) -> Any:
+        if before and interrupts:
+            raise interrupts.pop()
+        done = carry_out(*arguments, **named)
+        if interrupts:
+            raise interrupts.pop()
+        return done
+
+    target = tmp_path / "a"
+    with Origin({"/a": Document(BODY, etag=etag)}) as origin, Connections(ONE) as connections:
+        copy = at(N0).do(Download(f"{origin.url}/a", str(target)))
+        world = live(connections=connections)
+        copy.run(world)
+        before_it = open_descriptors()
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(owner, name, interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                copy.run(world)
+        copy.run(world)
+        assert target.read_bytes() == BODY
+        assert os.listdir(tmp_path) == ["a"]
+        assert open_descriptors() <= before_it
+    assert not OPEN

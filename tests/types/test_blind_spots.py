@@ -1,0 +1,65 @@
+"""The table of docs/limits.md: what each checker does not see, and what helps."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ..support.checkers.typecheckers import CHECKERS, MYPY, PYREFLY, PYRIGHT, TY, ZUBAN, Checker
+
+pytestmark = pytest.mark.slow
+HEAD = """from ixbackoff import N2, N3, Do, Download, Interpreter, Log, at, attempt
+
+get = Download("http://localhost/a", "a")
+"""
+LISTED = """programs = [at(N3).retry(get), at(N2).retry(get)]
+programs[0].wait()
+named = {"a": at(N3).retry(get), "b": at(N2).retry(get)}
+named["a"].wait()
+"""
+UNHANDLED = "at(N3).retry(get).run(Log.handled_by(print))\n"
+LOOPED = "looped = at(N3).do(get)\nfor _ in range(5):\n    looped = looped.backoff()\n"
+ANSWERED = """@attempt
+def answered() -> Do[Download, None]:
+    number: int = yield from get
+"""
+BARE = """@attempt
+def bare() -> Do[Download, int]:
+    number: int = yield get
+    return number
+"""
+INFERENCE = ("strictListInference", "strictDictionaryInference", "strictSetInference")
+STRICT = replace(PYRIGHT, config=("pyrightconfig.json", json.dumps(dict.fromkeys(INFERENCE, True))))
+DEFAULT = replace(PYRIGHT, config=("pyrightconfig.json", "{}"))
+UNTYPED = replace(ZUBAN, arguments=("check", *ZUBAN.arguments[2:]))
+
+
+def errors(checker: Checker, text: str, folder: Path) -> int:
+    """Return the number of errors in a program."""
+    file = folder / "program.py"
+    file.write_text(HEAD + text)
+    return len(checker.check([file], folder)[file.resolve()])
+
+
+@pytest.mark.parametrize(
+    ("blind", "seeing", "text"),
+    [
+        pytest.param(DEFAULT, STRICT, LISTED, id="pyright: lists and dicts"),
+        pytest.param(TY, MYPY, UNHANDLED, id="ty: a missing handler"),
+        pytest.param(UNTYPED, ZUBAN, LOOPED, id="zuban: a loop"),
+        pytest.param(PYREFLY, MYPY, ANSWERED, id="pyrefly: the value of yield from"),
+    ],
+)
+def test_a_checker_is_blind_where_another_one_sees(
+    blind: Checker, seeing: Checker, text: str, tmp_path: Path
+) -> None:
+    assert errors(blind, text, tmp_path) == 0
+    assert errors(seeing, text, tmp_path) > 0
+
+
+@pytest.mark.parametrize("checker", CHECKERS, ids=lambda checker: checker.name)
+def test_none_sees_a_yield_without_from(checker: Checker, tmp_path: Path) -> None:
+    assert errors(checker, BARE, tmp_path) == 0
