@@ -11,7 +11,7 @@ from .._words.checks import inf
 from .._words.commands import Misuse, stopped
 from .._words.failures import On, Predicate, Transient, choices, predicate
 from .._words.rungs import DEEPEST, ENDLESS
-from .._words.verdicts import FORGOTTEN, SILENT, asked_for, is_transient
+from .._words.verdicts import FORGOTTEN, SILENT, asked_for, is_transient, said_when
 from ..schedules.algebra import steady
 from ..schedules.timings import Chance, Timing, WaitFunction, usable
 
@@ -96,7 +96,7 @@ def descents(
                 return seconds
             forgotten = FORGOTTEN[0]
             if isinstance(failure, Transient):
-                if failure.retry_after is not None:
+                if said_when(failure) is not None:
                     seconds = max(seconds, asked_for(failure))
             elif kind not in SILENT:
                 seconds = max(seconds, asked_for(failure))

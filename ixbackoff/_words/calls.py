@@ -14,17 +14,28 @@ A = TypeVar("A")
 P = ParamSpec("P")
 
 
-HIDDEN = "(?i)passw|secret|token|credential|api_?key"
-LOGIN = r"(?<=://)[^\s'\"]*@"
+HIDDEN = (
+    "passw|pwd|passphrase|secret|token|credential|api[_-]?key|authorization|cookie|(?<![a-z])dsn"
+)
+SECRETS = (  # bounded repetitions: the time is linear in the length of an argument
+    rf"""(?ix) (?<=://)[^\s'"]{{0,1000}}(?=@)  # a login in a URL
+    | ((?:{HIDDEN})[\w-]{{0,32}}(?: ['"]:\ ?|\s?=\s?))  # a query, a DSN, a dict
+      (?: b?'[^']*' | b?"[^"]*" | [^\s&;'",}})]+ )"""
+)
 
 
 def shown(value: object, name: str = "") -> str:
-    """Return the text of an argument; a secret, by its name or as a login in a URL, is '...'.
+    """Return the text of an argument, with '...' for what its name or text shows to be a secret.
 
-    >>> shown("https://me:hush@localhost/a"), shown("hush", "password")
-    ("'https://...@localhost/a'", '...')
+    Secrets are the login in a URL, and the value of a name such as `password`, be it that of the
+    argument, of a query or a DSN, or a key of a dictionary.
+
+    >>> shown("https://me:hush@localhost/a?pwd=hush"), shown("hush", "password")
+    ("'https://...@localhost/a?pwd=...'", '...')
     """
-    return "..." if re.search(HIDDEN, name) else re.sub(LOGIN, "...@", repr(value))
+    if re.search(HIDDEN, name, re.IGNORECASE):
+        return "..."
+    return re.sub(SECRETS, lambda found: f"{found[1] or ''}...", repr(value))
 
 
 class Calling(Command[A], Generic[A]):

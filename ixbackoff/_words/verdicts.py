@@ -212,7 +212,15 @@ def judge_of_base(base: Any) -> Judge | None:
 
 
 def may_say_when(failure: Transient) -> Verdict:
-    return Verdict(True, failure.retry_after)
+    return Verdict(True, said_when(failure))
+
+
+def said_when(failure: Transient) -> float | None:
+    """Return its `retry_after`; `None` if a property of a subclass raises, which is no failure."""
+    try:
+        return failure.retry_after
+    except Exception:
+        return None
 
 
 def passing(_: Exception) -> Verdict:
