@@ -18,7 +18,7 @@ class Verdict(Value):
     Attributes:
         transient: true if the failure may pass by itself, so that another try is worth it.
         retry_after: the seconds that the service asked to be left alone, or `None`.
-        why: the reason why it does not pass, for the note on a failure that was not tried again.
+        why: the reason why the failure does not pass, for its note if it is not retried.
     """
 
     __slots__ = ("transient", "retry_after", "why")
@@ -60,7 +60,7 @@ LIBRARIES: dict[str, str] = {
     "urllib": "urllib",
     "urllib3": "urllib3",
 }
-"""From the package in which an exception is defined to the module of `known` that judges it.
+"""The module of `known` that judges an exception, by the package that defines the exception.
 
 The module is imported at the first failure of that package, when the library is already imported.
 """
@@ -135,7 +135,7 @@ def judge(failure: Exception) -> Verdict:
 def is_transient(failure: Exception) -> bool:
     """Return whether a failure may pass by itself: the default of every `on`.
 
-    `Transient` and its subclasses may, `ConnectionError` and `TimeoutError`, and those failures of
+    These may: `Transient`, `ConnectionError`, `TimeoutError`, their subclasses, and the failures of
     other libraries that `ixbackoff.known` lists.
 
     >>> from ixbackoff import NotReady, is_transient
@@ -181,7 +181,7 @@ def asked_for(failure: Any) -> float:
 
 
 def judge_of(kind: type[Exception]) -> Judge:
-    """Find the judge of a class: that of the nearest of its bases which has one."""
+    """Find the judge of a class, or else of its nearest base that has one."""
     judge = next(filter(None, map(judge_of_base, kind.__mro__)), unknown)
     if len(FOUND) >= MOST_FOUND:
         forget()
@@ -216,7 +216,7 @@ def may_say_when(failure: Transient) -> Verdict:
 
 
 def said_when(failure: Transient) -> float | None:
-    """Return its `retry_after`; `None` if a property of a subclass raises, which is no failure."""
+    """Return `failure.retry_after`; `None` if a subclass makes it a property that raises."""
     try:
         return failure.retry_after
     except Exception:

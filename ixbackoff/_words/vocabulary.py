@@ -77,7 +77,7 @@ class Log(Command[None]):
 
 
 class Throw(Command[Never]):
-    """A failure with `error`, as a command: it appears in a trace, and a handler can decide.
+    """A command that fails with `error`: a trace shows it, and a handler may answer otherwise.
 
     >>> Throw(LookupError("no such page"))
     Throw(error=LookupError('no such page'))
@@ -177,9 +177,9 @@ def delay(seconds: float, rung: int, failure: Exception | None, run: Any = None)
 
 
 class Now(Command[float]):
-    """A reading of the interpreter's clock: seconds that only grow, as of `time.monotonic`.
+    """A reading of the interpreter's clock, in seconds that never decrease (`time.monotonic`).
 
-    In virtual time it is the virtual clock, which so drives deadlines as it drives waits.
+    In virtual time it reads the virtual clock, so deadlines agree with waits.
 
     >>> from ixbackoff import N0, at
     >>> at(N0).do(Now()).run(Now.handled_by(lambda command: 7.5))
@@ -240,8 +240,8 @@ MARKS = frozenset("@?#")
 def without_secrets(url: str) -> str:
     """Return a URL without its secrets: user name, password, query and fragment.
 
-    In a malformed URL the password may be anywhere, so only the scheme is left of one that may be
-    malformed.
+    In a malformed URL the password may be anywhere: if `url` may be malformed, only its scheme is
+    returned.
 
     >>> without_secrets("https://me:secret@localhost/a?token=x#y")
     'https://localhost/a'

@@ -93,7 +93,7 @@ async def insist_in_thread(
 
 
 def outside_of_workflows(function: Callable[[], A]) -> Callable[[], A]:
-    """Return `function` for an empty context: else DBOS would record its queries as steps."""
+    """Return `function` to call in an empty context, so that DBOS records no queries as steps."""
     return lambda: Context().run(function)
 
 

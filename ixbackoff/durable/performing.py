@@ -90,7 +90,7 @@ async def run_durably(
 
 @carries_mark
 async def alone(stream: Stream, line: Line, performer: Performer, one: ProgramRun) -> Any:
-    """Perform the stream of a program; a program that may wait and starts inside it is rejected."""
+    """Perform the stream of a program; reject any program that may wait and starts inside it."""
     one.mark = mine = [None, 0]
     try:
         begin(mine, one, awaits=True)
@@ -204,7 +204,7 @@ class Performer:
         return not paid
 
     async def finished(self, reached: Reached, stream: Stream, line: Line) -> Any:
-        """Perform the commands that a stream passes on, from where it is; return its value."""
+        """Perform the commands that a stream passes on, from `reached` on; return its value."""
         while reached.command is not None:
             if self.blocks(reached.command) and not line.path:
                 reached = await self.in_a_row(reached.command, stream, line)
@@ -227,7 +227,7 @@ class Performer:
         return kind is Now or self.threads
 
     async def in_a_row(self, command: Any, stream: Stream, line: Line) -> Reached:
-        """Perform a command, and those after it up to an awaited one, in one thread."""
+        """Perform a command and its successors in one thread, until one has to be awaited."""
         batch = Batch(self, stream, line)
         try:
             return await self.journal.in_thread(partial(batch.perform, command))
@@ -464,7 +464,7 @@ class Reached(NamedTuple):
 class Batch:
     """Commands that a thread performs, one after another.
 
-    A thread for each command would cost a third of the time of a step of the database.
+    To hand each command to a thread would take a third of the time that its record takes.
 
     Args:
         performer: the performer of the run.

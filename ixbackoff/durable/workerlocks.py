@@ -1,9 +1,9 @@
 """Locks of workers: by a lock each worker shows that it is alive; the others watch it.
 
-The lock of a worker ends with its process, or with its connection. A worker that finds the lock of
-another one free, and free again a round later, puts the other's runs back in their queues. By then
-the other one begins nothing more even if it is alive: it begins a command only while it is sure of
-its lock, and it is sure for less than a round.
+The lock of a worker ends with its process, or with its connection. If other workers find it free,
+and free again a round later, they put the runs of that worker back in their queues. By then it
+begins no more commands, even if it is alive: a worker begins a command only while it is sure of its
+lock, and each check of the lock makes it sure for less than a round.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class WorkerLock(Protocol):
     """The lock of one worker.
 
     Attributes:
-        id: the id of the worker; the database has it at each run that the worker performs.
+        id: the id of the worker; the database stores it with each run that the worker performs.
     """
 
     id: str

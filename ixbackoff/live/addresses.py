@@ -14,8 +14,8 @@ PORTS = range(1, 65536)
 LONGEST_LABEL = 63
 TRANSLATED = IPv6Network("64:ff9b::/96")
 
-# The registries of special addresses of IANA (RFC 6890). `is_global` knows them as they were when
-# the interpreter was released, and counts some networks as global that have lost their meaning.
+# The special addresses, from the registries of IANA (RFC 6890). `is_global` would not do: its list
+# is as old as the interpreter, and it counts some abandoned networks as global.
 UNICAST = IPv6Network("2000::/3")
 """The only network from which IANA assigns global IPv6 addresses."""
 NOT_GLOBAL = tuple(

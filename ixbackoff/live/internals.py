@@ -25,7 +25,7 @@ def has_trailing_data(
 
 
 def lock_in_c(pool: httpcore2.ConnectionPool) -> None:
-    """Replace the lock of a pool by one that Ctrl-C cannot take without an owner.
+    """Replace the lock of a pool by one that Ctrl-C cannot leave locked.
 
     The `__enter__` of the library's lock is Python code, where Ctrl-C may be raised after the lock
     was acquired and before the `with` block begins: every thread would wait for it for ever.
@@ -35,9 +35,9 @@ def lock_in_c(pool: httpcore2.ConnectionPool) -> None:
 
 
 def report_cuts(stream: httpcore2.NetworkStream) -> None:
-    """Make a TLS connection raise `ssl.SSLEOFError` if it is cut, where Python has it just end."""
+    """Make a TLS connection that is cut raise `ssl.SSLEOFError`, instead of seeming to end."""
     secured: Any = stream.get_extra_info("socket")
-    secured.suppress_ragged_eofs = False  # an attribute of `ssl.SSLSocket` that has no page
+    secured.suppress_ragged_eofs = False  # an undocumented attribute of `ssl.SSLSocket`
 
 
 def extensions_of(response: httpcore2.Response) -> Mapping[str, Any]:

@@ -88,7 +88,7 @@ class IndexEntry(NamedTuple):
     Attributes:
         copy: the current copy, if there is one.
         claims: the keys of objects that a squirrel is adding or removing, or was when it died.
-        beginning: the beginning of all keys of the resource that this index ever claims.
+        beginning: the common prefix of all keys that this index ever claims for the resource.
     """
 
     copy: Copy | None
@@ -156,7 +156,7 @@ class Remove(Command[None]):
 
 @dataclass(frozen=True)
 class Look(Command[IndexEntry]):
-    """Look up the entry of a resource in the index, for a store by its name."""
+    """Look up the entry of a resource in the index, for the store named `place`."""
 
     resource: Resource
     place: str
@@ -172,10 +172,10 @@ class Claim(Command[str]):
 
 @dataclass(frozen=True)
 class Swap(Command[bool]):
-    """Make this the current copy in the index; the claim to its key ends.
+    """Make `copy` the current copy in the index, and end the claim to its key.
 
-    The answer is `True` if this was done: if the current key is the expected one, and the claim
-    exists and is not doomed. The former key becomes a doomed claim.
+    The former key becomes a doomed claim. If the current key is not `expected`, or if the claim
+    does not exist or is doomed, nothing changes and the answer is `False`.
     """
 
     resource: Resource

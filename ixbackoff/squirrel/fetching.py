@@ -53,9 +53,9 @@ class FetchedFile:
 class FetchedFiles:
     """The files of resources, open and locked until their programs have ended.
 
-    So another process neither writes into such a file nor removes it. After a program that
-    succeeded its file is removed; otherwise it stays for a later run in the same folder, if it can
-    be resumed.
+    So another process neither writes into such a file nor removes it. When a program succeeds, its
+    file is removed. When it fails, a file that can be resumed stays for a later run in the same
+    folder.
 
     Args:
         connections: the connections to web servers.
@@ -132,7 +132,7 @@ class FetchedFiles:
         return Exchange("GET", resource.url, limits, Deadline(limits))
 
     def is_complete(self, path: str) -> bool:
-        """Return whether this is one of the files, and complete: it will never change then."""
+        """Return whether `path` is one of the files and complete, so that it will never change."""
         with self._lock:
             paths = [file.part.part for file in self._files.values() if file.fetched is not None]
         return path in paths
@@ -218,7 +218,7 @@ def fetching_folder(home: Path) -> Generator[Path]:
     At the beginning and at the end of the block old files are removed.
 
     Raises:
-        OSError: `home` cannot be written to, or a link or another user's folder has the place.
+        OSError: `home` cannot be written to, or the folder in it is a link or another user's.
     """
     with made(home):
         folder = home / FOLDER

@@ -52,7 +52,7 @@ class Storage:
 
     @property
     def name(self) -> str:
-        """The name of the store in the index; the same bucket at another endpoint has another."""
+        """The name of the store in the index; it includes the endpoint, if one is given."""
         name = without_secrets(self.store)
         return f"{name} at {without_secrets(self.endpoint)}" if self.endpoint else name
 
@@ -63,7 +63,7 @@ def storage_in(folder: Path) -> Storage:
 
 
 def storage_of(words: Namespace) -> Storage:
-    """Return the storage that a command line names; by default the parts are in its folder.
+    """Return the storage that a command line names; by default all parts are in one folder.
 
     Raises:
         ValueError: the store or its endpoint cannot be used.
@@ -94,7 +94,7 @@ def storage_of(words: Namespace) -> Storage:
 
 
 def with_open_store(storage: Storage, endpoint: str | None) -> Storage:
-    """Open the store if threads can share it.
+    """Return `storage` with its store open, if it is in S3 or in memory: threads share it.
 
     Raises:
         ValueError: the endpoint cannot be used.

@@ -1,4 +1,4 @@
-"""The methods of programs, by their way down the ladder."""
+"""The methods of programs, grouped by the rung on which they end."""
 
 DOWN = ("backoff", "wait", "skip")
 RETRIES = ("retry", "resume", "retry_with")

@@ -37,7 +37,7 @@ RETRYING: Program[N2, N0, None, Query | Now | Delay] = at(N2).retry(do(Query()).
 CLIENTS = 500
 THINK = 10.0
 WORK = 0.06  # seconds for a request at the bottom
-SHARE = 50  # clients for each worker: three tenths of its time
+SHARE = 50  # clients per worker; they need three tenths of its time
 QUEUES = (0.3, 6.0)
 LAYERS = 4
 STEADY = 20
@@ -92,12 +92,12 @@ class Layering(NamedTuple):
 
 
 def finagle(rate: float) -> float:
-    """Return the most requests with `RetryBudget.finagle`: a retry in five, and ten a second."""
+    """Return the requests per second with `RetryBudget.finagle`: a fifth more, and ten."""
     return rate * 1.2 + 10
 
 
 def grpc(rate: float) -> float:
-    """Return the most requests with `RetryBudget.grpc`: no retry while nothing succeeds."""
+    """Return the requests per second with `RetryBudget.grpc`: no retries in an outage."""
     return rate
 
 

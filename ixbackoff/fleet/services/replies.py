@@ -15,7 +15,7 @@ ANYTHING: tuple[object, ...] = (Any, object, NoneType)
 
 
 class Answering(Service):
-    """A service with the answers of an interpreter, and the times and failures of the service.
+    """A service whose answers come from an interpreter, its times and failures from `service`.
 
     The services of this package answer `None`. Here a handler makes the answer, at the moment when
     the service answers; if the handler raises an exception, the request fails with it. A command
@@ -31,7 +31,7 @@ class Answering(Service):
     '1a'
 
     Args:
-        service: the service.
+        service: the service that decides when a request is answered, and whether it fails.
         interpreter: the handlers that make the answers; `None` if all answers are `None`.
     """
 
@@ -120,7 +120,7 @@ def answered(handler: Handler, command: Command[Any]) -> Any:
     """Return the answer of a handler.
 
     Raises:
-        Misuse: it is a handler of `ixbackoff.testing` that has no answers left, or takes virtual
+        Misuse: `handler` is one of `ixbackoff.testing`, and has no answers left or takes virtual
             time.
     """
     try:

@@ -103,7 +103,7 @@ class StoryWalk(Walk):
 
 
 def outcome(option: Option | None, said: str, performed: Performed) -> str:
-    """Write the outcome of a command, after the surprise `said`."""
+    """Write the outcome of a command after `said`, the text of its surprise."""
     if option is not None and (isinstance(option, Occurrence) or option.failure is not None):
         return said
     if performed.failure is not None:

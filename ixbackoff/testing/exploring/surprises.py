@@ -48,7 +48,7 @@ class Surprise:
         return self.word
 
     def in_part(self, part: int) -> Surprise:
-        """Return the surprise with an end of the command at a `may_break()`."""
+        """Return the surprise with the command ended at its `may_break()` number `part`."""
         rest = self.word.removeprefix("is done, but ")
         return replace(self, word=f"is done in part ({part}), {rest}", part=part)
 
@@ -60,7 +60,7 @@ class Surprise:
 
 
 Faults: TypeAlias = Sequence[Surprise] | Mapping[type[Command[Any]], Sequence[Surprise]]
-"""The surprises of every command, or those of each kind of command and of the kinds below it."""
+"""The surprises of every command, or those of each kind of command and of its subclasses."""
 
 
 def fails(failure: Exception = UNAVAILABLE, *, after: float = 0.0) -> Surprise:
@@ -72,7 +72,7 @@ def fails(failure: Exception = UNAVAILABLE, *, after: float = 0.0) -> Surprise:
 
     Args:
         failure: the failure that is thrown into the program.
-        after: the seconds until then; a time limit may replace it by a `TimeoutError` before.
+        after: the seconds until then; a shorter time limit raises its `TimeoutError` instead.
 
     Raises:
         Misuse: `failure` is not an exception, or it cannot be copied.

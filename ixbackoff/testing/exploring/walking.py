@@ -31,7 +31,7 @@ class Walk:
         self.machine: Machine | None = None
 
     def run(self) -> None:
-        """Run it.
+        """Run the history.
 
         Raises:
             AssertionError: a check fails.
@@ -69,7 +69,7 @@ class Walk:
     def arrive(self, machine: Machine, step: int) -> bool:  # noqa: ARG002
         """Visit the state before a step; return false to end the walk.
 
-        The walk calls it from the step of the last surprise on.
+        Called at the step of the last surprise, and at each step after it.
         """
         return True
 
@@ -78,7 +78,7 @@ class Walk:
         return self.planned.get(step)
 
     def act(self, machine: Machine, step: int | None, option: Option | None) -> None:  # noqa: ARG002
-        """Take one step; those of the additional run at the end have no number."""
+        """Take one step; `step` is `None` in the additional run at the end."""
         machine.happen(option)
 
     def over(self, machine: Machine) -> bool:
@@ -92,7 +92,7 @@ class Walk:
         return True
 
     def finish(self, machine: Machine) -> None:
-        """Run the first program again without surprises, if `again`; check the end."""
+        """Run the first program again without surprises, if `scope.again`; check the end."""
         scope, always, at_end = self.scope, self.scope.setting.always, self.scope.at_end
         if scope.again:
             machine.begin_again()

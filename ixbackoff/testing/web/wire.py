@@ -15,7 +15,7 @@ from .received import ReceivedRequest
 
 RESET = struct.pack("ii", 1, 0)  # SO_LINGER on, for 0 seconds: closing sends a reset
 BODILESS = (204, 304)
-"""Statuses of answers without a body and its length."""
+"""Statuses of answers that have no body, and so no `Content-Length`."""
 
 
 class Host(Protocol):
