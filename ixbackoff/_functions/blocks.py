@@ -102,7 +102,7 @@ class Try:
 
     def _ended(self, error: BaseException | None) -> bool:
         """Store the failure of the block, or end the run; return whether the failure is caught."""
-        # From `__next__` these two would end the loop in silence.
+        # Raised by `__next__`, these two would end the loop silently.
         if isinstance(error, Exception) and not isinstance(
             error, StopIteration | StopAsyncIteration
         ):

@@ -228,7 +228,9 @@ class Notifier:
             thread.notifying = True
             for event in events:
                 try:
-                    self.delivered = event.__class__  # no look for signals before the call
+                    self.delivered = (
+                        event.__class__
+                    )  # Ctrl-C cannot arrive between this line and the call
                     observer(event)
                 except Exception as error:
                     REGISTER.warn(observer, error)

@@ -59,8 +59,8 @@ def driven(
 ) -> Stream:
     """Drive `task` to its end, and issue every command that it yields.
 
-    `handlers` answer their commands in place. A task that another one enters runs first, at any
-    depth; a task that another one returns takes its place.
+    `handlers` answer their commands in place. If a task yields an `Enter`, the entered task runs
+    first, at any depth; if a task returns an `Enter`, the entered task replaces it.
 
     Args:
         task: the topmost task.

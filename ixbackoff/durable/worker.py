@@ -56,7 +56,7 @@ POLL = 0.1  # seconds between two queries of a queue, or of a run whose result i
 REJOIN = 1.0  # seconds between two attempts to get a new lock
 THREADS = 64  # handlers that run concurrently
 CONNECTIONS = 20
-CONNECTIONS_TO_FILE = 3  # SQLite makes those who collide sleep, so most wait for one of these
+CONNECTIONS_TO_FILE = 3  # SQLite makes colliding writers sleep: most wait here instead
 HEAD_START = 2.0  # seconds: DBOS queries the runs that are due once a second, and enqueues them
 STOPPING = 5.0  # seconds in which the threads that take runs from queues have to end
 WORKERS: list[Worker] = []
@@ -84,7 +84,7 @@ class Worker:
     """The worker of this process.
 
     Args:
-        interpreter: it answers the commands of all workflows.
+        interpreter: the interpreter, which answers the commands of all workflows.
         workflows: the workflows by their names.
         store: the database of the runs.
         concurrency: the number of runs of a workflow that are performed concurrently.
@@ -94,9 +94,9 @@ class Worker:
     Attributes:
         closing: true once nothing more is to be performed.
         generation: the number of locks that were lost.
-        over: set once the present lock is lost, or nothing more is to be performed.
-        changing: held while performing begins or ends.
-        threads: a place for each handler that may run concurrently.
+        over: set once the current lock is lost, or nothing more is to be performed.
+        changing: a lock, held while the worker starts or stops DBOS.
+        threads: a semaphore that limits the handlers that run concurrently.
         run_locks: a lock for each run that a task performs.
 
     Raises:
@@ -294,8 +294,8 @@ class Worker:
     def park(self, start: NewRun, segment: int, parked: Parked, owner: str) -> None:
         """Enqueue the next segment for a moment before the wait is over; it waits the rest.
 
-        With a concurrency limit the segment is enqueued for the end of the wait: runs that wait
-        could fill the limit.
+        With a concurrency limit, the segment is enqueued for the end of the wait: otherwise runs
+        that wait could use up the limit.
         """
         left = parked.left()
         early = min(HEAD_START, left / 10) if self.concurrency is None else 0.0

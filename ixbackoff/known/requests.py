@@ -1,7 +1,7 @@
 """Failures of requests, each judged by the failure of urllib3 that it wraps.
 
-Most of them have their request. The request of a failure in the middle of a body is in the
-traceback, and so is the first request of a redirect.
+Most failures have their request as an attribute. For a failure in the middle of a body, and for the
+first request of a redirect, the request is in the traceback.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ class PostgreSQL:
         raise failed
 
     def read(self, _statement: str, _values: Mapping[str, object], /) -> None:
-        """Return `None`: only the thread that writes may read, and callers wait for it in time."""
+        """Return `None`: callers wait for the thread that writes, up to their time limit."""
 
     def _connects(self, _dialect: Any, _record: Any, _words: Any, options: dict[str, Any]) -> None:
         """Limit the time for a new connection to the remaining seconds of the transaction."""

@@ -1,4 +1,4 @@
-"""Seals of fetched files that outlive their process, each in the folder of its durable run."""
+"""Seals of the fetched files of durable runs: another process checks a file before its upload."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class FileGone(Exception):
 
 def seal(path: str) -> None:
     """Record the state of a fetched file, before the journal records that it was fetched."""
-    unlink(path + SEAL)  # a link there would lead the text into another file
+    unlink(path + SEAL)  # or a link there would redirect the text to another file
     with open(os.open(path + SEAL, CREATE, 0o600), "w") as file:
         file.write(state_of(path))
 
@@ -57,7 +57,8 @@ def state_of(path: str) -> str:
 def sweep(home: Path, is_needed: Callable[[str], bool]) -> None:
     """Remove the folders of all runs except the needed ones; `home` too if it gets empty.
 
-    The folders are listed before `is_needed` is called: a run begins before its folder is made.
+    `is_needed` is called after the listing. A run begins before its folder is made, so the run of
+    each listed folder has begun by then.
 
     Raises:
         OSError: `home` is a link, or another user's.

@@ -43,7 +43,7 @@ class SlowingServer(Service):
     Attributes:
         limit: the number of concurrent requests up to which the delay is `base`.
         base: the shortest delay, seconds.
-        factor: what each 15 further requests multiply the delay by.
+        factor: the number by which each 15 further requests multiply the delay.
         tick: the seconds that a request sleeps before it compares its age with the delay again.
         backlog: the length of the accept queue that the server asks for, with listen(2).
         knocks: the seconds between two SYNs of a dial; a kernel repeats its first SYN after 1 s.
@@ -213,10 +213,10 @@ class Sleeper(Generic[T]):
 
 
 class Sleepers(Generic[T]):
-    """Requests that sleep, compare their age with a delay at every tick, and end when it is less.
+    """Requests that sleep: at each tick they compare their age with a delay, and end if it is less.
 
     The delay depends on the current number of requests, and is the same for all. So only the oldest
-    can exceed it, and only those are checked. The result is the same, to the tick, as if every
+    can be older than it, and only those are checked. The result is the same, to the tick, as if every
     request were checked at each of its ticks.
 
     >>> sleepers = Sleepers[str](lambda places: 0.1 * places, tick=0.05)
@@ -287,7 +287,7 @@ class Sleepers(Generic[T]):
         return sleeper.item
 
     def overslept(self, since: float, now: float) -> None:
-        """Wake the requests that had a tick between `since` and `now`, while the server stood.
+        """Wake the requests that had a tick between `since` and `now`, while the server was stopped.
 
         Their ticks are counted from `now` on.
         """
@@ -336,9 +336,9 @@ class Sleepers(Generic[T]):
 class OverflowingSleepers(Sleepers[T]):
     """Sleepers whose delay can overflow: while it is negative, any of them ends at its next tick.
 
-    Each one that leaves brings back the former, long delay: so for each that arrives one leaves.
-    The ticks of real requests drift apart, so that any of them may be the next. Here it is drawn at
-    random, and leaves immediately: thousands of requests have a tick every few microseconds.
+    When one request ends, the delay is long again: so for each that arrives, one ends. The ticks of
+    real requests drift apart, so that any request may have the next tick. Here it is drawn at
+    random, and ends immediately: thousands of requests have a tick every few microseconds.
 
     >>> sleepers = OverflowingSleepers[str](lambda n: -1.0 if n > 1 else 99.0, 0.05, Random(1))
     >>> sleepers.admit("first", 0.0)
@@ -347,7 +347,7 @@ class OverflowingSleepers(Sleepers[T]):
     (['first'], 1)
 
     Args:
-        delay: a function from the number of requests to seconds; it never falls but below 0.
+        delay: a function from the number of requests to seconds; it never falls, except below 0.
         tick: the seconds between two checks.
         chance: draws the request that ends.
     """
