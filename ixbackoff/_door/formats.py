@@ -156,7 +156,7 @@ def uri(file: str) -> str:
 
 
 def errors(pieces: Iterable[Piece]) -> Iterator[tuple[Error, Finding | None]]:
-    """Yield all errors; print the other lines to standard error, out of a program's way."""
+    """Yield all errors; print the other lines to standard error, which no program parses."""
     for piece in pieces:
         if isinstance(piece, str):
             print(piece, end="", file=sys.stderr)

@@ -230,7 +230,7 @@ class Notifier:
                 try:
                     self.delivered = (
                         event.__class__
-                    )  # Ctrl-C cannot arrive between this line and the call
+                    )  # Ctrl-C is not raised between this and the call
                     observer(event)
                 except Exception as error:
                     REGISTER.warn(observer, error)

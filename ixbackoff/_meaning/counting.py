@@ -21,7 +21,7 @@ class Commands(NamedTuple):
     """The numbers of commands by kind, as far as they are known before the run.
 
     Attributes:
-        kinds: from a kind of command to its number at most.
+        kinds: the greatest number of commands of each kind.
         untold: the names of functions whose commands are not among them.
     """
 
@@ -88,8 +88,8 @@ def unknown_cost(function: Any) -> Cost:
 def cost_of(effect: Any) -> Cost:
     """Return the most that one performance of `effect` costs.
 
-    A limit bounds what is inside it. Commands that an attempt issues in its `finally` blocks come
-    on top, and so does what cannot be stopped, such as a plain function.
+    A limit bounds what is inside it. Two things can exceed it, and are left out: the commands that
+    an attempt issues in its `finally` blocks, and what cannot be stopped, such as a plain function.
 
     >>> from ixbackoff import Download, Log, all_of, do
     >>> page = Download("http://localhost/a", "a")

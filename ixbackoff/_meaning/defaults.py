@@ -23,7 +23,7 @@ class Defaults(Value):
         budget: the budget that pays for further tries.
         breaker: the circuit breaker that each try goes through.
         stop: the event that ends a wait, and so the program.
-        nested: `ONCE`, or `None` to reject decorated functions that the program calls.
+        nested: `ONCE`; any other value rejects decorated functions that the program calls.
     """
 
     __slots__ = ("schedule", "within", "budget", "breaker", "stop", "nested")

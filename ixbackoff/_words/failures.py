@@ -1,4 +1,4 @@
-"""Transient failures, and how a step chooses which failures to try again."""
+"""Transient failures, and how a step chooses the failures that it retries."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ A = TypeVar("A")
 
 
 class Transient(Exception):
-    """A failure that may pass by itself; the base of what is tried again by default.
+    """A failure that may pass by itself; its subclasses are retried by default.
 
     Derive your own transient failures from it.
 
@@ -137,7 +137,7 @@ class ClientError(Exception):
 class DeadlineExceeded(TimeoutError):
     """A program or an attempt exceeded its time (`within`, `.limit`).
 
-    It is tried again by default, like every `TimeoutError`: the next attempt may be faster.
+    It is tried again by default, like every `TimeoutError`: the next try may be faster.
 
     >>> from ixbackoff import N1, Call, at, call, do
     >>> from ixbackoff.testing import Virtual, answers, takes

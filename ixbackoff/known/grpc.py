@@ -1,8 +1,7 @@
 """Failures of gRPC, sync and in `grpc.aio`.
 
-UNAVAILABLE, RESOURCE_EXHAUSTED and ABORTED are transient. By gRPC's list of status codes, a call
-that is UNAVAILABLE can be retried after a wait, and one that is ABORTED together with the whole
-sequence that it belongs to. A server that is lost in the middle of a call is UNAVAILABLE, too, so a
+UNAVAILABLE, RESOURCE_EXHAUSTED and ABORTED are transient. By gRPC's list of status codes, a client
+can retry an UNAVAILABLE call after a wait, and after ABORTED the whole sequence of calls. A server that is lost in the middle of a call is UNAVAILABLE, too, so a
 call that must not be carried out twice needs another `on`.
 
 DEADLINE_EXCEEDED is permanent: the call may have been carried out, and the failure does not show

@@ -153,7 +153,7 @@ class PartFile:
             self._writeback.start(self.descriptor, self.size)
 
     def separate(self) -> None:
-        """Copy the part into a file of its own, if its file has a second name or lost its own.
+        """Copy the part into a new file, if its file has a second name or has lost the part's name.
 
         Raises:
             NotReady: another download has taken the name of the part.

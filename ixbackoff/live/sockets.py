@@ -236,7 +236,7 @@ class ClosingStream(httpcore2.AsyncNetworkStream):
         secured = None if read else self.get_extra_info("ssl_object")
         if isinstance(secured, ssl.SSLObject):
             try:
-                secured.read(1)  # at the end that the server announced it is empty again
+                secured.read(1)  # empty again if the server announced the end; raises otherwise
             except ssl.SSLError as error:
                 raise httpcore2.ReadError(error) from error
         return read

@@ -209,7 +209,7 @@ class Source:
     def only_step(
         self, line: int, names: tuple[str, ...], at_n0: bool
     ) -> tuple[Span, Place] | None:
-        """Return the rungs of the program before the only such step on a line; the step's place.
+        """Return the rungs of the program before the only such step on a line, and its place.
 
         Args:
             line: the line.

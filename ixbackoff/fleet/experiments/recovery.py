@@ -59,7 +59,7 @@ class Formula(NamedTuple):
     def tried(self, k: int) -> float:
         """Return the time of the k-th retry, where R is 1: T * (F^k - 1) / (F - 1).
 
-        From the wait on that reaches M, each wait is M.
+        All waits from the first one that reaches M are M.
 
         >>> [Formula(maximum=8).tried(k) for k in range(7)]
         [0.0, 1.0, 3.0, 7.0, 15.0, 23.0, 31.0]

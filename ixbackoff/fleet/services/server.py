@@ -216,8 +216,8 @@ class Sleepers(Generic[T]):
     """Requests that sleep: at each tick they compare their age with a delay, and end if it is less.
 
     The delay depends on the current number of requests, and is the same for all. So only the oldest
-    can be older than it, and only those are checked. The result is the same, to the tick, as if every
-    request were checked at each of its ticks.
+    can be older than it, and only those are checked. The result is the same, to the tick, as if
+    every request were checked at each of its ticks.
 
     >>> sleepers = Sleepers[str](lambda places: 0.1 * places, tick=0.05)
     >>> sleepers.admit("first", 0.0)
@@ -287,7 +287,7 @@ class Sleepers(Generic[T]):
         return sleeper.item
 
     def overslept(self, since: float, now: float) -> None:
-        """Wake the requests that had a tick between `since` and `now`, while the server was stopped.
+        """Wake the requests that had a tick from `since` to `now`, while the server was stopped.
 
         Their ticks are counted from `now` on.
         """
