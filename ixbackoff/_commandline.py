@@ -35,7 +35,7 @@ def open_streams() -> None:
 
 
 def print_anything() -> None:
-    """Have the standard output escape the characters that its encoding lacks, not fail."""
+    """Make the standard output escape characters that its encoding lacks, instead of failing."""
     output: Any = sys.stdout
     if getattr(output, "errors", "") == "strict" and hasattr(output, "reconfigure"):
         output.reconfigure(errors="backslashreplace")

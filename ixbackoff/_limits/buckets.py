@@ -126,8 +126,9 @@ class Failures(Rule):
 class Requests(Rule):
     """A bucket to which each program adds a token, and from which a retry takes some.
 
-    Added and taken tokens expire after about `ttl` seconds. Time is divided into slices of a tenth of the `ttl`; the
-    tokens of a slice expire after nine later slices. No time passes when the clock is set back.
+    Added and taken tokens expire after about `ttl` seconds. Time is divided into slices of a tenth
+    of the `ttl`; the tokens of a slice expire after nine later slices. No time passes when the
+    clock is set back.
     """
 
     __slots__ = ("cost", "given", "left", "reserve", "since", "slice", "slices")

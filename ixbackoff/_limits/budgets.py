@@ -112,9 +112,9 @@ class RetryBudget:
         """One retry for each 5 programs of the last 10 s, on top of 10 retries a second.
 
         Each program adds 1 token when it begins, and a retry takes `1 / percent_can_retry`. Added
-        and taken tokens expire after about `ttl` seconds. The rule and its defaults are those of Finagle
-        (`RetryBudget.scala`), and so is its window of ten slices (`WindowedAdder.scala`). The
-        budget needs the time, so the interpreter has to answer `Now`.
+        and taken tokens expire after about `ttl` seconds. The rule and its defaults are those of
+        Finagle (`RetryBudget.scala`), and so is its window of ten slices (`WindowedAdder.scala`).
+        The budget needs the time, so the interpreter has to answer `Now`.
 
         >>> RetryBudget.finagle()
         <RetryBudget: 500 tokens left, a retry costs 5>

@@ -27,8 +27,8 @@ SECRETS = (  # bounded repetitions: the time is linear in the length of an argum
 def shown(value: object, name: str = "") -> str:
     """Return the text of an argument, with '...' for what its name or text shows to be a secret.
 
-    Secrets are the login in a URL, and the value of a name such as `password`, be it that of the
-    argument, of a query or a DSN, or a key of a dictionary.
+    Secrets are the login in a URL, and the value of a name such as `password`: the name of the
+    argument, a name in a query or a DSN, or a key of a dictionary.
 
     >>> shown("https://me:hush@localhost/a?pwd=hush"), shown("hush", "password")
     ("'https://...@localhost/a?pwd=...'", '...')

@@ -1,8 +1,9 @@
 """Failures of gRPC, sync and in `grpc.aio`.
 
 UNAVAILABLE, RESOURCE_EXHAUSTED and ABORTED are transient. By gRPC's list of status codes, a client
-can retry an UNAVAILABLE call after a wait, and after ABORTED the whole sequence of calls. A server that is lost in the middle of a call is UNAVAILABLE, too, so a
-call that must not be carried out twice needs another `on`.
+can retry an UNAVAILABLE call after a wait, and after ABORTED the whole sequence of calls. A server
+that is lost in the middle of a call is UNAVAILABLE, too, so a call that must not be carried out
+twice needs another `on`.
 
 DEADLINE_EXCEEDED is permanent: the call may have been carried out, and the failure does not show
 whether it may be repeated; where it may, pass `on=`. INTERNAL, UNKNOWN and the others are permanent

@@ -19,7 +19,7 @@ WORDS = {
     "No address associated with hostname": UNKNOWN_HOST,
     "nodename nor servname provided": UNKNOWN_HOST,
 }
-"""From words of OpenSSL, BoringSSL, rustls, c-ares and the C libraries to what they mean."""
+"""The reasons, by words of OpenSSL, BoringSSL, rustls, c-ares and the C libraries."""
 
 
 def unreachable(failure: BaseException | None) -> str:
@@ -38,7 +38,7 @@ def unreachable(failure: BaseException | None) -> str:
 
 
 def misaddressed(failure: BaseException) -> str:
-    """Return as `unreachable` does, by a failure, its cause and its context."""
+    """Do what `unreachable` does, for a failure, its cause and its context."""
     for cause in (failure, failure.__cause__, failure.__context__):
         if reason := unreachable(cause):
             return reason
@@ -46,7 +46,7 @@ def misaddressed(failure: BaseException) -> str:
 
 
 def unreachable_by_text(text: str) -> str:
-    """Return as `unreachable` does, by the text of a failure.
+    """Do what `unreachable` does, for the text of a failure.
 
     >>> unreachable_by_text("[Errno -2] Name or service not known")
     'the name of the host is not known'

@@ -1,4 +1,4 @@
-"""Failures of `sqlite3`: only that a database or table is locked is transient.
+"""Failures of `sqlite3`: only those of a locked database or table are transient.
 
 SQLite reports a lock by the result codes `SQLITE_BUSY` and `SQLITE_LOCKED` and their extended ones,
 such as `SQLITE_BUSY_SNAPSHOT`. The transaction has not been carried out: a COMMIT that finds the

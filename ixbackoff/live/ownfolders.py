@@ -35,7 +35,7 @@ class OwnFolder:
         self.descriptor = descriptor
 
     def at(self, name: str) -> str:
-        """Return what names a file for functions that take `dir_fd=folder.descriptor`."""
+        """Return the path of a file for functions that take `dir_fd=folder.descriptor`."""
         return os.path.join(self.path, name) if self.descriptor is None else name
 
     def names(self, shape: Pattern[str]) -> list[str]:
@@ -61,7 +61,7 @@ class OwnFolder:
         return os.path.samestat(os.fstat(descriptor), found)
 
     def remove(self, name: str) -> None:
-        """Remove a file, or a link but not what it leads to."""
+        """Remove a file; if it is a link, only the link."""
         os.unlink(self.at(name), dir_fd=self.descriptor)
 
     def remove_unlocked(self, name: str) -> None:

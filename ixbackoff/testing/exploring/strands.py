@@ -182,7 +182,7 @@ class Strand:
             yield self
 
     def close(self) -> None:
-        """End it where it is; the commands of its `finally` blocks are not answered."""
+        """Close the strand; the commands of its `finally` blocks are not answered."""
         for branch in self.branches or ():
             branch.close()
         self.stream.close()
