@@ -39,8 +39,8 @@ class PlannedRung(NamedTuple):
             before the run; "" without a wait.
         takes: the seconds of all tries here at most, by their limits (`.limit`) and `each`; `None`
             if a try has no limit.
-        begins: the seconds after the start when it is reached at the latest; tries without a limit
-            count 0.
+        begins: the latest time at which the run reaches this rung, in seconds after its start;
+            tries without a limit count 0.
     """
 
     rung: int
@@ -216,7 +216,7 @@ Place: TypeAlias = tuple[int, bool]
 """A rung, and whether the run is exactly there (`Run.rung`, `Run.sure`)."""
 
 Ways: TypeAlias = dict[Place, Worst]
-"""From each place where a run may be to the most that can have happened before."""
+"""The most that can have happened on the way to each place where a run may be."""
 
 
 def merged(*several: Ways) -> Ways:
@@ -326,7 +326,7 @@ class _Planner:
             self.well = self.moved(well, step)
 
     def take_unknown(self, step: BindStep | OrBindStep) -> None:
-        """Go on with a program that a function makes in the run."""
+        """Continue with a program that a function makes in the run."""
         bind = isinstance(step, BindStep)
         outcome: Ways = {}
         for (rung, _), worst in (self.well if bind else self.failed).items():
@@ -441,7 +441,7 @@ class _Planner:
         return [self.wait(self.top - rung) for rung in range(start, end, -1)]
 
     def wait(self, k: int) -> float:
-        """Return the seconds of the k-th wait at most, never fewer than of one before it."""
+        """Return the most seconds of the k-th wait, at least those of each wait before it."""
         while len(self.longest) <= k:
             before = self.longest[-1] if self.longest else 0.0
             self.longest.append(max(before, self.schedule.longest(len(self.longest))))

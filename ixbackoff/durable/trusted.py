@@ -1,4 +1,4 @@
-"""What is checked before anything of a database is decoded: its owner, and how its rows are made.
+"""Checks of a database before anything in it is decoded: of its owner, its schema and its rows.
 
 DBOS unpickles a row that is marked as pickled, whatever its serializer is, and to unpickle is to
 run whatever code the row names. This room writes JSON alone.

@@ -95,7 +95,7 @@ def each_seed(
 
 
 def pool(workers: int) -> AbstractContextManager[Executor]:
-    """Return worker processes; the import stands here because some platforms have none."""
+    """Return worker processes; imported here, because some platforms have no processes."""
     from .worker_pool import worker_pool
 
     return worker_pool(workers)

@@ -164,7 +164,7 @@ def opened_runs(
         handlers = Handlers(connections, storage.stores, files)
         interpreter = answering(standard, index, handlers).around(runs.perform)
         with suppress(FileNotFoundError), own_folder(home):
-            pass  # before the engine resumes runs, which write there
+            pass  # check the folder before the engine resumes runs, which write there
         try:
             make_private(database)
             engine = Engine(interpreter, workflow, database=database, concurrency=options.jobs)

@@ -1,4 +1,4 @@
-"""Threads that work on items, each of them on one after the other."""
+"""Threads, each of which works on one item after another."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Jobs(Generic[T, A]):
         name: returns the name of an item.
         work: works on an item.
         take: called with the number of an item and the result of its work, in one thread at a time;
-            after an interruption with those that are done.
+            after an interruption, only for items whose work was done.
         stop: set to end all waits.
         ending: the seconds that threads have to end after an interruption.
 
@@ -62,7 +62,7 @@ class Jobs(Generic[T, A]):
         """Work on all items, with this number of threads.
 
         Raises:
-            BaseException: as the work or an interruption does.
+            BaseException: the exception of the work, or of an interruption.
         """
         threads = [Thread(target=self._job, daemon=True) for _ in range(most)]
         self._running = most

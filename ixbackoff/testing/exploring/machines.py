@@ -64,7 +64,7 @@ class Machine:
         self.answered = 0
         self.watches = False
         self.answers: list[tuple[Any, Any]] = []
-        for process in self.processes:  # now: a process that has not begun differs in its state
+        for process in self.processes:  # all at once: an unbegun process would be another state
             self.begin(process.root)
 
     def process(self, number: int) -> Process:
