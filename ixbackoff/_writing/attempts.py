@@ -152,7 +152,7 @@ class Attempt(Chain, Generic[E_co, A_co]):
     def guarded(self, breaker: CircuitBreaker) -> Attempt[E_co | Now, A_co]:
         """Let a circuit breaker admit or refuse each try.
 
-        A program that asks several services can so have a breaker for each.
+        So a program that asks several services can have a breaker for each.
 
         >>> from ixbackoff import N1, CircuitBreaker, Call, NotReady, at, call, do
         >>> from ixbackoff.testing import Virtual, answers

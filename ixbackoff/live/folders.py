@@ -20,9 +20,9 @@ from typing import BinaryIO
 from .filesystem import CREATE, READ, copy_rest, is_name_of, lock, sync_folder, unlink
 
 MARK = ".ixbackoff#"
-"""What follows the name of an object in the name of a file that is being written."""
+"""The mark between the name of an object and a number, while its file is being written."""
 LONGEST_NAME = 240  # bytes: the file system takes 255, and the mark and a number are added
-SWEPT = 8  # `sweep` tries as many names at least, even if the first ones are free
+SWEPT = 8  # the least names that `sweep` tries, even if the first ones are free
 
 
 def put(path: str, file: BinaryIO, check: Callable[[], None], unchanging: bool = False) -> None:
@@ -48,7 +48,7 @@ def put(path: str, file: BinaryIO, check: Callable[[], None], unchanging: bool =
 
 
 def link(file: BinaryIO, path: str) -> bool:
-    """Make a hard link instead of a copy, if nobody could tell; return whether it was made."""
+    """Make a hard link instead of a copy, if a copy would inherit the same; return whether it did."""
     folder = os.path.dirname(path)
     if inherited(os.path.dirname(file.name)) != inherited(folder):
         return False

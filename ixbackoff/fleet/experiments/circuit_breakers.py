@@ -36,7 +36,7 @@ SCHEDULE: Schedule = Exponential(1.0, cap=10.0).jittered()
 CLIENTS = 5000
 THINK = 50.0
 WORK = 0.1  # seconds for a request
-SHARE = 250  # clients for each worker: half of its time
+SHARE = 250  # clients per worker; they need half of its time
 QUEUE = 5  # places for each worker
 PROCESSES = 100
 FAILURES = 20
@@ -74,7 +74,7 @@ class Protection(NamedTuple):
     budget: Callable[[], RetryBudget] | None = None
 
     def failures(self) -> int:
-        """Return the failures that open a breaker: the same number of tries for all together."""
+        """Return the number of failures that open a breaker: fewer if it has fewer clients."""
         return max(1, FAILURES // self.breakers)
 
     def most(self, seconds: float) -> int | None:
