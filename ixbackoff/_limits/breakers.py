@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
 MOST = 1_000_000  # failures
-EARLY = 1e-6  # seconds by which a clock may be early: a wait as long as refused has to suffice
+EARLY = 1e-6  # seconds by which a clock may be early: a wait of `retry_after` has to suffice
 LEAST, LONGEST = 1e-3, 1e9  # seconds
-SPREAD = 2.0  # multiples of `open_for` over which tries that a probe refuses are spread
+SPREAD = 2.0  # multiples of `open_for` over which tries refused during a probe are spread
 SILENT = (Misuse, CircuitOpen)
 """Failures that say nothing about the service: no request was sent."""
 GOLDEN = 0.618033988749895  # any number of its multiples modulo 1 is spread evenly
 
 
 After: TypeAlias = Callable[[Any, int, float], float | None]
-"""From a failure, the number of waits and the last wait to the next one, as in `descents`."""
+"""Computes the next wait, from the failure, the number of waits and the last one: see `descents`."""
 
 
 @final

@@ -27,7 +27,7 @@ class Run:
     wait_count: int = 0
     wait_seconds: float = 0.0
     reason: Reason = "gave up"
-    """Why it ends with a failure, as set by whoever decides that."""
+    """The reason why the run ends with a failure; the code that decides that sets it."""
 
     _id: int | str | None = None
 
@@ -77,7 +77,7 @@ class Issued(Value):
     if not TYPE_CHECKING:  # or a checker would let any attribute pass
 
         def __getattr__(self, name: str) -> object:
-            """Make the command of a decorated function when it is asked for: that takes long."""
+            """Make the command of a decorated function when it is first read: making it takes long."""
             if name != "command":
                 raise AttributeError(name)
             self.command = self.run._command

@@ -45,7 +45,7 @@ def descents(
 
     While a rung is left and the failure is chosen, there is a wait. It is never shorter than the
     wait before, or than the service asked for. An endless ladder has the waits of the deepest one,
-    then the last of these again and again. While `ONE_TRY` is switched on, the first failure ends
+    then the last of these again and again. While `ONE_TRY` is not empty, the first failure ends
     the retry; a wait after a success still takes place.
 
     >>> from ixbackoff import Exponential, NotReady, Throttled
@@ -124,12 +124,12 @@ def without_end(begin: Callable[[], WaitFunction]) -> Callable[[], WaitFunction]
 
 
 def check_endless(timing: Timing) -> None:
-    """Check that the waits of an endless ladder do not stay at 0, where all runs have the same.
+    """Check that the waits of an endless ladder do not stay at 0, if all runs have the same waits.
 
     Simulations need no check: their service takes its time, or they notice that no time passes.
 
     Raises:
-        Misuse: they do.
+        Misuse: they stay at 0.
     """
     last = 1.0
     with suppress(Exception):  # the run raises it, where it needs the wait

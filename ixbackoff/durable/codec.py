@@ -143,7 +143,7 @@ def encode(value: Any) -> JSON:
 
 
 def text_of(value: str) -> JSON:
-    """Return a text as JSON; databases cannot store lone surrogates, and many not NUL."""
+    """Return a text as JSON; no database stores lone surrogates, and many do not store NUL."""
     if value.isascii() and "\0" not in value:
         return value
     try:
@@ -240,7 +240,7 @@ def encode_failure(failure: BaseException, depth: int = 0) -> JSON:
 def encode_as(failure: BaseException, kind: type) -> JSON:
     """Encode an exception as one of `kind`, its class or a base; `None` if it cannot be decoded.
 
-    Methods of the class run here, so any exception of theirs means that, too.
+    This calls methods of the class. If one of them raises, the result is `None`, too.
     """
     exact = kind is failure.__class__
     try:
@@ -347,7 +347,7 @@ def module_of(name: str) -> str:
 
 
 def found(name: str) -> Any:
-    """Return the object with a name of `named`.
+    """Find an object by its name, as `named` returns it.
 
     Raises:
         Unrecordable: there is no such object.
@@ -368,7 +368,7 @@ def found(name: str) -> Any:
 
 
 def found_kind(name: str, base: type) -> Any:
-    """Return the class with a name of `named`, which derives from `base`.
+    """Find a class that derives from `base` by its name, as `named` returns it.
 
     Raises:
         Unrecordable: there is no such class.

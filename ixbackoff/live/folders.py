@@ -48,7 +48,7 @@ def put(path: str, file: BinaryIO, check: Callable[[], None], unchanging: bool =
 
 
 def link(file: BinaryIO, path: str) -> bool:
-    """Make a hard link instead of a copy, if a copy would inherit the same; return whether it did."""
+    """Make a hard link if a copy would be just the same; return whether the link was made."""
     folder = os.path.dirname(path)
     if inherited(os.path.dirname(file.name)) != inherited(folder):
         return False

@@ -85,5 +85,5 @@ def standard_input() -> TextIO:
 
 
 def name_of(item: Resource | BadLine) -> str:
-    """Return a name that only items share that must not be worked on concurrently."""
+    """Return the name of an item: items with one name are not worked on concurrently."""
     return item.name if isinstance(item, Resource) else item.place
