@@ -26,7 +26,7 @@ GOLDEN = 0.618033988749895  # any number of its multiples modulo 1 is spread eve
 
 
 After: TypeAlias = Callable[[Any, int, float], float | None]
-"""Computes the next wait, from the failure, the number of waits and the last one: see `descents`."""
+"""Computes the next wait from the failure, the number of waits and the last one: see `descents`."""
 
 
 @final

@@ -6,9 +6,9 @@ the operation may be carried out twice: its method is idempotent, as with the ob
 name is that of a read (`GetItem`, `DescribeInstances`), because most of AWS's interfaces send
 everything as `POST`.
 
-botocore itself repeats every operation after these. It protects some by a token (`ClientToken`),
-but makes a new one for each call, and another try is another call. A function that passes its own
-token can be tried again with `on=`.
+botocore's own retries repeat every operation after such a failure, and protect some by a token
+(`ClientToken`). But each try of ours is another call, for which botocore makes a new token. For a
+function that passes its own token, choose these failures with `on=`.
 
 The end of a waiter is permanent: it has waited already. A failed transfer of a file
 is judged by the failure that it wraps.

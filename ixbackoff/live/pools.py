@@ -106,7 +106,7 @@ class Pool(httpcore2.ConnectionPool):
         for connection in self.connections:
             assert isinstance(connection, Exclusive)
             if connection.is_idle() or connection.thread in {0, *interrupted}:
-                with suppress(Exception):  # its state may be that of any line of the library
+                with suppress(Exception):  # interrupted anywhere, it may be in any state
                     connection.close()
 
 

@@ -249,7 +249,7 @@ class Seeded(Changed):
 
 
 def steady(timing: Timing) -> tuple[WaitFunction, float] | None:
-    """Return the waits that all runs have in common, and the `spread` drawn for each (1: none).
+    """Return the waits that all runs share, and the `spread` of their random factors (1: none).
 
     `None` if the waits of runs differ in another way.
 
