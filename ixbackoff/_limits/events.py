@@ -77,7 +77,7 @@ class Issued(Value):
     if not TYPE_CHECKING:  # or a checker would let any attribute pass
 
         def __getattr__(self, name: str) -> object:
-            """Make the command of a decorated function only if it is read, because it takes long."""
+            """Make the command of a decorated function only if it is read: making it takes time."""
             if name != "command":
                 raise AttributeError(name)
             self.command = self.run._command

@@ -27,7 +27,7 @@ OVERLAP = 64 * 1024
 CONTENT_RANGE = re.compile(r"bytes ([0-9]{1,20})-([0-9]{1,20})/([0-9]{1,20}|\*)")
 LENGTH = re.compile("[0-9]{1,20}")
 STRONG = re.compile(r'"[!#-~]+"')
-"""A strong ETag; an empty one tells no versions apart, and two are none."""
+"""One strong ETag that is not empty: an empty one does not tell versions apart."""
 DISTANCE = 60.0
 """Seconds that a `Last-Modified` date must lie before `Date` to be a strong validator (RFC 9110,
 section 8.8.2.2)."""

@@ -27,7 +27,7 @@ from .summary import COPIED, HIT, Summary, SummaryLine
 
 FULL = RetryBudget.botocore().left
 MOST_ORIGINS = 1024
-"""Origins that failed and have no job now, whose budgets are kept."""
+"""The most origins without a job whose budgets are kept."""
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,7 @@ def outcome(resource: Resource, keep: Callable[[], Kept]) -> SummaryLine:
 
 
 class OriginBudgets:
-    """The retry budgets of failing origins, which all jobs share, so as not to hammer one."""
+    """The retry budgets of failing origins; all jobs share them, so that none is hammered."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -203,7 +203,7 @@ class OriginBudgets:
     def of(self, resource: Resource) -> Generator[RetryBudget]:
         """Yield the budget of a resource's origin.
 
-        Of those that no job uses, full ones are dropped, and of many the oldest.
+        A budget that no job uses is dropped if it is full, and so are the oldest of many.
         """
         origin = urlsplit(resource.url).netloc.rpartition("@")[2].lower()
         with self._lock:

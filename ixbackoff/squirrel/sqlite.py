@@ -18,7 +18,7 @@ SHAPE = re.compile(r"sqlite(?:\+pysqlite)?://(?:/(?P<file>[^?]*))?(?:\?(?P<optio
 TIMEOUT = 1.0
 """Seconds to wait for the lock of another program; SQLite waits them itself."""
 WRITES = ("PRAGMA synchronous=FULL",)
-"""With this and the log ahead a commit survives a power cut."""
+"""With this and a write-ahead log, a commit survives a power cut."""
 READS = ("PRAGMA query_only=TRUE",)
 
 
@@ -66,9 +66,9 @@ class SQLite:
                     execute("ROLLBACK")
 
     def _log_ahead(self) -> None:
-        """Have SQLite write its log ahead, so that readers do not wait for a writer.
+        """Switch SQLite to a write-ahead log, so that readers do not wait for a writer.
 
-        This changes the file for good, and it may be a database of another program.
+        This changes the file for good, so callers first make sure that it is no other program's.
         """
         assert self._writer is not None
         with suppress(sqlite3.OperationalError):  # locked: the next transaction tries again

@@ -108,7 +108,7 @@ class Broken(AssertionError):
 
 
 def short(value: Any, most: int = 64) -> str:
-    """Write a value in at most so many characters, without its middle if it is longer.
+    """Write a value in at most `most` characters, without its middle if it is longer.
 
     >>> short("x" * 20, 12)
     "'xxxx..xxxx'"
