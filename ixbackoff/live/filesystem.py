@@ -110,7 +110,7 @@ class Writeback:
         self._started = 0
 
     def start(self, descriptor: int, size: int) -> None:
-        """Start writing what is new, if it is much.
+        """Start writing the new bytes, in steps of `EARLY` bytes.
 
         Args:
             descriptor: the open file.
