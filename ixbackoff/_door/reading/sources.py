@@ -9,8 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-import ixbackoff
-
+from ... import __all__ as public_names
 from .methods import DOWN, STAYS, TO_N0
 from .printed import Span
 
@@ -117,7 +116,7 @@ class Source:
         for node in self.nodes:
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("ixbackoff"):
                 found |= {alias.asname or alias.name for alias in node.names}
-                found |= {*ixbackoff.__all__} if "*" in found else set()
+                found |= {*public_names} if "*" in found else set()
             elif isinstance(node, ast.Import):
                 found |= {alias.name for alias in node.names if alias.name == "ixbackoff"}
         for node in self.nodes:
