@@ -78,7 +78,7 @@ class ProgramRun(Run):
         sure: whether `rung` is exact.
     """
 
-    # Why a rung can be unsure. `bind(f)` goes on with a program that f makes of a value, and only
+    # Why a rung can be unsure. `bind(f)` continues with a program that f makes of a value, and only
     # that program knows its end. When the run has failed before, f is not called: there is no value
     # to call it with. Yet a later `or_bind` may recover, and its program has to start somewhere.
     #

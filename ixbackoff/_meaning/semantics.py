@@ -362,7 +362,7 @@ def refused(step: Step, place: Place, _: Any) -> Asked:
 
 
 Meanings: TypeAlias = Mapping[type[Step], Any]
-"""From a kind of step to its meaning: a function of the step, the place, and value or failure.
+"""The meaning of each kind of step: a function of the step, the place, and value or failure.
 
 `None` passes over a step that does not descend.
 """

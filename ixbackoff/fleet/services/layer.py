@@ -95,7 +95,7 @@ class _Layer(Forwarding):
         Client(self.environment, request.client, self.stream, done).begin()
 
     def abandoned(self, request: Request) -> None:
-        """Ignore it: the program continues."""
+        """Do nothing: the program continues."""
 
     def stream(self) -> Stream:
         model = self.model
