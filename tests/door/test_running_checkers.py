@@ -219,13 +219,16 @@ def test_a_checker_sees_the_packages_of_the_python_that_runs_check(
     ran([sys.executable, "-m", "venv", "--without-pip", place], tmp_path)
     [packages] = place.glob("lib/python*/site-packages")
     (packages / "typing_extensions.py").symlink_to(typing_extensions.__file__)
+    (packages / "ixbackoff").symlink_to(ROOT / "ixbackoff")
     (packages / "only_there.py").write_text("number: int = 3\n")
     (project / "program.py").write_text("import only_there\n\ntext: str = only_there.number\n")
-    python = {name: text for name, text in os.environ.items() if name != "VIRTUAL_ENV"}
+    # zuban takes the environment of a checkout that is on PYTHONPATH
+    without = ("VIRTUAL_ENV", "PYTHONPATH")
+    python = {name: text for name, text in os.environ.items() if name not in without}
     done = subprocess.run(  # noqa: S603
         [place / "bin" / "python", *map(str, check("--checker", checker)[1:]), "program.py"],
         cwd=project,
-        env={**python, "PYTHONPATH": str(ROOT), "PATH": f"{scripts}{os.pathsep}{os.defpath}"},
+        env={**python, "PATH": f"{scripts}{os.pathsep}{os.defpath}"},
         capture_output=True,
         text=True,
         check=False,
