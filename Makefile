@@ -17,7 +17,7 @@ help:  ## list the targets
 demo: .venv/squirrel  ## copy five resources from an origin that fails, twice
 	$(BIN)/ixbackoff squirrel --demo
 
-quick: .venv/dev  ## run the tests without type checkers and real fleets, in less than a minute
+quick: .venv/dev  ## run the tests that are quick, of all rooms: two minutes on two processors
 	$(PYTEST) -m "not slow" --hypothesis-profile=quick
 
 test: .venv/dev  ## run everything: tests, laws, type checkers, style
