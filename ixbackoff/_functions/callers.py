@@ -77,11 +77,11 @@ def caller_sync(called: Called, swapped: list[Observer | None]) -> Any:
         try:
             if watched is not None:
                 watched.begin()
+            if waits is not None:
+                run_in(mine)
+                thread.mark = mine
             while True:
                 try:
-                    if waits is not None and thread.mark is not mine:
-                        run_in(mine)
-                        thread.mark = mine
                     mine[0] = waits
                     answer = attempt(*args, **kwargs) if kwargs else attempt(*args)
                     if REFUSED or answer.__class__ is CoroutineType:
@@ -107,6 +107,9 @@ def caller_sync(called: Called, swapped: list[Observer | None]) -> Any:
                 waited += seconds
                 if watched is not None:
                     watched.retry(k, waited)
+                if waits is not None and thread.mark is not mine:
+                    run_in(mine)
+                    thread.mark = mine
         except BaseException as failure:
             mine[0] = None
             try:  # `close` twice: see the comment in `interrupts`
