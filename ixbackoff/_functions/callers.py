@@ -105,11 +105,8 @@ def caller_sync(called: Called, swapped: list[Observer | None]) -> Any:
                 k += 1
                 mine[1] = k
                 waited += seconds
-                if watched is not None:
-                    watched.retry(k, waited)
-                if waits is not None and thread.mark is not mine:
-                    run_in(mine)
-                    thread.mark = mine
+                if watched is not None or thread.mark is not mine:
+                    begin_retry(thread, mine, watched, k, waited)
         except BaseException as failure:
             mine[0] = None
             try:  # `close` twice: see the comment in `interrupts`
@@ -120,6 +117,17 @@ def caller_sync(called: Called, swapped: list[Observer | None]) -> Any:
             raise
 
     return retried
+
+
+def begin_retry(
+    thread: ThreadState, mine: Mark, watched: Watched | None, k: int, waited: float
+) -> None:
+    """Report a retry, and mark the context again where something else has marked it."""
+    if watched is not None:
+        watched.retry(k, waited)
+    if thread.mark is not mine:
+        run_in(mine)
+        thread.mark = mine
 
 
 def caller_async(called: Called, swapped: list[Observer | None]) -> Any:
