@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any, TypeAlias
@@ -29,24 +30,47 @@ class Verdict(Value):
         self.why = why
 
 
+class Inner(Value):
+    """Retries of another library inside of one try.
+
+    Attributes:
+        library: the name of the library.
+        tries: the number of its tries, at least 2.
+        remedy: the argument or setting that turns its retries off.
+    """
+
+    __slots__ = ("library", "tries", "remedy")
+
+    def __init__(self, library: str, tries: int, remedy: str) -> None:
+        self.library = library
+        self.tries = tries
+        self.remedy = remedy
+
+
 Judge: TypeAlias = Callable[[Any], Verdict]
 """A function from a failure to the verdict on it."""
 
 LIBRARIES: dict[str, str] = {
     "aiohttp": "aiohttp",
+    "anthropic": "models",
     "asyncpg": "asyncpg",
     "boto3": "botocore",
     "botocore": "botocore",
+    "cohere": "models",
     "ftplib": "ftplib",
     "google.api_core": "google_api_core",
     "google.auth": "google_auth",
+    "google.genai": "models",
+    "groq": "models",
     "grpc": "grpc",
     "http": "urllib",
     "httpcore": "httpx",
     "httpcore2": "httpx",
     "httpx": "httpx",
     "httpx2": "httpx",
+    "mistralai": "models",
     "obstore": "obstore",
+    "openai": "models",
     "psycopg": "psycopg",
     "pymongo": "pymongo",
     "redis": "redis",
@@ -182,7 +206,7 @@ def asked_for(failure: Any) -> float:
 
 def judge_of(kind: type[Exception]) -> Judge:
     """Find the judge of a class, or else of its nearest base that has one."""
-    judge = next(filter(None, map(judge_of_base, kind.__mro__)), unknown)
+    judge = next(filter(None, map(judge_of_base, kind.__mro__)), None) or judge_by_shape(kind)
     if len(FOUND) >= MOST_FOUND:
         forget()
     FOUND[kind] = judge
@@ -209,6 +233,29 @@ def judge_of_base(base: Any) -> Judge | None:
         return None
     judge: Judge = import_module(f"ixbackoff.known.{module}").judge
     return judge
+
+
+def judge_by_shape(kind: type[Exception]) -> Judge:
+    """Return the judge of a class that is not listed: a bug, or a failure of some other library."""
+    package = str(kind.__module__).partition(".")[0]
+    listed = package in sys.stdlib_module_names or package == "ixbackoff"
+    if listed and not (package == "builtins" and issubclass(kind, OSError)):
+        return unknown
+    judge: Judge = import_module("ixbackoff.known.shapes").judge
+    return judge
+
+
+def inner(failure: BaseException) -> list[Inner]:
+    """Return the retries of other libraries inside of the try that ended with a failure.
+
+    They are read from the traceback of the failure and of its causes, the outermost first. A
+    library that tried once is not among them, and neither is one that left no trace.
+
+    >>> inner(ConnectionRefusedError())
+    []
+    """
+    found: list[Inner] = import_module("ixbackoff.known.inside").inner(failure)
+    return found
 
 
 def may_say_when(failure: Transient) -> Verdict:
