@@ -52,10 +52,13 @@ Judge: TypeAlias = Callable[[Any], Verdict]
 
 LIBRARIES: dict[str, str] = {
     "aiohttp": "aiohttp",
+    "aiormq": "drivers",
     "anthropic": "models",
     "asyncpg": "asyncpg",
     "boto3": "botocore",
     "botocore": "botocore",
+    "cimpl": "drivers",  # confluent_kafka
+    "clickhouse_connect": "drivers",
     "cohere": "models",
     "ftplib": "ftplib",
     "google.api_core": "google_api_core",
@@ -68,11 +71,19 @@ LIBRARIES: dict[str, str] = {
     "httpcore2": "httpx",
     "httpx": "httpx",
     "httpx2": "httpx",
+    "hvac": "drivers",
+    "litellm": "models",
     "mistralai": "models",
+    "mysql": "drivers",
+    "MySQLdb": "drivers",
+    "neo4j": "drivers",
     "obstore": "obstore",
     "openai": "models",
+    "paramiko": "drivers",
+    "pika": "drivers",
     "psycopg": "psycopg",
     "pymongo": "pymongo",
+    "pymysql": "drivers",
     "redis": "redis",
     "requests": "requests",
     "s3transfer": "botocore",
@@ -226,11 +237,15 @@ def judge_of_base(base: Any) -> Judge | None:
     if base in ADDED:
         return ADDED[base]
     if base in OWN:
-        return OWN[base]
+        # databricks raises a plain one after minutes of its own retries
+        module = "drivers" if base is TimeoutError and "databricks.sdk" in sys.modules else None
+        return judge_in(module) if module else OWN[base]
     names = str(base.__module__).split(".")  # `google` is a namespace that many packages share
     module = LIBRARIES.get(names[0]) or LIBRARIES.get(".".join(names[:2]))
-    if module is None:
-        return None
+    return judge_in(module) if module else None
+
+
+def judge_in(module: str) -> Judge:
     judge: Judge = import_module(f"ixbackoff.known.{module}").judge
     return judge
 
@@ -241,8 +256,7 @@ def judge_by_shape(kind: type[Exception]) -> Judge:
     listed = package in sys.stdlib_module_names or package == "ixbackoff"
     if listed and not (package == "builtins" and issubclass(kind, OSError)):
         return unknown
-    judge: Judge = import_module("ixbackoff.known.shapes").judge
-    return judge
+    return judge_in("shapes")
 
 
 def inner(failure: BaseException) -> list[Inner]:

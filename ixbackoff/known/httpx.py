@@ -49,6 +49,7 @@ def sent(failure: Exception) -> Iterator[Any]:
     for earlier in getattr(answer, "history", ()):
         yield from own_request(earlier)
     yield from own_request(failure)
+    yield from own_request(answer)  # a failure of huggingface_hub has none of its own
 
 
 def own_request(owner: Any) -> Iterator[Any]:

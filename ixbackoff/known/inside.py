@@ -32,7 +32,7 @@ class Loop(NamedTuple):
 
 
 URLLIB3 = "urllib3.connectionpool", "urlopen"
-"""It calls itself for each try, so its frames are counted."""
+"""It calls itself for each try, so its frames are counted; some stand twice in a traceback."""
 
 LONGEST_CHAIN = 10  # of failures, which may be a circle
 BOTOCORE = 'Config(retries={"total_max_attempts": 1})'
@@ -66,14 +66,15 @@ def inner(failure: BaseException) -> list[Inner]:
     """Return the retries inside of the try that ended with a failure, the outermost first."""
     found: dict[str, Inner] = {}
     for cause in causes(failure):
-        urlopen = 0
+        tries: set[object] = set()
         for frame in frames(cause):
             place = frame.f_globals.get("__name__", ""), frame.f_code.co_name
-            urlopen += place == URLLIB3
+            if place == URLLIB3:
+                tries.add(frame)
             loop = LOOPS.get(place)
             if loop is not None:
                 add(found, loop.library, tries_of(loop, frame.f_locals), loop.remedy)
-        add(found, "urllib3", urlopen, "retries=False")
+        add(found, "urllib3", len(tries), "retries=False")
         with suppress(Exception):
             answer: Any = getattr(cause, "response", None)
             again = answer["ResponseMetadata"]["RetryAttempts"]

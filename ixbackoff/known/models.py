@@ -23,7 +23,7 @@ from .._words.verdicts import Verdict
 from .google_api_core import delay_of
 from .judging import bases, permanent
 from .resending import answered, reason_to_stop
-from .shapes import by_cause, headers_of, quietly, status_of
+from .shapes import by_cause, causes, headers_of, quietly, status_of
 
 REPEATED = frozenset({408, 409, 429})
 SPENT = re.compile(r"insufficient_(quota|credits|balance|funds)|billing_\w+|credit_balance_\w+")
@@ -42,9 +42,10 @@ def judge(failure: Any) -> Verdict:
     words = {str(error.get(key)) for error in errors for key in ("type", "code", "error_code")}
     if spent := sorted(filter(SPENT.fullmatch, words)):
         return permanent(failure, f": {spent[0]}, which only paying ends")
-    status, headers = status_of(failure), headers_of(failure)
+    status = status_of(failure)
     if status is None:
         return unanswered(failure, words)
+    headers = next(filter(None, map(headers_of, causes(failure))), {})  # litellm's has none
     wish = headers.get("x-should-retry")
     if wish == "true" or (wish != "false" and (status in REPEATED or status >= 500)):
         return Verdict(True, asked(headers, errors))

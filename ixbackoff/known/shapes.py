@@ -26,6 +26,7 @@ STATUSES = ("status_code", "http_status", "status")
 ANSWERS = ("response", "raw_response", "resp", "meta")
 """Attributes with the answer: of most libraries, mistralai, googleapiclient and elasticsearch."""
 
+INNER = "inner_exception"  # of azure-core, which has no cause
 LONGEST_CHAIN = 10
 
 
@@ -56,7 +57,7 @@ def causes(failure: BaseException | None) -> Iterator[Exception]:
     """Yield a failure, its cause, the cause of that, and so on."""
     while isinstance(failure, Exception):
         yield failure
-        cause, context = failure.__cause__, failure.__context__
+        cause, context = failure.__cause__ or quietly(failure, INNER), failure.__context__
         if cause is None and context is not None and not failure.__suppress_context__:
             cause = context if caught_within(failure, context) else None
         failure = cause
@@ -86,14 +87,18 @@ def status_of(failure: object) -> int | None:
 
 
 def headers_of(failure: object) -> Mapping[str, str]:
-    """Return the headers of the answer, in lower case; those with a date as HTTP writes them."""
+    """Return the headers of the answer, in lower case; two of them as HTTP writes them, too."""
     for owner in owners(failure):
-        headers: Any = quietly(owner, "headers")
+        headers: Any = quietly(owner, "headers") or owner  # httplib2's answer is its headers
         if hasattr(headers, "items"):
-            lower = {str(name).lower(): str(value) for name, value in headers.items()}
-            times = {"Retry-After": "retry-after", "Date": "date"}
-            return {**lower, **{name: lower.get(low, "") for name, low in times.items()}}
+            return canonical(headers)
     return {}
+
+
+def canonical(headers: Mapping[Any, Any]) -> Mapping[str, str]:
+    """Return headers in lower case, with `Retry-After` and `Date` as the judges look for them."""
+    lower = {str(name).lower(): str(value) for name, value in headers.items()}
+    return {"Retry-After": lower.get("retry-after", ""), "Date": lower.get("date", ""), **lower}
 
 
 def requests_of(failure: object) -> list[SentRequest]:
