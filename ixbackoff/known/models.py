@@ -23,7 +23,7 @@ from .._words.verdicts import Verdict
 from .google_api_core import delay_of
 from .judging import bases, permanent
 from .resending import answered, reason_to_stop
-from .shapes import by_cause, causes, headers_of, quietly, status_of
+from .shapes import by_cause, cause_of, headers_of, quietly, status_of
 
 REPEATED = frozenset({408, 409, 429})
 SPENT = re.compile(r"insufficient_(quota|credits|balance|funds)|billing_\w+|credit_balance_\w+")
@@ -45,11 +45,17 @@ def judge(failure: Any) -> Verdict:
     status = status_of(failure)
     if status is None:
         return unanswered(failure, words)
-    headers = next(filter(None, map(headers_of, causes(failure))), {})  # litellm's has none
+    headers = headers_of(failure) or headers_of(openai_of(failure))
     wish = headers.get("x-should-retry")
     if wish == "true" or (wish != "false" and (status in REPEATED or status >= 500)):
         return Verdict(True, asked(headers, errors))
     return answered(failure, status, headers, ())
+
+
+def openai_of(failure: Any) -> Any:
+    """Return the failure of openai that litellm made another of, if it did."""
+    below = cause_of(failure)
+    return below if below is None else cause_of(below)
 
 
 def unanswered(failure: Any, words: set[str]) -> Verdict:

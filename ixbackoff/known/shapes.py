@@ -11,7 +11,7 @@ in a function that is called from an `except` block, to a failure that the funct
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import islice
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from .._words import verdicts
@@ -26,7 +26,6 @@ STATUSES = ("status_code", "http_status", "status")
 ANSWERS = ("response", "raw_response", "resp", "meta")
 """Attributes with the answer: of most libraries, mistralai, googleapiclient and elasticsearch."""
 
-INNER = "inner_exception"  # of azure-core, which has no cause
 LONGEST_CHAIN = 10
 
 
@@ -38,12 +37,16 @@ def judge(failure: Exception) -> Verdict:
 
 def by_cause(failure: Exception) -> Verdict:
     """Judge a failure by the nearest of its causes that is known, or has a status."""
-    for cause in islice(causes(failure), 1, LONGEST_CHAIN):
+    cause = cause_of(failure)
+    for _ in range(LONGEST_CHAIN):
+        if not isinstance(cause, Exception):
+            break
         if verdicts.judge_of(cause.__class__) is not judge:
             found = verdicts.judge(cause)
         elif (status := status_of(cause)) is not None:
             found = by_status(cause, status)
         else:
+            cause = cause_of(cause)
             continue
         if found.transient:
             return found
@@ -53,21 +56,16 @@ def by_cause(failure: Exception) -> Verdict:
     return verdicts.unknown(failure)
 
 
-def causes(failure: BaseException | None) -> Iterator[Exception]:
-    """Yield a failure, its cause, the cause of that, and so on."""
-    while isinstance(failure, Exception):
-        yield failure
-        cause, context = failure.__cause__ or quietly(failure, INNER), failure.__context__
-        if cause is None and context is not None and not failure.__suppress_context__:
-            cause = context if caught_within(failure, context) else None
-        failure = cause
-
-
-def caught_within(failure: BaseException, context: BaseException) -> bool:
-    """Return whether a failure passed through the function that had caught its context."""
+def cause_of(failure: Any) -> BaseException | None:
+    """Return the cause of a failure, or its context if it was caught within the same try."""
+    cause = failure.__cause__ or getattr(failure, "inner_exception", None)  # of azure-core
+    context = failure.__context__
+    if cause is not None or context is None or failure.__suppress_context__:
+        return cause
     caught = context.__traceback__
-    builtin = failure.__class__.__module__ == "builtins"
-    return not builtin and caught is not None and caught.tb_frame in frames(failure)
+    if caught is None or failure.__class__.__module__ == "builtins":
+        return None
+    return context if caught.tb_frame in frames(failure) else None
 
 
 def by_status(failure: Exception, status: int) -> Verdict:
@@ -78,15 +76,16 @@ def by_status(failure: Exception, status: int) -> Verdict:
 
 def status_of(failure: object) -> int | None:
     """Return the status of a failure or of its answer, from 400 to 599, or `None`."""
-    for owner in owners(failure):
-        for name in STATUSES:
-            status = quietly(owner, name)
-            if isinstance(status, int) and 400 <= status <= 599:
-                return int(status)
+    with suppress(Exception):  # of a property
+        for owner in owners(failure):
+            for name in STATUSES:
+                status = getattr(owner, name, None)
+                if isinstance(status, int) and 400 <= status <= 599:
+                    return int(status)
     return None
 
 
-def headers_of(failure: object) -> Mapping[str, str]:
+def headers_of(failure: object) -> dict[str, str]:
     """Return the headers of the answer, in lower case; two of them as HTTP writes them, too."""
     for owner in owners(failure):
         headers: Any = quietly(owner, "headers") or owner  # httplib2's answer is its headers
@@ -95,7 +94,7 @@ def headers_of(failure: object) -> Mapping[str, str]:
     return {}
 
 
-def canonical(headers: Mapping[Any, Any]) -> Mapping[str, str]:
+def canonical(headers: Mapping[Any, Any]) -> dict[str, str]:
     """Return headers in lower case, with `Retry-After` and `Date` as the judges look for them."""
     lower = {str(name).lower(): str(value) for name, value in headers.items()}
     return {"Retry-After": lower.get("retry-after", ""), "Date": lower.get("date", ""), **lower}
