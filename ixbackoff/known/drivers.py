@@ -153,7 +153,11 @@ TABLES: Mapping[str, Mapping[str, Judging]] = {
     "mysql": MYSQL,
     "neo4j": {"Neo4jError": by_driver, "DriverError": by_driver},
     "paramiko": {"NoValidConnectionsError": passing, "AuthenticationException": permanent},
-    "pika": {**AMQP, "ConnectionClosed": by_reply},
+    "pika": {
+        **AMQP,
+        "AMQPConnectorStackTimeout": by_connection,
+        "ConnectionClosed": by_reply,
+    },
     "pymysql": MYSQL,
 }
 """The judges, by the package and the name of the nearest base class of a failure."""

@@ -22,7 +22,7 @@ from .._words.headers import moment, retry_after
 from .._words.verdicts import Verdict
 from .google_api_core import delay_of
 from .judging import bases, permanent
-from .resending import answered, reason_to_stop
+from .resending import answered, is_forbidden, reason_to_stop
 from .shapes import by_cause, cause_of, headers_of, quietly, status_of
 
 REPEATED = frozenset({408, 409, 429})
@@ -46,8 +46,8 @@ def judge(failure: Any) -> Verdict:
     if status is None:
         return unanswered(failure, words)
     headers = headers_of(failure) or headers_of(openai_of(failure))
-    wish = headers.get("x-should-retry")
-    if wish == "true" or (wish != "false" and (status in REPEATED or status >= 500)):
+    wished = headers.get("x-should-retry") == "true"
+    if not is_forbidden(headers) and (wished or status in REPEATED or status >= 500):
         return Verdict(True, asked(headers, errors))
     return answered(failure, status, headers, ())
 

@@ -98,7 +98,7 @@ def answered(
 ) -> Verdict:
     """Judge an answer by its status and its headers."""
     label = f"{name_of(failure)} {status}"
-    if headers is not None and (headers.get("x-should-retry") == "false" or NACK in headers):
+    if is_forbidden(headers or {}):
         return Verdict(False, why=f"{label}: the service says not to try again")
     if status in NOT_CARRIED_OUT:
         verdict = redirected(label, asked)
@@ -109,6 +109,11 @@ def answered(
     if verdict is not None and not verdict.transient:
         return verdict
     return Verdict(True, None if headers is None else retry_after(headers))
+
+
+def is_forbidden(headers: Mapping[str, str]) -> bool:
+    """Return whether a service forbids another try, as models' services and Finagle's do."""
+    return headers.get("x-should-retry") == "false" or NACK in headers
 
 
 def by_response(failure: Any, asked: Sequence[SentRequest]) -> Verdict:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -15,6 +16,9 @@ import pytest
 
 from ...support.servers.ports import free_port
 
+REAL = "/usr/lib/rabbitmq/bin"
+"""Where Debian has RabbitMQ itself; the programs in the usual place change the user."""
+
 
 @contextmanager
 def serving(
@@ -22,7 +26,9 @@ def serving(
 ) -> Generator[None]:
     """Run a server in a folder, until its block ends; it serves once `ready` ends well."""
     with (folder / "log").open("wb") as log:
-        server = subprocess.Popen(command, cwd=folder, env=env, stdout=log, stderr=log)
+        server = subprocess.Popen(
+            command, cwd=folder, env=env, stdout=log, stderr=log, start_new_session=True
+        )
         try:
             end = time.monotonic() + 60
             while subprocess.run(ready, env=env, capture_output=True, check=False).returncode:
@@ -31,13 +37,13 @@ def serving(
                 time.sleep(0.1)
             yield
         finally:
-            server.terminate()
+            os.killpg(server.pid, signal.SIGTERM)
             server.wait(30)
 
 
 def program(name: str) -> str:
     """Return the path of a program; skip the tests that need it if the system has none."""
-    path = shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin:/usr/local/sbin")
+    path = shutil.which(name, path=f"{REAL}:{os.environ['PATH']}:/usr/sbin:/usr/local/sbin")
     if path is None:
         pytest.skip(f"{name} is not installed")
     return path
@@ -84,5 +90,12 @@ def rabbitmq() -> Generator[int]:
         }
         control = program("rabbitmqctl")
         ready = [control, "await_startup", "--timeout", "5"]
-        with serving([program("rabbitmq-server")], folder, env, ready):
-            yield port
+        try:
+            with serving([program("rabbitmq-server")], folder, env, ready):
+                yield port
+        finally:  # Erlang's register of nodes is a process of its own
+            subprocess.run(
+                [program("epmd"), "-port", env["ERL_EPMD_PORT"], "-kill"],
+                capture_output=True,
+                check=False,
+            )
