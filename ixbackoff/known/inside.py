@@ -42,8 +42,8 @@ LOOPS: dict[tuple[str, str], Loop] = {
         for sdk, client in (("anthropic", "Anthropic"), ("groq", "Groq"), ("openai", "OpenAI"))
         for function in ("_request", "request")
     },
-    ("backoff._async", "retry"): Loop("backoff", "tries", 0, "no decorator of backoff"),
-    ("backoff._sync", "retry"): Loop("backoff", "tries", 0, "no decorator of backoff"),
+    ("backoff._async", "retry"): Loop("backoff", "tries", 0, "max_tries=1"),
+    ("backoff._sync", "retry"): Loop("backoff", "tries", 0, "max_tries=1"),
     ("botocore.endpoint", "_send_request"): Loop("botocore", "attempts", 0, BOTOCORE),
     ("opensearchpy._async.transport", "perform_request"): Loop(
         "opensearch", "attempt", 1, "AsyncOpenSearch(max_retries=0)"
@@ -51,13 +51,13 @@ LOOPS: dict[tuple[str, str], Loop] = {
     ("opensearchpy.transport", "perform_request"): Loop(
         "opensearch", "attempt", 1, "OpenSearch(max_retries=0)"
     ),
-    ("stamina._core", "async_inner"): Loop("stamina", "attempt.num", 0, "no stamina.retry"),
-    ("stamina._core", "sync_inner"): Loop("stamina", "attempt.num", 0, "no stamina.retry"),
+    ("stamina._core", "async_inner"): Loop("stamina", "attempt.num", 0, "attempts=1"),
+    ("stamina._core", "sync_inner"): Loop("stamina", "attempt.num", 0, "attempts=1"),
     ("tenacity", "__call__"): Loop(
-        "tenacity", "retry_state.attempt_number", 0, "no tenacity.retry"
+        "tenacity", "retry_state.attempt_number", 0, "stop=stop_after_attempt(1)"
     ),
     ("tenacity.asyncio", "__call__"): Loop(
-        "tenacity", "retry_state.attempt_number", 0, "no tenacity.retry"
+        "tenacity", "retry_state.attempt_number", 0, "stop=stop_after_attempt(1)"
     ),
 }
 

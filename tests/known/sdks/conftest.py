@@ -1,4 +1,4 @@
-"""Warnings of the SDKs about themselves, such as connections that they leave open, are no failures."""
+"""Warnings of the SDKs about themselves, such as open connections, are no failures here."""
 
 from __future__ import annotations
 

@@ -20,18 +20,23 @@ REAL = "/usr/lib/rabbitmq/bin"
 """Where Debian has RabbitMQ itself; the programs in the usual place change the user."""
 
 
+def run(command: list[str], env: Mapping[str, str], check: bool = True) -> int:
+    """Run a command without its output, and return its status."""
+    return subprocess.run(command, env=env, capture_output=True, check=check).returncode  # noqa: S603
+
+
 @contextmanager
 def serving(
     command: list[str], folder: Path, env: Mapping[str, str], ready: list[str]
 ) -> Generator[None]:
     """Run a server in a folder, until its block ends; it serves once `ready` ends well."""
     with (folder / "log").open("wb") as log:
-        server = subprocess.Popen(
+        server = subprocess.Popen(  # noqa: S603
             command, cwd=folder, env=env, stdout=log, stderr=log, start_new_session=True
         )
         try:
             end = time.monotonic() + 60
-            while subprocess.run(ready, env=env, capture_output=True, check=False).returncode:
+            while run(ready, env, check=False):
                 assert server.poll() is None, (folder / "log").read_text()
                 assert time.monotonic() < end, (folder / "log").read_text()
                 time.sleep(0.1)
@@ -55,8 +60,12 @@ def mariadb() -> Generator[int]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         given = ["--no-defaults", f"--datadir={folder / 'data'}", "--user=root"]
-        install = [program("mariadb-install-db"), *given, "--auth-root-authentication-method=normal"]
-        subprocess.run(install, check=True, capture_output=True)
+        install = [
+            program("mariadb-install-db"),
+            *given,
+            "--auth-root-authentication-method=normal",
+        ]
+        run(install, os.environ)
         port, at = free_port(), f"--socket={folder / 'socket'}"
         start = [program("mariadbd"), *given, at, f"--port={port}", "--bind-address=127.0.0.1"]
         client = [program("mariadb"), "--no-defaults", at, "--user=root", "--execute"]
@@ -64,9 +73,10 @@ def mariadb() -> Generator[int]:
             script = (
                 "CREATE DATABASE nuts; CREATE TABLE nuts.hoard (id INT PRIMARY KEY, n INT) "
                 "ENGINE=InnoDB; INSERT INTO nuts.hoard VALUES (1, 1); "
-                "CREATE USER acorn@localhost IDENTIFIED BY 'sesame'; GRANT ALL ON nuts.* TO acorn@localhost"
+                "CREATE USER acorn@localhost IDENTIFIED BY 'sesame'; "
+                "GRANT ALL ON nuts.* TO acorn@localhost"
             )
-            subprocess.run([*client, script], check=True)
+            run([*client, script], os.environ)
             yield port
 
 
@@ -94,8 +104,4 @@ def rabbitmq() -> Generator[int]:
             with serving([program("rabbitmq-server")], folder, env, ready):
                 yield port
         finally:  # Erlang's register of nodes is a process of its own
-            subprocess.run(
-                [program("epmd"), "-port", env["ERL_EPMD_PORT"], "-kill"],
-                capture_output=True,
-                check=False,
-            )
+            run([program("epmd"), "-port", env["ERL_EPMD_PORT"], "-kill"], env, check=False)

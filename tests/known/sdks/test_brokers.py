@@ -111,7 +111,9 @@ def test_kafka() -> None:
     kinds = confluent_kafka.KafkaError
     error = confluent_kafka.KafkaException(kinds(kinds.TOPIC_AUTHORIZATION_FAILED))
     assert not is_transient(error)
-    assert is_transient(confluent_kafka.KafkaException(kinds(kinds.BROKER_NOT_AVAILABLE, "", False, True)))
+    assert is_transient(
+        confluent_kafka.KafkaException(kinds(kinds.BROKER_NOT_AVAILABLE, "", False, True))
+    )
 
 
 def test_neo4j() -> None:

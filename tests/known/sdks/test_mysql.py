@@ -126,9 +126,7 @@ def lost(connect: Connect, port: int, root: Any, then: Callable[[Any, Any], obje
 
 
 @each_driver
-def test_a_connection_that_is_lost_in_a_transaction(
-    connect: Connect, port: int, root: Any
-) -> None:
+def test_a_connection_that_is_lost_in_a_transaction(connect: Connect, port: int, root: Any) -> None:
     def go_on(_: Any, cursor: Any) -> None:
         cursor.execute("SELECT SLEEP(1)")
 
@@ -158,7 +156,11 @@ def test_sqlalchemy_over_pymysql(port: int) -> None:
 def test_aiomysql(port: int) -> None:
     async def ask(statement: str, at: int) -> None:
         client = await aiomysql.connect(
-            host="127.0.0.1", port=at, user="acorn", password="sesame", db="nuts"  # noqa: S106
+            host="127.0.0.1",
+            port=at,
+            user="acorn",
+            password="sesame",  # noqa: S106
+            db="nuts",
         )
         async with client, client.cursor() as cursor:
             await cursor.execute(statement)
