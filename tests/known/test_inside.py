@@ -9,12 +9,12 @@ from itertools import repeat
 from typing import Any
 
 import backoff as peer
-import boto3
+import boto3  # type: ignore[import-untyped]
 import pytest
 import requests
 import stamina
 import tenacity
-from botocore.config import Config
+from botocore.config import Config  # type: ignore[import-untyped]
 from requests.adapters import HTTPAdapter
 from urllib3 import Retry
 

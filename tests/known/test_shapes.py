@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 import pytest
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError  # type: ignore[import-untyped]
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -179,10 +179,12 @@ def raised(failure: Exception) -> Exception:
 
 
 def test_a_failure_that_was_caught_around_the_try_is_none_of_its_business() -> None:
+    failure: Exception | None = None
     try:
         refused()
     except ConnectionRefusedError:
         failure = raised(SdkError())
+    assert failure is not None
     assert isinstance(failure.__context__, ConnectionRefusedError)
     assert not is_transient(failure)
 

@@ -45,9 +45,9 @@ def ask_elasticsearch(url: str) -> Any:
 
 
 def ask_genai(url: str) -> Any:
-    from google import genai
+    from google.genai import Client
 
-    with genai.Client(api_key="sesame", http_options={"base_url": url}) as client:
+    with Client(api_key="sesame", http_options={"base_url": url}) as client:
         return client.models.generate_content(model="m", contents="Where are the acorns?")
 
 
@@ -173,10 +173,10 @@ def ask_twilio(url: str) -> Any:
     from twilio.http.http_client import TwilioHttpClient
     from twilio.rest import Client
 
-    class Redirected(TwilioHttpClient):
-        def request(self, method: str, uri: str, *args: Any, **kwargs: Any) -> Any:
-            at = uri.replace("https://api.twilio.com", url)
-            return super().request(method, at, *args, **kwargs)
-
-    client = Client("AC", "sesame", http_client=Redirected())
+    transport = TwilioHttpClient()
+    request = transport.request
+    transport.request = lambda method, uri, **given: request(
+        method, uri.replace("https://api.twilio.com", url), **given
+    )
+    client = Client("AC", "sesame", http_client=transport)
     return client.messages.create(to="+1", from_="+2", body="acorns?")

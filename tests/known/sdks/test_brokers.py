@@ -47,14 +47,17 @@ def test_pika_is_refused(port: int) -> None:
     assert tried(lambda: connection(port, virtual_host="missing")).tries == 1
 
 
-def on_channel(port: int, use: Callable[[Any], object]) -> Tried:
-    """Use a channel of pika whose connection is cut, without notice."""
+def on_channel(port: int, use: Callable[[Any], object], cut: bool = False) -> Tried:
+    """Use a channel of pika, whose connection may have been cut without notice."""
 
     def once() -> None:
         opened = connection(port)
         try:
             channel = opened.channel()
             channel.confirm_delivery()
+            if cut:
+                channel.connection._impl._transport._sock.shutdown(2)
+                time.sleep(0.05)
             use(channel)
         finally:
             with suppress(Exception):
@@ -63,15 +66,10 @@ def on_channel(port: int, use: Callable[[Any], object]) -> Tried:
     return tried(once)
 
 
-def cut(channel: Any) -> None:
-    channel.connection._impl._transport._sock.shutdown(2)
-    time.sleep(0.05)
-
-
 def test_a_connection_of_pika_that_is_lost(port: int) -> None:
-    ended = on_channel(port, lambda channel: (cut(channel), channel.queue_declare("nuts")))
+    ended = on_channel(port, lambda channel: channel.queue_declare("nuts"), cut=True)
     assert ended.tries == 4
-    ended = on_channel(port, lambda channel: (cut(channel), channel.basic_publish("", "n", b"1")))
+    ended = on_channel(port, lambda channel: channel.basic_publish("", "n", b"1"), cut=True)
     assert ended.tries == 1
     assert ended.why == (
         "pika.exceptions.StreamLostError in a publish, which may have been carried out"
@@ -143,11 +141,10 @@ def test_paramiko() -> None:
 
 
 def test_databricks_has_tried_for_minutes_already() -> None:
-    @retried(timeout=timedelta(seconds=0.01), on=[TooManyRequests])
     def ask() -> None:
         raise TooManyRequests
 
-    ended = tried(ask)
+    ended = tried(retried(timeout=timedelta(seconds=0.01), on=[TooManyRequests])(ask))
     assert ended.tries == 1
     assert ended.why == "TimeoutError after the retries of databricks, which take minutes"
     assert is_transient(TimeoutError())
