@@ -5,6 +5,10 @@
 - AMQP (pika, aiormq, aio-pika): a connection that was lost, unless a message was being published.
 - Kafka and Neo4j, whose drivers tell which failures are worth another try.
 - Vault and ClickHouse, whose clients turn a status into a class or a text.
+- SQLite reports a lock by `SQLITE_BUSY`, `SQLITE_LOCKED` and their extended codes, which have the
+  primary one in the last byte. The transaction has not been carried out: a COMMIT that finds the
+  database locked leaves it open (see "Result and Error Codes" in SQLite's documentation).
+- FTP: after a reply of 400 to 499, the action did not take place (RFC 959, section 4.2.1).
 - paramiko: a host that no connection reached. databricks: a `TimeoutError` after its own retries.
 
 All other failures are judged by their shape.
@@ -36,6 +40,7 @@ UNREACHED = {-195, -187}
 FORCED = {320, 506, 541}
 """A broker of AMQP stops, or lacks resources."""
 
+LOCKED = {5, 6}  # SQLITE_BUSY, SQLITE_LOCKED
 STATUS = re.compile(r"HTTP status ([0-9]{3})|response code ([0-9]{3})")
 PUBLISHES = "basic_publish", "publish"
 
@@ -98,6 +103,19 @@ def by_text(failure: Any) -> Verdict:
     )
 
 
+def by_lock(failure: Any) -> Verdict:
+    """Judge a failure of SQLite."""
+    code = getattr(failure, "sqlite_errorcode", None)
+    locked = isinstance(code, int) and code & 0xFF in LOCKED
+    return Verdict(True) if locked else permanent(failure)
+
+
+def by_code(failure: Any) -> Verdict:
+    """Judge a permanent reply of an FTP server, if it is one."""
+    code = str(failure)[:3]
+    return permanent(failure, f" {code}") if code.isdigit() else permanent(failure)
+
+
 def with_status(status: int) -> Judging:
     return lambda failure: answered(failure, status, None, shapes.requests_of(failure))
 
@@ -115,33 +133,25 @@ def passing(_: Any) -> Verdict:
 Judging: TypeAlias = Callable[[Any], Verdict]
 
 MYSQL: Mapping[str, Judging] = {"MySQLError": by_number, "Error": by_number}
-AMQP: Mapping[str, Judging] = {
+NEVER_AGAIN = (
+    *("AuthenticationError", "ConnectionChannelError", "ConnectionClosedByClient"),
+    *("ConnectionCommandInvalid", "ConnectionFrameError", "ConnectionNotAllowed"),
+    *("ConnectionNotImplemented", "ConnectionSyntaxError", "ConnectionUnexpectedFrame"),
+    *("ConnectionWrongStateError", "IncompatibleProtocolError", "NoFreeChannels"),
+    *("ProbableAccessDeniedError", "ProbableAuthenticationError"),
+)
+"""Classes of AMQP: refusals, and errors of the protocol or of its use."""
+
+AMQP: dict[str, Judging] = {
     "AMQPConnectionError": by_connection,
-    **dict.fromkeys(
-        (
-            "AuthenticationError",
-            "ConnectionChannelError",
-            "ConnectionClosedByClient",
-            "ConnectionCommandInvalid",
-            "ConnectionFrameError",
-            "ConnectionNotAllowed",
-            "ConnectionNotImplemented",
-            "ConnectionSyntaxError",
-            "ConnectionUnexpectedFrame",
-            "ConnectionWrongStateError",
-            "IncompatibleProtocolError",
-            "NoFreeChannels",
-            "ProbableAccessDeniedError",
-            "ProbableAuthenticationError",
-        ),
-        permanent,
-    ),
+    **dict.fromkeys(NEVER_AGAIN, permanent),
 }
 TABLES: Mapping[str, Mapping[str, Judging]] = {
     "aiormq": AMQP,
     "builtins": {"TimeoutError": after_retries},
     "cimpl": {"KafkaException": by_broker},  # of confluent_kafka
     "clickhouse_connect": {"Error": by_text},
+    "ftplib": {"error_temp": passing, "Error": by_code},
     "hvac": {
         "RateLimitExceeded": with_status(429),
         "InternalServerError": with_status(500),
@@ -153,12 +163,9 @@ TABLES: Mapping[str, Mapping[str, Judging]] = {
     "mysql": MYSQL,
     "neo4j": {"Neo4jError": by_driver, "DriverError": by_driver},
     "paramiko": {"NoValidConnectionsError": passing, "AuthenticationException": permanent},
-    "pika": {
-        **AMQP,
-        "AMQPConnectorStackTimeout": by_connection,
-        "ConnectionClosed": by_reply,
-    },
+    "pika": AMQP | {"AMQPConnectorStackTimeout": by_connection, "ConnectionClosed": by_reply},
     "pymysql": MYSQL,
+    "sqlite3": {"Error": by_lock},
 }
 """The judges, by the package and the name of the nearest base class of a failure."""
 
