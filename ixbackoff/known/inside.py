@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from .._words.verdicts import Inner
+from .shapes import LONGEST_CHAIN, cause_of
 from .tracebacks import frames
 
 
@@ -34,7 +35,6 @@ class Loop(NamedTuple):
 URLLIB3 = "urllib3.connectionpool", "urlopen"
 """It calls itself for each try, so its frames are counted; some stand twice in a traceback."""
 
-LONGEST_CHAIN = 10  # of failures, which may be a circle
 BOTOCORE = 'Config(retries={"total_max_attempts": 1})'
 LOOPS: dict[tuple[str, str], Loop] = {
     **{
@@ -65,7 +65,8 @@ LOOPS: dict[tuple[str, str], Loop] = {
 def inner(failure: BaseException) -> list[Inner]:
     """Return the retries inside of the try that ended with a failure, the outermost first."""
     found: dict[str, Inner] = {}
-    for cause in causes(failure):
+    cause: Any = failure
+    for _ in range(LONGEST_CHAIN):
         tries: set[object] = set()
         for frame in frames(cause):
             place = frame.f_globals.get("__name__", ""), frame.f_code.co_name
@@ -79,6 +80,9 @@ def inner(failure: BaseException) -> list[Inner]:
             answer: Any = getattr(cause, "response", None)
             again = answer["ResponseMetadata"]["RetryAttempts"]
             add(found, "botocore", again + 1, BOTOCORE)
+        cause = cause_of(cause)
+        if cause is None:
+            break
     return [*found.values()]
 
 
@@ -96,12 +100,3 @@ def tries_of(loop: Loop, variables: Any) -> int:
             count = getattr(count, attribute)
         return int(count) + loop.more
     return 0
-
-
-def causes(failure: BaseException | None) -> list[BaseException]:
-    """Return a failure, its cause, the cause of that, and so on."""
-    found: list[BaseException] = []
-    while failure is not None and len(found) < LONGEST_CHAIN:
-        found.append(failure)
-        failure = failure.__cause__ or failure.__context__
-    return found

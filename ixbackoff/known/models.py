@@ -71,10 +71,11 @@ def errors_of(failure: Any) -> Iterator[Mapping[str, Any]]:
     """Yield the body of an answer, and the error in it with its details."""
     for name in ("body", "details"):
         error: Any = quietly(failure, name)
-        while hasattr(error, "get"):
+        while error.__class__ is dict:
             yield error
             details: Any = error.get("details")
-            yield from (one for one in details or () if hasattr(one, "get"))
+            if details.__class__ is list:
+                yield from (one for one in details if one.__class__ is dict)
             error = error.get("error") or details
 
 

@@ -41,7 +41,8 @@ def by_cause(failure: Exception) -> Verdict:
     for _ in range(LONGEST_CHAIN):
         if not isinstance(cause, Exception):
             break
-        if verdicts.judge_of(cause.__class__) is not judge:
+        kind = cause.__class__
+        if (verdicts.FOUND.get(kind) or verdicts.judge_of(kind)) is not judge:
             found = verdicts.judge(cause)
         elif (status := status_of(cause)) is not None:
             found = by_status(cause, status)
@@ -58,7 +59,9 @@ def by_cause(failure: Exception) -> Verdict:
 
 def cause_of(failure: Any) -> BaseException | None:
     """Return the cause of a failure, or its context if it was caught within the same try."""
-    cause = failure.__cause__ or getattr(failure, "inner_exception", None)  # of azure-core
+    cause: BaseException | None = failure.__cause__ or quietly(
+        failure, "inner_exception"
+    )  # of azure-core
     context = failure.__context__
     if cause is not None or context is None or failure.__suppress_context__:
         return cause
@@ -89,7 +92,7 @@ def headers_of(failure: object) -> dict[str, str]:
     """Return the headers of the answer, in lower case; two of them as HTTP writes them, too."""
     for owner in owners(failure):
         headers: Any = quietly(owner, "headers") or owner  # httplib2's answer is its headers
-        if hasattr(headers, "items"):
+        with suppress(Exception):  # of a stand-in, whose attributes can be anything
             return canonical(headers)
     return {}
 
@@ -107,7 +110,7 @@ def requests_of(failure: object) -> list[SentRequest]:
     for owner in owners(failure):
         for request in (quietly(owner, "request"), quietly(owner, "request_info"), owner):
             method: Any = quietly(request, "method")
-            if isinstance(method, str):
+            if isinstance(method, str) and method.isalpha():
                 return [sent_request(method, quietly(request, "headers"))]
     return []
 

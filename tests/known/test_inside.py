@@ -117,6 +117,30 @@ def test_one_try_is_none() -> None:
     assert known.inner(failure_of(once)) == []
 
 
+def test_a_loop_around_the_fallback_is_not_inside_it() -> None:
+    failures: list[Exception] = []
+    try:
+        by_tenacity()
+    except ConnectionResetError:
+        failures.append(failure_of(lambda: [].pop()))
+    [fallback] = failures
+    assert fallback.__context__ is not None
+    assert known.inner(fallback) == []
+
+
+def test_no_failure_is_too_odd() -> None:
+    class Odd(Exception):
+        @property
+        def response(self) -> object:
+            raise RuntimeError
+
+        inner_exception = response
+
+    first, second = Odd(), Odd()
+    first.__cause__, second.__cause__ = second, first
+    assert known.inner(first) == []
+
+
 def test_loops_in_loops_are_the_product(told: list[str]) -> None:
     @backoff(N2, schedule=Constant(1))
     def both() -> None:

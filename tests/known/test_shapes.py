@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import httpx
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ixbackoff import is_transient, known
+from ixbackoff.known import models
 from ixbackoff.known.models import duration, resets
 from ixbackoff.known.resending import NOT_CARRIED_OUT, PERHAPS_CARRIED_OUT
 
@@ -97,11 +99,28 @@ def test_another_number_is_no_status(given_to: dict[str, Any]) -> None:
     assert why(SdkError(**given_to)) == "SdkError is not known to pass by itself"
 
 
+@pytest.mark.parametrize("method", [None, 5, "chat.postMessage", "GET /nuts?token=hush"])
+def test_another_text_is_no_method(method: Any) -> None:
+    failure = SdkError(status=500, method=method)
+    assert why(failure) == (
+        f"{NAME} 500 after a request of an unknown method, which may have been carried out"
+    )
+
+
+def test_a_mock_of_an_answer_is_judged_by_its_status() -> None:
+    assert is_transient(SdkError(status_code=503, response=Mock()))
+    assert is_transient(SdkError(response=Mock(status_code=429)))
+    assert not is_transient(SdkError(response=Mock(), body=Mock()))
+    assert not models.judge(SdkError(body=Mock(), details=[Mock()])).transient
+
+
 def test_a_property_that_raises_tells_nothing() -> None:
     class Odd(Exception):
         @property
         def status_code(self) -> int:
             raise RuntimeError
+
+        inner_exception = response = status_code
 
     class Request(Exception):
         status_code = 503

@@ -131,6 +131,18 @@ def test_neo4j() -> None:
     assert not is_transient(neo4j.exceptions.IncompleteCommit("lost in a commit"))
 
 
+def test_a_query_of_neo4j_outside_of_a_transaction(monkeypatch: pytest.MonkeyPatch) -> None:
+    def lost(*_: object, **__: object) -> None:
+        raise neo4j.exceptions.SessionExpired("lost after the query was sent")
+
+    monkeypatch.setattr("neo4j._sync.work.session.Session._connect", lost)
+    with neo4j.GraphDatabase.driver("bolt://127.0.0.1:1") as driver, driver.session() as session:
+        ended = tried(lambda: session.run("CREATE (n)"))
+        assert ended.tries == 1
+        assert ended.why.endswith(" outside of a transaction, which may have been carried out")
+        assert tried(session.begin_transaction).tries == 4
+
+
 def test_paramiko() -> None:
     def ask() -> None:
         with paramiko.SSHClient() as client:
