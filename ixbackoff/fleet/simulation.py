@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from .._limits.breakers import CircuitBreaker
 from .._limits.budgets import RetryBudget
 from .._limits.deadlines import checked_seconds
-from .._meaning.chains import Ladder
+from .._meaning.chains import PROGRAM, Ladder
 from .._meaning.defaults import USUAL
 from .._words.checks import above_zero
 from .._words.commands import Misuse
@@ -128,6 +128,8 @@ def simulate(
             outage, and a service cannot stop; or time does not advance, as with a client at
             `FOREVER` that waits 0 s and a service that fails immediately.
     """
+    if hasattr(program, PROGRAM):
+        raise Misuse(f"{program!r}: a fleet runs programs: give backoff(N3).program(function).")
     many = checked_clients(clients, arrivals, think)
     above_zero("seconds", seconds)
     number: object = seed

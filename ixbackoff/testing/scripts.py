@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from math import isfinite
+from .._words.checks import finite
 from typing import Any, Generic, TypeVar, cast, overload
 
 from .._words.commands import Command
@@ -81,7 +81,7 @@ def takes(seconds: float, answer: A) -> A:
     Raises:
         ValueError: `seconds` is negative or not finite.
     """
-    if not (seconds >= 0 and isfinite(seconds)):
+    if not finite(seconds) >= 0:
         raise ValueError(f"takes({seconds!r}, ...): give seconds, 0 or more.")
     return cast("A", DelayedAnswer(seconds, answer))
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Generic, Never, Self, TypeAlias, TypeVar
 
 from .._limits.deadlines import time_limit
+from .._meaning.chains import Ladder
 from .._running.command_loops import answered, answered_async
 from .._running.traces import Performed
 from .._words.commands import (
@@ -81,7 +82,8 @@ class World(Generic[E]):
 
     def __init__(self, scripts: Interpreter[E] | AsyncInterpreter[E]) -> None:
         if not isinstance(scripts, Interpreter | AsyncInterpreter):
-            raise Misuse(f"{scripts!r} is not a script: write Kind.handled_by(answers(...)).")
+            run = "; then program.run(world.interpreter)" if isinstance(scripts, Ladder) else ""
+            raise Misuse(f"{scripts!r} is not a script: write Kind.handled_by(answers(...)){run}.")
         self.now = 0.0
         self.trace: list[Performed] = []
         self._scripts = scripts._handlers
