@@ -64,7 +64,7 @@ class TaskPerformer(ABC):
 
     Attributes:
         number: the number of the client.
-        begun: the start of the current try, or of the one before the current wait.
+        begun: the start of the current try, or, in a wait, of the last try.
     """
 
     __slots__ = (

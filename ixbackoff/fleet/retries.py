@@ -160,7 +160,7 @@ class Trying(Running, Protocol):
     """A client that tries an effect.
 
     Attributes:
-        begun: the start of the current try, or of the one before the current wait.
+        begun: the start of the current try, or, in a wait, of the last try.
         after: the waits of this run; `None` until its first failure.
         wait_count: the number of waits of this run.
         shortest: the seconds of the last wait: the next one is not shorter.

@@ -81,7 +81,7 @@ def findings(
 
 
 def is_other_end(before: Finding, finding: Finding) -> bool:
-    """Return whether `before` reports a missing `__enter__`, and `finding` the `__exit__` of it."""
+    """Return whether two errors report a missing `__enter__` and `__exit__` of the same `with`."""
     first, second = before.error, finding.error
     return (
         before.explanation == finding.explanation
