@@ -87,6 +87,7 @@ class SQLite:
         connection = sqlite3.connect(
             self.place, timeout=self._timeout, isolation_level=None, check_same_thread=False
         )
+        connection.text_factory = lambda text: text.decode(errors="replace")
         try:
             for pragma in pragmas:
                 connection.execute(pragma)
