@@ -260,7 +260,7 @@ AROUND_OTHERS = {
 AROUND_OTHERS_ASYNC = {
     **{name: outer for name, outer in ASYNC.items() if name != "a block"},
     "a part of all_of": lambda function: (
-        at(N3).retry(all_of(call_async(function))).run_async(PLAIN_ASYNC)
+        at(N3).retry(all_of(call_async(in_a_coroutine(function)))).run_async(PLAIN_ASYNC)
     ),
 }
 
