@@ -7,7 +7,7 @@ from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .._limits.deadlines import time_limit
-from .._limits.nesting import RUNNING, carries_mark, this_thread
+from .._limits.nesting import RUNNING, Mark, carries_mark, this_thread
 from .._limits.observers import events_of_parts
 from .._limits.streams import passed_on
 from .._meaning.chains import Chain, chain
@@ -134,10 +134,10 @@ async def in_tasks(together: Together, answer: AnswerAsync) -> list[Any]:
     streams, with_events = branches(together), events_of_parts()
     answers: list[Any] = [None] * len(streams)
     failures: list[BaseException] = []
+    mark = RUNNING.get()
 
     @carries_mark
-    async def work(place: int, stream: Stream) -> None:
-        mine = RUNNING.get()  # noqa: F841  as in `in_threads`
+    async def work(place: int, stream: Stream, mine: Mark = mark) -> None:  # noqa: ARG001
         answers[place] = await answer(with_events(stream))
 
     try:
