@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, Never, ParamSpec, TypeVar, final
 from .._limits.breakers import CircuitBreaker
 from .._limits.budgets import RetryBudget
 from .._meaning.chains import PROGRAM
-from .._meaning.descents import After, begins, descents, kinds_and_predicate
+from .._meaning.descents import begins, descents, kinds_and_predicate
 from .._running.command_loops import check_run
 from .._words.calls import Call, CallAsync, call, call_async
 from .._words.commands import (
@@ -28,6 +28,7 @@ from .._words.vocabulary import Delay
 from .._writing.attempts import CommandOrAttempt, do
 from .._writing.programs import Program, at, at_with
 from ..schedules.kinds import Schedule, powers_of_two
+from ..schedules.timings import After
 from .answering import PLAIN, interpreter, interpreter_async
 from .callers import caller
 from .function_checks import check_sync, checked_function, undecorated

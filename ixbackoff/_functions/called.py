@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from .._meaning.defaults import ONCE
-from .._meaning.descents import After
 from .._meaning.names import function_name
 from .._words.calls import Call, CallAsync
 from .._words.commands import is_coroutine_function
 from .._words.rungs import ENDLESS
+from ..schedules.timings import After
 from .settings import wanting
 
 

@@ -23,13 +23,13 @@ from .._limits.nesting import (
 from .._limits.observers import LOOK, SWAPPED, Observer
 from .._running.logs import WARNING, default_logger, log_wait
 from .._running.sleeping import LONGEST_SLEEP, SWITCHES, awaitable, blocking
-from .._words.commands import is_coroutine_function
+from .._words.commands import is_coroutine_function, raisable
 from .answering import OTHERS
 from .called import Called
 from .ends import ended
 from .function_checks import check_sync, checked_function, no_coroutine_function
 from .nested import by_program, by_program_async
-from .watching import Watched, plain
+from .watching import Watched
 
 __tracebackhide__ = True
 
@@ -220,7 +220,7 @@ def waits_for(
     seconds: float, failure: Exception, called: Called, k: int, watched: Watched | None
 ) -> None:
     """Deliver the event of a wait, and log it."""
-    raised = plain(failure)
+    raised = raisable(failure)
     if watched is not None:
         watched.wait(seconds, raised)
     log_wait(called.name, k + 1, called.tries, raised, seconds)

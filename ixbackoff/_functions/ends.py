@@ -5,12 +5,12 @@ from __future__ import annotations
 from .._meaning.descents import ONE_TRY
 from .._meaning.runs import not_chosen, noted
 from .._running.logs import log_end
-from .._words.commands import Misuse
+from .._words.commands import Misuse, raisable
 from .._words.failures import CircuitOpen
 from .._words.reasons import Reason, Story
 from .._words.verdicts import is_transient
 from .called import Called
-from .watching import Watched, plain
+from .watching import Watched
 
 
 def ended(
@@ -34,7 +34,7 @@ def ended(
     Raises:
         RuntimeError: the failure is a StopIteration.
     """
-    made = plain(failure)
+    made = raisable(failure)
     try:
         if isinstance(made, Exception):
             reason, note = reason_and_note(made, called, no_wait and k != called.top)

@@ -7,7 +7,7 @@ from types import CoroutineType
 from typing import Any, TypeAlias
 
 from .._limits.deadlines import Expired, timely
-from .._words.commands import Handlers, Misuse, Stream, stopped, unawaited
+from .._words.commands import Handlers, Misuse, Stream, raisable, unawaited
 from .._words.vocabulary import CLOCK, Delay
 from .chains import Chain, Ladder
 from .runs import InAttempt, ProgramRun
@@ -136,7 +136,7 @@ def delivered(error: BaseException, run: ProgramRun) -> BaseException:
     if isinstance(error, Expired):
         run.expire(error)
         return error
-    return stopped(error)
+    return raisable(error)
 
 
 def waits_in_an_attempt() -> Misuse:

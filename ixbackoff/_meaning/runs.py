@@ -15,10 +15,10 @@ from .._words.reasons import NOTE, TRIES, Reason, Story, story_note
 from .._words.rungs import DEEPEST, ENDLESS, name_of
 from .._words.verdicts import is_transient, judge
 from .._words.vocabulary import Delay, delay
-from ..schedules.timings import Chance, Timing, WaitFunction
+from ..schedules.timings import After, Chance, Timing, WaitFunction
 from .chains import Chain, Ladder, Position, Step, check_start
 from .defaults import ONCE
-from .descents import ONE_TRY, After, descents, drawn
+from .descents import ONE_TRY, descents, drawn
 from .names import name_of_program
 
 if TYPE_CHECKING:

@@ -20,9 +20,10 @@ from .._words.failures import Predicate
 from .._words.rungs import ENDLESS
 from .._words.vocabulary import CLOCK, Delay, Log, Now, Pick, Throw
 from ..schedules.kinds import Schedule, check_schedule
+from ..schedules.timings import After
 from .chains import Chain, Ladder, Step, chain
 from .defaults import USUAL, Defaults
-from .descents import After, check_endless
+from .descents import check_endless
 from .machine import Enter, Task, driven
 from .replay import Entry, replay
 from .runs import InAttempt, ProgramRun
@@ -559,7 +560,7 @@ def limited(asked: Asked, seconds: float, place: Place) -> Task:
     now: float = yield CLOCK
     limit = Limit(now, seconds, whole=place.__class__ is ProgramRun)
     if seconds <= 0:
-        raise limit.unbegun(now)
+        raise limit.not_begun(now)
     place.limits.append(limit)
     outcome: BaseException | None = None
     try:

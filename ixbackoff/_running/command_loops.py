@@ -25,7 +25,7 @@ from .._words.commands import (
     Misuse,
     Stream,
     inherited,
-    stopped,
+    raisable,
     unawaited,
 )
 from .._words.rungs import ENDLESS, name_of
@@ -175,7 +175,7 @@ def answering(
                 stream.close()
                 raise
             except StopIteration as error:
-                command = throw(stopped(error))
+                command = throw(raisable(error))
             except BaseException as error:
                 command = throw(error)
             else:

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from .._limits.eventloop import running
-from .._limits.stopping import STOPS, ending_waits, stopped
+from .._limits.stopping import STOPS, ending_waits, stop_failure
 from .._meaning.runs import ProgramRun
 from .._words.commands import Awaited, Handlers, Misuse
 from .._words.vocabulary import Delay
@@ -125,7 +125,7 @@ def sleep_until(wait: Delay, stop: Event, logger: Logger) -> None:
             with ending_waits(stop):
                 sleep(wait, logger)
         if stop.is_set():
-            raise stopped(wait)
+            raise stop_failure(wait)
     finally:  # break the cycle of failure, traceback, this frame and the wait
         del wait
 
