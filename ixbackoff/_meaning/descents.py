@@ -107,7 +107,7 @@ def descents(
 
 
 def without_end(begin: Callable[[], WaitFunction]) -> Callable[[], WaitFunction]:
-    """Return endless waits: those of the deepest ladder, then the last of them again and again."""
+    """Return the waits of the deepest ladder, and then the last of them again and again."""
 
     def begun() -> WaitFunction:
         waits = begin()
@@ -122,10 +122,10 @@ def check_endless(timing: Timing) -> None:
     Simulations need no check: their service takes its time, or they notice that no time passes.
 
     Raises:
-        Misuse: they stay at 0.
+        Misuse: the waits stay at 0.
     """
     last = 1.0
-    with suppress(Exception):  # the run raises it, where it needs the wait
+    with suppress(Exception):  # the run raises the exception when it needs the wait
         common = steady(timing)
         last = 1.0 if common is None else common[0](DEEPEST - 1)
     if last == 0:

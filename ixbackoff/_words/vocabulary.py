@@ -232,6 +232,9 @@ Standard: TypeAlias = Download | Upload | Delay | Log | Throw
 """The row of a program that issues standard commands only."""
 
 
+WITHOUT_SERVICE = (Log, Now, Pick, Throw)
+"""The commands that need no service: no breaker refuses them as steps, and plans count no time."""
+
 MARKS = frozenset("@?#")
 """The characters that may separate secrets from the rest of a URL."""
 
