@@ -15,7 +15,7 @@ from .settings import wanting
 
 
 class Called:
-    """A function under a `backoff`. Its runs carry it as their mark, for the text of errors.
+    """A function under a `backoff`: the mark of each of its runs, which errors name.
 
     >>> from ixbackoff import N3, backoff
     >>> str(Called(backoff(N3), print))

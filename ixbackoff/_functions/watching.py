@@ -1,6 +1,6 @@
-"""Calls of a decorated function that are observed, and their events.
+"""Observed calls of a decorated function, and their events.
 
-Observers get the same events of a call as of the program with the same steps.
+A call has the same events as the program with the same steps.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Watched(Notifier, Run):
         self.notify(issued)
 
     def close(self, failure: BaseException) -> None:
-        """End the call, and its last try if need be; do nothing the second time."""
+        """End the call, and its last try if that has not ended; do nothing the second time."""
         if self.delivered is Issued:
             self.fail(failure)
         self.end(self, failure)

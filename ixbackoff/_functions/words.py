@@ -73,12 +73,12 @@ def in_our_words(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def our_words(name: str, value: Any) -> str | None:
-    """Return the text to write in place of an argument; `None` for an unknown name."""
+    """Return the advice for an argument of another library; `None` for an unknown name."""
     if name in TRIES or name in RETRIES:
         waits = value - (name in TRIES) if isinstance(value, int) else -1
         if not 0 <= waits <= DEEPEST:
             return "give a rung, N0 to N20, which is the number of waits: one less than tries"
-        one = "1 try is" if waits == 0 else f"{waits + 1} tries are"
-        return f"{one} N{waits}, so write backoff(N{waits})"
+        tries = "1 try is" if waits == 0 else f"{waits + 1} tries are"
+        return f"{tries} N{waits}, so write backoff(N{waits})"
     instead = INSTEAD.get(name)
     return None if instead is None else f"write {instead}"

@@ -51,7 +51,7 @@ def skipped(seconds: float) -> bool:
         Misuse: a switch forbids waits.
     """
     switches = [*SWITCHES]
-    for switch in [one for one in switches if one.skips] or switches:
+    for switch in [each for each in switches if each.skips] or switches:
         switch.take(seconds)
     return bool(switches)
 
@@ -76,9 +76,8 @@ def awaitable() -> Callable[[float], Awaitable[object]]:
         return sleep
 
     async def pause(seconds: float) -> None:
-        await sleep(
-            0 if skipped(seconds) else seconds
-        )  # a checkpoint for other tasks and for cancellation
+        # with 0 still a checkpoint, for other tasks and for cancellation
+        await sleep(0 if skipped(seconds) else seconds)
 
     return pause
 
@@ -131,9 +130,9 @@ def sleep_until(wait: Delay, stop: Event, logger: Logger) -> None:
 
 
 async def poll_async(seconds: float) -> None:
-    """Let asyncio run others between two checks of a state that cannot be awaited.
+    """Let asyncio run other tasks between two checks of a state that cannot be awaited.
 
-    This is no wait of a program, so `SWITCHES` do not skip it.
+    This is not a wait of a program, so `SWITCHES` do not skip it.
     """
     import asyncio
 
@@ -151,16 +150,16 @@ SLEEPERS = (sleep, sleep_async, sleep_until)
 
 def logger_of(handler: Any) -> Logger | None:
     """Return the logger of a handler that really sleeps (`SLEEPERS`); `None` for others."""
-    given: dict[str, Any] = {}
+    keywords: dict[str, Any] = {}
     if isinstance(handler, Awaited):
         handler = handler.handler
     if isinstance(handler, partial):
-        handler, given = handler.func, handler.keywords
-    return given.get("logger") or default_logger() if handler in SLEEPERS else None
+        handler, keywords = handler.func, handler.keywords
+    return keywords.get("logger") or default_logger() if handler in SLEEPERS else None
 
 
 def log_ended(run: ProgramRun, failure: Exception, handlers: Handlers) -> None:
-    """Log the end of a run, if its handler logs waits."""
+    """Log the end of a run, if its handler of `Delay` logs waits."""
     logger = run.logger or logger_of(handlers.get(Delay))
     if logger is not None and run.top:
         log_end(run.name, run.story, failure, logger)
