@@ -20,7 +20,7 @@ CONFIDENTIAL = (
 SECRETS = (  # bounded repetitions: the time is linear in the length of an argument
     rf"""(?ix) (?<=://)[^\s'"]{{0,1000}}(?=@)  # a login in a URL
     | ((?:{CONFIDENTIAL})[\w-]{{0,32}}(?: ['"]:\ ?|\s?=\s?))  # a query, a DSN, a dict
-      (?: b?'[^']*' | b?"[^"]*" | [^\s&;'",}})]+ )"""
+      (?: b?'(?:[^'\\]|\\.)*' | b?"(?:[^"\\]|\\.)*" | [^\s&;'",}})]+ )"""
 )
 
 
