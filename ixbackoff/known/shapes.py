@@ -51,10 +51,10 @@ def by_cause(failure: Exception) -> Verdict:
             continue
         if found.transient:
             return found
-        if found == verdicts.unknown(cause):
+        if found == verdicts.never_transient(cause):
             break
         return Verdict(False, why=f"{name_of(failure)}: {found.why}")
-    return verdicts.unknown(failure)
+    return verdicts.never_transient(failure)
 
 
 def cause_of(failure: Any) -> BaseException | None:
