@@ -17,10 +17,10 @@ All other failures are judged by their shape.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Mapping
+from typing import Any
 
-from .._words.verdicts import Verdict
+from .._words.verdicts import Judge, Verdict, always_transient
 from . import shapes
 from .judging import permanent
 from .reaching import unreachable_by_text
@@ -116,7 +116,7 @@ def by_code(failure: Any) -> Verdict:
     return permanent(failure, f" {code}") if code.isdigit() else permanent(failure)
 
 
-def with_status(status: int) -> Judging:
+def with_status(status: int) -> Judge:
     return lambda failure: answered(failure, status, None, shapes.requests_of(failure))
 
 
@@ -126,13 +126,7 @@ def after_retries(failure: Any) -> Verdict:
     return Verdict(True)
 
 
-def passing(_: Any) -> Verdict:
-    return Verdict(True)
-
-
-Judging: TypeAlias = Callable[[Any], Verdict]
-
-MYSQL: Mapping[str, Judging] = {"MySQLError": by_number, "Error": by_number}
+MYSQL: Mapping[str, Judge] = {"MySQLError": by_number, "Error": by_number}
 NEVER_AGAIN = (
     *("AuthenticationError", "ConnectionChannelError", "ConnectionClosedByClient"),
     *("ConnectionCommandInvalid", "ConnectionFrameError", "ConnectionNotAllowed"),
@@ -142,16 +136,16 @@ NEVER_AGAIN = (
 )
 """Classes of AMQP: refusals, and errors of the protocol or of its use."""
 
-AMQP: dict[str, Judging] = {
+AMQP: dict[str, Judge] = {
     "AMQPConnectionError": by_connection,
     **dict.fromkeys(NEVER_AGAIN, permanent),
 }
-TABLES: Mapping[str, Mapping[str, Judging]] = {
+TABLES: Mapping[str, Mapping[str, Judge]] = {
     "aiormq": AMQP,
     "builtins": {"TimeoutError": after_retries},
     "cimpl": {"KafkaException": by_broker},  # of confluent_kafka
     "clickhouse_connect": {"Error": by_text},
-    "ftplib": {"error_temp": passing, "Error": by_code},
+    "ftplib": {"error_temp": always_transient, "Error": by_code},
     "hvac": {
         "RateLimitExceeded": with_status(429),
         "InternalServerError": with_status(500),
@@ -162,7 +156,7 @@ TABLES: Mapping[str, Mapping[str, Judging]] = {
     "MySQLdb": MYSQL,
     "mysql": MYSQL,
     "neo4j": {"Neo4jError": by_driver, "DriverError": by_driver},
-    "paramiko": {"NoValidConnectionsError": passing, "AuthenticationException": permanent},
+    "paramiko": {"NoValidConnectionsError": always_transient, "AuthenticationException": permanent},
     "pika": AMQP | {"AMQPConnectorStackTimeout": by_connection, "ConnectionClosed": by_reply},
     "pymysql": MYSQL,
     "sqlite3": {"Error": by_lock},
