@@ -4,7 +4,7 @@ Failures of httpx have their request. The requests before redirects are in the t
 the request of httpcore, whose failures have none. A pool that is full (`PoolTimeout`) has sent
 nothing. A request of which a part was sent (`WriteError`, `WriteTimeout`) may have been carried
 out, so it is judged as one that was sent. The SDK of a language model asks by `POST`, which may be
-repeated after any lost answer (see `models`), also in the middle of a stream.
+repeated after any lost answer (see `language_models`), also in the middle of a stream.
 """
 
 from __future__ import annotations

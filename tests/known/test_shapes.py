@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ixbackoff import is_transient, known
-from ixbackoff.known import models
-from ixbackoff.known.models import duration, resets
+from ixbackoff.known import language_models
+from ixbackoff.known.language_models import duration, resets
 from ixbackoff.known.resending import NOT_CARRIED_OUT, PERHAPS_CARRIED_OUT
 
 
@@ -111,7 +111,7 @@ def test_a_mock_of_an_answer_is_judged_by_its_status() -> None:
     assert is_transient(SdkError(status_code=503, response=Mock()))
     assert is_transient(SdkError(response=Mock(status_code=429)))
     assert not is_transient(SdkError(response=Mock(), body=Mock()))
-    assert not models.judge(SdkError(body=Mock(), details=[Mock()])).transient
+    assert not language_models.judge(SdkError(body=Mock(), details=[Mock()])).transient
 
 
 def test_a_property_that_raises_tells_nothing() -> None:
