@@ -237,8 +237,8 @@ class Backoff(Generic[I]):
 
         def __enter__(self):
             raise Misuse(
-                "A backoff is not a block, but each of its tries: write `for one_try in "
-                "backoff(...):`, and `with one_try:` in it."
+                "A backoff is not a context manager, but each of its tries is: write `for one_try "
+                "in backoff(...):`, and `with one_try:` in it."
             )
 
         __exit__ = __aenter__ = __aexit__ = __enter__
