@@ -28,7 +28,7 @@ del _public
 
 
 def __getattr__(name: str) -> Any:
-    """Import the names that need DBOS at their first use: handlers and tests work without it."""
+    """Import a name that needs DBOS at its first use: handlers and tests work without DBOS."""
     if name not in ("Engine", "Workflow", "WorkflowHandle", "durable"):
         raise AttributeError(f"module {__name__} has no attribute {name}")
     with needed("ixbackoff.durable", "durable", ["dbos", "sqlalchemy"]):
