@@ -80,7 +80,10 @@ def told(source: str) -> str:
 
 
 @pytest.mark.parametrize(("source", "said"), [one for one in MISTAKES if one[1]])
-def test_a_mistake_gets_a_sentence_when_it_runs(source: str, said: str) -> None:
+def test_a_mistake_gets_a_sentence_when_it_runs(
+    source: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     [sentence] = [one for one in told(source).splitlines() if said in one]
     assert sentence.startswith(
         ("Misuse: ", "TypeError: ", "ValueError: ", "AttributeError: ", "RuntimeWarning: ")
