@@ -21,6 +21,7 @@ from .logs import default_logger, log, log_end
 if TYPE_CHECKING:
     from logging import Logger
     from threading import Event
+    from types import FrameType
 
     class Switch(Protocol):
         """A replacement for all waits of the process, active while it is in `SWITCHES`.
@@ -58,6 +59,7 @@ def skipped(seconds: float) -> bool:
 
 
 BLOCKING = 0.1  # seconds: asyncio's own `slow_callback_duration`
+INNER = ("ixbackoff.", "asyncio.", "IPython.", "ipykernel.")  # a cell of a notebook may block
 WARNED: set[str] = set()
 """The names of the coroutine functions that `check_loop` has warned of."""
 
@@ -66,16 +68,19 @@ def check_loop(seconds: float) -> None:
     """Warn, once for a coroutine function, of a wait that blocks the event loop which runs it."""
     if seconds < BLOCKING or SWITCHES or running() == (None, None):
         return
-    frame, depth = sys._getframe(1), 2
-    while not frame.f_code.co_flags & COROUTINES and frame.f_back is not None:
-        frame, depth = frame.f_back, depth + 1
-    name, module = frame.f_code.co_qualname, frame.f_globals.get("__name__", "")
-    if name not in WARNED and not module.startswith("IPython"):  # which runs a cell of a notebook
-        from warnings import warn
+    frame: FrameType | None = sys._getframe(1)
+    depth = 2
+    while frame is not None:
+        module, name = frame.f_globals.get("__name__", ""), frame.f_code.co_qualname
+        if frame.f_code.co_flags & COROUTINES and not module.startswith(INNER):
+            if name not in WARNED:
+                from warnings import warn
 
-        WARNED.add(name)
-        said = f"A retry in {name} blocks the event loop for {seconds:g} s: decorate"
-        warn(f"{said} a coroutine function, or use run_async.", RuntimeWarning, depth)
+                WARNED.add(name)
+                said = f"A retry in {name} blocks the event loop for {seconds:g} s: decorate a"
+                warn(f"{said} coroutine function, or use live_async().", RuntimeWarning, depth)
+            return
+        frame, depth = frame.f_back, depth + 1
 
 
 def blocking() -> Callable[[float], object]:

@@ -78,12 +78,13 @@ def explain_arguments(names: dict[str, Any], public: Iterable[str]) -> None:
             names[name] = explained(value)
             names[name].__module__ = names["__name__"]  # where pickle finds it
             continue
-        for attribute, method in [*vars(value).items()]:
+        members: dict[str, Any] = {**vars(value)}
+        for attribute, method in members.items():
             own = attribute[0] != "_"
             if attribute == "__init__" or (own and value.__name__ in STEPS):
-                if isinstance(method, FunctionType):
+                if method.__class__ is FunctionType:
                     setattr(value, attribute, explained(method))
-            elif own and isinstance(method, staticmethod):
+            elif own and method.__class__ is staticmethod:
                 setattr(value, attribute, staticmethod(explained(method.__func__)))
 
 
