@@ -45,7 +45,7 @@ def workflow(parsed: Parsed) -> Explanation | None:
 
 
 def not_in(row: str, answered: str) -> list[str]:
-    """Return the commands of a row that are not answered; none if a checker does not say."""
+    """Return the commands of a row that are not answered, as far as a checker reports them."""
     heads = {shown(one).name for one in members(answered)}
     return [one for one in members(row) if "@" not in answered and shown(one).name not in heads]
 

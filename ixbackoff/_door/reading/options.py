@@ -55,7 +55,7 @@ SHORTENING = {
 
 
 def option(parsed: Parsed) -> Explanation | None:
-    """Explain an argument of an option."""
+    """Explain a wrong value of an option."""
     if parsed.sort not in ("argument", "value"):
         return None
     if parsed.sort == "argument" and parsed.method not in TAKES_OPTIONS:
@@ -93,7 +93,7 @@ def wrong_option(name: str, given: str) -> Explanation:
 
 
 def overloaded_option(parsed: Parsed) -> Explanation | None:
-    """Explain the error of pyrefly, which lists the types of all arguments."""
+    """Explain a wrong value of an option; pyrefly lists the types of all arguments."""
     if parsed.sort != "option":
         return None
     for name, good in (
