@@ -72,7 +72,7 @@ SAID = [
         "Model(W, W().i)",
         'Argument 2 to "Model" has incompatible type "Interpreter[Download]"; expected '
         '"Callable[[W], Interpreter[Never]]"',
-        "Give interpreter: makes the interpreter that answers in a world; usually a method of the world.",
+        "Give interpreter: makes the interpreter that answers in a world; usually a method",
     ),
     (
         "Virtual(at(N3).retry(x))",
