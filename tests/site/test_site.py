@@ -132,3 +132,24 @@ def test_pages_fit_on_a_phone(scheme: str, site: Path, tmp_path: Path) -> None:
                 opened.open(f"{url}/{page}.html", width=400, dark=scheme == "dark")
                 assert opened.evaluate("document.documentElement.scrollWidth") <= 400, page
                 assert opened.errors == []
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: apt-get install chromium")
+@pytest.mark.parametrize(("system", "switched"), [("light", ""), ("dark", ""), ("light", "dark")])
+def test_pictures_are_as_dark_as_their_page(
+    system: str, switched: str, site: Path, tmp_path: Path
+) -> None:
+    ground = (19, 20, 22) if "dark" in (system, switched) else (255, 255, 255)
+    with served(site) as url, browser(tmp_path) as opened:
+        for page in ("schedules", "crash", "commands"):
+            opened.open(f"{url}/{page}.html", dark=system == "dark")
+            if switched:  # as the button of the page does
+                opened.evaluate(f"document.body.dataset.theme = {switched!r}")
+            for number in range(opened.evaluate(f"{PICTURES}.length")):
+                place = opened.evaluate(f"{PICTURES}[{number}].getBoundingClientRect().toJSON()")
+                inside, left = (place["left"] + 3, place["top"] + 3), place["left"] - 8
+                assert opened.color(*inside) == ground, (page, number)
+                assert opened.color(left, place["top"]) == ground, page
+
+
+PICTURES = "document.querySelectorAll('article img')"
