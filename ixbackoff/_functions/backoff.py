@@ -85,7 +85,8 @@ class Backoff(Generic[I]):
         if isinstance(function, type):
             raise TypeError(f"backoff on the class {function.__name__}: put it on its methods.")
         retried: Callable[P, R] = wraps(function)(caller(self, function))
-        setattr(retried, PROGRAM, lambda: self._program(called(function)))  # not that of `function`
+        # not the program of `function`, if that is decorated, too
+        setattr(retried, PROGRAM, lambda *given: self._program(called(function, *given)))
         return retried
 
     def call(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -321,9 +322,10 @@ def made(rung: Rung[I], settings: Settings) -> Backoff[I]:
     return made
 
 
-def called(function: Any) -> Any:
-    """Make the command that calls a function, of either kind, without arguments: for a plan."""
-    return call_async(function) if is_coroutine_function(function) else call(function)
+def called(function: Any, *given: object) -> Any:
+    """Make the command that calls a function, of either kind; a plan needs no arguments."""
+    make: Any = call_async if is_coroutine_function(function) else call
+    return make(function, *given)
 
 
 def _position(rung: Rung[I]) -> int:
