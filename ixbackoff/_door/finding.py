@@ -71,11 +71,7 @@ def value(text: str) -> Any:
 
 
 def program(text: str, given: Sequence[Any] = ()) -> Found:
-    """Find a program, a decorated function, or a function that makes either.
-
-    Args:
-        text: MODULE:NAME.
-        given: the arguments of the function.
+    """Find a program, or a function and its `given` arguments: a decorated one, or a maker.
 
     Raises:
         ArgumentTypeError: `text` names none of these, or does not take these arguments.

@@ -85,8 +85,11 @@ class Backoff(Generic[I]):
         if isinstance(function, type):
             raise TypeError(f"backoff on the class {function.__name__}: put it on its methods.")
         retried: Callable[P, R] = wraps(function)(caller(self, function))
-        # not the program of `function`, if that is decorated, too
-        setattr(retried, PROGRAM, lambda *given: self._program(called(function, *given)))
+
+        def one_call(*given: object) -> object:
+            return self._program(called(function, *given))
+
+        setattr(retried, PROGRAM, one_call)  # not that of `function`
         return retried
 
     def call(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:

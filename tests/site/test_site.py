@@ -7,6 +7,7 @@ from functools import cache
 from html.parser import HTMLParser
 from importlib import import_module
 from pathlib import Path
+from time import monotonic, sleep
 from urllib.parse import unquote
 
 import pytest
@@ -152,4 +153,19 @@ def test_pictures_are_as_dark_as_their_page(
                 assert opened.color(left, place["top"]) == ground, page
 
 
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: apt-get install chromium")
+def test_a_search_for_the_word_of_others_finds_ours(site: Path, tmp_path: Path) -> None:
+    with served(site) as url, browser(tmp_path) as opened:
+        opened.open(f"{url}/search.html?q=timeout")
+        end = monotonic() + 30
+        while len(found := opened.evaluate(FOUND)) < 3 and monotonic() < end:
+            sleep(0.1)
+        assert {"howto/deadline.html", "functions.html"} <= {
+            target.partition("#")[0] for target in found[:3]
+        }
+
+
+FOUND = (
+    "[...document.querySelectorAll('#search-results li > a')].map(one => one.getAttribute('href'))"
+)
 PICTURES = "document.querySelectorAll('article img')"
