@@ -80,9 +80,8 @@ def is_meant(words: list[str], dashes: bool) -> bool:
     >>> is_meant(["--on", "75", "N3"], True), is_meant(["jobs:copy"], True), is_meant(["3"], False)
     (True, False, True)
     """
-    if any(is_rung(word) for word in words) or (words and words[0].isdecimal()):
-        return True
-    return dashes and not any(":" in word for word in words)
+    number = any(word.isdecimal() for word in words[:1])
+    return number or any(map(is_rung, words)) or (dashes and not any(":" in one for one in words))
 
 
 def statuses(text: str) -> frozenset[int]:
