@@ -113,7 +113,8 @@ def found(error: Error, source: Source) -> Finding | None:
     explanation, place = drawn(explanation, error, source)
     place = place or place_of(error, source)
     line = source.line(place.line if place else error.line)
-    return Finding(error, explanation, place, line)
+    shown = "".join(each if each.isprintable() or each == "\t" else "?" for each in line)
+    return Finding(error, explanation, place, shown)
 
 
 def uncalled(error: Error, source: Source) -> Explanation | None:
