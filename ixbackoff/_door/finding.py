@@ -1,4 +1,4 @@
-"""Programs, schedules and interpreters of the user, named on the command line as MODULE:NAME."""
+"""The user's programs, schedules and interpreters, which the command line names as MODULE:NAME."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def program(text: str, given: Sequence[Any] = ()) -> Found:
 
 
 def is_function(named: Any) -> bool:
-    """Return whether an object can be called to make a program."""
+    """Return whether an object is a function, which may make a program."""
     return callable(named) and not isinstance(named, type | Command | Chain | Backoff)
 
 
@@ -95,7 +95,7 @@ def called(text: str, function: Any, given: Sequence[Any] = ()) -> Any:
     """Call a function that makes a program, or make that of one call of a decorated function.
 
     Raises:
-        ArgumentTypeError: the function does not take these arguments, or it fails.
+        ArgumentTypeError: the function does not take these arguments, or fails.
     """
     decorated = hasattr(function, PROGRAM)
     if iscoroutinefunction(function) and not decorated:
@@ -134,7 +134,7 @@ def needed(function: Any, given: int = 0) -> str:
 
 
 def refusal(made: object, named: object) -> str:
-    """Say what an object is instead of a program."""
+    """Describe an object that is not a program."""
     if isinstance(made, Chain | Command):
         kind = "a command" if isinstance(made, Command) else "an attempt"
         return f"is {kind}, not a program: put it on a ladder, at(N3).retry(...)"
@@ -146,10 +146,10 @@ def refusal(made: object, named: object) -> str:
 
 
 def schedule(text: str) -> Schedule:
-    """Find a schedule, or make one of the seconds of each wait.
+    """Find a schedule, or make a `Constant` of a number of seconds.
 
     Raises:
-        ArgumentTypeError: `text` does not name a schedule, or it may shorten waits.
+        ArgumentTypeError: `text` does not name a schedule, or the schedule may shorten waits.
     """
     named = timing(text)
     if not isinstance(named, Schedule):

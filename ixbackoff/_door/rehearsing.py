@@ -25,11 +25,11 @@ FAILURES: dict[str, Callable[[], Exception]] = {
 }
 SECONDS = duration(0)
 MOST = 1000
-"""The most commands of a rehearsal: some programs have no end."""
+"""The greatest number of commands in a rehearsal: some programs have no end."""
 
 
 class Endless(BaseException):
-    """A rehearsal that issued too many commands."""
+    """A rehearsal has issued too many commands."""
 
 
 def outcomes(text: str) -> list[Any]:
@@ -72,7 +72,7 @@ def outcome(text: str) -> Any:
 
 
 def rehearsed(found: Found, script: list[Any], options: dict[str, Any], form: str) -> int:
-    """Run a program in virtual time, print what it did as `form`; return 1 if it failed."""
+    """Run a program in virtual time, print its commands as `form`; return 1 if it failed."""
     issued = 0
 
     def answered(command: Command[Any]) -> Any:
@@ -98,7 +98,7 @@ def rehearsed(found: Found, script: list[Any], options: dict[str, Any], form: st
         raise
     except Endless:
         end = failed = f"has not ended after {MOST} commands"
-    except Exception as failure:  # a program may fail with any
+    except Exception as failure:  # a program may fail with any exception
         failed = with_notes(failure)
         end = f"fails: {failed}"
     if form == "json":
