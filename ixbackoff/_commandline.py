@@ -6,12 +6,12 @@ import os
 import re
 import sys
 from argparse import ArgumentParser, ArgumentTypeError
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar, Never
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Never
 
 from ._words.texts import printable
 from .schedules.kinds import Constant, Timing
@@ -83,6 +83,42 @@ def parser_of(main: Callable[[list[str]], int], words: Sequence[str] = ()) -> Pa
     finally:
         Parser.hands_over = False
     raise LookupError(main)
+
+
+class Flag(NamedTuple):
+    """A flag of a command.
+
+    Attributes:
+        name: its name, without the dashes.
+        default: its default; a tuple for a flag that can be given more than once.
+        read: converts the text to its value; `bool` for a flag without a value.
+        help: its description.
+        unit: the name of the value in the help.
+        argument: the name of the model's argument, if it differs from `name`.
+        required: whether the command needs it.
+    """
+
+    name: str
+    default: float | str | Path | tuple[float, ...] | None
+    read: Callable[[str], object]
+    help: str
+    unit: str = "NUMBER"
+    argument: str = ""
+    required: bool = False
+
+
+def add_flags(parser: ArgumentParser, flags: Iterable[Flag]) -> None:
+    """Add flags to a parser."""
+    for flag in flags:
+        default = flag.default
+        how: dict[str, Any] = {"type": flag.read, "metavar": flag.unit, "default": default}
+        text = flag.help if default is None else f"{flag.help} (default: %(default)s)"
+        if flag.read is bool:
+            how, text = {"action": "store_true"}, flag.help
+        elif isinstance(default, tuple):
+            how |= {"action": "append", "default": None}
+            text = f"{flag.help}; can be repeated (default: {', '.join(map(str, default))})"
+        parser.add_argument(f"--{flag.name}", **how, required=flag.required, help=text)
 
 
 def whole(least: int, most: int | None = None) -> Callable[[str], int]:

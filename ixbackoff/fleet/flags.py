@@ -1,47 +1,11 @@
-"""`Flag`: a flag of a command; and the flags for seeds and pictures, which most commands have."""
+"""The flags for seeds and pictures, which most commands have."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
 
-from .._commandline import whole
-
-
-class Flag(NamedTuple):
-    """A flag of a command.
-
-    Attributes:
-        name: its name, without the dashes.
-        default: its default; a tuple for a flag that can be given more than once.
-        read: converts the text to its value; `bool` for a flag without a value.
-        help: its description.
-        unit: the name of the value in the help.
-        argument: the name of the model's argument, if it differs from `name`.
-    """
-
-    name: str
-    default: float | str | tuple[float, ...] | None
-    read: Callable[[str], object]
-    help: str
-    unit: str = "NUMBER"
-    argument: str = ""
-
-
-def add_flags(parser: ArgumentParser, flags: Iterable[Flag]) -> None:
-    """Add flags to a parser."""
-    for flag in flags:
-        default = flag.default
-        how: dict[str, Any] = {"type": flag.read, "metavar": flag.unit, "default": default}
-        text = flag.help if default is None else f"{flag.help} (default: %(default)s)"
-        if flag.read is bool:
-            how, text = {"action": "store_true"}, flag.help
-        elif isinstance(default, tuple):
-            how |= {"action": "append", "default": None}
-            text = f"{flag.help}; can be repeated (default: {', '.join(map(str, default))})"
-        parser.add_argument(f"--{flag.name}", **how, help=text)
+from .._commandline import Flag, add_flags, whole
 
 
 def add_seeds(parser: ArgumentParser, default: int = 1, text: str = "the number of seeds") -> None:

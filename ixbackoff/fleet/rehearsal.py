@@ -15,7 +15,9 @@ from typing import Any, TypeVar
 from .._commandline import (
     FAILED,
     WRONG,
+    Flag,
     Parser,
+    add_flags,
     duration,
     imported,
     in_one_line,
@@ -30,7 +32,7 @@ from .._words.calls import Call, CallAsync
 from .._words.commands import AsyncInterpreter, Command, Interpreter, Misuse
 from .._words.reasons import NOTE
 from .drawing import Panel, Picture, by_second, draw, pictured
-from .flags import Flag, add_flags, add_picture, add_seeds
+from .flags import add_picture, add_seeds
 from .outcomes import Outcome, Second
 from .reports import RECOVERS, Numbers, report, sampled, spread
 from .services.channel import Channel

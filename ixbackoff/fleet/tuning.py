@@ -7,7 +7,7 @@ from functools import partial
 from math import ceil, log
 from typing import NamedTuple
 
-from .._commandline import FAILED, Parser, number, whole
+from .._commandline import FAILED, Flag, Parser, add_flags, number, whole
 from .._words.commands import Command
 from .._words.failures import ServerError
 from .._words.rungs import DEEPEST, FOREVER
@@ -135,6 +135,18 @@ def failing_rate(tuning: Tuned, clients: int, seed: int = 0) -> float:
     return outcome.rate(lambda second: second.failed, GROWN, GROWN + WATCHED) / unit
 
 
+SECONDS, RATE = number(*BOUNDS["p99"]), number(*BOUNDS["rate"])
+BEARABLE = "the failed requests per second that the service can bear for long"
+FLAGS = (
+    Flag(
+        "p99", None, SECONDS, "the 99th percentile of the response time", "SECONDS", required=True
+    ),
+    Flag("clients", None, whole(1, 10**6), "the number of clients", required=True),
+    Flag("rate", None, RATE, BEARABLE, "RATE", required=True),
+    Flag("outage", 30, RATE, "the outage that a ladder has to outlast", "SECONDS"),
+)
+
+
 def parsed(arguments: list[str] | None) -> Namespace:
     """Read the command line."""
     parser = Parser(
@@ -143,33 +155,7 @@ def parsed(arguments: list[str] | None) -> Namespace:
         'Distributed Systems" recommends, checked by a simulation of the outage.',
         epilog="Exit status: 0; 1 if the service cannot bear the load; 2 if the command is wrong.",
     )
-    parser.add_argument(
-        "--p99",
-        type=number(*BOUNDS["p99"]),
-        required=True,
-        metavar="SECONDS",
-        help="the 99th percentile of the response time",
-    )
-    parser.add_argument(
-        "--clients",
-        type=whole(1, 10**6),
-        required=True,
-        metavar="NUMBER",
-        help="the number of clients",
-    )
-    parser.add_argument(
-        "--rate",
-        type=number(*BOUNDS["rate"]),
-        required=True,
-        help="the failed requests per second that the service can bear for long",
-    )
-    parser.add_argument(
-        "--outage",
-        type=number(*BOUNDS["outage"]),
-        default=30.0,
-        metavar="SECONDS",
-        help="the outage that a ladder has to outlast (default: %(default)g)",
-    )
+    add_flags(parser, FLAGS)
     add_seeds(parser, SEEDS, "the number of simulations for the check")
     return parser.parse_args(arguments)
 

@@ -6,7 +6,7 @@ import sys
 from argparse import ArgumentTypeError, Namespace
 from pathlib import Path
 
-from .._commandline import WRONG, Parser, imported, whole
+from .._commandline import WRONG, Flag, Parser, add_flags, imported, whole
 from ..schedules.kinds import Timing
 from .pictures import plot
 
@@ -54,6 +54,12 @@ def file_name(text: str) -> str:
     return text
 
 
+FLAGS = (
+    Flag("waits", 20, whole(1, MOST), "the number of waits", "WAITS"),
+    Flag("seed", 1, whole(0), "the seed of the random numbers", "SEED"),
+)
+
+
 def parsed(arguments: list[str] | None) -> Namespace:
     parser = Parser(
         prog="ixbackoff plot",
@@ -68,27 +74,12 @@ def parsed(arguments: list[str] | None) -> Namespace:
         metavar="MODULE:NAME",
         help="a schedule, by its name in a module that can be imported",
     )
-    parser.add_argument(
-        "--waits",
-        type=whole(1, MOST),
-        default=20,
-        help="the number of waits (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--seed",
-        type=whole(0),
-        default=1,
-        help="the seed of the random numbers (default: %(default)s)",
-    )
+    add_flags(parser, FLAGS)
     parser.add_argument(
         "--folder", type=Path, default=Path(), help="the folder of the files (default: this one)"
     )
-    parser.add_argument(
-        "--name",
-        type=file_name,
-        default="waits",
-        help="the beginning of the names of the files (default: %(default)s)",
-    )
+    beginning = "the beginning of the names of the files"
+    add_flags(parser, [Flag("name", "waits", file_name, beginning, "NAME")])
     return parser.parse_args(arguments)
 
 

@@ -14,9 +14,8 @@ from ixbackoff import Attempt, Do, Now, attempt, do, first_of
 from ixbackoff.fleet import Outcome, SingleThreaded
 from ixbackoff.fleet.services.single import FetchFile, Probe
 
-from ..._commandline import whole
+from ..._commandline import Flag, whole
 from ..drawing import Panel, Picture, by_second
-from ..flags import Flag
 from ..reports import Numbers
 from .ethernet import Kind, kinds
 from .experiment import Cells, Experiment, row_by_row

@@ -12,10 +12,9 @@ from ixbackoff import Do, NotReady, attempt
 from ixbackoff.fleet import Disk, Outcome
 from ixbackoff.fleet.services.disk import FreeSpace, WriteFile
 
-from ..._commandline import number, whole
+from ..._commandline import Flag, number, whole
 from ...plotting.styles import line_style
 from ..drawing import Graph, Panel, Picture
-from ..flags import Flag
 from ..reports import Numbers
 from .ethernet import Kind, kinds
 from .experiment import Cells, Experiment

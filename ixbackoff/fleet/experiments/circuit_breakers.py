@@ -25,9 +25,8 @@ from ixbackoff import (
 from ixbackoff.fleet import BoundedQueue, Metered, Outage, Outcome, simulate
 from ixbackoff.schedules import Schedule
 
-from ..._commandline import whole
+from ..._commandline import Flag, whole
 from ..drawing import Panel, Picture, by_second
-from ..flags import Flag
 from ..reports import Numbers
 from .experiment import Cells, Experiment, recovery_cells, row_by_row
 

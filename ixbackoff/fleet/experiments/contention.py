@@ -19,10 +19,9 @@ from ixbackoff.fleet.services.row import Read, Write
 from ixbackoff.schedules import Timing
 from ixbackoff.schedules.shortening import DecorrelatedJitter, EqualJitter, FullJitter
 
-from ..._commandline import whole
+from ..._commandline import Flag, whole
 from ...plotting.styles import line_style
 from ..drawing import Graph, Panel, Picture
-from ..flags import Flag
 from .experiment import Cells, Experiment
 
 CLIENTS = (20, 40, 60, 80, 100)

@@ -32,9 +32,8 @@ from ixbackoff.schedules import Chance, Schedule, Timing, WaitFunction
 from ixbackoff.schedules.published import NormalJitter
 from ixbackoff.schedules.shortening import Shortening
 
-from ..._commandline import number, whole
+from ..._commandline import Flag, number, whole
 from ..drawing import Graph, Panel, Picture, by_second
-from ..flags import Flag
 from ..reports import Numbers
 from .experiment import Cells, Experiment, row_by_row
 

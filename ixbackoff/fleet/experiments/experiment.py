@@ -9,9 +9,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
-from ..._commandline import Parser
+from ..._commandline import Flag, Parser, add_flags
 from ..drawing import Picture, draw, pictured
-from ..flags import Flag, add_flags, add_picture, add_seeds
+from ..flags import add_picture, add_seeds
 from ..reports import Numbers, sampled, spread
 
 R = TypeVar("R")

@@ -13,9 +13,8 @@ from ixbackoff import N0, N2, Command, Delay, Exponential, Now, Program, RetryBu
 from ixbackoff.fleet import BoundedQueue, Layer, Metered, Outage, Outcome, Service, simulate
 from ixbackoff.schedules import Schedule
 
-from ..._commandline import number, whole
+from ..._commandline import Flag, number, whole
 from ..drawing import Panel, Picture, by_second
-from ..flags import Flag
 from ..reports import Numbers
 from .experiment import Cells, Experiment, recovery_cells, row_by_row
 

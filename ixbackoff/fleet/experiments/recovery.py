@@ -15,9 +15,8 @@ from ixbackoff import N20, Command, Constant, Exponential, at
 from ixbackoff.fleet import BoundedQueue, Outage, simulate
 from ixbackoff.schedules import Schedule
 
-from ..._commandline import number, whole
+from ..._commandline import Flag, number, whole
 from ..drawing import Graph, Panel, Picture
-from ..flags import Flag
 from ..reports import Numbers
 from .experiment import Cells, Experiment, row_by_row
 

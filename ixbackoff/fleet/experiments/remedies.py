@@ -14,9 +14,8 @@ from typing import Any, NamedTuple, TypeVar
 from ixbackoff import N3, CircuitBreaker, RetryBudget, at, do
 from ixbackoff.fleet import Outage, Outcome, SlowingServer, each_seed, simulate
 
-from ..._commandline import whole
+from ..._commandline import Flag, whole
 from ..drawing import Panel, Picture, by_second
-from ..flags import Flag
 from .crash import (
     BACKLOG,
     BACKLOGS,

@@ -13,10 +13,9 @@ from ixbackoff import Do, NotReady, attempt
 from ixbackoff.fleet import Outcome, Scheduler
 from ixbackoff.fleet.services.scheduler import FreeDescriptors, Submit
 
-from ..._commandline import whole
+from ..._commandline import Flag, whole
 from ...plotting.styles import line_style
 from ..drawing import Graph, Panel, Picture, by_second
-from ..flags import Flag
 from ..reports import Numbers
 from .ethernet import Kind, kinds
 from .experiment import Cells, Experiment
