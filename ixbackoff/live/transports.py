@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from importlib.util import find_spec
 from threading import Lock
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.request import getproxies, proxy_bypass
 
 import anyio
@@ -31,19 +31,11 @@ IDLE_MOST = 32  # unused connections
 # of a response that is encoded all the same is stored unchanged.
 HEADERS = {"Accept-Encoding": "identity"}
 
-ERRORS: dict[type[Exception], type[httpx2.TransportError]] = {
-    httpcore2.ConnectTimeout: httpx2.ConnectTimeout,
-    httpcore2.ReadTimeout: httpx2.ReadTimeout,
-    httpcore2.WriteTimeout: httpx2.WriteTimeout,
-    httpcore2.PoolTimeout: httpx2.PoolTimeout,
-    httpcore2.ConnectError: httpx2.ConnectError,
-    httpcore2.ReadError: httpx2.ReadError,
-    httpcore2.WriteError: httpx2.WriteError,
-    httpcore2.ProxyError: httpx2.ProxyError,
-    httpcore2.UnsupportedProtocol: httpx2.UnsupportedProtocol,
-    httpcore2.LocalProtocolError: httpx2.LocalProtocolError,
-    httpcore2.RemoteProtocolError: httpx2.RemoteProtocolError,
-}
+ERRORS = (
+    *(httpcore2.TimeoutException, httpcore2.NetworkError, httpcore2.ProtocolError),
+    *(httpcore2.ProxyError, httpcore2.UnsupportedProtocol),
+)
+"""The errors of httpcore2; httpx2 has errors of the same names."""
 STALE = (httpcore2.ReadError, httpcore2.WriteError, httpcore2.RemoteProtocolError)
 """The errors of a connection that the server closed while it was unused."""
 
@@ -92,15 +84,8 @@ class Transport(httpx2.BaseTransport):
     def _pool(self, way: Way) -> Pool:
         with self._lock:
             if way not in self._pools:
-                self._pools[way] = pool = Pool(
-                    ssl_context=trusted() if way.secure else None,
-                    proxy=opened_proxy(way.proxy) if way.proxy else None,
-                    network_backend=TimedBackend(self._limits.addresses),
-                    max_connections=None,
-                    max_keepalive_connections=IDLE_MOST,
-                    keepalive_expiry=IDLE,
-                    http2=True,
-                )
+                backend = TimedBackend(self._limits.addresses)
+                self._pools[way] = pool = Pool(network_backend=backend, **settings_of(way))
                 lock_in_c(pool)
             return self._pools[way]
 
@@ -188,15 +173,8 @@ class AsyncTransport(httpx2.AsyncBaseTransport):
 
     def _pool(self, way: Way) -> AsyncPool:
         if way not in self._pools:
-            self._pools[way] = AsyncPool(
-                ssl_context=trusted() if way.secure else None,
-                proxy=opened_proxy(way.proxy) if way.proxy else None,
-                network_backend=AsyncBackend(self._limits.addresses),
-                max_connections=None,
-                max_keepalive_connections=IDLE_MOST,
-                keepalive_expiry=IDLE,
-                http2=True,
-            )
+            backend = AsyncBackend(self._limits.addresses)
+            self._pools[way] = AsyncPool(network_backend=backend, **settings_of(way))
         return self._pools[way]
 
     async def aclose(self) -> None:
@@ -307,6 +285,18 @@ def way_of(url: httpx2.URL, known: Mapping[str, str], limits: Limits) -> Way:
     return Way(secure, proxy if "://" in proxy else f"http://{proxy}")
 
 
+def settings_of(way: Way) -> dict[str, Any]:
+    """Return the arguments of the pool for a way."""
+    return {
+        "ssl_context": trusted() if way.secure else None,
+        "proxy": opened_proxy(way.proxy) if way.proxy else None,
+        "max_connections": None,
+        "max_keepalive_connections": IDLE_MOST,
+        "keepalive_expiry": IDLE,
+        "http2": True,
+    }
+
+
 def opened_proxy(url: str) -> httpcore2.Proxy:
     """Make the proxy of a URL.
 
@@ -355,5 +345,6 @@ def renamed() -> Generator[None]:
     """Raise errors of httpcore2 as those of httpx2."""
     try:
         yield
-    except tuple(ERRORS) as error:
-        raise ERRORS[error.__class__](str(error)) from error
+    except ERRORS as error:
+        kind: type[httpx2.TransportError] = getattr(httpx2, error.__class__.__name__)
+        raise kind(str(error)) from error
