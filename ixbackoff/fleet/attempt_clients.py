@@ -41,8 +41,6 @@ class AttemptRetrying(Retrying):
 class AttemptClient(TaskPerformer):
     """A client that retries an attempt; its attributes are those of `Trying`."""
 
-    __slots__ = ("_shared", "after", "log", "shortest", "wait_count")
-
     def __init__(self, shared: AttemptRetrying, number: int) -> None:
         super().__init__(shared.environment, number)
         self._shared = shared

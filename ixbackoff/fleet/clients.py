@@ -24,8 +24,6 @@ IN_STREAM = Inside([Limit(0.0, inf, whole=True)])
 class Client(TaskPerformer):
     """A client that performs the stream of a program, or of a branch of `Join`."""
 
-    __slots__ = ("_done", "_make")
-
     def __init__(
         self, environment: Environment, number: int, make: Callable[[], Stream], done: Done
     ) -> None:
@@ -100,8 +98,6 @@ class Join(Branches):
     The first failure ends the other branches, whose `finally` blocks run. The waiting client
     resumes when all branches have ended.
     """
-
-    __slots__ = ("_answers", "_begun", "_client", "_command", "_failure", "_left", "_places")
 
     def __init__(self, client: TaskPerformer, environment: Environment, command: Together) -> None:
         streams = branches(command)

@@ -44,18 +44,6 @@ class CommandRetrying(Retrying):
 class CommandClient:
     """A client that retries a command; its attributes are those of `Trying`."""
 
-    __slots__ = (
-        "_asking",
-        "_arrived",
-        "_shared",
-        "after",
-        "begun",
-        "log",
-        "number",
-        "shortest",
-        "wait_count",
-    )
-
     def __init__(self, shared: CommandRetrying, number: int) -> None:
         self._shared = shared
         self._asking = False  # whether a call of `ask` is active: see ASKING in performers

@@ -48,8 +48,6 @@ class Environment:
         trace: the trace, or `None`.
     """
 
-    __slots__ = ("events", "from_start", "handlers", "services", "tally", "trace")
-
     def __init__(
         self,
         events: Events,

@@ -106,17 +106,6 @@ class Outcome(NamedTuple):
 class Tally:
     """The counts of the current second and of earlier seconds."""
 
-    __slots__ = (
-        "answered",
-        "asked",
-        "failed",
-        "gave_up",
-        "late",
-        "latency",
-        "seconds",
-        "well",
-    )
-
     def __init__(self) -> None:
         self.seconds: list[Second] = []
         self.begin()

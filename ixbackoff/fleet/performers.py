@@ -46,8 +46,6 @@ NOT_YET = Inside([])
 class Branches(ABC):
     """Concurrent effects."""
 
-    __slots__ = ()
-
     @abstractmethod
     def begin(self) -> None:
         """Begin all effects."""
@@ -66,16 +64,6 @@ class TaskPerformer(ABC):
         number: the number of the client.
         begun: the start of the current try, or, in a wait, of the last try.
     """
-
-    __slots__ = (
-        "_arrived",
-        "_environment",
-        "_inside",
-        "_task",
-        "_waits_for",
-        "begun",
-        "number",
-    )
 
     def __init__(self, environment: Environment, number: int, inside: Inside = NOT_YET) -> None:
         self._environment = environment

@@ -33,19 +33,6 @@ class Sharing(Generic[T]):
         done: called with each user that has completed its work and left.
     """
 
-    __slots__ = (
-        "_arrived",
-        "_done",
-        "_ends",
-        "_events",
-        "_number",
-        "_plan",
-        "_rate",
-        "_since",
-        "_speed",
-        "_work",
-    )
-
     def __init__(
         self, events: Events, speed: Callable[[int], float], done: Callable[[T], None]
     ) -> None:
