@@ -89,6 +89,15 @@ class Throw(Command[Never]):
         self.error = error
 
 
+def throw(command: Throw) -> Never:
+    """Raise the error of a command: the handler of `Throw`."""
+    __tracebackhide__ = True
+    try:
+        raise command.error
+    finally:
+        del command  # break the cycle of exception, traceback and this frame
+
+
 @final
 class Delay(Command[None]):
     """A wait. Only the ladder makes and issues it, so attempts cannot add waits.

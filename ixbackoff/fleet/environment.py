@@ -10,7 +10,7 @@ from .._meaning.chains import Ladder
 from .._running.traces import Performed
 from .._words.commands import Command, Handlers, Interpreter, Misuse
 from .._words.rungs import name_of
-from .._words.vocabulary import Log, Now, Pick, Throw
+from .._words.vocabulary import Log, Now, Pick, Throw, throw
 from .event_queue import Events
 from .outcomes import Tally
 from .services.service import Serving
@@ -96,13 +96,6 @@ class Environment:
 
 def standard(events: Events) -> Handlers:
     """Return the handlers of the commands that need no service."""
-
-    def throw(command: Throw) -> None:
-        try:
-            raise command.error
-        finally:
-            del command  # break the cycle of exception, traceback and this frame
-
     known: Interpreter[Any] = (
         Log.handled_by(lambda _: None)
         | Now.handled_by(lambda _: events.now)

@@ -6,7 +6,7 @@ import logging
 import random
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Never
+from typing import TYPE_CHECKING, Any
 
 from .._limits.stopping import checked_stop
 from .._running.eventloops import now
@@ -15,7 +15,7 @@ from .._words.calls import Call, CallAsync
 from .._words.commands import AsyncInterpreter, Interpreter
 from .._words.extras import LIVE, needed
 from .._words.texts import printable
-from .._words.vocabulary import Delay, Download, Log, Now, Pick, Standard, Throw, Upload
+from .._words.vocabulary import Delay, Download, Log, Now, Pick, Standard, Throw, Upload, throw
 from .connections import Connections, connections_of
 from .limits import Deadline, Limits
 from .uploads import upload, upload_async
@@ -147,13 +147,6 @@ def live_async(
 
 def at_once(logger: logging.Logger) -> Interpreter[Log | Throw | Call[Any] | Now | Pick]:
     """Make the handlers that sync and async programs share: none of them is awaited."""
-
-    def throw(command: Throw) -> Never:
-        try:
-            raise command.error
-        finally:
-            del command  # break the cycle of exception, traceback and this frame
-
     calls: type[Call[Any]] = Call
 
     return (

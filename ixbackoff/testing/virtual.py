@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, Generic, Never, Self, TypeAlias, TypeVar
+from typing import Any, Generic, Self, TypeAlias, TypeVar
 
 from .._limits.deadlines import time_limit
 from .._meaning.chains import Ladder
@@ -22,7 +22,7 @@ from .._words.commands import (
     interpreter_of,
     join,
 )
-from .._words.vocabulary import CLOCK, Delay, Log, Now, Pick, Throw, Together
+from .._words.vocabulary import CLOCK, Delay, Log, Now, Pick, Throw, Together, throw
 from .concurrency import interleaved
 from .scripts import DelayedAnswer, Unscripted, given_by
 
@@ -169,7 +169,7 @@ class World(Generic[E]):
         known = (
             Delay.handled_by(self._wait)
             | Log.handled_by(lambda _: None)
-            | Throw.handled_by(_throw)
+            | Throw.handled_by(throw)
             | Now.handled_by(lambda _: self.now)
             | Pick.handled_by(lambda _: 0)
         )
@@ -317,13 +317,6 @@ def stable(text: str) -> str:
 
 def _missed(command: Command[Any]) -> Any:
     raise Unscripted(f"{command!r}: this kind has no script")
-
-
-def _throw(command: Throw) -> Never:
-    try:
-        raise command.error
-    finally:
-        del command  # break the cycle of exception, traceback and this frame
 
 
 def _report(trace: Sequence[object], *parts: tuple[str, Sequence[object]]) -> str:
