@@ -86,15 +86,7 @@ class Events:
         Raises:
             ValueError: `seconds` is negative, or not a finite number.
         """
-        when = self.now + seconds
-        try:
-            due = self._later.get(floor(when * SLICES))
-        except (ValueError, OverflowError):
-            due = None
-        if due is None:
-            self._begin(when, action, argument)
-        else:
-            due.append((when, action, argument))
+        self.at(self.now + seconds, action, argument)
 
     def _begin(self, when: float, action: Action, argument: Any) -> None:
         """Plan the first event of a slice, or one in the current slice."""

@@ -34,7 +34,7 @@ from .._words.reasons import NOTE
 from .drawing import Panel, Picture, by_second, draw, pictured
 from .flags import add_picture, add_seeds
 from .outcomes import Outcome, Second
-from .reports import RECOVERS, Numbers, report, sampled, spread
+from .reports import RECOVERS, Numbers, Report, sampled, spread
 from .services.channel import Channel
 from .services.queue import BoundedQueue
 from .services.replies import Answering
@@ -309,7 +309,7 @@ def numbers_of(arguments: list[str] | None, seed: int) -> Numbers:
     """Run the simulation with another seed, and return the numbers to compare."""
     words = parsed(arguments)
     words.seed = seed
-    return report(rehearsed(words), words.outage).numbers()
+    return Report(rehearsed(words), words.outage).numbers()
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -323,7 +323,7 @@ def main(arguments: list[str] | None = None) -> int:
         else:
             with live() as watch:
                 outcome = rehearsed(words, watch)
-            one = report(outcome, words.outage)
+            one = Report(outcome, words.outage)
             text, recovers = one.text(), one.recovered is not None
     except (Misuse, ValueError) as error:
         notes: list[str] = getattr(error, "__notes__", [])

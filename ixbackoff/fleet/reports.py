@@ -6,7 +6,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Callable, Mapping
 from math import inf
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from .outcomes import Outcome
 from .samples import Sample
@@ -24,7 +24,7 @@ SHARE, SPAN = 0.8, 10
 Chance alone can lower the rate by 10 %."""
 
 
-class Report(NamedTuple):
+class Report:
     """The report of a simulation with an outage.
 
     Attributes:
@@ -42,17 +42,22 @@ class Report(NamedTuple):
         events: the number of events.
     """
 
-    before: float
-    after: float
-    asked: float
-    most: int
-    second: int
-    recovered: float | None
-    unserved: float
-    clients: int
-    gave_up: float
-    runs: float
-    events: int
+    def __init__(self, outcome: Outcome, stopped: Outage) -> None:
+        begin, end = int(stopped.start), stopped.start + stopped.length
+        asked = [second.asked for second in outcome.seconds]
+        self.before = outcome.rate(lambda second: second.well, begin // 2, begin)
+        self.after = outcome.rate(lambda second: second.well, int(end), len(outcome.seconds))
+        self.asked = outcome.rate(lambda second: second.asked, begin // 2, begin)
+        self.second = max(range(len(asked)), key=asked.__getitem__)
+        self.most = asked[self.second]
+        self.recovered = (
+            outcome.recovered_after(end, self.before, SHARE, SPAN) if self.before else None
+        )
+        self.unserved = outcome.gave_up / max(outcome.clients, 1)
+        self.clients = outcome.clients
+        self.runs = outcome.total(lambda second: second.well + second.gave_up)
+        self.gave_up = outcome.total(lambda second: second.gave_up) / max(self.runs, 1)
+        self.events = outcome.events
 
     def text(self) -> str:
         """Return the report as lines of text."""
@@ -87,29 +92,6 @@ class Report(NamedTuple):
             "recovers after, s": self.recovered,
             RECOVERS: self.recovered is not None,
         }
-
-
-def report(outcome: Outcome, stopped: Outage) -> Report:
-    """Return the report of an outcome with this outage."""
-    begin, end = int(stopped.start), stopped.start + stopped.length
-    before = outcome.rate(lambda second: second.well, begin // 2, begin)
-    ended = outcome.total(lambda second: second.well + second.gave_up)
-    gave_up = outcome.total(lambda second: second.gave_up)
-    asked = [second.asked for second in outcome.seconds]
-    second = max(range(len(asked)), key=asked.__getitem__)
-    return Report(
-        before=before,
-        after=outcome.rate(lambda second: second.well, int(end), len(outcome.seconds)),
-        asked=outcome.rate(lambda second: second.asked, begin // 2, begin),
-        most=asked[second],
-        second=second,
-        recovered=outcome.recovered_after(end, before, SHARE, SPAN) if before else None,
-        unserved=outcome.gave_up / max(outcome.clients, 1),
-        clients=outcome.clients,
-        gave_up=gave_up / max(ended, 1),
-        runs=ended,
-        events=outcome.events,
-    )
 
 
 def sampled(function: Callable[[int], R], words: Namespace) -> Sample[R]:

@@ -156,8 +156,8 @@ class Simulator:
             for serving in self.serving:
                 if serving.__class__.stop is Serving.stop:
                     serving.stop()  # raises Misuse: this service has no outages
-                self.events.at(start, _stop, serving)
-                self.events.at(end, _resume, serving)
+                self.events.at(start, serving.__class__.stop, serving)
+                self.events.at(end, serving.__class__.resume, serving)
         if stops and not self.serving:
             raise Misuse("There are outages, but no service that could stop: leave out outages=.")
 
@@ -228,11 +228,3 @@ def seldom_collected() -> Generator[None]:
         yield
     finally:
         gc.set_threshold(*before)
-
-
-def _stop(serving: Serving) -> None:
-    serving.stop()
-
-
-def _resume(serving: Serving) -> None:
-    serving.resume()

@@ -9,12 +9,11 @@ the writes, and measures the time until the last client is done.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from statistics import fmean
 from typing import NamedTuple
 
 from ixbackoff import FOREVER, Constant, Do, Exponential, at, attempt
-from ixbackoff.fleet import Row, each_seed, simulate
+from ixbackoff.fleet import Row, simulate
 from ixbackoff.fleet.services.row import Read, Write
 from ixbackoff.schedules import Timing
 from ixbackoff.schedules.shortening import DecorrelatedJitter, EqualJitter, FullJitter
@@ -22,7 +21,7 @@ from ixbackoff.schedules.shortening import DecorrelatedJitter, EqualJitter, Full
 from ..._commandline import Flag, whole
 from ...plotting.styles import line_style
 from ..drawing import Graph, Panel, Picture
-from .experiment import Cells, Experiment
+from .experiment import Cells, Experiment, with_seeds
 
 CLIENTS = (20, 40, 60, 80, 100)
 SEEDS = 100
@@ -87,14 +86,11 @@ def contention(
         ValueError: a number of clients, or of seeds, is not above 0.
     """
     kinds = [(many, name) for many in clients for name in timings]
-    sample = each_seed(
-        partial(all_updated, [(many, timings[name]) for many, name in kinds], row or Row()),
-        range(seed, seed + seeds),
-        jobs=jobs,
-    )
+    given = [(timings[name], many, row or Row()) for many, name in kinds]
+    sampled = with_seeds(updated, given, range(seed, seed + seeds), jobs)
     return [
         Contention(many, name, fmean(u.writes for u in updates), fmean(u.last for u in updates))
-        for (many, name), updates in zip(kinds, zip(*sample.results, strict=True), strict=True)
+        for (many, name), updates in zip(kinds, sampled, strict=True)
     ]
 
 
@@ -108,11 +104,6 @@ class Updated(NamedTuple):
 
     writes: int
     last: float
-
-
-def all_updated(kinds: Sequence[tuple[int, Timing]], row: Row, seed: int) -> list[Updated]:
-    """Simulate each number of clients and variant with one seed."""
-    return [updated(timing, clients, row, seed) for clients, timing in kinds]
 
 
 def updated(timing: Timing, clients: int, row: Row, seed: int) -> Updated:

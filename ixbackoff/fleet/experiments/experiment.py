@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -13,6 +13,7 @@ from ..._commandline import Flag, Parser, add_flags
 from ..drawing import Picture, draw, pictured
 from ..flags import add_picture, add_seeds
 from ..reports import Numbers, sampled, spread
+from ..seeds import each_seed
 
 R = TypeVar("R")
 
@@ -108,6 +109,21 @@ def parsed(name: str, experiment: Experiment[Any], arguments: list[str] | None) 
     add_seeds(parser, experiment.seeds)
     add_picture(parser)
     return parser.parse_args(arguments)
+
+
+def with_seeds(
+    simulated: Callable[..., R],
+    kinds: Sequence[tuple[Any, ...]],
+    seeds: Iterable[int],
+    jobs: int | None,
+) -> Iterator[tuple[R, ...]]:
+    """Simulate all kinds, given by their arguments, with each seed; yield the results of each."""
+    sample = each_seed(partial(with_seed, simulated, kinds), seeds, jobs=jobs)
+    return zip(*sample.results, strict=True)
+
+
+def with_seed(simulated: Callable[..., R], kinds: Sequence[tuple[Any, ...]], seed: int) -> list[R]:
+    return [simulated(*kind, seed) for kind in kinds]
 
 
 def row_by_row(row: Callable[[R], Cells]) -> Callable[[Sequence[R]], Sequence[Cells]]:

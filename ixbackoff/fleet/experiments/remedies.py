@@ -7,12 +7,11 @@ circuit breaker.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 from statistics import median
 from typing import Any, NamedTuple, TypeVar
 
 from ixbackoff import N3, CircuitBreaker, RetryBudget, at, do
-from ixbackoff.fleet import Outage, Outcome, SlowingServer, each_seed, simulate
+from ixbackoff.fleet import Outage, Outcome, SlowingServer, simulate
 
 from ..._commandline import Flag, whole
 from ..drawing import Panel, Picture, by_second
@@ -31,7 +30,7 @@ from .crash import (
     last_rate,
     recovers,
 )
-from .experiment import Cells, Experiment, row_by_row
+from .experiment import Cells, Experiment, row_by_row, with_seeds
 
 T = TypeVar("T")
 
@@ -134,24 +133,12 @@ def remedied(
         ValueError: `clients` or a number of seconds is not above 0.
     """
     kinds = [(remedy, backlog) for backlog in backlogs for remedy in REMEDIES]
-    sample = each_seed(
-        partial(all_simulated, kinds, clients, outage, watch),
-        range(seed, seed + seeds),
-        jobs=jobs,
-    )
+    given = [(*kind, clients, outage, watch) for kind in kinds]
+    sampled = with_seeds(simulated, given, range(seed, seed + seeds), jobs)
     return [
         summed_up(remedy, backlog, Outage(STEADY, outage), outcomes)
-        for (remedy, backlog), outcomes in zip(
-            kinds, zip(*sample.results, strict=True), strict=True
-        )
+        for (remedy, backlog), outcomes in zip(kinds, sampled, strict=True)
     ]
-
-
-def all_simulated(
-    kinds: Sequence[tuple[Remedy, int]], clients: int, outage: int, watch: int, seed: int
-) -> list[Outcome]:
-    """Simulate each remedy and accept queue with one seed."""
-    return [simulated(remedy, backlog, clients, outage, watch, seed) for remedy, backlog in kinds]
 
 
 def simulated(
