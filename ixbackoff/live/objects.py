@@ -95,13 +95,8 @@ def remove_file(path: str) -> None:
             if names.fullmatch(other):
                 with suppress(FileNotFoundError):
                     os.unlink(os.path.join(folder, other))
-    remove_empty(folder)
-
-
-def remove_empty(folder: str) -> None:
-    """Remove a folder if it exists and is empty."""
     with suppress(OSError):
-        os.rmdir(folder)
+        os.rmdir(folder)  # fails if it is missing or not empty
 
 
 def files_in(folder: str) -> dict[str, int]:

@@ -188,12 +188,8 @@ class Index:
 
     def _swapped(self, execute: Execute, command: Swap) -> bool:
         """Swap in one transaction, which locks the claim first, so that no squirrel can doom it."""
-        resource, place, expected, copy = (
-            command.resource,
-            command.place,
-            command.expected,
-            command.copy,
-        )
+        resource, place = command.resource, command.place
+        expected, copy = command.expected, command.copy
         claim, which = {"place": place, "key": copy.key}, {"name": resource.name, "place": place}
         doomings = [bool(doomed) for (doomed,) in execute(DOOMED + self.database.locked, claim)]
         rows = execute(COPY + self.database.locked, which)

@@ -70,7 +70,8 @@ def keep(resource: Resource, places: Places) -> Do[Row, Kept]:
     expected = None if copy is None else copy.key
     mine = [key for key, _ in objects if key.startswith(beginning)]
     strays = [key for key in mine if key != expected and key not in claims]
-    if copy is not None and copy.etag == etag is not None and stored(copy) in objects:
+    whole = None if copy is None else Stored(copy.key, copy.size)
+    if copy is not None and copy.etag == etag is not None and whole in objects:
         yield from cleared(strays, claims, places)
         return Kept(copy, hit=True)
     brought = yield from Fetch(resource, etag, folder)
@@ -85,11 +86,6 @@ def keep(resource: Resource, places: Places) -> Do[Row, Kept]:
         yield from removed(expected, places)
     yield from cleared(strays, claims, places)
     return Kept(made, hit=False)
-
-
-def stored(copy: Copy) -> Stored:
-    """Return the object that the store has to list for an intact copy."""
-    return Stored(copy.key, copy.size)
 
 
 @attempt

@@ -52,7 +52,8 @@ class SQLite:
         with failures():
             if self._writer is None:
                 self._writer = self._opened(WRITES)
-                if is_empty(self._writer):
+                ((version,),) = self._writer.execute("PRAGMA schema_version")
+                if version == 0:  # the database has no table
                     self._log_ahead()
             execute = self._writer.execute
             execute("BEGIN IMMEDIATE" if writes else "BEGIN")
@@ -118,12 +119,6 @@ def failures() -> Generator[None]:
 def in_utf8(text: bytes) -> str:
     """Decode any text of a database, also of a damaged one."""
     return text.decode(errors="replace")
-
-
-def is_empty(connection: sqlite3.Connection) -> bool:
-    """Return whether a database has no table."""
-    ((number,),) = connection.execute("PRAGMA schema_version")
-    return bool(number == 0)
 
 
 def path_of(url: str | Path) -> str:
