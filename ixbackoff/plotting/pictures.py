@@ -78,10 +78,8 @@ def plot(
             figure: Any = figures.Figure(figsize=INCHES, layout="constrained")
             axes = figure.add_subplot()
             plotted(axes, curves, scale)
-            first, last = (
-                min(curve.run[0] for curve in curves),
-                max(curve.run[-1] for curve in curves),
-            )
+            first = min(curve.run[0] for curve in curves)
+            last = max(curve.run[-1] for curve in curves)
             headline(figure, f"How long the waits get: from {first:.3g} s to {last:.3g} s")
             legend(figure, axes, columns=2)
             for form in FORMATS:

@@ -101,7 +101,10 @@ class Strand:
         try:
             known = frozen(answer)
         except (TypeError, RecursionError) as error:
-            raise uncomparable(self.command, error) from None
+            raise Misuse(
+                f"The answer to {self.command!r} cannot be compared, so answer with plain data: "
+                f"{error}"
+            ) from None
         self.key = hash((self.key, *line.times, known, failure and frozen(failure)))
         if owner.recording:
             owner.journal.record(line, self.command, answer, failure)
@@ -225,10 +228,3 @@ def place_of(error: BaseException) -> str:
 
 def time_of(strand: Strand) -> float:
     return strand.now
-
-
-def uncomparable(command: Any, error: Exception) -> Misuse:
-    """Make the error of an answer that cannot be frozen."""
-    return Misuse(
-        f"The answer to {command!r} cannot be compared, so answer with plain data: {error}"
-    )
