@@ -12,14 +12,14 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator
 from contextlib import aclosing, asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from logging import getLogger
 from tempfile import gettempdir
-from typing import TYPE_CHECKING, NamedTuple, Self
-from xml.parsers.expat import ExpatError, ParserCreate
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from xml.etree.ElementTree import Element, ParseError, XMLPullParser
 
 import httpx2
 from anyio import move_on_after
@@ -131,48 +131,6 @@ async def listed(client: httpx2.AsyncClient, signer: Signer) -> str:
         return body.decode()
 
 
-class ListOfUploads:
-    """A reader of a store's list of unfinished uploads, in linear time.
-
-    Attributes:
-        found: the fields of each upload, by name.
-    """
-
-    def __init__(self) -> None:
-        self.found: list[dict[str, str]] = []
-        self._path: list[str] = []
-        self._text: list[str] = []
-
-    def read(self, text: str) -> None:
-        """Read the whole list.
-
-        Raises:
-            ExpatError: the list is not XML.
-            ValueError: the list has a document type, whose entities could grow.
-        """
-        parser = ParserCreate()
-        parser.StartDoctypeDeclHandler = self._refuse
-        parser.StartElementHandler = self._start
-        parser.EndElementHandler = self._end
-        parser.CharacterDataHandler = self._text.append
-        parser.Parse(text, True)
-
-    def _refuse(self, *_: object) -> None:
-        raise ValueError("The list of unfinished uploads has a document type.")
-
-    def _start(self, name: str, _: Mapping[str, str]) -> None:
-        self._path.append(name)
-        self._text.clear()
-        if name == "Upload":
-            self.found.append({})
-
-    def _end(self, name: str) -> None:
-        self._path.pop()
-        if self._path[-1:] == ["Upload"]:
-            self.found[-1].setdefault(name, "".join(self._text))
-        self._text.clear()
-
-
 def unfinished(text: str, key: str) -> list[UnfinishedUpload]:
     """Return the unfinished uploads of one key in a store's list, as far as it can be read.
 
@@ -180,17 +138,26 @@ def unfinished(text: str, key: str) -> list[UnfinishedUpload]:
     ... <Initiated>2038-01-01T00:00:00.000Z</Initiated></Upload></List>''', "a")[0].id
     '7'
     """
-    uploads = ListOfUploads()
-    with suppress(ExpatError, ValueError):
-        uploads.read(text)
     found: list[UnfinishedUpload] = []
-    for values in uploads.found:
-        with suppress(KeyError, ValueError):
-            begun = datetime.fromisoformat(values["Initiated"])
-            begun = begun if begun.tzinfo else begun.replace(tzinfo=UTC)
-            if values["Key"] == key:
-                found.append(UnfinishedUpload(values["UploadId"], begun))
+    if "<!DOCTYPE" in text:  # its entities could grow
+        return found
+    parser: XMLPullParser[Element] = XMLPullParser(["end"])
+    parser.feed(text)
+    ends: Any = parser.read_events()  # an error is the last of them if the text is not XML
+    with suppress(ParseError):
+        for _, upload in ends:
+            values: dict[str, str] = {name_in(one): one.text or "" for one in reversed(upload)}
+            with suppress(KeyError, ValueError):
+                begun = datetime.fromisoformat(values["Initiated"])
+                begun = begun if begun.tzinfo else begun.replace(tzinfo=UTC)
+                if name_in(upload) == "Upload" and values["Key"] == key:
+                    found.append(UnfinishedUpload(values["UploadId"], begun))
     return found
+
+
+def name_in(element: Element) -> str:
+    """Return the name of an element, without its namespace."""
+    return element.tag.rpartition("}")[2]
 
 
 class UploadNote:
