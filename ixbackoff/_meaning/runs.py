@@ -13,7 +13,7 @@ from .._words.commands import Misuse
 from .._words.failures import CircuitOpen, Predicate
 from .._words.reasons import NOTE, TRIES, Reason, Story, story_note
 from .._words.rungs import DEEPEST, ENDLESS, name_of
-from .._words.verdicts import is_transient, judge
+from .._words.verdicts import is_transient, judge, recorded_judgement
 from .._words.vocabulary import Delay, delay
 from ..schedules.timings import Chance, Timing, WaitFunction
 from .chains import Chain, Ladder, Position, Step, check_start
@@ -33,18 +33,20 @@ class InAttempt:
     Attributes:
         breakers: the circuit breakers that the current try goes through.
         limits: the time limits of the run, innermost last.
+        ons: as those of `ProgramRun`.
         breaker: always `None`: a breaker guards whole tries, not their commands.
         expired: always `None`: a time limit ends the run, not the attempt.
         tries: unused; `ProgramRun` has the same attribute.
     """
 
-    __slots__ = ("breakers", "limits", "tries")
+    __slots__ = ("breakers", "limits", "ons", "tries")
     breaker: CircuitBreaker | None = None
     expired: Expired | None = None
 
-    def __init__(self, limits: list[Limit]) -> None:
+    def __init__(self, limits: list[Limit], ons: list[Predicate] | None = None) -> None:
         self.breakers: tuple[CircuitBreaker, ...] = ()
         self.limits = limits
+        self.ons = ons
         self.tries = 0
 
     def recoverable(self, failure: BaseException) -> bool:
@@ -73,6 +75,7 @@ class ProgramRun(Run):
         logger: the logger for waits that really take time.
         expired: the timeout that ended the run, if one did.
         limits: the current time limits, innermost last.
+        ons: the `on`s that may be asked of the next failure, for a journal; `None` without one.
         top: the rung where the program starts.
         rung: the current rung, or an upper bound of it.
         sure: whether `rung` is exact.
@@ -106,6 +109,7 @@ class ProgramRun(Run):
     retries = 0
     mark: Mark | None = None
     logger: Logger | None = None
+    ons: list[Predicate] | None = None
     _inside: InAttempt | None = None
 
     def __init__(self, program: Chain, timing: Timing, chance: Chance | None = None) -> None:
@@ -136,7 +140,7 @@ class ProgramRun(Run):
     def inside(self) -> InAttempt:
         """The state that its attempts share, made on first use."""
         if self._inside is None:
-            self._inside = InAttempt(self.limits)
+            self._inside = InAttempt(self.limits, self.ons)
         return self._inside
 
     @property
@@ -314,7 +318,7 @@ def not_chosen(failure: Exception, by_default: bool) -> str:
     >>> not_chosen(KeyError("id"), by_default=True)
     'ixbackoff: not tried again: KeyError is not known to pass by itself; on=... can choose it'
     """
-    kind = failure.__class__.__qualname__
+    kind = recorded_judgement(failure).name
     if not by_default:
         return f"{NOTE} not tried again: on=... does not choose {kind}"
     why = judge(failure).why or f"{kind} is not known to pass by itself"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from importlib import import_module
 from typing import Any, TypeAlias
 
 from .checks import finite
 from .commands import Misuse
-from .failures import Transient
+from .failures import Predicate, Transient
 from .values import Value
 
 
@@ -31,6 +32,30 @@ class Verdict(Value):
 
 Judge: TypeAlias = Callable[[Any], Verdict]
 """A function from a failure to the verdict on it."""
+
+
+class Recorded:
+    """The judgement of a failure that comes from a journal: that of the failure as it was raised.
+
+    Attributes:
+        verdict: the verdict, if that on the failure as it was decoded may differ.
+        name: the name of the class that was raised.
+        answers: whether each `on` that may be asked chooses the failure.
+    """
+
+    __slots__ = ("verdict", "name", "answers")
+
+    def __init__(self, verdict: Verdict | None, name: str) -> None:
+        self.verdict = verdict
+        self.name = name
+        self.answers: Mapping[Predicate, bool] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:  # an `on` may be a lambda
+        return Recorded, (self.verdict, self.name)
+
+
+RECORDED = "_ixbackoff_recorded"
+"""The attribute of a failure from a journal that holds its `Recorded`."""
 
 LIBRARIES: dict[str, str] = {
     "aiohttp": "aiohttp",
@@ -73,6 +98,9 @@ FOUND: dict[type[Exception], Judge] = {}
 
 SILENT: set[type[Exception]] = set()
 """The classes in `FOUND` whose failures never ask for a time."""
+
+DECODED: set[type[Exception]] = set()
+"""The classes of failures from a journal whose recorded verdict may differ from their own."""
 
 FORGOTTEN: list[int] = [0]
 """The number of times that the cache was cleared, so that copies of its entries can be renewed."""
@@ -148,6 +176,27 @@ def is_transient(failure: Exception) -> bool:
     return known is not unknown and judge(failure).transient
 
 
+def chooses(on: Predicate, failure: Exception) -> bool:
+    """Return whether `on` chooses a failure; for one from a journal, what was recorded."""
+    recorded = failure.__dict__.get(RECORDED)
+    answer = None if recorded is None else recorded.answers.get(on)
+    return on(failure) if answer is None else answer
+
+
+def recorded_judgement(failure: Exception) -> Recorded:
+    """Return the judgement of a failure from a journal; of another one, that of its class."""
+    recorded: Recorded | None = failure.__dict__.get(RECORDED)
+    return recorded or Recorded(None, failure.__class__.__qualname__)
+
+
+def attach(failure: Exception, recorded: Recorded) -> None:
+    """Attach a recorded judgement to a failure, so that it replaces that of its class."""
+    failure.__dict__[RECORDED] = recorded
+    if recorded.verdict is not None and failure.__class__ not in DECODED:
+        DECODED.add(failure.__class__)
+        forget()
+
+
 def retry_after(failure: Exception) -> float | None:
     """Return the seconds that the service asked to be left alone, or `None` if it did not ask.
 
@@ -183,6 +232,8 @@ def asked_for(failure: Any) -> float:
 def judge_of(kind: type[Exception]) -> Judge:
     """Find the judge of a class, or else of its nearest base that has one."""
     judge = next(filter(None, map(judge_of_base, kind.__mro__)), unknown)
+    if kind in DECODED:
+        judge = partial(judge_recorded, judge)
     if len(FOUND) >= MOST_FOUND:
         forget()
     FOUND[kind] = judge
@@ -196,6 +247,10 @@ def forget() -> None:
     FOUND.clear()
     SILENT.clear()
     FORGOTTEN[0] += 1
+
+
+def judge_recorded(judge: Judge, failure: Exception) -> Verdict:
+    return recorded_judgement(failure).verdict or judge(failure)
 
 
 def judge_of_base(base: Any) -> Judge | None:
@@ -244,7 +299,8 @@ def members(failure: Exception) -> Iterator[Exception]:
         if id(one) in seen:
             continue
         seen.add(id(one))
-        if (FOUND.get(one.__class__) or judge_of(one.__class__)) is all_pass:
+        found: Any = FOUND.get(one.__class__) or judge_of(one.__class__)
+        if found is all_pass or getattr(found, "args", ()) == (all_pass,):
             waiting += reversed(one.exceptions)
         else:
             yield one

@@ -12,7 +12,7 @@ from .._words.failures import On, predicate
 from .._words.values import Value
 from .._words.verdicts import is_transient
 from .._words.vocabulary import Pick, Together
-from .attempts import Attempt, CommandOrAttempt, Do, attempt, extended
+from .attempts import Attempt, CommandOrAttempt, Do, attempt, do, extended
 
 A = TypeVar("A")
 A2 = TypeVar("A2")
@@ -81,23 +81,18 @@ def first_of(
     if given is not None and not (isinstance(given, int) and given in range(len(choices))):
         raise ValueError(f"first_of(start={start!r}): give an index from 0 to {len(choices) - 1}.")
 
+    def one(index: int) -> Attempt[E, First[A]]:
+        return do(choices[index]).map(lambda answer: First(index, answer))
+
     @attempt
     def in_turn() -> Do[E | Pick, First[A]]:
         begin = start
         if begin is None:
             begin = yield from Pick(len(choices))
-        for turn in range(begin, begin + len(choices) - 1):
-            index = turn % len(choices)
-            try:
-                answer: A = yield from choices[index]
-            except Exception as failure:
-                if isinstance(failure, Misuse) or not chosen(failure):
-                    raise
-            else:
-                return First(index, answer)
-        index = (begin + len(choices) - 1) % len(choices)
-        last: A = yield from choices[index]
-        return First(index, last)
+        tried = one(begin)
+        for turn in range(begin + 1, begin + len(choices)):
+            tried = tried.or_else(one(turn % len(choices)), chosen)
+        return (yield from tried)
 
     return in_turn()
 

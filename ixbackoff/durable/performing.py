@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Generator
+from contextlib import suppress
 from functools import partial
 from random import Random
 from threading import Lock
@@ -36,6 +37,7 @@ from .._words.commands import (
     unawaited,
 )
 from .._words.reasons import add_note
+from .._words.verdicts import attach, chooses, recorded_judgement
 from .._words.vocabulary import CLOCK, Delay, Now, Together
 from .codec import JSON, decode, encode, encode_failure, shown
 from .digests import digest_of
@@ -73,6 +75,7 @@ async def run_durably(
     account = None if how.budget is None else how.budget.open(time.monotonic())
     performer = Performer(journal, interpreter, account)
     line = Line(journal, again=journal.resumed)
+    run.ons = line.ons
     stream = unrolled(program, Defaults(within=how.within), run=run)
     observed = watched(performer.replayed(stream, line), run)
     try:
@@ -398,8 +401,10 @@ class Performer:
         """Perform effects concurrently, each with its own entries."""
         observed = events_of_parts()
         effects: list[tuple[Stream, Line]] = []
-        for number, stream in enumerate(branches(command)):
+        ons = [[*line.ons] for _ in command.effects]
+        for number, stream in enumerate(branches(command, ons)):
             branch = Line(self.journal, f"{line.place}/{number}.", again)
+            branch.ons = ons[number]
             effects.append((observed(self.replayed(stream, branch)), branch))
         try:
             entry = line.entry(a=await self.all_answered(effects))
@@ -528,14 +533,36 @@ def read(entry: Entry, line: Line) -> tuple[Any, BaseException | None]:
     if "x" in entry:
         line.aborted = True
         return None, asyncio.CancelledError()
-    return None, decode(entry["f"])
+    failure = decode(entry["f"])
+    if line.ons and len(line.ons) == len(entry["on"]):
+        recorded = recorded_judgement(failure)
+        recorded.answers = dict(zip(line.ons, entry["on"], strict=True))
+        attach(failure, recorded)
+    return None, failure
 
 
 def failed(line: Line, failure: Exception) -> Entry:
-    """Make the entry of a command that has failed."""
+    """Make the entry of a command that has failed.
+
+    The failure is judged here, as it was raised: what the program gets is decoded and may lack the
+    class or the attributes that an `on` looks at. Each `on` that may be asked is asked now, because
+    the process may die before the program asks it.
+    """
     if isinstance(failure, StopIteration | StopAsyncIteration):
         failure = stopped(failure)
-    return line.entry(f=encode_failure(failure))
+    answers = answers_of(line, failure)
+    return line.entry(f=encode_failure(failure), on=answers)
+
+
+def answers_of(line: Line, failure: Exception) -> list[bool | None]:
+    """Return whether each `on` of a line chooses a failure, or `None` if it raises an exception."""
+    answers: list[bool | None] = []
+    for on in line.ons:
+        answer = None
+        with suppress(Exception):
+            answer = bool(chooses(on, failure))
+        answers.append(answer)
+    return answers
 
 
 def not_stopped(command: Any, stop: BaseException) -> Exception:
