@@ -27,20 +27,14 @@ __tracebackhide__ = True
 
 Answer: TypeAlias = Callable[[Stream], Any]
 AnswerAsync: TypeAlias = Callable[[Stream], Awaitable[Any]]
-Ons: TypeAlias = "list[Predicate] | None"
 
 
 class Aborted(BaseException):
     """An exception to abort concurrent effects, thrown into them so that they clean up."""
 
 
-def branches(together: Together, ons: Sequence[Ons] | None = None) -> list[Stream]:
-    """Return the streams of the effects, each limited to the remaining time of the command.
-
-    Args:
-        together: the command.
-        ons: for each effect, the list of the `on`s that may be asked, for a journal.
-    """
+def branches(together: Together, ons: Sequence[list[Predicate]] = ()) -> list[Stream]:
+    """Return the streams of the effects, each limited to the remaining time of the command."""
     attempts = [chain(Chain, None, DoStep(effect)) for effect in together.effects]
     within, pairs = time_limit(), zip(attempts, ons or repeat(None), strict=False)
     if within is None:
@@ -48,10 +42,10 @@ def branches(together: Together, ons: Sequence[Ons] | None = None) -> list[Strea
     return [timed(attempt, within, mine) for attempt, mine in pairs]
 
 
-def timed(attempt: Chain, within: float, ons: Ons) -> Stream:
+def timed(attempt: Chain, within: float, ons: list[Predicate] | None) -> Stream:
     """Issue the commands of an attempt, with a limit if the interpreter has a clock.
 
-    It may have none: the limit may be that of an outer program with another interpreter.
+    It may have none if the limit is that of an outer program with another interpreter.
     """
     limit: float | None = within
     try:
@@ -157,11 +151,11 @@ async def in_tasks(together: Together, answer: AnswerAsync) -> list[Any]:
 
 
 def check_none(failures: list[BaseException]) -> None:
-    """Raise the first failure that is not an `Exception`, else the first one, if any."""
-    no_stop = (Exception, BaseExceptionGroup, Aborted)
-    stops = [failure for failure in failures if not isinstance(failure, no_stop)]
-    for failure in stops or failures:
-        stops.clear()
+    """Raise the first failure such as Ctrl-C, else the first failure, if there is one."""
+    ordinary = (Exception, BaseExceptionGroup, Aborted)
+    interrupts = [failure for failure in failures if not isinstance(failure, ordinary)]
+    for failure in interrupts or failures:
+        interrupts.clear()
         try:
             raise failure
         finally:

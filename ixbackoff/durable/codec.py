@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -19,17 +18,8 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from .._words.commands import Misuse
-from .._words.failures import Transient
 from .._words.values import fields_of
-from .._words.verdicts import (
-    RECORDED,
-    Recorded,
-    Verdict,
-    attach,
-    judge,
-    recorded_judgement,
-    seconds_asked,
-)
+from .._words.verdicts import RECORDED
 
 A = TypeVar("A")
 
@@ -244,8 +234,6 @@ def encode_failure(failure: BaseException, depth: int = 0) -> JSON:
             held["notes"] = [encode(note) for note in notes]
         if failure.__cause__ is not None and depth < DEEPEST:
             held["cause"] = encode_failure(failure.__cause__, depth + 1)
-        if not depth:
-            held["verdict"] = encode_verdict(failure)
         return held
     return encode_failure(RuntimeError(shown(failure)), DEEPEST)
 
@@ -271,15 +259,6 @@ def encode_as(failure: BaseException, kind: type) -> JSON:
     except Exception:
         return None
     return None
-
-
-def encode_verdict(failure: Any) -> JSON:
-    """Return the judgement of an exception as JSON, `None` if its judge raises an exception."""
-    try:
-        verdict, name = judge(failure), recorded_judgement(failure).name
-        return [bool(verdict.transient), seconds_asked(verdict), encode(verdict.why), name]
-    except Exception:
-        return None
 
 
 def state_of(failure: BaseException) -> dict[str, Any]:
@@ -325,20 +304,7 @@ def decode_failure(held: JSON) -> BaseException:
         made.add_note(decode(note))
     if "cause" in held:
         made.__cause__ = decode_failure(held["cause"])
-    if held.get("verdict") is not None and isinstance(made, Exception):
-        restore_verdict(made, *held["verdict"])
     return made
-
-
-def restore_verdict(failure: Exception, transient: bool, asked: Any, why: JSON, name: str) -> None:
-    """Attach the recorded verdict to a failure, unless it would be judged so anyway."""
-    verdict = Verdict(transient, asked, decode(why))
-    with suppress(Exception):
-        if judge(failure) == verdict and failure.__class__.__qualname__ == name:
-            return
-        if isinstance(failure, Transient):
-            failure.retry_after = asked
-    attach(failure, Recorded(verdict, name))
 
 
 def built_in(kind: type) -> type:

@@ -25,7 +25,8 @@ Entry: TypeAlias = dict[str, Any]
 - `r`: the number of waits that the budget has refused since the previous command; missing if 0.
 - `a`, `f` or `x`: the answer; the failure; or `true` if the command was aborted because a
   concurrent effect had failed.
-- `on`: beside a failure, whether each of `Line.ons` chooses it; `None` if that raised an exception.
+- `v`, `on`: the verdict on the failure as it was raised, with the name of its class; and whether
+  each of `Line.ons` chooses it. `None` stands for a judge or an `on` that raised an exception.
 - `seconds`, `due`, `parks`, `boot`, `boot_due`: the length of a wait; its end, in seconds since the
   epoch; whether it is parked; the id of the boot, and the end on the boot clock.
 """

@@ -33,11 +33,11 @@ from .._words.commands import (
     Interpreter,
     Stream,
     inherited,
-    stopped,
+    stop_error,
     unawaited,
 )
 from .._words.reasons import add_note
-from .._words.verdicts import attach, chooses, recorded_judgement
+from .._words.verdicts import Recorded, Verdict, attach, chooses, judge, raised_name, seconds_asked
 from .._words.vocabulary import CLOCK, Delay, Now, Together
 from .codec import JSON, decode, encode, encode_failure, shown
 from .digests import digest_of
@@ -533,36 +533,38 @@ def read(entry: Entry, line: Line) -> tuple[Any, BaseException | None]:
     if "x" in entry:
         line.aborted = True
         return None, asyncio.CancelledError()
-    failure = decode(entry["f"])
-    if line.ons and len(line.ons) == len(entry["on"]):
-        recorded = recorded_judgement(failure)
-        recorded.answers = dict(zip(line.ons, entry["on"], strict=True))
-        attach(failure, recorded)
+    failure: Exception = decode(entry["f"])
+    if entry["v"] is not None:
+        *verdict, name = decode(entry["v"])
+        known = len(line.ons) == len(entry["on"])
+        answers = dict(zip(line.ons, entry["on"], strict=True)) if known else {}
+        attach(failure, Recorded(Verdict(*verdict), name, answers))
     return None, failure
 
 
 def failed(line: Line, failure: Exception) -> Entry:
-    """Make the entry of a command that has failed.
-
-    The failure is judged here, as it was raised: what the program gets is decoded and may lack the
-    class or the attributes that an `on` looks at. Each `on` that may be asked is asked now, because
-    the process may die before the program asks it.
-    """
+    """Make the entry of a command that has failed."""
     if isinstance(failure, StopIteration | StopAsyncIteration):
-        failure = stopped(failure)
-    answers = answers_of(line, failure)
-    return line.entry(f=encode_failure(failure), on=answers)
+        failure = stop_error(failure)
+    return line.entry(**judged(line, failure), f=encode_failure(failure))
 
 
-def answers_of(line: Line, failure: Exception) -> list[bool | None]:
-    """Return whether each `on` of a line chooses a failure, or `None` if it raises an exception."""
-    answers: list[bool | None] = []
-    for on in line.ons:
-        answer = None
+def judged(line: Line, failure: Exception) -> Entry:
+    """Return the verdict on a failure as it was raised, and the answer of each `on` to it.
+
+    The program gets the decoded failure, which may lack the class or the attributes that a judge
+    or an `on` needs, and it may get it in another process.
+    """
+    verdict: JSON = None
+    answers: list[bool | None] = [None] * len(line.ons)
+    with suppress(Exception):
+        given = judge(failure)
+        parts = bool(given.transient), seconds_asked(given), given.why, raised_name(failure)
+        verdict = [encode(part) for part in parts]
+    for number, on in enumerate(line.ons):
         with suppress(Exception):
-            answer = bool(chooses(on, failure))
-        answers.append(answer)
-    return answers
+            answers[number] = bool(chooses(on, failure))
+    return {"v": verdict, "on": answers}
 
 
 def not_stopped(command: Any, stop: BaseException) -> Exception:

@@ -142,13 +142,14 @@ def recorded(journal: Memory, failures: Failures, name: str, on: str) -> BaseExc
 def by_journal_killed_after_each_record(failures: Failures, name: str, on: str) -> BaseException:
     """Run from each of its records on, as after a death there; the last of these runs."""
     whole = Memory()
-    last = outcome(0, recorded(whole, Failures(failures.functions), name, on))
+    failure = recorded(whole, failures, name, on)
+    last = outcome(0, failure)
     for length in range(1, len(whole.kept)):
         failures.asked.clear()
         failures.asked[name, on] = sum('"f"' in entry for entry in whole.kept[:length])
         failure = recorded(Memory(whole.kept[:length]), failures, name, on)
         assert outcome(0, failure) == last
-    return failure if len(whole.kept) > 1 else by_journal(failures, name, on)
+    return failure
 
 
 Way = Callable[[Failures, str, str], BaseException]

@@ -48,6 +48,10 @@ from .tries import failure_of
 Function: TypeAlias = Callable[[], object]
 
 
+ONCE: Any = None
+"""What redis-py takes for no retries, unlike its types."""
+
+
 class Servers(NamedTuple):
     """Where to fail: the server of the web, and the ports and places of the others."""
 
@@ -261,19 +265,19 @@ def google_missing(servers: Servers) -> object:
 
 @fails("redis LOADING")
 def loading(servers: Servers) -> object:
-    with redis.Redis(port=servers.redis, retry=None, socket_timeout=5.0) as client:
+    with redis.Redis(port=servers.redis, retry=ONCE, socket_timeout=5.0) as client:
         return client.get("acorn")
 
 
 @fails("redis refused")
 def redis_refused(servers: Servers) -> object:
-    with redis.Redis(port=servers.refusing, retry=None) as client:
+    with redis.Redis(port=servers.refusing, retry=ONCE) as client:
         return client.get("acorn")
 
 
 @fails("psycopg refused")
 def psycopg_refused(servers: Servers) -> object:
-    return psycopg.connect(f"postgresql://127.0.0.1:{servers.refusing}/nuts").close()
+    return psycopg.connect(f"postgresql://127.0.0.1:{servers.refusing}/nuts")
 
 
 @fails("psycopg 40001")
