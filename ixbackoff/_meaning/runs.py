@@ -75,7 +75,7 @@ class ProgramRun(Run):
         logger: the logger for waits that really take time.
         expired: the timeout that ended the run, if one did.
         limits: the current time limits, innermost last.
-        ons: the `on`s that may be asked of the next failure, for a journal; `None` without one.
+        ons: the `on`s that may be asked, innermost last; `None` if there is no journal for them.
         top: the rung where the program starts.
         rung: the current rung, or an upper bound of it.
         sure: whether `rung` is exact.

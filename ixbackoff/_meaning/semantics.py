@@ -165,9 +165,8 @@ def chained(chain: Chain, place: Place) -> Task:
     ons = place.ons
     around = 0 if ons is None else len(ons)
     if ons is not None:
-        ons += [
-            step.chosen for step in steps if isinstance(step, OrElseStep | OrBindStep | BackoffStep)
-        ]
+        choosing = OrElseStep | OrBindStep | BackoffStep
+        ons += [step.chosen for step in reversed(steps) if isinstance(step, choosing)]
     try:
         for step in steps:
             kind = step.__class__
@@ -560,7 +559,7 @@ class Again:
         self.ons = ons
 
     def __iter__(self) -> Stream:
-        return replay(part(self.chain, self.ons), self.log)
+        return replay(part(self.chain, self.ons), self.log, self.ons)
 
 
 def limited(asked: Asked, seconds: float, place: Place) -> Task:

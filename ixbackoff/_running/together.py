@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextvars import copy_context
-from itertools import repeat
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .._limits.deadlines import time_limit
@@ -33,10 +32,10 @@ class Aborted(BaseException):
     """An exception to abort concurrent effects, thrown into them so that they clean up."""
 
 
-def branches(together: Together, ons: Sequence[list[Predicate]] = ()) -> list[Stream]:
+def branches(together: Together, ons: Sequence[list[Predicate] | None] = ()) -> list[Stream]:
     """Return the streams of the effects, each limited to the remaining time of the command."""
     attempts = [chain(Chain, None, DoStep(effect)) for effect in together.effects]
-    within, pairs = time_limit(), zip(attempts, ons or repeat(None), strict=False)
+    within, pairs = time_limit(), zip(attempts, ons or [None] * len(attempts), strict=True)
     if within is None:
         return [part(attempt, mine) for attempt, mine in pairs]
     return [timed(attempt, within, mine) for attempt, mine in pairs]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from importlib import import_module
 from typing import Any, NamedTuple, TypeAlias
@@ -57,9 +57,10 @@ class Recorded(NamedTuple):
 
     verdict: Verdict
     name: str
-    answers: Mapping[Predicate, bool] = {}
+    ons: Sequence[Predicate] = ()
+    answers: Sequence[bool | None] = ()
 
-    def __reduce__(self) -> tuple[Any, ...]:  # without `answers`: an `on` may be a lambda
+    def __reduce__(self) -> tuple[Any, ...]:  # without `ons`, which may be lambdas
         return Recorded, (self.verdict, self.name)
 
 
@@ -125,7 +126,7 @@ FOUND: dict[type[Exception], Judge] = {}
 SILENT: set[type[Exception]] = set()
 """The classes in `FOUND` whose failures never ask for a time."""
 
-DECODED: set[type[Exception]] = set()
+DECODED: set[type[BaseException]] = set()
 """The classes of decoded failures, whose recorded verdicts replace those of their judges."""
 
 FORGOTTEN: list[int] = [0]
@@ -205,8 +206,11 @@ def is_transient(failure: Exception) -> bool:
 def chooses(on: Predicate, failure: Exception) -> bool:
     """Return whether `on` chooses a failure, or has chosen it before it was recorded."""
     known = recorded(failure)
-    answer = None if known is None else known.answers.get(on)
-    return on(failure) if answer is None else answer
+    if known is not None:
+        for each, answer in zip(known.ons, known.answers, strict=False):
+            if each is on and answer is not None:
+                return answer
+    return on(failure)
 
 
 def recorded(failure: BaseException) -> Recorded | None:
@@ -221,7 +225,7 @@ def raised_name(failure: Exception) -> str:
     return failure.__class__.__qualname__ if known is None else known.name
 
 
-def attach(failure: Exception, judgement: Recorded) -> None:
+def attach(failure: BaseException, judgement: Recorded) -> None:
     """Replace the judgement of a failure by a recorded one."""
     failure.__dict__[RECORDED] = judgement
     if isinstance(failure, Transient):

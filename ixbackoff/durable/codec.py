@@ -218,8 +218,7 @@ def decode_data(held: JSON) -> Any:
 def encode_failure(failure: BaseException, depth: int = 0) -> JSON:
     """Return an exception as JSON, without its traceback.
 
-    If the exception could not be decoded, it is encoded as an instance of its nearest base class
-    that could, with a note. So `on=` with a base class chooses it as before.
+    If it could not be decoded, it is encoded as its nearest base class that could, with a note.
     """
     for kind in failure.__class__.__mro__:
         if not issubclass(kind, Exception):

@@ -536,9 +536,7 @@ def read(entry: Entry, line: Line) -> tuple[Any, BaseException | None]:
     failure: Exception = decode(entry["f"])
     if entry["v"] is not None:
         *verdict, name = decode(entry["v"])
-        known = len(line.ons) == len(entry["on"])
-        answers = dict(zip(line.ons, entry["on"], strict=True)) if known else {}
-        attach(failure, Recorded(Verdict(*verdict), name, answers))
+        attach(failure, Recorded(Verdict(*verdict), name, line.ons[::-1], entry["on"]))
     return None, failure
 
 
@@ -550,18 +548,14 @@ def failed(line: Line, failure: Exception) -> Entry:
 
 
 def judged(line: Line, failure: Exception) -> Entry:
-    """Return the verdict on a failure as it was raised, and the answer of each `on` to it.
-
-    The program gets the decoded failure, which may lack the class or the attributes that a judge
-    or an `on` needs, and it may get it in another process.
-    """
+    """Judge a failure as it was raised: the program gets it decoded, perhaps in another process."""
     verdict: JSON = None
     answers: list[bool | None] = [None] * len(line.ons)
     with suppress(Exception):
         given = judge(failure)
         parts = bool(given.transient), seconds_asked(given), given.why, raised_name(failure)
         verdict = [encode(part) for part in parts]
-    for number, on in enumerate(line.ons):
+    for number, on in enumerate(reversed(line.ons)):
         with suppress(Exception):
             answers[number] = bool(chooses(on, failure))
     return {"v": verdict, "on": answers}
