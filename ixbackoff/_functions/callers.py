@@ -9,6 +9,7 @@ from __future__ import annotations
 from types import CoroutineType
 from typing import Any
 
+from .._limits.eventloop import cancelled_since, current_task
 from .._limits.nesting import (
     HERE,
     REFUSED,
@@ -93,7 +94,9 @@ def caller_sync(called: Called, swapped: list[Observer | None]) -> Any:
                 except Exception as failure:
                     if REFUSED or watched is not None:
                         failed(failure, mine, watched)
-                    after, sleep, log = again = again or (descent(), blocking(), default_logger())
+                    if again is None:
+                        again = descent(), blocking(), default_logger()
+                    after, sleep, log = again
                     seconds = after(failure, k, seconds)
                     if seconds is None:
                         raise
@@ -106,7 +109,8 @@ def caller_sync(called: Called, swapped: list[Observer | None]) -> Any:
                 mine[1] = k
                 waited += seconds
                 if watched is not None or thread.mark is not mine:
-                    begin_retry(thread, mine, watched, k, waited)
+                    begin_retry(mine, watched, k, waited)
+                    thread.mark = mine
         except BaseException as failure:
             mine[0] = None
             try:  # `close` twice: see the comment in `interrupts`
@@ -119,15 +123,11 @@ def caller_sync(called: Called, swapped: list[Observer | None]) -> Any:
     return retried
 
 
-def begin_retry(
-    thread: ThreadState, mine: Mark, watched: Watched | None, k: int, waited: float
-) -> None:
-    """Report a retry, and mark the context again where something else has marked it."""
+def begin_retry(mine: Mark, watched: Watched | None, k: int, waited: float) -> None:
+    """Deliver the event of a retry, and mark the context again."""
     if watched is not None:
         watched.retry(k, waited)
-    if thread.mark is not mine:
-        run_in(mine)
-        thread.mark = mine
+    run_in(mine)
 
 
 def caller_async(called: Called, swapped: list[Observer | None]) -> Any:
@@ -152,11 +152,11 @@ def caller_async(called: Called, swapped: list[Observer | None]) -> Any:
         try:
             if watched is not None:
                 watched.begin()
+            if waits is not None:
+                run_in(mine)
+                thread.awaits = True
             while True:
                 try:
-                    if waits is not None and (k == 0 or running() is not mine):
-                        run_in(mine)
-                        thread.awaits = True
                     mine[0] = waits
                     answer = await (attempt(*args, **kwargs) if kwargs else attempt(*args))
                     if REFUSED:
@@ -168,9 +168,13 @@ def caller_async(called: Called, swapped: list[Observer | None]) -> Any:
                 except Exception as failure:
                     if REFUSED or watched is not None:
                         failed(failure, mine, watched)
-                    after, sleep, log = again = again or (descent(), awaitable(), default_logger())
+                    if again is None:
+                        task = current_task()
+                        cancelled = cancelled_since(task, failure)
+                        again = descent(), awaitable(task), default_logger(), cancelled
+                    after, sleep, log, cancelled = again
                     seconds = after(failure, k, seconds)
-                    if seconds is None:
+                    if seconds is None or cancelled():
                         raise
                     if watched is not None or (log.level or log.parent.level) <= WARNING:
                         waits_for(seconds, failure, called, k, watched)
@@ -180,12 +184,13 @@ def caller_async(called: Called, swapped: list[Observer | None]) -> Any:
                 k += 1
                 mine[1] = k
                 waited += seconds
-                if watched is not None:
-                    watched.retry(k, waited)
+                if watched is not None or running() is not mine:
+                    begin_retry(mine, watched, k, waited)
         except BaseException as failure:
             mine[0] = None
             try:  # `close` twice: see the comment in `interrupts`
-                ended(failure, called, k, waited, seconds is None, watched)
+                gone = again is not None and again[3]()
+                ended(failure, called, k, waited, seconds is None, watched, gone)
             finally:
                 if watched is not None:
                     watched.close(failure)

@@ -5,6 +5,7 @@ Tests can replace all sleeping of the process (`SWITCHES`).
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -61,13 +62,13 @@ def blocking() -> Callable[[float], object]:
     return pause if SWITCHES else time.sleep
 
 
-def awaitable() -> Callable[[float], Awaitable[object]]:
-    """Return the function that sleeps in the event loop of the caller.
+def awaitable(task: object = None) -> Callable[[float], Awaitable[object]]:
+    """Return the function that sleeps in the event loop of the caller, whose task may be given.
 
     Raises:
         Misuse: neither asyncio nor trio is running.
     """
-    asyncio, trio = running()
+    asyncio, trio = running() if task is None else (sys.modules["asyncio"], None)
     library = asyncio or trio
     if library is None:
         raise Misuse("Waiting needs asyncio or trio, and neither is running.")
