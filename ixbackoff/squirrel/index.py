@@ -45,7 +45,7 @@ INSERT = """INSERT INTO copies (name, place, resource, etag, key, size)
 UPDATE = """UPDATE copies SET resource = :resource, etag = :etag, key = :key, size = :size
     WHERE name = :name AND place = :place AND key = :kept RETURNING key"""
 DIGITS, FRESH = 8, 24
-"""Digits of a key that stand for the index and the place, and random digits."""
+"""The number of a key's digits for the index and the place, and of its random digits."""
 
 
 class IndexUnavailable(Transient):
@@ -53,14 +53,14 @@ class IndexUnavailable(Transient):
 
 
 class IndexBroken(Exception):
-    """The index cannot be used: its file is not a database, or not writable."""
+    """The index cannot be used, for example because its file is not a database."""
 
 
 class Index:
     """The copies and the claims, in the database that `url` names.
 
-    Threads share it: their concurrent requests are done in one transaction, and each is answered
-    after the commit.
+    Threads share an index: one transaction does their concurrent commands, and answers each after
+    the commit.
 
     >>> from ixbackoff.squirrel.commands import Resource
     >>> nuts = Resource("http://localhost/nuts")
@@ -99,7 +99,7 @@ class Index:
         return IndexEntry(copy, claims, self._beginning(name, place))
 
     def has(self, resource: Resource, place: str) -> bool:
-        """Return whether there is a copy of a resource; another squirrel may be changing that."""
+        """Return whether a resource has a copy; another squirrel may add or remove it just now."""
         return bool(self._read(COPY, {"name": resource.name, "place": place}))
 
     def claim(self, command: Claim) -> str:
@@ -153,7 +153,7 @@ class Index:
     def _made(self, execute: Execute) -> str:
         """Create the missing tables; return the mark of this index.
 
-        A table of another program under one of these names is an error, and nothing is changed.
+        If another program has a table under one of these names, fail without any change.
         """
         existing = [name for (name,) in execute(self.database.tables, {})]
         for name, columns in TABLES.items():
@@ -167,15 +167,15 @@ class Index:
         return str(mark)
 
     def _beginning(self, name: str, place: str) -> str:
-        """Return the beginning of all keys of a resource that this index claims.
+        """Return the common prefix of all keys that this index claims for a resource.
 
-        It differs from that of other indexes, which may use the same store, and from that of the
-        same store under another name. So an index removes only its own objects.
+        Other indexes, which may use the same store, have other prefixes; and so has this index for
+        the same store under another name. So an index removes only its own objects.
         """
         return f"{name}/{beginning_in(place, self._mark)}"
 
     def _swapped(self, execute: Execute, command: Swap) -> bool:
-        """Swap in one transaction, which first locks the claim, so that it cannot be doomed."""
+        """Swap in one transaction, after locking the claim, so that nobody can doom it."""
         resource, place, expected, copy = (
             command.resource,
             command.place,
@@ -215,14 +215,14 @@ class Index:
         return self._do(lambda execute: execute(statement, values), writes=False, order=order)
 
     def _perform(self, group: Sequence[Work[Execute, Any]]) -> list[Any]:
-        """Do a group in one transaction, in the time that its most urgent work has left."""
+        """Do the work of a group in one transaction, within the shortest remaining time."""
         writes, left = any(work.writes for work in group), min(work.left for work in group)
         with self._failures(), self.database.transaction(writes, left) as execute:
             return [work.function(execute) for work in group]
 
     @contextmanager
     def _failures(self) -> Generator[None]:
-        """Raise `DatabaseError`s as failures of the index."""
+        """Replace each `DatabaseError` by a failure of the index."""
         try:
             yield
         except DatabaseError as error:
@@ -239,7 +239,7 @@ class Index:
 
 @lru_cache(maxsize=16)
 def beginning_in(place: str, mark: str) -> str:
-    """Return the first digits after the name of a resource in the keys of an index."""
+    """Return the digits after the name of the resource in the keys of an index."""
     return sha256(f"{mark} {place}".encode()).hexdigest()[:DIGITS]
 
 

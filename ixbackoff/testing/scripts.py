@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from math import isfinite
+from .._words.checks import finite
 from typing import Any, Generic, TypeVar, cast, overload
 
 from .._words.commands import Command
@@ -16,10 +16,7 @@ C = TypeVar("C", bound=Command[Any])
 
 
 class Unscripted(BaseException):
-    """A command for which the test has no answer.
-
-    It is a `BaseException`, so no step takes it for a failure and retries.
-    """
+    """The error for a command without a scripted answer; no step retries a `BaseException`."""
 
 
 class ComputedAnswer:
@@ -37,7 +34,7 @@ class ComputedAnswer:
 def computed(function: Callable[[C], A]) -> A:
     """Make an answer that `function` computes from the command, or raises.
 
-    The value that this returns is a placeholder: use it in a script only, such as `answers(...)`.
+    The returned value is a placeholder: use it in a script only, such as `answers(...)`.
 
     >>> from ixbackoff import N0, Call, at, call
     >>> from ixbackoff.testing import Virtual, answers
@@ -69,7 +66,7 @@ def takes(seconds: float, answer: A) -> A:
     """Make an answer that arrives after `seconds` of virtual time.
 
     If the command's time limit ends earlier, the command fails with a `TimeoutError` at the limit.
-    The value that this returns is a placeholder: use it in a script only, such as `answers(...)`.
+    The returned value is a placeholder: use it in a script only, such as `answers(...)`.
 
     >>> from ixbackoff import N0, Call, at, call
     >>> from ixbackoff.testing import Virtual, answers
@@ -84,7 +81,7 @@ def takes(seconds: float, answer: A) -> A:
     Raises:
         ValueError: `seconds` is negative or not finite.
     """
-    if not (seconds >= 0 and isfinite(seconds)):
+    if not finite(seconds) >= 0:
         raise ValueError(f"takes({seconds!r}, ...): give seconds, 0 or more.")
     return cast("A", DelayedAnswer(seconds, answer))
 
@@ -93,7 +90,7 @@ class Answers(Generic[A]):
     """A handler with scripted answers; `answers` and `always` make it.
 
     Attributes:
-        left: the answers that were not used yet.
+        left: the unused answers.
     """
 
     __slots__ = ("forever", "left")
@@ -116,7 +113,7 @@ class Answers(Generic[A]):
 def answers(*script: A | BaseException) -> Answers[A]:
     """Make a handler that answers the first command with the first answer, and so on.
 
-    An answer is a value, an exception to raise, or what `computed` and `takes` make.
+    An answer is a value, an exception to raise, or a result of `computed` or `takes`.
 
     >>> from ixbackoff import NotReady, call
     >>> handler = answers(NotReady(), 7)
@@ -144,7 +141,7 @@ def given_by(answer: Any, command: Command[Any]) -> Any:
     """Return, raise or compute a scripted answer to `command`."""
     if _is_exception(answer):
         try:
-            if isinstance(answer, BaseException):  # or each time would add to its traceback
+            if isinstance(answer, BaseException):  # each raise adds to the traceback
                 raise answer.with_traceback(None)
             raise answer
         finally:

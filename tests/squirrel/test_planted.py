@@ -111,7 +111,7 @@ def test_a_link_in_the_place_of_a_lock_is_refused(squirrel: Squirrel, letters: P
     lock.symlink_to(letter)
     ran = squirrel.run("--durable", NUTS)
     assert (ran.status, letter.read_text()) == (2, "dear")
-    assert ran.err == f"{lock} is a link, which may lead to anybody's file: remove it.\n"
+    assert ran.err == f"{lock} is a link, which may lead to any file: remove it.\n"
 
 
 def test_a_link_in_the_place_of_a_seal_is_replaced(tmp_path: Path, letters: Path) -> None:
