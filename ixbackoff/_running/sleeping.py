@@ -63,8 +63,8 @@ WARNED: set[str] = set()
 
 
 def check_loop(name: str, seconds: float) -> None:
-    """Warn, once for a function, of a wait that blocks the event loop which runs its caller."""
-    if seconds < BLOCKING or SWITCHES or name in WARNED or running() == (None, None):
+    """Warn, once for a function, of a long wait that blocks the event loop of its caller."""
+    if SWITCHES or name in WARNED or running() == (None, None):
         return
     frame = sys._getframe(1)
     while not frame.f_code.co_flags & COROUTINES and frame.f_back is not None:
@@ -129,7 +129,8 @@ def pause_until(stops: tuple[Event, ...], seconds: float) -> None:
 def sleep(wait: Delay, logger: Logger | None = None) -> None:
     """Log a wait, then sleep in this thread, at most until the `stop` of the program."""
     log(wait, logger)
-    check_loop("a program" if wait.run is None else wait.run.name, wait.seconds)
+    if wait.seconds >= BLOCKING:
+        check_loop("a program" if wait.run is None else wait.run.name, wait.seconds)
     seconds = min(wait.seconds, LONGEST_SLEEP)
     stops = STOPS.get()
     if stops:
