@@ -31,13 +31,14 @@ C = TypeVar("C", httpcore2.ConnectionInterface, httpcore2.AsyncConnectionInterfa
 class OneExchange(Generic[C]):
     """A connection that takes a request only while it has no other one.
 
-    It is closed after a response that was not read to its end: what is still under way would fill
-    the window of HTTP/2, which all later responses share. It is not used again if it received more
-    than the response: the rest would be taken for the next response.
+    The connection is closed after a response that was not read to its end: the rest would fill the
+    window of HTTP/2, which all later responses share. The connection is not used again if it
+    received more than the response: the excess would be taken for the next response.
 
     Args:
         connection: the connection of the HTTP library.
-        is_closed: returns whether its pool was closed, so that it is closed after its response.
+        is_closed: returns whether the pool was closed; then the connection is closed after its
+            response.
 
     Attributes:
         thread: the thread that used it last.
@@ -71,7 +72,7 @@ class OneExchange(Generic[C]):
 
 
 class Exclusive(OneExchange[httpcore2.ConnectionInterface], httpcore2.ConnectionInterface):
-    """A connection of threads."""
+    """A `OneExchange` for threads."""
 
     def handle_request(self, request: httpcore2.Request) -> httpcore2.Response:
         self.thread = get_ident()
@@ -100,6 +101,12 @@ class Pool(httpcore2.ConnectionPool):
         self.closed = True  # first: an exchange that ends after this closes its own connection
         super().close()
 
+    def close_idle(self, origin: httpcore2.Origin) -> None:
+        """Close the unused connections to a server."""
+        for connection in self.connections:
+            if connection.is_idle() and connection.can_handle_request(origin):
+                connection.close()
+
     def retire(self, interrupted: Collection[int]) -> None:
         """Close idle connections and those of interrupted threads; others close after their use."""
         self.closed = True
@@ -113,7 +120,7 @@ class Pool(httpcore2.ConnectionPool):
 class AsyncExclusive(
     OneExchange[httpcore2.AsyncConnectionInterface], httpcore2.AsyncConnectionInterface
 ):
-    """A connection of tasks."""
+    """A `OneExchange` for tasks."""
 
     async def handle_async_request(self, request: httpcore2.Request) -> httpcore2.Response:
         with remote_errors():
@@ -136,6 +143,12 @@ class AsyncPool(httpcore2.AsyncConnectionPool):
 
     def create_connection(self, origin: httpcore2.Origin) -> httpcore2.AsyncConnectionInterface:
         return AsyncExclusive(super().create_connection(origin), lambda: self.closed)
+
+    async def close_idle(self, origin: httpcore2.Origin) -> None:
+        """Close the unused connections to a server."""
+        for connection in self.connections:
+            if connection.is_idle() and connection.can_handle_request(origin):
+                await connection.aclose()
 
     async def aclose(self) -> None:
         self.closed = True

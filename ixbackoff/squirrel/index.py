@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
@@ -30,7 +31,7 @@ CHECKS = (
     "SELECT name, place, resource, etag, key, size FROM copies LIMIT 0",
     "SELECT place, key, name, doomed FROM claims LIMIT 0",
 )
-MARK = "SELECT mark FROM marks"
+MARK = "SELECT mark FROM marks WHERE number = 1"
 MARKED = "INSERT INTO marks (number, mark) VALUES (1, :mark) ON CONFLICT DO NOTHING"
 COPY = "SELECT key, etag, size FROM copies WHERE name = :name AND place = :place"
 LOOK = """SELECT key, etag, size FROM copies WHERE name = :name AND place = :place UNION ALL
@@ -91,12 +92,23 @@ class Index:
             raise
 
     def look(self, command: Look) -> IndexEntry:
-        """Return the entry of a resource."""
+        """Return the entry of a resource.
+
+        Raises:
+            IndexBroken: the entry has a key that this index has not given: it would be removed.
+        """
         name, place = command.resource.name, command.place
         rows = self._read(LOOK, {"name": name, "place": place})
+        beginning = self._beginning(name, place)
+        given = re.compile(f"{beginning}[0-9a-f]{{{FRESH}}}")
+        if not all(given.fullmatch(str(key)) for key, *_ in rows):
+            raise IndexBroken(
+                f"The index {self.place} cannot be used: it has a key that no squirrel has put "
+                "there, and the object of this key would be removed, so give another index."
+            )
         copy = next((Copy(*row) for row in rows if row[-1] is not None), None)
         claims = tuple(key for key, _, size in rows if size is None)
-        return IndexEntry(copy, claims, self._beginning(name, place))
+        return IndexEntry(copy, claims, beginning)
 
     def has(self, resource: Resource, place: str) -> bool:
         """Return whether a resource has a copy; another squirrel may add or remove it just now."""
@@ -175,7 +187,7 @@ class Index:
         return f"{name}/{beginning_in(place, self._mark)}"
 
     def _swapped(self, execute: Execute, command: Swap) -> bool:
-        """Swap in one transaction, after locking the claim, so that nobody can doom it."""
+        """Swap in one transaction, which locks the claim first, so that no squirrel can doom it."""
         resource, place, expected, copy = (
             command.resource,
             command.place,

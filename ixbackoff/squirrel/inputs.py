@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TextIO
 from .commands import Resource
 
 STANDARD_INPUT = "-"
+LONGEST = 1 << 20  # characters of a line
 
 
 class BadLine(NamedTuple):
@@ -52,7 +53,9 @@ def resources_in(file: str) -> Iterator[Resource | BadLine]:
             else open(file, encoding="utf-8", errors="replace")  # noqa: SIM115
         )
         with opened as lines:
-            for number, line in enumerate(lines, 1):
+            for number, line in enumerate(iter(lambda: lines.readline(LONGEST), ""), 1):
+                if len(line) == LONGEST:
+                    raise ValueError(f"{file}, line {number} is too long: give one URL a line.")
                 url = line.strip()
                 if url and not url.startswith("#"):
                     try:

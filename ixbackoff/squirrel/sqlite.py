@@ -87,6 +87,7 @@ class SQLite:
         connection = sqlite3.connect(
             self.place, timeout=self._timeout, isolation_level=None, check_same_thread=False
         )
+        connection.text_factory = in_utf8
         try:
             for pragma in pragmas:
                 connection.execute(pragma)
@@ -112,6 +113,11 @@ def failures() -> Generator[None]:
     else:
         return
     raise failed
+
+
+def in_utf8(text: bytes) -> str:
+    """Decode any text of a database, also of a damaged one."""
+    return text.decode(errors="replace")
 
 
 def is_empty(connection: sqlite3.Connection) -> bool:
