@@ -6,6 +6,7 @@ With a deadline, a budget, a stop or another interpreter it runs that program.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import CoroutineType
 from typing import Any
 
@@ -25,6 +26,7 @@ from .._limits.observers import LOOK, SWAPPED, Observer
 from .._running.logs import WARNING, default_logger, log_wait
 from .._running.sleeping import BLOCKING, LONGEST_SLEEP, SWITCHES, awaitable, blocking, check_loop
 from .._words.commands import is_coroutine_function, raisable
+from ..schedules.timings import After
 from .answering import OTHERS
 from .called import Called
 from .ends import ended
@@ -94,11 +96,8 @@ def caller_sync(called: Called, swapped: list[Observer | None]) -> Any:
                 except Exception as failure:
                     if REFUSED or watched is not None:
                         failed(failure, mine, watched)
-                    if again is None:
-                        again = descent(), blocking(), default_logger()
-                    after, sleep, log = again
-                    seconds = after(failure, k, seconds)
-                    if seconds is None:
+                    after, sleep, log = again = again or (descent(), blocking(), default_logger())
+                    if (seconds := after(failure, k, seconds)) is None:
                         raise
                     if watched is not None or (log.level or log.parent.level) <= WARNING:
                         report_wait(seconds, failure, called, k, watched)
@@ -107,12 +106,10 @@ def caller_sync(called: Called, swapped: list[Observer | None]) -> Any:
                         check_loop(called.name, seconds)
                 sleep = blocking() if SWITCHES else sleep
                 sleep(seconds if seconds < LONGEST_SLEEP else LONGEST_SLEEP)
-                k += 1
-                mine[1] = k
+                mine[1] = k = k + 1
                 waited += seconds
                 if watched is not None or thread.mark is not mine:
-                    begin_retry(mine, watched, k, waited)
-                    thread.mark = mine
+                    thread.mark = begin_retry(mine, watched, k, waited)
         except BaseException as failure:
             mine[0] = None
             try:  # `close` twice: see the comment in `interrupts`
@@ -125,11 +122,12 @@ def caller_sync(called: Called, swapped: list[Observer | None]) -> Any:
     return retried
 
 
-def begin_retry(mine: Mark, watched: Watched | None, k: int, waited: float) -> None:
-    """Deliver the event of a retry, and mark the context again."""
+def begin_retry(mine: Mark, watched: Watched | None, k: int, waited: float) -> Mark:
+    """Deliver the event of a retry, mark the context again, and return the mark."""
     if watched is not None:
         watched.retry(k, waited)
     run_in(mine)
+    return mine
 
 
 def caller_async(called: Called, swapped: list[Observer | None]) -> Any:
@@ -170,21 +168,15 @@ def caller_async(called: Called, swapped: list[Observer | None]) -> Any:
                 except Exception as failure:
                     if REFUSED or watched is not None:
                         failed(failure, mine, watched)
-                    if again is None:
-                        task = current_task()
-                        cancelled = cancelled_since(task, failure)
-                        again = descent(), awaitable(task), default_logger(), cancelled
-                    after, sleep, log, cancelled = again
-                    seconds = after(failure, k, seconds)
-                    if seconds is None or cancelled():
+                    after, sleep, log, cancelled = again = again or in_task(descent, failure)
+                    if (seconds := after(failure, k, seconds)) is None or cancelled():
                         raise
                     if watched is not None or (log.level or log.parent.level) <= WARNING:
                         report_wait(seconds, failure, called, k, watched)
                     mine[0] = None
                 sleep = awaitable() if SWITCHES else sleep
                 await sleep(seconds if seconds < LONGEST_SLEEP else LONGEST_SLEEP)
-                k += 1
-                mine[1] = k
+                mine[1] = k = k + 1
                 waited += seconds
                 if watched is not None or running() is not mine:
                     begin_retry(mine, watched, k, waited)
@@ -199,6 +191,12 @@ def caller_async(called: Called, swapped: list[Observer | None]) -> Any:
             raise
 
     return retried
+
+
+def in_task(descent: Callable[[], After], failure: Exception) -> tuple[After, Any, Any, Any]:
+    """Return what a call needs from its first failure on, in a task."""
+    task = current_task()
+    return descent(), awaitable(task), default_logger(), cancelled_since(task, failure)
 
 
 def check_answer(called: Called, answer: Any, mine: Mark) -> None:
