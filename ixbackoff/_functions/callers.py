@@ -24,7 +24,7 @@ from .._limits.nesting import (
 )
 from .._limits.observers import LOOK, SWAPPED, Observer
 from .._running.logs import WARNING, default_logger, log_wait
-from .._running.sleeping import BLOCKING, LONGEST_SLEEP, SWITCHES, awaitable, blocking, check_loop
+from .._running.sleeping import LONGEST_SLEEP, SWITCHES, awaitable, blocking
 from .._words.commands import is_coroutine_function, raisable
 from ..schedules.timings import After
 from .answering import OTHERS
@@ -102,8 +102,6 @@ def caller_sync(called: Called, swapped: list[Observer | None]) -> Any:
                     if watched is not None or (log.level or log.parent.level) <= WARNING:
                         report_wait(seconds, failure, called, k, watched)
                     mine[0] = None
-                    if seconds >= BLOCKING:
-                        check_loop(called.name, seconds)
                 sleep = blocking() if SWITCHES else sleep
                 sleep(seconds if seconds < LONGEST_SLEEP else LONGEST_SLEEP)
                 mine[1] = k = k + 1

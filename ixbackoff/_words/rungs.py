@@ -41,11 +41,12 @@ if TYPE_CHECKING:
 
         __slots__ = ()
 
+    RungType = type  # with another one, mypy accepts `class Nine(Nat)`
+else:
 
-class RungType(type):
-    """The class of the rungs."""
+    class RungType(type):
+        """The class of the rungs, for the message of `N3.retry(...)`."""
 
-    if not TYPE_CHECKING:
         __getattr__ = no_attribute
 
 
