@@ -29,7 +29,7 @@ UNMISTAKABLE = re.compile(
 
 SURE = re.compile(
     rf"{UNMISTAKABLE.pattern}|float \| timedelta|Schedule \| None|RetryBudget \| None"
-    r"|CircuitBreaker \| None|Event \| None|Predicate|Interpreter\[|Rung\[|ixbackoff\."
+    r"|CircuitBreaker \| None|Event \| None|Predicate|Interpreter\[|Rung\[|type\[Nat\]|ixbackoff\."
     r"|_sealed|_no_instances|Do\["
 )
 """Parts of messages about functions of ixbackoff that hardly ever occur for others."""
@@ -69,7 +69,7 @@ def findings(
             if half in lambdas:
                 lambdas.remove(half)
                 continue
-        if finding and before and is_other_end(before, finding):
+        if finding and before and is_repeated(before, finding):
             continue
         before = finding
         if finding is None:
@@ -79,14 +79,20 @@ def findings(
             yield finding
 
 
-def is_other_end(before: Finding, finding: Finding) -> bool:
-    """Return whether `with` lacks `__exit__`, where `before` says that it lacks `__enter__`."""
+def is_repeated(before: Finding, finding: Finding) -> bool:
+    """Return whether a checker says in other words what it said in `before`.
+
+    `with` lacks `__exit__` where it lacks `__enter__`; mypy refuses a function under `@backoff` for
+    its value, and then for itself.
+    """
     first, second = before.error, finding.error
     return (
         before.explanation == finding.explanation
         and (first.file, first.line) == (second.file, second.line)
-        and "enter__" in first.message
-        and "exit__" in second.message
+        and (
+            ("enter__" in first.message and "exit__" in second.message)
+            or "Value of type variable" in first.message
+        )
     )
 
 

@@ -207,7 +207,7 @@ def joined(step: Step, place: Place) -> Place:
     if place.known and start not in (WIDER, place.highest):
         raise IllFormed
     if after.known:
-        if place.known and after.highest > place.highest:
+        if after.highest > (place.highest if start == WIDER else min(place.highest, start)):
             raise IllFormed
         return after
     return Place(min(place.highest, after.highest), known=False)
