@@ -16,6 +16,7 @@ from ._limits.budgets import RetryBudget
 from ._limits.deadlines import time_limit
 from ._meaning.replay import Diverged
 from ._meaning.semantics import unroll
+from ._words.arguments import explain_arguments
 from ._words.calls import Call, CallAsync, call, call_async
 from ._words.commands import AsyncInterpreter, Command, Interpreter, Misuse
 from ._words.failures import (
@@ -168,16 +169,23 @@ def _shown_as_public(values: Iterable[Any]) -> None:
             value.__module__ = __name__
 
 
+explain_arguments(globals(), ("Program", "Attempt", "Backoff", "CircuitBreaker", "RetryBudget"))
+explain_arguments(globals(), ("Computed", "Constant", "Exponential", "Fibonacci", "Listed"))
+explain_arguments(globals(), ("Z", "Succ", "Forever", "Interpreter", "AsyncInterpreter"))
+explain_arguments(globals(), ("at", "attempt", "backoff", "answered_by", "reflect"))
 _shown_as_public(globals()[_name] for _name in __all__ if _name in globals())
 
 if not TYPE_CHECKING:  # or every name would be one of this module to type checkers
 
     def __getattr__(name):
         module = next((module for module, names in _LATER.items() if name in names), None)
+        if module is None and name[:1] == "N" and name[1:].isdecimal():
+            raise Misuse(f"{name}: the deepest finite ladder is N20; FOREVER has no last try.")
         if module is None:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         imported = import_module(f".{module}", __name__)
         globals().update((one, getattr(imported, one)) for one in _LATER[module])
+        explain_arguments(globals(), [one for one in _LATER[module] if one[0].islower()])
         _shown_as_public(globals()[one] for one in _LATER[module])
         return globals()[name]
 

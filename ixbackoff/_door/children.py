@@ -125,7 +125,7 @@ class Watch:
             alarm(end - monotonic())
         while (status := self.polled()) is None:
             number, whole_group = self.next_signal() or (signal.SIGCHLD, True)
-            if number == signal.SIGALRM:
+            if number == signal.SIGALRM and end is not None and monotonic() >= end:
                 os.kill(self.child, signal.SIGKILL if self.late else signal.SIGTERM)
                 self.late = True
                 alarm(GRACE)

@@ -47,7 +47,9 @@ class CommandFailed(Transient):
     def __str__(self) -> str:
         if self.end.ended_by is None:
             return f"exit status {self.end.status}"
-        return f"ended by {signal.Signals(self.end.ended_by).name}"
+        number = self.end.ended_by
+        named = number in [*signal.Signals]  # a real-time signal has no name
+        return f"ended by {signal.Signals(number).name if named else f'signal {number}'}"
 
 
 def rung(text: str) -> Any:

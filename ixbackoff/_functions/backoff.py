@@ -15,6 +15,7 @@ from .._limits.budgets import RetryBudget
 from .._meaning.chains import PROGRAM
 from .._meaning.descents import After, begins, descents, kinds_and_predicate
 from .._running.command_loops import check_run
+from .._words.attributes import no_attribute
 from .._words.calls import Call, CallAsync, call, call_async
 from .._words.commands import (
     COROUTINES,
@@ -34,7 +35,6 @@ from .answering import PLAIN, interpreter, interpreter_async
 from .callers import caller
 from .function_checks import check_sync, checked_function, undecorated
 from .settings import KEPT, Nested, Settings, Wanted
-from .words import in_our_words
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -173,7 +173,6 @@ class Backoff(Generic[I]):
         """As `run`, with handlers that may be awaited."""
         return await self._program(effect).run_async(interpreter)
 
-    @in_our_words
     def replace(
         self,
         *,
@@ -238,6 +237,15 @@ class Backoff(Generic[I]):
         return name_of(self._top)
 
     if not TYPE_CHECKING:  # or a checker would let any attribute be set
+        __getattr__ = no_attribute
+
+        def __enter__(self):
+            raise Misuse(
+                "A backoff is not a block, but each of its tries: write `for one_try in "
+                "backoff(...):`, and `with one_try:` in it."
+            )
+
+        __exit__ = __aenter__ = __aexit__ = __enter__
 
         def __setattr__(self, name, value):
             if hasattr(self, name):
@@ -258,7 +266,6 @@ class Backoff(Generic[I]):
         return named.retry(wanted, self._settings.chosen)
 
 
-@in_our_words
 def backoff(
     rung: type[S],
     *,

@@ -53,6 +53,7 @@ class Try:
     """
 
     __slots__ = ("_before", "_done", "_failure", "_inner", "_left", "_mark", "_stream", "number")
+    _before: Left | None  # unset until the block is entered
 
     def __init__(
         self, number: int, inner: Called | None, stream: Stream, left: Left | None
@@ -61,7 +62,6 @@ class Try:
         self._inner = inner
         self._stream = stream
         self._left = left
-        self._before: Left | None = None
         self._done = False
         self._failure: Exception | None = None
         self._mark: Mark = [None, number - 1]
@@ -120,6 +120,7 @@ class Try:
             Misuse: the block was not run.
         """
         if not self._done:
+            self._before = None
             return Misuse("The block was not run: write `with` and the loop's variable around it.")
         failure, self._failure = self._failure, None
         return failure
@@ -152,6 +153,11 @@ class Loop:
         last: Try | None = getattr(self, "_last", None)  # Ctrl-C may have struck in `__init__`,
         if last is not None:  # or between the block and its `__exit__`
             last._mark[0] = None
+            if not hasattr(last, "_before"):
+                from warnings import warn
+
+                said = "A try of a backoff did not run its block, so nothing is retried: write"
+                warn(f"{said} `with` and the loop's variable around it.", RuntimeWarning, 2)
         stream: Stream | None = getattr(self, "_stream", None)
         if stream is not None:
             stream.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+from .._words.attributes import no_attribute
 from .._words.commands import Misuse
 from .._words.rungs import name_of
 from .defaults import USUAL, Defaults
@@ -54,6 +55,8 @@ class Chain:
     _last: Step | None
     _flat: tuple[Step, ...] | None
     _recovers: bool
+    if not TYPE_CHECKING:
+        __getattr__ = no_attribute
 
     def steps(self) -> tuple[Step, ...]:
         """Return all steps from the first to the last; flattened once, in linear time."""

@@ -5,6 +5,7 @@ Tests can replace all sleeping of the process (`SWITCHES`).
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from .._limits.eventloop import running
 from .._limits.stopping import STOPS, ending_waits, stopped
 from .._meaning.runs import ProgramRun
-from .._words.commands import Awaited, Handlers, Misuse
+from .._words.commands import COROUTINES, Awaited, Handlers, Misuse
 from .._words.vocabulary import Delay
 from .logs import default_logger, log, log_end
 
@@ -54,6 +55,26 @@ def skipped(seconds: float) -> bool:
     for switch in [one for one in switches if one.skips] or switches:
         switch.take(seconds)
     return bool(switches)
+
+
+BLOCKING = 0.1  # seconds: asyncio's own `slow_callback_duration`
+WARNED: set[str] = set()
+"""The names of the functions and programs that `check_loop` has warned of."""
+
+
+def check_loop(name: str, seconds: float) -> None:
+    """Warn, once for a function, of a wait that blocks the event loop which runs its caller."""
+    if seconds < BLOCKING or SWITCHES or name in WARNED or running() == (None, None):
+        return
+    frame = sys._getframe(1)
+    while not frame.f_code.co_flags & COROUTINES and frame.f_back is not None:
+        frame = frame.f_back
+    if not frame.f_globals.get("__name__", "").startswith("IPython"):  # a cell of a notebook
+        from warnings import warn
+
+        WARNED.add(name)
+        instead = "decorate a coroutine function, or run the program by run_async"
+        warn(f"{name} blocks the event loop for {seconds:g} s: {instead}.", RuntimeWarning, 3)
 
 
 def blocking() -> Callable[[float], object]:
@@ -108,6 +129,7 @@ def pause_until(stops: tuple[Event, ...], seconds: float) -> None:
 def sleep(wait: Delay, logger: Logger | None = None) -> None:
     """Log a wait, then sleep in this thread, at most until the `stop` of the program."""
     log(wait, logger)
+    check_loop("a program" if wait.run is None else wait.run.name, wait.seconds)
     seconds = min(wait.seconds, LONGEST_SLEEP)
     stops = STOPS.get()
     if stops:

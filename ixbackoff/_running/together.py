@@ -7,6 +7,7 @@ from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .._limits.deadlines import time_limit
+from .._limits.nesting import RUNNING, Mark, carries_mark, this_thread
 from .._limits.observers import events_of_parts
 from .._limits.streams import passed_on
 from .._meaning.chains import Chain, chain
@@ -68,7 +69,10 @@ def in_threads(together: Together, answer: Answer) -> list[Any]:
     if outer is not None:
         outer.on_request(abort.request)
 
+    @carries_mark
     def work(place: int, stream: Stream) -> None:
+        mine = RUNNING.get()  # a retry in another context looks for it
+        this_thread().mark = mine
         try:
             answers[place] = answer(with_events(abortable(stream, failures)))
         except BaseException as error:
@@ -130,8 +134,10 @@ async def in_tasks(together: Together, answer: AnswerAsync) -> list[Any]:
     streams, with_events = branches(together), events_of_parts()
     answers: list[Any] = [None] * len(streams)
     failures: list[BaseException] = []
+    mark = RUNNING.get()
 
-    async def work(place: int, stream: Stream) -> None:
+    @carries_mark
+    async def work(place: int, stream: Stream, mine: Mark = mark) -> None:  # noqa: ARG001
         answers[place] = await answer(with_events(stream))
 
     try:

@@ -20,7 +20,7 @@ HIDDEN = (
 SECRETS = (  # bounded repetitions: the time is linear in the length of an argument
     rf"""(?ix) (?<=://)[^\s'"]{{0,1000}}(?=@)  # a login in a URL
     | ((?:{HIDDEN})[\w-]{{0,32}}(?: ['"]:\ ?|\s?=\s?))  # a query, a DSN, a dict
-      (?: b?'[^']*' | b?"[^"]*" | [^\s&;'",}})]+ )"""
+      (?: b?'(?:[^'\\]|\\.)*' | b?"(?:[^"\\]|\\.)*" | [^\s&;'",}})]+ )"""
 )
 
 

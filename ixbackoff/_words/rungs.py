@@ -20,6 +20,8 @@ from typing import (
     get_origin,
 )
 
+from .attributes import no_attribute
+
 DEEPEST = 20
 """The deepest rung: beyond it one type checker stops telling two rungs apart, in silence."""
 
@@ -40,7 +42,14 @@ if TYPE_CHECKING:
         __slots__ = ()
 
 
-class Nat:
+class RungType(type):
+    """The class of the rungs."""
+
+    if not TYPE_CHECKING:
+        __getattr__ = no_attribute
+
+
+class Nat(metaclass=RungType):
     """The base of all rungs: `Z`, `Succ[N]` and `Forever`. No other class can derive from it."""
 
     __slots__ = ()

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from .attributes import no_attribute
 
 
 class Value:
@@ -20,6 +23,8 @@ class Value:
     """
 
     __slots__ = ()
+    if not TYPE_CHECKING:
+        __getattr__ = no_attribute
 
     def __eq__(self, other: object) -> bool:
         if self.__class__ is not other.__class__:

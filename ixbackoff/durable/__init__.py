@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from .._words.arguments import explain_arguments
 from .._words.extras import needed
 from .codec import Unrecordable, recordable
 from .journal import CurrentCommand, current_command
@@ -27,7 +28,7 @@ del _public
 
 
 def __getattr__(name: str) -> Any:
-    """Import the names that need DBOS at their first use: handlers and tests work without it."""
+    """Import a name that needs DBOS at its first use: handlers and tests work without DBOS."""
     if name not in ("Engine", "Workflow", "WorkflowHandle", "durable"):
         raise AttributeError(f"module {__name__} has no attribute {name}")
     with needed("ixbackoff.durable", "durable", ["dbos", "sqlalchemy"]):
@@ -36,4 +37,5 @@ def __getattr__(name: str) -> Any:
     for public in (Engine, Workflow, WorkflowHandle, durable):
         public.__module__ = __name__
         globals()[public.__name__] = public
+    explain_arguments(globals(), ("Engine", "durable"))
     return globals()[name]

@@ -15,8 +15,8 @@ AGE = 60.0  # seconds after which the database is queried again
 def left(wait: Mapping[str, Any], now: float) -> float:
     """Return the remaining seconds of a wait, negative if it is over.
 
-    On the machine and in the boot in which the wait began, the boot clock decides. After a reboot,
-    or on another machine, the clock of the workers does, but never for more than the whole wait.
+    Before a reboot of the machine on which the wait began, the boot clock decides. After a reboot,
+    or on another machine, the shared clock decides, but never for more than the whole wait.
 
     Args:
         wait: the entry of the wait.
@@ -29,7 +29,7 @@ def left(wait: Mapping[str, Any], now: float) -> float:
 
 
 def elapsed() -> float:
-    """Read a clock in seconds, if possible one that counts while the machine sleeps."""
+    """Return the seconds of a clock, if possible of one that counts while the machine sleeps."""
     try:
         return time.clock_gettime(time.CLOCK_BOOTTIME)
     except (OSError, AttributeError):
@@ -39,7 +39,7 @@ def elapsed() -> float:
 class DatabaseClock:
     """The clock of a database, which all workers share, in seconds since the epoch.
 
-    The database is queried once a minute; in between, and while it does not answer,
+    The database is queried at most once a minute; in between, and during its outages,
     `time.monotonic` counts.
 
     Args:

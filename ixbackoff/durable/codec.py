@@ -26,10 +26,10 @@ JSON: TypeAlias = Any
 """A value that `json` reads and writes."""
 
 TAG = "$"
-"""The key that marks a value with a type; a dict that contains it is encoded as a list of pairs."""
+"""The key that marks a value with a type; a dict with this key is encoded as a list of pairs."""
 
-LONGEST = 200  # characters of a value in a message
-DEEPEST = 5  # causes of causes that are recorded
+LONGEST = 200  # the greatest number of characters of a value in a message
+DEEPEST = 5  # the greatest length of a recorded chain of causes
 
 
 class Unrecordable(Misuse):
@@ -96,10 +96,10 @@ NAMES: dict[type, str] = {one.kind: name for name, one in KINDS.items()}
 
 
 def recordable(kind: type[A], to: Callable[[A], Any], back: Callable[[Any], A]) -> None:
-    """Register a class whose values `to` turns into recordable ones, and `back` turns back.
+    """Register a class: `to` converts its values to recordable ones, and `back` converts them back.
 
-    Call it at the top level of the module of the class: each process that may continue a run needs
-    it.
+    Call `recordable` at the top level of the module of the class, so that each process that may
+    continue a run calls it.
 
     >>> from fractions import Fraction
     >>> from ixbackoff.durable import recordable
@@ -107,7 +107,7 @@ def recordable(kind: type[A], to: Callable[[A], Any], back: Callable[[Any], A]) 
 
     Raises:
         TypeError: `kind` is not a class.
-        Unrecordable: `kind` is made inside a function, so no other process finds it.
+        Unrecordable: `kind` is made inside a function, so that no other process finds it.
     """
     given: object = kind
     if not isinstance(given, type):
@@ -121,7 +121,7 @@ def encode(value: Any) -> JSON:
     """Return `value` as JSON.
 
     Raises:
-        Unrecordable: a part of the value could not be decoded again.
+        Unrecordable: a part of the value cannot be encoded.
     """
     kind: type = value.__class__
     if value is None or kind is bool or kind is int:
@@ -143,7 +143,7 @@ def encode(value: Any) -> JSON:
 
 
 def text_of(value: str) -> JSON:
-    """Return a text as JSON; no database stores lone surrogates, and many do not store NUL."""
+    """Return a text as JSON; databases do not store lone surrogates, and some do not store NUL."""
     if value.isascii() and "\0" not in value:
         return value
     try:
@@ -184,7 +184,7 @@ def decode(held: JSON) -> Any:
     """Return the value that `encode` has encoded.
 
     Raises:
-        Unrecordable: its class does not exist any more.
+        Unrecordable: the class of the value does not exist any more.
     """
     if held.__class__ is list:
         return [decode(item) for item in held]
@@ -204,7 +204,7 @@ def decode(held: JSON) -> Any:
 
 
 def decode_data(held: JSON) -> Any:
-    """Make a dataclass without calling its `__init__`, which has checked the fields before."""
+    """Make an instance of a dataclass without its `__init__`, which has checked it once."""
     kind = found(held["k"])
     if not is_dataclass(kind) or not isinstance(kind, type):
         raise Unrecordable(f"{held['k']} is not a dataclass any more.")
@@ -217,8 +217,8 @@ def decode_data(held: JSON) -> Any:
 def encode_failure(failure: BaseException, depth: int = 0) -> JSON:
     """Return an exception as JSON, without its traceback.
 
-    One that could not be decoded is recorded as its nearest base class that can, with a note, so
-    that `on=` by class chooses it as before.
+    An exception that cannot be decoded is encoded as an instance of its nearest base class that
+    can, with a note. So the base classes in `on=` still match it.
     """
     for kind in failure.__class__.__mro__:
         if not issubclass(kind, Exception):
@@ -238,9 +238,9 @@ def encode_failure(failure: BaseException, depth: int = 0) -> JSON:
 
 
 def encode_as(failure: BaseException, kind: type) -> JSON:
-    """Encode an exception as one of `kind`, its class or a base; `None` if it cannot be decoded.
+    """Encode an exception as one of `kind`, its class or a base class.
 
-    This calls methods of the class. If one of them raises, the result is `None`, too.
+    Return `None` if the result cannot be decoded, or if a method of the class raises an exception.
     """
     exact = kind is failure.__class__
     try:
@@ -282,20 +282,20 @@ def arguments(failure: BaseException) -> tuple[Any, ...]:
 
 
 def decode_failure(held: JSON) -> BaseException:
-    """Return the exception that `encode_failure` has encoded; its own `__init__` is not called.
+    """Return the exception that `encode_failure` has encoded, without calling its own `__init__`.
 
     Raises:
-        Unrecordable: its class is not an exception any more.
+        Unrecordable: the class of the exception is not an exception any more.
     """
     kind = found_kind(held["k"], BaseException)
     given = tuple(decode(item) for item in held["args"])
     made: BaseException = kind.__new__(kind, *given)
     if made.__class__ is not kind:
-        raise Unrecordable(f"{held['k']} makes other exceptions than itself.")
+        raise Unrecordable(f"{held['k']}.__new__ returned an instance of another class.")
     begin: Any = vars(built_in(kind)).get("__init__", BaseException.__init__)
     try:
         begin(made, *given)
-    except TypeError:  # its arguments are not those of the class it derives from
+    except TypeError:  # the arguments are not those of the built-in base class
         made.args = given
     for name, value in decode(held["state"]).items():
         object.__setattr__(made, name, value)
@@ -339,7 +339,7 @@ def named(kind: type) -> str:
 
 
 def module_of(name: str) -> str:
-    """Return the name by which a module can be imported, also if `python -m` runs it."""
+    """Return the name by which a module can be imported, even if `python -m` runs it."""
     if name != "__main__":
         return name
     spec = getattr(sys.modules["__main__"], "__spec__", None)
@@ -375,7 +375,10 @@ def found_kind(name: str, base: type) -> Any:
     """
     kind = found(name)
     if not isinstance(kind, type) or not issubclass(kind, base):
-        raise Unrecordable(f"{name} is in the journal as a class, and is {shown(kind)}.")
+        raise Unrecordable(
+            f"The class {name} of a value in the journal is {shown(kind)}, which does not derive "
+            f"from {base.__name__}."
+        )
     return kind
 
 

@@ -1,4 +1,4 @@
-"""DBOS's private names, as they are in version 3.4: no other module of the room uses them."""
+"""The private names of DBOS 3.4; no other module of the room uses private names of DBOS."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dbos._migration import get_migration_versions, get_sqlite_migration_version
 
 SCHEMA = "dbos"
 QUEUE_THREADS = "queue-worker-"
-"""The beginning of the names of the threads that take runs from queues."""
+"""The prefix of the names of the threads that take runs from queues."""
 
 
 def connections(client: DBOSClient) -> sqlalchemy.Engine:
@@ -28,14 +28,14 @@ def tables_of(client: DBOSClient) -> list[sqlalchemy.Table]:
 
 
 def table_versions(client: DBOSClient, sqlite: bool) -> tuple[int, int]:
-    """Return the version of the tables, 0 if there are none, and the one that this DBOS makes."""
+    """Return the version of the tables, 0 if there are none, and the version for this DBOS."""
     if sqlite:
         return get_sqlite_migration_versions(connections(client))
     return get_migration_versions(connections(client), SCHEMA, use_listen_notify=True)
 
 
 def current_owner(workflow: str) -> str:
-    """Return the ownership token of the task that performs a DBOS workflow, in that task."""
+    """Return the ownership token for a DBOS workflow, inside the task that performs it."""
     return current_owner_xid(workflow) or ""
 
 
@@ -50,18 +50,18 @@ def check_owner(
     """Check in a transaction that a task owns a DBOS workflow, and lock its row until the end.
 
     Raises:
-        DBOSWorkflowConflictIDError: another task owns it, or none.
+        DBOSWorkflowConflictIDError: another task owns the workflow, or no task does.
     """
     client._sys_db._check_owner_txn(connection, workflow, owner)
 
 
 def stop_reconnecting(dbos: DBOS | DBOSClient) -> None:
-    """Have calls of the database fail at once: threads that retry them would never end."""
+    """Let calls of the database fail immediately: threads that retry them would never end."""
     dbos._sys_db._retry_connection_errors = False
 
 
 def stop_queues(dbos: DBOS, seconds: float) -> None:
-    """Ask the threads that take runs from queues to end, and wait for them, at most `seconds`."""
+    """End the threads that take runs from queues, waiting for at most `seconds`."""
     for event in dbos.background_thread_stop_events:
         event.set()
     end = time.monotonic() + seconds

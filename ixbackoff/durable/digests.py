@@ -21,7 +21,7 @@ class CommandDigest(NamedTuple):
 
     Attributes:
         kind: the name of its class.
-        digest: equal for equal commands, in this process and the next.
+        digest: a text that is equal for equal commands, in every process.
         shown: its `repr`, which shows no secrets of standard commands.
     """
 
@@ -33,7 +33,7 @@ class CommandDigest(NamedTuple):
 def digest_of(command: Command[Any]) -> CommandDigest:
     if isinstance(command, Together):  # attempts cannot be compared
         number = len(command.effects)
-        return CommandDigest("Together", str(number), f"{number} at the same time")
+        return CommandDigest("Together", str(number), f"{number} concurrent effects")
     if isinstance(command, Delay):
         return CommandDigest(
             "Delay", f"{command.seconds!r} on {command.rung}", shown(str(command))[1:-1]
@@ -44,7 +44,7 @@ def digest_of(command: Command[Any]) -> CommandDigest:
 
 
 def content(value: Any) -> JSON:
-    """Return `value` as JSON for a comparison, from which it cannot be decoded.
+    """Return `value` as JSON that can be compared, but not decoded.
 
     Functions are compared by their names, and objects that cannot be recorded by their classes.
     """
@@ -73,7 +73,7 @@ def content(value: Any) -> JSON:
 
 
 def name_of_function(function: Any) -> str:
-    """Return the qualified name of a function; that of a bound method starts with its class."""
+    """Return the qualified name of a function; for a bound method, with the class in front."""
     owner: Any = getattr(function, "__self__", None)
     of = "" if owner is None else f"{name_of_class(owner.__class__)}."
     place: Any = getattr(function, "__objclass__", function)  # of a method of a built-in class

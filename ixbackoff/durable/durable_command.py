@@ -1,4 +1,4 @@
-"""The command line: `ixbackoff durable runs`, and `show`, `pause` and so on of a run."""
+"""The command line: `ixbackoff durable runs`, and `show`, `pause` and so on for one run."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Listing(NamedTuple):
 
 
 def runs(store: Store, words: Namespace) -> Listing:
-    """List the last runs that were started."""
+    """List the newest runs."""
     found = [summary_of(store, run) for run in store.recent(words.limit)]
     columns = ("run", "workflow", "began", "rung", "wait_count", "state", "worker")
     return Listing([one._asdict() for one in found if one is not None], columns)
@@ -56,7 +56,7 @@ def show(store: Store, words: Namespace) -> Listing:
 
 
 def pause(store: Store, words: Namespace) -> Listing:
-    """Pause a run: nothing more of it is performed until it is resumed."""
+    """Pause a run: no command of it is performed until it is resumed."""
     return changed(store, words.id, store.pause)
 
 
@@ -69,7 +69,7 @@ def resume(store: Store, words: Namespace) -> Listing:
 
 
 def cancel(store: Store, words: Namespace) -> Listing:
-    """Cancel a run for good; it cleans up."""
+    """Cancel a run for good; its `finally` blocks run."""
     return changed(store, words.id, store.cancel)
 
 
@@ -116,7 +116,7 @@ def parsed(arguments: list[str] | None) -> Namespace:
         help=f"the database of the runs; by default ${VARIABLE}, or {DATABASE}",
     )
     parser.add_argument(
-        "--watch", action="store_true", help="repeat it once a second, until Ctrl-C"
+        "--watch", action="store_true", help="repeat the command once a second, until Ctrl-C"
     )
     parser.add_argument("--output-format", choices=("text", "json"), default="text")
     words = parser.add_subparsers(dest="word", required=True, metavar="COMMAND")

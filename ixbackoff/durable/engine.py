@@ -57,7 +57,7 @@ class WorkflowHandle(Generic[A]):
             self._engine.wait_for_an_end()
 
     async def result_async(self) -> A:
-        """As `result`, awaited."""
+        """Wait for the value of the run, as `result` does."""
         value: A
         while True:
             over, value = await asyncio.to_thread(self._engine.result_so_far, self.id)
@@ -72,9 +72,9 @@ class WorkflowHandle(Generic[A]):
 class Engine(Generic[E]):
     """An engine that runs workflows so that the runs survive their process.
 
-    After a crash a run continues where it was: a command that was answered is not performed again,
-    and a wait takes only its remaining seconds. One engine at a time performs runs in a
-    process, and on one file of SQLite.
+    After a crash a run continues where it was: an answered command is not performed again, and a
+    wait takes only its remaining seconds. At most one engine performs runs in a process, and at
+    most one on a file of SQLite.
 
     >>> from ixbackoff import N1, Z, Call, Delay, Program, at, call
     >>> from ixbackoff.durable import Engine, durable
@@ -93,16 +93,16 @@ class Engine(Generic[E]):
             loop of the engine, others in threads.
         workflows: the workflows whose runs this engine performs.
         database: the URL of the database that stores the runs.
-        concurrency: the number of runs of one workflow that are performed concurrently, parked runs
-            not counted; by default there is no limit.
-        hold: the longest wait, in seconds, that is not parked. While its wait is parked, a run
-            takes no memory, and does not count for `concurrency`.
-        worker: false for a process that only starts runs.
+        concurrency: the greatest number of runs of one workflow that this engine performs
+            concurrently, without parked runs; by default there is no limit.
+        hold: the longest wait, in seconds, that is not parked. A run whose wait is parked takes no
+            memory.
+        worker: whether to perform runs; `False` for a process that only starts them.
 
     Raises:
-        Misuse: an argument has the wrong type, two workflows have one name, another engine works in
-            this process or on this file, a newer DBOS made the tables, or the database has rows of
-            others, or is a file of another user.
+        Misuse: an argument has the wrong type, two workflows have the same name, another engine
+            works in this process or on this file, a newer DBOS made the tables, or the database has
+            rows that ixbackoff did not write, or is a file of another user.
         ConnectionError: the database cannot be reached.
     """
 
@@ -169,10 +169,10 @@ class Engine(Generic[E]):
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> WorkflowHandle[A]:
-        """Start a run with this id, or find the run that has it: the same id is the same run.
+        """Start a run with an id, or return the run that has this id.
 
         Raises:
-            Misuse: as `start`; or the id is not printable, or a run of another workflow has it.
+            Misuse: as `start`; or the id is not printable, or belongs to another workflow's run.
             Unrecordable: an argument cannot be recorded.
         """
         start = self._new_run(id, workflow, args, kwargs)
@@ -188,7 +188,7 @@ class Engine(Generic[E]):
     ) -> list[WorkflowHandle[A]]:
         """Start a run for each id, with one argument, in one transaction.
 
-        As with `start_with_id`, the same id is the same run.
+        As with `start_with_id`, a run that has the id already is returned.
 
         Raises:
             Misuse: as `start`; or an id is not printable.
@@ -202,7 +202,7 @@ class Engine(Generic[E]):
         self, run: str, workflow: object, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> NewRun:
         self._check_process()
-        self._check_open(f"run {run} was not begun")
+        self._check_open(f"run {run} was not started")
         if not isinstance(workflow, Workflow) or self._workflows.get(workflow.name) is not workflow:
             raise Misuse(f"{workflow!r} is not a workflow of this engine: give it to Engine(...).")
         program, how = workflow.build(*args, **kwargs)
@@ -218,7 +218,7 @@ class Engine(Generic[E]):
 
     def _check_process(self) -> None:
         if self._process != os.getpid():
-            raise Misuse("This engine is of the process that made it: make another one here.")
+            raise Misuse("This engine belongs to the process that made it: make another one here.")
 
     def _check_open(self, consequence: str) -> None:
         if self._closed:
@@ -241,22 +241,18 @@ class Engine(Generic[E]):
         if status.status == "CANCELLED" and is_cancelled(status):
             raise Stopped(f"run {run} was cancelled")
         if status.status == "MAX_RECOVERY_ATTEMPTS_EXCEEDED":
-            raise RuntimeError(f"Run {run} was given up: each worker that had it has died.")
-        self._check_open(f"run {run} continues in the next one")
+            raise RuntimeError(f"Run {run} was abandoned: each worker that had it has died.")
+        self._check_open(f"run {run} continues in the next engine")
         return False, None
 
     def wait_for_an_end(self) -> None:
-        """Wait until a run of this process ends, at most until the next query is due."""
+        """Wait until a run of this process ends, but at most until the next query is due."""
         with self._ended:
             self._ended.wait(POLL)
 
 
 def check_interpreter(interpreter: object) -> None:
-    """Check the first argument of an engine.
-
-    Raises:
-        Misuse: it is not an interpreter.
-    """
+    """Raise Misuse unless the first argument of an engine is an interpreter."""
     if not isinstance(interpreter, Interpreter | AsyncInterpreter):
         raise Misuse(
             f"Engine({interpreter!r}, ...): give an interpreter, and the workflows after it."
@@ -267,7 +263,7 @@ def by_name(workflows: tuple[object, ...]) -> dict[str, AnyWorkflow]:
     """Return the workflows by their names.
 
     Raises:
-        Misuse: there is none, one is something else, or two have one name.
+        Misuse: there is no workflow, an argument is not a workflow, or two have the same name.
     """
     named: dict[str, AnyWorkflow] = {}
     for workflow in workflows:
@@ -282,11 +278,7 @@ def by_name(workflows: tuple[object, ...]) -> dict[str, AnyWorkflow]:
 
 
 def check_numbers(hold: object, concurrency: object) -> None:
-    """Check the numbers among the arguments of an engine.
-
-    Raises:
-        ValueError: a number is out of its bounds.
-    """
+    """Raise ValueError if an argument of an engine is out of its bounds."""
     if not isinstance(hold, int | float) or not hold >= 0:
         raise ValueError(f"hold={hold!r}: give seconds, 0 or more.")
     if concurrency is not None and (not isinstance(concurrency, int) or concurrency < 1):

@@ -1,4 +1,4 @@
-"""The journal of a durable run: the entries of its commands, by place, whatever stores them."""
+"""The journal of a durable run: the entries of its commands by their places, in any store."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ Entry: TypeAlias = dict[str, Any]
 
 - `at`: the place of the command.
 - `c`: its digest, see `CommandDigest`.
-- `t`: the times that deadlines have read since the command before.
-- `r`: the number of waits that the budget has refused since then; missing if it is 0.
+- `t`: the times that deadlines have read since the previous command.
+- `r`: the number of waits that the budget has refused since the previous command; missing if 0.
 - `a`, `f` or `x`: the answer; the failure; or `true` if the command was aborted because a
   concurrent effect had failed.
 - `seconds`, `due`, `parks`, `boot`, `boot_due`: the length of a wait; its end, in seconds since the
@@ -39,7 +39,7 @@ class CurrentCommand(NamedTuple):
     Attributes:
         idempotency_key: a key for the header Idempotency-Key. A command that is performed again
             after a crash has the same key; the next try of a retry is another command.
-        repeated: true if a process that died may have performed the command before.
+        repeated: whether a process that died may have performed the command before.
     """
 
     idempotency_key: str
@@ -50,7 +50,7 @@ CURRENT: ContextVar[CurrentCommand | None] = ContextVar("ixbackoff_current_comma
 
 
 def current_command() -> CurrentCommand | None:
-    """Return the command that the caller, a handler, performs; `None` if the run is not durable.
+    """Return the command that the calling handler performs; `None` if the run is not durable.
 
     >>> from ixbackoff.durable import current_command
     >>> print(current_command())
@@ -60,21 +60,21 @@ def current_command() -> CurrentCommand | None:
 
 
 class RunReleased(BaseException):
-    """The end of a run in this process, which performs nothing more of it, no clean-up either.
+    """The end of a run in this process, without clean-up.
 
     Attributes:
-        reason: the reason that observers get.
+        reason: the reason for observers.
     """
 
     reason: Reason = "cancelled"
 
 
 class RunLost(RunReleased):
-    """Another process has the run, the run was paused, or the engine ends or has failed."""
+    """The process has lost the run: to another one, by a pause, or because the engine ends."""
 
 
 class Parked(RunReleased):
-    """A wait so long that no process holds the run meanwhile.
+    """A wait so long that no process holds the run during it.
 
     Args:
         seconds: the remaining seconds of the wait.
@@ -88,12 +88,12 @@ class Parked(RunReleased):
         self._until = time.monotonic() + seconds
 
     def left(self) -> float:
-        """Return the remaining seconds of the wait at the time of the call."""
+        """Return the seconds that now remain of the wait."""
         return max(self._until - time.monotonic(), 0.0)
 
 
 class Cancelled(BaseException):
-    """The run was cancelled: its `finally` blocks run, and nothing more is recorded."""
+    """The run was cancelled: its `finally` blocks run, without further records."""
 
 
 class Journal(Protocol):
@@ -101,8 +101,8 @@ class Journal(Protocol):
 
     Attributes:
         run: the id of the run.
-        resumed: true if an earlier process began the run.
-        began: when the run began, in seconds since the epoch.
+        resumed: whether an earlier process began the run.
+        began: the start of the run, in seconds since the epoch.
     """
 
     run: str
@@ -111,7 +111,7 @@ class Journal(Protocol):
 
     @property
     def closing(self) -> bool:
-        """True once this process performs nothing more."""
+        """Whether this process performs no more commands."""
         raise NotImplementedError
 
     def known(self, place: str) -> Entry | None:
@@ -123,12 +123,12 @@ class Journal(Protocol):
         raise NotImplementedError
 
     def parks(self, seconds: float) -> bool:
-        """Return whether a run that waits for `seconds` is parked: no process holds it."""
+        """Return whether a run that waits for `seconds` is parked, so that no process holds it."""
         raise NotImplementedError
 
     @property
     def crowded(self) -> bool:
-        """True while other runs wait for a thread."""
+        """Whether other runs wait for a thread."""
         raise NotImplementedError
 
     async def in_thread(self, function: Callable[[], A]) -> A:
@@ -145,7 +145,7 @@ class Journal(Protocol):
         raise NotImplementedError
 
     async def keep_async(self, place: str, kind: str, make: MakeAsync) -> Entry:
-        """As `keep`, on the event loop."""
+        """Make an entry on the event loop and record it, as `keep` does in a thread."""
         raise NotImplementedError
 
     async def wait(self, place: str, entry: Entry) -> None:
@@ -165,14 +165,14 @@ class Line:
     Args:
         journal: the journal of the run.
         path: the beginning of the places of the commands.
-        again: true if the next command may have been performed before.
+        again: whether the next command may have been performed before.
 
     Attributes:
         digest: the digest of the current command.
-        times: the times that deadlines have read since the command before.
-        refused: the number of waits that the budget has refused since then.
-        aborting: true if a concurrent effect has failed, and this one is still to be aborted.
-        aborted: true if this effect was aborted.
+        times: the times that deadlines have read since the previous command.
+        refused: the number of waits that the budget has refused since the previous command.
+        aborting: whether this effect has yet to be aborted, after the failure of a concurrent one.
+        aborted: whether this effect was aborted.
     """
 
     def __init__(self, journal: Journal, path: str = "", again: bool = False) -> None:
@@ -198,7 +198,7 @@ class Line:
         self.refused = 0
 
     def clock(self) -> float:
-        """Return the time to a deadline, the recorded one if an earlier process has read it."""
+        """Return the time for a deadline: the recorded time if an earlier process has read it."""
         entry = self.journal.known(self.place)
         known: list[float] = [] if entry is None else entry["t"]
         number = len(self.times)
@@ -212,7 +212,7 @@ class Line:
         return now
 
     def first_again(self) -> bool:
-        """Return whether the current command may be a repeat; no later one is."""
+        """Return whether the current command may have been performed before; then return false."""
         again, self.again = self.again, False
         return again
 
@@ -227,7 +227,7 @@ class Line:
         if theirs[:2] == self.digest[:2]:
             return None
         return Diverged(
-            f"Run {self.journal.run} went on at another command: at {self.place} it issued "
+            f"Run {self.journal.run} has diverged from its journal: at {self.place} it issued "
             f"{self.digest.shown} where it had issued {theirs.shown}; ask for time, chance and "
             "outside state by commands. If the program was changed, resume the run with the code "
             "that began it."

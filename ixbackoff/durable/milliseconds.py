@@ -1,7 +1,7 @@
-"""Milliseconds of SQLite: DBOS queries them in the way of version 3.42 and later.
+"""Milliseconds in SQLite: DBOS queries them by a function of SQLite 3.42, for older versions.
 
-On Python 3.12 and later DBOS relies on that version. Debian 12 and images that are built on it have
-3.40, which answers NULL.
+On Python 3.12 and later DBOS relies on that function. Debian 12, and images that are built on it,
+have SQLite 3.40, which answers NULL.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ def add_unixepoch(connection: Any, _record: object = None) -> None:
     >>> connection.close()
 
     Args:
-        connection: one of `sqlite3`; connections of other drivers stay as they are.
-        _record: what SQLAlchemy passes to a listener after the connection; ignored.
+        connection: a connection of `sqlite3`; connections of other drivers stay as they are.
+        _record: ignored; SQLAlchemy passes two arguments to a listener.
     """
     if isinstance(connection, sqlite3.Connection) and sqlite3.sqlite_version_info < FIRST:
         connection.create_function("unixepoch", 1, unixepoch)

@@ -1,7 +1,8 @@
-"""Orphans: runs that the database counts among those of this worker, and that no task performs.
+"""Orphans: runs that belong to this worker in the database, but that no task performs.
 
 DBOS takes a run from its queue in one transaction, and then hands it to a task. If the answer to
-that transaction is lost, the run has a worker that is alive, so no other one takes it over.
+that transaction is lost, no task gets the run; and because this worker is alive, no other worker
+takes the run over.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ ROUND = 5.0  # seconds between two searches
 class OrphanWatch:
     """A thread that searches for orphans, and puts them back in their queues.
 
-    A run is an orphan if no task has it in two consecutive searches. A task that begins later
-    performs nothing, because it does not own the run any more.
+    A run is an orphan if no task has it in two consecutive searches. A task that begins after that
+    performs no command, because it does not own the run any more.
 
     Args:
         store: the database of the runs.
@@ -60,6 +61,6 @@ class OrphanWatch:
         for segment, owner in orphans & self._seen:
             if self._store.enqueue_one(segment, owner):
                 LOGGER.warning(
-                    "run %s was taken but not begun: it is in its queue again", run_of(segment)
+                    "run %s was taken but not begun: it is back in its queue", run_of(segment)
                 )
         self._seen = orphans

@@ -1,7 +1,7 @@
 """Outages of the database: a call that fails because of one is retried until it succeeds.
 
-The schedule is an ordinary one, but these retries are no program: an observer would see it, the run
-around it would reject it as a nested one, and the run's deadline would abort the call.
+These retries are not a program, because observers would see that program, the run around it would
+reject it as nested, and the deadline of the run would abort its calls.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def insist(
     """Call `function` in this thread, and again while it fails with a chosen exception.
 
     Raises:
-        RunLost: `stop` was set meanwhile.
+        RunLost: `stop` is set.
     """
     k = 0
     while True:
@@ -71,7 +71,7 @@ async def insist_async(
     function: Callable[[], Awaitable[A]],
     chosen: Callable[[Exception], bool] = is_of_database,
 ) -> A:
-    """As `insist`, awaited; a cancellation ends it."""
+    """Await `function()`, and again as `insist` does; a cancellation ends it."""
     k = 0
     while True:
         try:
@@ -87,13 +87,13 @@ async def insist_async(
 async def insist_in_thread(
     run: str, function: Callable[P, A], /, *args: P.args, **kwargs: P.kwargs
 ) -> A:
-    """As `insist_async`, for a plain function, which is called in another thread."""
+    """Call a plain function in another thread, and again as `insist_async` does."""
     called = outside_of_workflows(partial(function, *args, **kwargs))
     return await insist_async(run, lambda: asyncio.to_thread(called))
 
 
 def outside_of_workflows(function: Callable[[], A]) -> Callable[[], A]:
-    """Return `function` to call in an empty context, so that DBOS records no queries as steps."""
+    """Make `function` run in an empty context, so that DBOS does not record queries as steps."""
     return lambda: Context().run(function)
 
 

@@ -1,4 +1,4 @@
-"""A durable run: its journal answers the commands that it has recorded, handlers all others."""
+"""A durable run: its journal answers the recorded commands, and handlers answer all others."""
 
 from __future__ import annotations
 
@@ -68,15 +68,15 @@ async def run_durably(
         RunReleased: this process no longer has the run.
         Cancelled: the run was cancelled, and has cleaned up.
     """
-    one = ProgramRun(program, how.schedule, Random(seed))  # noqa: S311
-    one._id = journal.run
+    run = ProgramRun(program, how.schedule, Random(seed))  # noqa: S311
+    run._id = journal.run
     account = None if how.budget is None else how.budget.open(time.monotonic())
     performer = Performer(journal, interpreter, account)
     line = Line(journal, again=journal.resumed)
-    stream = unrolled(program, Defaults(within=how.within), run=one)
-    observed = watched(performer.replayed(stream, line), one)
+    stream = unrolled(program, Defaults(within=how.within), run=run)
+    observed = watched(performer.replayed(stream, line), run)
     try:
-        answer = await alone(observed, line, performer, one)
+        answer = await alone(observed, line, performer, run)
     except RunReleased:
         raise
     except BaseException as failure:
@@ -89,11 +89,11 @@ async def run_durably(
 
 
 @carries_mark
-async def alone(stream: Stream, line: Line, performer: Performer, one: ProgramRun) -> Any:
-    """Perform the stream of a program; reject any program that may wait and starts inside it."""
-    one.mark = mine = [None, 0]
+async def alone(stream: Stream, line: Line, performer: Performer, run: ProgramRun) -> Any:
+    """Perform the stream of a program; reject each nested program that may wait."""
+    run.mark = mine = [None, 0]
     try:
-        begin(mine, one, awaits=True)
+        begin(mine, run, awaits=True)
         answer = await performer.finished(Reached.by(stream), stream, line)
         if NESTED:
             check_not_refused(mine)
@@ -101,7 +101,7 @@ async def alone(stream: Stream, line: Line, performer: Performer, one: ProgramRu
     except Exception as failure:
         if NESTED:
             check_not_refused(mine, failure)
-        log_ended(one, failure, performer.handlers)
+        log_ended(run, failure, performer.handlers)
         raise
     finally:
         mine[0] = None
@@ -116,8 +116,8 @@ class Performer:
         account: the account with the budget, if there is one.
 
     Attributes:
-        over: the exception after which this process performs nothing more; `None` before that.
-        cancelled: true if the run was cancelled, so that it only cleans up.
+        over: the exception that has ended the run in this process, or `None`.
+        cancelled: whether the run was cancelled, so that only its `finally` blocks run.
     """
 
     def __init__(
@@ -167,7 +167,7 @@ class Performer:
                 except BaseException as error:
                     if error is self.over or isinstance(error, RunReleased):
                         self.over = error
-                        stream.close()  # its clean-up commands are not performed
+                        stream.close()  # the commands of its `finally` blocks are not performed
                         raise
                     failure = error
                 line.next()
@@ -177,10 +177,10 @@ class Performer:
             failure = command = None
 
     def read(self, entry: Entry, line: Line) -> tuple[Any, BaseException | None]:
-        """Return the answer in an entry, or the failure.
+        """Return the answer or the failure in an entry.
 
         Raises:
-            Unrecordable: a class in the entry does not exist any more; the run ends.
+            Unrecordable: a class in the entry does not exist any more; this ends the run.
         """
         try:
             return read(entry, line)
@@ -191,9 +191,9 @@ class Performer:
     def refuses(self, wait: Any, entry: Entry | None, line: Line) -> bool:
         """Return whether the budget refuses to pay for a wait.
 
-        Each process has its own budget, which pays for replayed waits, too. A decision in the
-        journal holds, whatever this budget says. A refusal is recorded in the next entry, before
-        the command that follows it is performed.
+        Each process has its own budget, which also pays for replayed waits, but a decision in the
+        journal takes precedence over the budget. A refusal is recorded in the next entry, before
+        the command of that entry is performed.
         """
         if self.account is None or wait.failure is None:
             return False
@@ -236,7 +236,7 @@ class Performer:
             return Reached.by(stream, failure=RunLost())
 
     def performed_here(self, command: Any, line: Line) -> Any:
-        """As `performed`, in this thread."""
+        """Perform and record a command in this thread; return the recorded answer."""
         if self.over is not None or self.journal.closing:
             raise RunLost
         try:
@@ -261,7 +261,7 @@ class Performer:
         return await self.abort(line)
 
     async def abort(self, line: Line) -> Any:
-        """Abort a line because a concurrent effect has failed, and record that."""
+        """Abort a line because a concurrent effect has failed, and record its abortion."""
         if self.over is not None or self.journal.closing or not line.path:
             raise RunLost
         line.aborting, line.aborted = False, True
@@ -312,7 +312,7 @@ class Performer:
         return task.result()
 
     async def waited(self, wait: Delay, line: Line) -> None:
-        """Wait until a wait is over; record its beginning first, unless that is recorded."""
+        """Wait until a wait is over; record its beginning first, unless the journal has it."""
         if self.cancelled:
             raise Cancelled
         entry = self.journal.known(line.place)
@@ -329,8 +329,8 @@ class Performer:
     def due(self, wait: Delay, line: Line) -> Entry:
         """Make the entry of a wait that begins.
 
-        The entry says whether the wait is parked, so that all processes agree. If each decided by
-        the remaining seconds, one could park a run that another still holds.
+        The entry contains whether the wait is parked, so that all processes agree. If each process
+        decided by the remaining seconds, one could park a run that another one still holds.
         """
         boot, seconds = since_boot(), wait.seconds
         return line.entry(
@@ -371,7 +371,7 @@ class Performer:
         return make
 
     def outcome_async(self, command: Any, line: Line, again: bool) -> MakeAsync:
-        """As `outcome`, for a handler that may be awaited."""
+        """Return a function as `outcome` does, for a handler that may be awaited."""
         current = CurrentCommand(f"{self.journal.run}:{line.place}", again)
         handler = self.handler(command)
 
@@ -395,7 +395,7 @@ class Performer:
         return make
 
     async def together(self, command: Together, line: Line, again: bool) -> Any:
-        """Perform effects concurrently, each with entries of its own."""
+        """Perform effects concurrently, each with its own entries."""
         observed = events_of_parts()
         effects: list[tuple[Stream, Line]] = []
         for number, stream in enumerate(branches(command)):
@@ -412,8 +412,8 @@ class Performer:
     async def all_answered(self, effects: list[tuple[Stream, Line]]) -> list[JSON]:
         """Answer streams concurrently; return their values as JSON.
 
-        All streams are replayed before any command is performed: one that has failed in the
-        journal aborts the others.
+        All streams are replayed before any command is performed: if one has failed in the journal,
+        it aborts the others.
         """
         begun = [Reached.by(stream) for stream, _ in effects]
         answers: list[JSON] = [None] * len(effects)
@@ -424,7 +424,7 @@ class Performer:
             reached, begun[number] = begun[number], Reached(None, None, None)
             try:
                 if reached.failure is not None:
-                    await Turn()  # or the other tasks would be cancelled before they have begun
+                    await Turn()  # so that no other task is cancelled before it has begun
                 answers[number] = encode(await self.finished(reached, stream, line))
             except asyncio.CancelledError:
                 if not line.aborted:
@@ -462,9 +462,9 @@ class Reached(NamedTuple):
 
 
 class Batch:
-    """Commands that a thread performs, one after another.
+    """Commands that one thread performs, one after another.
 
-    To hand each command to a thread would take a third of the time that its record takes.
+    Handing each command to a thread would take a third as long as recording it.
 
     Args:
         performer: the performer of the run.
@@ -512,8 +512,8 @@ class Turn:
 def opened(entry: Entry, line: Line) -> Any:
     """Return the answer in an entry, or raise the failure.
 
-    The program gets the recorded answer, not the object of the handler: if the record changes an
-    answer, that shows at once, not only after a crash.
+    The program gets the recorded answer, and not the object that the handler returned: so an
+    answer that recording changes is noticed immediately, not only after a crash.
     """
     answer, failure = read(entry, line)
     if failure is not None:
@@ -522,7 +522,7 @@ def opened(entry: Entry, line: Line) -> Any:
 
 
 def read(entry: Entry, line: Line) -> tuple[Any, BaseException | None]:
-    """Return the answer in an entry, or the failure."""
+    """Return the answer or the failure in an entry."""
     if "a" in entry:
         return decode(entry["a"]), None
     if "x" in entry:
@@ -545,7 +545,7 @@ def not_stopped(command: Any, stop: BaseException) -> Exception:
     """
     return RuntimeError(
         f"The handler of {shown(command)} raised {shown(stop)}, which does not end an engine: let "
-        "it return, or raise an Exception."
+        "the handler return, or raise an Exception."
     )
 
 

@@ -1,7 +1,7 @@
 """Locks of runs: the tasks of one process perform a run one after another.
 
-A run that is paused and resumed at once is taken from its queue while its former task may still be
-in a command. The new task begins nothing before the former one has ended.
+A run that is paused and immediately resumed is taken from its queue while its former task may still
+perform a command. The new task performs no command before the former task has ended.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class RunLocks:
         self._held: dict[str, asyncio.Event] = {}
 
     def held(self, run: str) -> bool:
-        """Return whether a task holds the lock of a run; any thread may ask."""
+        """Return whether a task holds the lock of a run; any thread may call this."""
         return run in self._held
 
     @asynccontextmanager

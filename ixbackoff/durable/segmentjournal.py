@@ -1,7 +1,7 @@
 """The journal of one segment of a run: a DBOS workflow whose steps are the entries.
 
-A run is one segment if it is never parked; each parked wait ends a segment, and the next one starts
-with the entries of those before it.
+A run is one segment if it is never parked. Each parked wait ends a segment, and the next segment
+starts with the entries of all earlier ones.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ A = TypeVar("A")
 
 MOMENT = 0.02  # seconds between two checks of the worker's lock
 BEGIN = "begin"
-"""The place of the first entry. If the journal has it, another process has begun the run."""
+"""The place of the first entry. If the journal has this entry, another process began the run."""
 
 TAKEN_AWAY = dbos_errors.DBOSWorkflowCancelledError, dbos_errors.DBOSWorkflowConflictIDError
 
@@ -52,7 +52,7 @@ class RunHost(Protocol):
 
     Attributes:
         store: the database of the runs.
-        threads: a place for each handler that may run concurrently.
+        threads: a semaphore that limits the handlers that run concurrently.
         hold: the longest wait, in seconds, that is not parked.
     """
 
@@ -65,12 +65,12 @@ class RunHost(Protocol):
         raise NotImplementedError
 
     def abortable(self) -> AbstractContextManager[None]:
-        """Make the handler that is called in the block abort when the worker shuts down."""
+        """Abort the handler that is called in this block when the worker shuts down."""
         raise NotImplementedError
 
 
 class SegmentJournal:
-    """The journal of a run in one segment of it.
+    """The journal of a run during one segment.
 
     Args:
         host: the worker.
@@ -102,7 +102,7 @@ class SegmentJournal:
         return made
 
     def load(self) -> None:
-        """Read the journal; if it is empty, record when the run began."""
+        """Read the journal; if it is empty, record the start of the run."""
         taken = 0
         for segment in range(self.number + 1):
             self.before = frozenset(self.entries)
@@ -170,7 +170,7 @@ class SegmentJournal:
         context = copy_context()
         async with self.host.threads:
             value = await asyncio.to_thread(context.run, function)
-        for variable in context:  # the program may have set some in the thread
+        for variable in context:  # the program may have set context variables in the thread
             if variable.get(None) is not context[variable]:
                 variable.set(context[variable])
         return value
@@ -205,12 +205,12 @@ class SegmentJournal:
         return entry
 
     def step(self) -> StepReservation:
-        """Take the next number of a step, under a lock: threads take numbers concurrently."""
+        """Reserve the next step, under a lock, because several threads may do so."""
         with self.numbering:
             return DBOS.reserve_step()
 
     def taken_away(self) -> RunLost | Cancelled:
-        """Return the exception that ends the run here: it was cancelled, or the task lost it."""
+        """Return the exception that ends the run here: `Cancelled`, if it was, or `RunLost`."""
         found = self.insist(partial(self.host.store.segments, self.run))
         return Cancelled() if any(is_cancelled(one) for one in found) else RunLost()
 
@@ -237,9 +237,9 @@ class SegmentJournal:
 
 
 class Once:
-    """An entry that is made once, although its record may be retried.
+    """An entry that is made once, although recording it may be retried.
 
-    Nothing is made until the worker is sure of its lock.
+    The entry is not made until the worker is sure of its lock.
 
     Args:
         journal: the journal of the segment.
@@ -251,7 +251,7 @@ class Once:
         self._entry: Entry | None = None
 
     def is_of_database(self, _: Exception) -> bool:
-        """Return whether the record of the entry failed; else the making did."""
+        """Return whether recording the entry has failed, and not making it."""
         return not self._making
 
     def make(self, make: Make) -> Entry:

@@ -1,7 +1,7 @@
 """The database of durable runs: any process can start, read and change them.
 
-A run is one DBOS workflow for each segment between two parked waits. The first one has the id of
-the run, the others the id and a number.
+A run is a DBOS workflow for each segment between two parked waits. The id of the first segment is
+the id of the run; the ids of the others have a number at the end.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ APPLICATION = "ixbackoff"
 DBOS_NAME = "ixbackoff.run"
 """The name of the DBOS workflow that performs a segment."""
 VERSION = "ixbackoff-1"
-"""The version of the stored format; that of programs has nothing to do with it."""
+"""The version of the stored format, whatever the version of the programs."""
 
 SEPARATOR = "#"
 """The separator of the id of a run and the number of a segment; no id contains it."""
@@ -57,9 +57,9 @@ LONGEST_ID = 200  # characters
 IDLE = 5.0  # seconds for which a frozen process can lock rows
 ACTIVE = ["PENDING", "ENQUEUED", "DELAYED"]
 CANCELLED = "cancelled"
-"""The attribute of a run that was cancelled; a paused one does not have it."""
+"""The attribute of a run that was cancelled; a paused run does not have it."""
 RESUMES = "resumes"
-"""The attribute of a paused run that was resumed, and waits until its worker has let go of it."""
+"""The attribute of a paused run that was resumed, and waits until its worker has released it."""
 
 SERIALIZER = DBOSPortableJSONSerializer
 
@@ -83,8 +83,7 @@ class RunFailed(Exception):
 
     Args:
         held: the failure as JSON.
-        diverged: true if the code has changed since the run began; with the old code the run can be
-            resumed.
+        diverged: whether the code has changed since the run began; the old code can resume the run.
     """
 
     def __init__(self, held: JSON, diverged: bool = False) -> None:
@@ -100,7 +99,7 @@ class Store:
 
     Raises:
         Misuse: the URL is neither one of SQLite nor of PostgreSQL, a newer DBOS made the tables, or
-            the database has rows of others, or is a file of another user.
+            the database has rows that ixbackoff did not write, or is a file of another user.
         ConnectionError: the database cannot be reached.
     """
 
@@ -162,11 +161,11 @@ class Store:
         )
 
     def enqueue(self, start: NewRun) -> None:
-        """Enqueue a new run, unless there is one with its id."""
+        """Enqueue a new run, unless a run with its id exists."""
         self._client.enqueue(options_of(start, 0), *start, 0)
 
     def park(self, start: NewRun, segment: int, seconds: float, owner: str) -> None:
-        """Enqueue the next segment of a run, for a time to come.
+        """Enqueue the next segment of a run, for a later time.
 
         Args:
             start: the run at its start.
@@ -201,7 +200,7 @@ class Store:
         return sorted(mine, key=lambda one: int(one.workflow_id.partition(SEPARATOR)[2] or 0))
 
     def recent(self, limit: int) -> list[str]:
-        """Return the ids of the runs that were started last, the last one first."""
+        """Return the ids of the newest runs, the newest first."""
         found = self._client.list_workflows(
             name=DBOS_NAME, sort_desc=True, load_input=False, load_output=False
         )
@@ -221,7 +220,7 @@ class Store:
         segments = self.segments(run)
         return segments[-1] if segments else None
 
-    def may_go_on(self, run: str) -> bool:
+    def can_continue(self, run: str) -> bool:
         """Return whether a run has not ended, or can be resumed."""
         last = self.last(run)
         if last is None:
@@ -238,7 +237,7 @@ class Store:
         )
 
     def steps(self, segment: str) -> list[tuple[int, Entry | None]]:
-        """Return the number of each step of a segment, with the entry in it if there is one."""
+        """Return the number of each step of a segment, with its entry or `None`."""
         found = self._client.list_workflow_steps(segment)
         return [(step["function_id"], entry_of(step["output"])) for step in found]
 
@@ -251,9 +250,9 @@ class Store:
     def resume(self, run: str) -> bool:
         """Resume a run that was paused, or whose program diverged; return false in other states.
 
-        On a server the worker that had the run enqueues it again, once its current command has
-        ended; if that worker is dead, another one does. On SQLite the run is enqueued at once, and
-        its only worker begins nothing of it before the current command has ended.
+        On a server, the worker that had the run enqueues it again once the run's current command
+        has ended; if that worker is dead, another one does. On SQLite the run is enqueued
+        immediately, but performs no command before its current one has ended.
         """
         last = self.last(run)
         if last is None or is_cancelled(last):
@@ -280,7 +279,7 @@ class Store:
         self._client.rewind_workflow(ended.workflow_id, start_step=following, queue_name=queue)
 
     def resumed(self) -> dict[str, list[WorkflowStatus]]:
-        """Return the resumed segments that are not enqueued yet, by the workers that had them."""
+        """Return the resumed segments that are not enqueued yet, by the worker of each."""
         found: dict[str, list[WorkflowStatus]] = {}
         for one in self._client.list_workflows(
             name=DBOS_NAME,
@@ -322,12 +321,12 @@ class Store:
     def give_back(self, segment: str, worker: str, owner: str) -> None:
         """Put a segment back in its queue after the database has failed to record its end.
 
-        Do nothing if a worker has taken it again, or if it was cancelled.
+        Do nothing if a worker has taken the segment again, or if it was cancelled.
 
         Args:
             segment: the id of the segment.
-            worker: the worker that had it.
-            owner: the ownership token that this worker had, see `owner_of`.
+            worker: the worker that had the segment.
+            owner: the ownership token of this worker, see `owner_of`.
         """
         if self.enqueue_one(segment, owner):
             return
@@ -336,7 +335,7 @@ class Store:
                 self._rewind(one)
 
     def enqueue_one(self, segment: str, owner: str) -> bool:
-        """Put a segment back in its queue; return false if `owner` does not own it any more."""
+        """Put a segment back in its queue; return false if `owner` no longer owns it."""
         rows = workflow_table(self._client)
         mine = rows.c.workflow_uuid == segment, rows.c.owner_xid == owner
         return self._enqueue_pending(*mine) > 0
@@ -351,11 +350,11 @@ class Store:
             return {(segment, owner) for segment, owner in connection.execute(asked) if owner}
 
     def _enqueue_pending(self, *which: sqlalchemy.ColumnElement[bool]) -> int:
-        """Put segments that a worker has back in their queues; return their number.
+        """Take segments from their workers, and put them in their queues; return their number.
 
-        DBOS offers two calls for that, to list and to resume. A process that is late for the second
-        one, or repeats it after its answer was lost, would take a segment from the worker that has
-        it by then.
+        DBOS offers two calls for that: to list segments, and to resume one. A process whose second
+        call is late, or is repeated because its answer was lost, would take a segment from its next
+        worker.
         """
         rows = workflow_table(self._client)
         change = sqlalchemy.update(rows).where(rows.c.status == "PENDING", *which)
@@ -373,7 +372,7 @@ class Store:
             active = self._cancel_active(found)
 
     def pause(self, run: str) -> None:
-        """Pause a run: nothing more of it is performed until it is resumed."""
+        """Pause a run: no command of it is performed until it is resumed."""
         active = True
         while active:
             found = self.segments(run)
@@ -386,7 +385,7 @@ class Store:
         self._client.update_workflow_attributes(one.workflow_id, {attribute: given}, merge=True)
 
     def _cancel_active(self, segments: list[WorkflowStatus]) -> bool:
-        """Cancel the active segments; return whether there was one, which may have a successor."""
+        """Cancel the active segments; return whether there are any, which may have successors."""
         active = [one.workflow_id for one in segments if one.status in ACTIVE]
         if active:
             self._client.cancel_workflows(active)
@@ -394,7 +393,7 @@ class Store:
 
 
 def owner_of(run: str, segment: int) -> str:
-    """Return the ownership token of the task that performs a segment, in that task."""
+    """Return the ownership token for a segment, inside the task that performs it."""
     return current_owner(segment_id(run, segment))
 
 
@@ -432,7 +431,7 @@ def has_diverged(status: WorkflowStatus) -> bool:
 
 
 def has_no_end(status: WorkflowStatus) -> bool:
-    """Return whether a run only seems to have failed: the database failed to record its end."""
+    """Return whether a failed run has no recorded end, because the database failed then."""
     return status.status == "ERROR" and "failure" not in data_of(status)
 
 
@@ -448,7 +447,7 @@ def is_cancelled(status: WorkflowStatus) -> bool:
 
 
 def is_resumed(status: WorkflowStatus) -> bool:
-    """Return whether a paused run was resumed, and waits until its worker has let go of it."""
+    """Return whether a paused run was resumed, and waits until its worker has released it."""
     return bool((status.attributes or {}).get(RESUMES))
 
 
@@ -462,7 +461,7 @@ def file_of(database: str) -> str:
 
 
 def queue_of(workflow: str) -> str:
-    """Return the queue of a workflow, its own: no worker takes a run that it cannot perform."""
+    """Return the queue of one workflow, so that workers take only runs that they can perform."""
     return f"ixbackoff:{workflow}"
 
 

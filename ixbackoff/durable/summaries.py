@@ -10,7 +10,7 @@ from dbos import WorkflowStatus
 from .journal import Entry, after
 from .store import Store, failure_of, has_no_end, is_cancelled, is_resumed
 
-OVER = {"SUCCESS": "done", "MAX_RECOVERY_ATTEMPTS_EXCEEDED": "given up"}
+OVER = {"SUCCESS": "done", "MAX_RECOVERY_ATTEMPTS_EXCEEDED": "abandoned"}
 
 
 class RunSummary(NamedTuple):
@@ -19,11 +19,11 @@ class RunSummary(NamedTuple):
     Attributes:
         run: its id.
         workflow: the name of its workflow.
-        began: when it was started, in seconds since the epoch.
+        began: the start of the run, in seconds since the epoch.
         worker: the worker that had it last.
         rung: the number of waits that are left; `None` before the first wait.
         wait_count: the number of waits that it has begun.
-        state: what it does, or how it ended.
+        state: its current activity, or its end, in words.
     """
 
     run: str
@@ -93,7 +93,7 @@ def outcome(entry: Entry) -> str:
 
 
 def state_of(last: WorkflowStatus, entries: list[Entry]) -> str:
-    """Describe what a run does, or how it ended."""
+    """Describe the current activity of a run, or its end."""
     status: str = last.status
     if has_no_end(last):
         return "waits for the database"
@@ -115,7 +115,7 @@ def state_of(last: WorkflowStatus, entries: list[Entry]) -> str:
 
 
 def after_entry(entry: Entry) -> str:
-    """Describe what a run does after its last entry."""
+    """Describe the activity of a run after its last entry."""
     if "due" in entry:
         return f"waits until {clock(entry['due'])}"
     return f"after {entry['c'][2]}" if "c" in entry else "performs"

@@ -1,7 +1,7 @@
 """Checks of a database before anything in it is decoded: of its owner, its schema and its rows.
 
-DBOS unpickles a row that is marked as pickled, whatever its serializer is, and to unpickle is to
-run whatever code the row names. This room writes JSON alone.
+DBOS unpickles each row that is marked as pickled, whatever serializer it was given, and unpickling
+runs any code that the row names. ixbackoff writes JSON only.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from .._words.commands import Misuse
 
 SERIALIZATION = "portable_json"
 FILES = ("", "-wal", "-journal", "-shm")
-"""The endings of the files that SQLite reads."""
+"""The suffixes of the files that SQLite reads."""
 
 
 def check_owner_of(path: str) -> None:
     """Check that the files of a database of SQLite belong to this user, if they exist.
 
     Raises:
-        Misuse: one of them is another user's.
+        Misuse: a file belongs to another user.
     """
     for ending in FILES if hasattr(os, "geteuid") else ():
         with suppress(FileNotFoundError):
@@ -34,10 +34,9 @@ def check_owner_of(path: str) -> None:
 
 
 def check_schema(engine: sqlalchemy.Engine) -> None:
-    """Check that a file of SQLite, which may be empty, adds no rows by itself.
+    """Raise Misuse if a file of SQLite, which may be empty, has a trigger or a view.
 
-    Raises:
-        Misuse: there is a trigger or a view.
+    A trigger or a view could add rows after the check of the rows.
     """
     made = sqlalchemy.text(
         "select name from sqlite_master where type in ('trigger', 'view') limit 1"
@@ -51,11 +50,7 @@ def check_schema(engine: sqlalchemy.Engine) -> None:
 
 
 def check_rows(engine: sqlalchemy.Engine, tables: list[sqlalchemy.Table]) -> None:
-    """Check that no row would be unpickled.
-
-    Raises:
-        Misuse: there is a row that is not JSON.
-    """
+    """Raise Misuse if a row is not JSON: DBOS could unpickle it."""
     marks = [table.c.serialization for table in tables if "serialization" in table.c]
     with engine.begin() as connection:
         for mark in marks:

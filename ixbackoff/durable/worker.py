@@ -57,22 +57,18 @@ REJOIN = 1.0  # seconds between two attempts to get a new lock
 THREADS = 64  # handlers that run concurrently
 CONNECTIONS = 20
 CONNECTIONS_TO_FILE = 3  # SQLite makes colliding writers sleep: most wait here instead
-HEAD_START = 2.0  # seconds: DBOS queries the runs that are due once a second, and enqueues them
+HEAD_START = 2.0  # seconds: once a second DBOS enqueues the runs that are due
 STOPPING = 5.0  # seconds in which the threads that take runs from queues have to end
 WORKERS: list[Worker] = []
-"""The worker of this process, if it has one: DBOS allows for one."""
+"""The worker of this process, if it has one: DBOS allows only one."""
 
 
 def check_no_worker() -> None:
-    """Check that runs can be performed in this process.
-
-    Raises:
-        Misuse: the process, or the one that it was forked from, has a worker.
-    """
+    """Raise Misuse if this process, or the process from which it was forked, has a worker."""
     if WORKERS and WORKERS[0].process != os.getpid():
         raise Misuse(
-            "This process was forked from one in which an engine works, so none can work here: "
-            "begin it with the start method spawn."
+            "This process was forked from a process with an engine, so it cannot have one: start "
+            "it with the start method spawn."
         )
     if WORKERS:
         raise Misuse(
@@ -84,17 +80,17 @@ class Worker:
     """The worker of this process.
 
     Args:
-        interpreter: the interpreter, which answers the commands of all workflows.
+        interpreter: the interpreter for the commands of all workflows.
         workflows: the workflows by their names.
         store: the database of the runs.
         concurrency: the number of runs of a workflow that are performed concurrently.
-        hold: the longest wait in which a run is held, in seconds.
-        ended: notified each time that a run or a segment has ended.
+        hold: the longest wait, in seconds, that is not parked.
+        ended: notified at the end of each run or segment.
 
     Attributes:
-        closing: true once nothing more is to be performed.
+        closing: whether the worker performs no more commands.
         generation: the number of locks that were lost.
-        over: set once the current lock is lost, or nothing more is to be performed.
+        over: set once the current lock is lost, or the worker performs no more commands.
         changing: a lock, held while the worker starts or stops DBOS.
         threads: a semaphore that limits the handlers that run concurrently.
         run_locks: a lock for each run that a task performs.
@@ -148,8 +144,8 @@ class Worker:
         return lock
 
     def launch(self) -> None:
-        """Begin to perform runs, first those that were performed under this lock before."""
-        DBOS_LOGGER.handlers.clear()  # its handler keeps the standard error of the last launch
+        """Start to perform runs, first those of earlier workers with the id of this lock."""
+        DBOS_LOGGER.handlers.clear()  # a handler keeps the standard error of the last launch
         self.dbos = DBOS(
             config={
                 "name": APPLICATION,
@@ -161,11 +157,11 @@ class Worker:
                 "sys_db_pool_size": CONNECTIONS_TO_FILE if self.store.sqlite else CONNECTIONS,
                 "notification_listener_polling_interval_sec": POLL,
                 "sys_db_idle_transaction_timeout_sec": IDLE,
-                "log_level": "CRITICAL",  # or it logs a traceback for each run that fails
+                "log_level": "CRITICAL",  # below it DBOS logs a traceback for each failed run
             }
         )
 
-        held = Held(self.lock, self.generation, self.over)  # a run may come late from a queue
+        held = Held(self.lock, self.generation, self.over)  # a run may arrive late from a queue
 
         async def body(workflow: str, given: dict[str, Any], run: str, segment: int) -> Any:
             async with self.run_locks.of(run):
@@ -187,8 +183,8 @@ class Worker:
     def begin_again(self) -> None:
         """Abandon all runs, because the lock was lost, and continue with a new lock.
 
-        Another worker may have taken the runs over. A command that this one performed meanwhile is
-        recorded if that worker has not begun the run yet; later the database refuses the record.
+        Another worker may have taken the runs over. Until it begins a run, this worker can still
+        record a command of that run; afterwards the database rejects the record.
         """
         LOGGER.warning("worker %s has lost its lock, and leaves its runs", self.lock.id)
         self.generation += 1
@@ -202,7 +198,7 @@ class Worker:
             self.over.wait(REJOIN)
 
     def joined_again(self) -> bool:
-        """Try to perform runs with a new lock; return false if the database cannot be reached."""
+        """Start again with a new lock; return false if the database cannot be reached."""
         with self.changing:
             if self.closing:
                 return True
@@ -234,13 +230,13 @@ class Worker:
         self.dbos = None
 
     def close(self) -> None:
-        """Perform nothing more."""
+        """Stop performing runs, and release the lock."""
         self.closing = True
         self.over.set()
         with suppress(ValueError):
             WORKERS.remove(self)
         with self.changing:
-            self.over.set()  # `begin_again` may have made another one
+            self.over.set()  # `begin_again` may have made another event
             outside_of_event_loops(self.stop)
             self.lock.close()
 
@@ -292,10 +288,10 @@ class Worker:
                 self.ended.notify_all()
 
     def park(self, start: NewRun, segment: int, parked: Parked, owner: str) -> None:
-        """Enqueue the next segment for a moment before the wait is over; it waits the rest.
+        """Enqueue the next segment for a time shortly before the end of the wait.
 
-        With a concurrency limit, the segment is enqueued for the end of the wait: otherwise runs
-        that wait could use up the limit.
+        With a concurrency limit, the segment is enqueued for the end itself: otherwise waiting runs
+        could use up the limit.
         """
         left = parked.left()
         early = min(HEAD_START, left / 10) if self.concurrency is None else 0.0
@@ -303,7 +299,7 @@ class Worker:
 
     @contextmanager
     def abortable(self) -> Generator[None]:
-        """Abort the handler that is called in this block when nothing more is performed."""
+        """Abort the handler that is called in this block when the worker stops."""
         abort = Abort()
         self.aborts.add(abort)
         token = ABORT.set(abort)

@@ -1,9 +1,9 @@
-"""Locks of workers: by a lock each worker shows that it is alive; the others watch it.
+"""Locks of workers: a worker holds a lock, which shows the other workers that it is alive.
 
-The lock of a worker ends with its process, or with its connection. If other workers find it free,
-and free again a round later, they put the runs of that worker back in their queues. By then it
-begins no more commands, even if it is alive: a worker begins a command only while it is sure of its
-lock, and each check of the lock makes it sure for less than a round.
+The lock ends with the process of the worker, or with its connection. If other workers find the lock
+free, and free again a round later, they put the runs of that worker back in their queues. By then
+the worker begins no more commands, even if it is alive: a worker begins a command only while it is
+sure of its lock, and a check of the lock makes it sure for less than a round.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ LOCKS = 0x1BAC  # the class of the advisory locks of workers
 BEAT = 0.4  # seconds between two checks of a worker's own lock
 SURE = 1.2  # seconds for which a check holds; less than any round
 ROUND = 2.0  # seconds between two checks of the other workers
-SPREAD = 0.2  # the part by which a round may be shorter or longer, so that workers drift apart
+SPREAD = 0.2  # the share by which a round may be shorter or longer, so that workers drift apart
 KEEPALIVE = ("tcp_keepalives_idle=5", "tcp_keepalives_interval=2", "tcp_keepalives_count=3")
 DRIVER = "postgresql+psycopg"
 
@@ -55,14 +55,14 @@ class WorkerLock(Protocol):
         raise NotImplementedError
 
     def has_lock(self) -> bool:
-        """Return whether the worker is sure that no other one has taken over its runs."""
+        """Return whether the worker is sure that no other worker has taken over its runs."""
         raise NotImplementedError
 
     def watch(self, lost: Callable[[], None], performs: Callable[[str], bool]) -> None:
-        """Watch this lock and those of other workers from now on.
+        """Watch this lock and the locks of other workers from now on.
 
-        Runs of dead workers are taken over. A run of this worker that was paused and resumed is
-        continued once no task performs it any more.
+        Take over the runs of dead workers. Continue a run of this worker that was paused and
+        resumed once no task performs it any more.
 
         Args:
             lost: called once this lock is lost.
@@ -103,9 +103,7 @@ class FileLock:
         except OSError as error:
             if error.errno != errno.ELOOP:
                 raise
-            raise Misuse(
-                f"{place} is a link, which may lead to anybody's file: remove it."
-            ) from None
+            raise Misuse(f"{place} is a link, which may lead to any file: remove it.") from None
         self._lock = os.fdopen(descriptor, "w")
         HELD.add(self._lock)
         try:
@@ -113,15 +111,15 @@ class FileLock:
         except OSError:
             self.close()
             raise FileTaken(
-                f"Another worker performs the runs in {path}: let it be the only one, begin runs "
-                "with Engine(..., worker=False), or use PostgreSQL for several workers."
+                f"Another worker performs the runs in {path}: start runs here with "
+                "Engine(..., worker=False), or use PostgreSQL for several workers."
             ) from None
 
     def has_lock(self) -> bool:
         return True
 
     def watch(self, lost: Callable[[], None], performs: Callable[[str], bool]) -> None:
-        """Ignore both: there is no other worker."""
+        """Do nothing: there is no other worker."""
 
     def close(self) -> None:
         self._lock.close()
@@ -191,10 +189,10 @@ class ServerLock:
                 LOGGER.warning("worker %s cannot check the other workers: %r", self.id, error)
 
     def _continue_resumed(self, performs: Callable[[str], bool]) -> None:
-        """Continue the runs that were resumed: those of this worker, and those of dead ones.
+        """Continue the resumed runs of this worker and of dead workers.
 
-        The lock of the worker that had a run is needed to continue it, so while that worker is
-        alive, no other one does.
+        A run is continued under the lock of the worker that had it. So while that worker is alive,
+        no other worker continues the run.
         """
         for worker, runs in self._store.resumed().items():
             if worker == self.id:
@@ -212,22 +210,22 @@ class ServerLock:
         self._free = {worker for worker in others if self._is_free(worker)}
 
     def _is_free(self, worker: str) -> bool:
-        """Return whether a worker's lock is free; if it was free a round ago too, take over."""
+        """Return whether a worker's lock is free; if it was so a round ago, take over."""
         if worker in self._free:
             return self._take_over(worker)
         with self._engine.begin() as connection:
             return locked(connection, worker)
 
     def _take_over(self, worker: str) -> bool:
-        """Put the runs of a worker back in their queues, if it is dead; return whether it is.
+        """Put the runs of a worker back in their queues if it is dead; return whether it is.
 
-        The transaction holds the dead worker's lock, so two workers never do that concurrently.
+        The transaction holds the dead worker's lock, so no two workers do this concurrently.
         """
         with self._engine.begin() as connection:
             free = locked(connection, worker)
             if free:
                 number = self._store.enqueue_again(worker)
-                LOGGER.warning("worker %s is dead, %s of its runs go on", worker, number)
+                LOGGER.warning("worker %s is dead, %s of its runs continue", worker, number)
             return free
 
     def close(self) -> None:
@@ -246,7 +244,7 @@ def locked(connection: sqlalchemy.Connection, worker: str) -> bool:
 
 
 def release_in_fork() -> None:
-    """Close the lock files of the parent in a forked process, so that they end with the parent."""
+    """Close the parent's lock files in a forked process, so that the locks end with the parent."""
     for lock in HELD:
         lock.close()
     HELD.clear()

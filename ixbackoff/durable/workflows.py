@@ -33,10 +33,10 @@ DIGITS = 16
 
 
 class Workflow(Generic[P, A_co, E_co, I]):
-    """A function that makes a program, under a name that the database stores. Made by `durable`.
+    """A function that makes a program, under a name that the database stores; `durable` makes it.
 
     Attributes:
-        name: the name; the runs of a workflow that is renamed wait for one with the old name.
+        name: the name; runs that were started under it wait for an engine that has it.
     """
 
     def __init__(
@@ -57,13 +57,13 @@ class Workflow(Generic[P, A_co, E_co, I]):
         """Make the program, and the settings with which it runs.
 
         Raises:
-            Misuse: the function returned something else, or a program with a breaker or a `stop`.
+            Misuse: the function did not return a program, or its program has a breaker or a `stop`.
         """
         program: object = self._function(*args, **kwargs)
         if not isinstance(program, Ladder):
             raise Misuse(
-                f"The workflow {self.name} returned {program!r}, which is not a program: return "
-                "one that starts with at(...)."
+                f"The workflow {self.name} returned {program!r}: return a program, such as "
+                "at(N3).retry(...)."
             )
         how = program._defaults.replace(*self._how)
         if how.breaker is not None or any(isinstance(part, Guarded) for part in parts(program)):
@@ -73,8 +73,8 @@ class Workflow(Generic[P, A_co, E_co, I]):
             )
         if how.stop is not None:
             raise Misuse(
-                f"The workflow {self.name} has a stop=, which no other process sees: cancel the "
-                "run instead."
+                f"The workflow {self.name} has a stop=, which other processes cannot see: cancel "
+                "the run instead."
             )
         return program, how
 
@@ -102,7 +102,7 @@ def durable(
     Args:
         name: the name that the database stores; by default those of the module and the function.
         schedule: the seconds of the waits; by default the schedule of the program.
-        within: the deadline of a run, in seconds. Time in which no process performs it counts.
+        within: the deadline of a run, in seconds. Time in which no process performs the run counts.
         budget: a budget that pays for the retries; each process has its own.
 
     Raises:
@@ -136,7 +136,7 @@ def durable(
 def fingerprint(program: Ladder, how: Defaults) -> str:
     """Return a digest of a program: of its start, its schedule and the kinds of its steps.
 
-    What a function makes when the program runs is not in it.
+    Steps that functions make while the program runs are not included.
     """
     words = [name_of(program.start), repr(how.schedule)]
     for part in parts(program):

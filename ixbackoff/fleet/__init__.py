@@ -1,6 +1,7 @@
 """A fleet: many clients that run one program against modelled services, in virtual time."""
 
 from .._running.traces import Performed
+from .._words.arguments import explain_arguments
 from .event_queue import Events
 from .outcomes import Outcome, Second
 from .samples import Sample
@@ -43,3 +44,6 @@ __all__ = [
     "Metered",
     "Answering",
 ]
+
+explain_arguments(globals(), ("simulate", "simulate_many", "each_seed", "BoundedQueue", "Layer"))
+explain_arguments(globals(), ("SlowingServer", "SingleThreaded", "Scheduler", "instantly"))

@@ -1,4 +1,4 @@
-"""Clients that retry an attempt, and perform its tasks themselves."""
+"""Clients that retry an attempt, and perform its tasks without a stream of commands."""
 
 from __future__ import annotations
 
@@ -89,11 +89,11 @@ class AttemptClient(TaskPerformer):
             super().ask_in_time(command, serving)
 
     def seconds_left(self, command: Command[Any]) -> float | None:
-        holding = self._holding()
-        if not holding:
+        limits = self._limits()
+        if not limits:
             return None
         try:
-            return seconds_left(command, holding, self._environment.events.now)
+            return seconds_left(command, limits, self._environment.events.now)
         except Expired as error:
             clean_up(self._inside.limits, error)
             raise
@@ -102,12 +102,12 @@ class AttemptClient(TaskPerformer):
         if isinstance(failure, Exception) and is_transient(failure):
             now = self._environment.events.now
             try:
-                check_in_time(command, self._holding(), begun, now, failure)
+                check_in_time(command, self._limits(), begun, now, failure)
             except Expired as error:
                 clean_up(self._inside.limits, error)
                 return error
         return stopped(failure) if isinstance(failure, StopIteration) else failure
 
-    def _holding(self) -> list[Limit]:
-        """Return the limits that still apply: not those whose cleanup is running."""
+    def _limits(self) -> list[Limit]:
+        """Return the limits that still apply: all but those whose cleanup is running."""
         return [limit for limit in self._inside.limits if not limit.ending]

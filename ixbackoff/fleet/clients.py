@@ -1,4 +1,4 @@
-"""`Client`: performs the stream of a program; concurrent effects are such clients, too."""
+"""`Client`: performs the stream of a program, or of one of several concurrent effects."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from .performers import Branches, Inside, TaskPerformer
 from .services.service import Request, Serving
 
 IN_STREAM = Inside([Limit(0.0, inf, whole=True)])
-"""The state of a stream, which applies its limits itself."""
+"""The state of all clients with a stream: a stream applies its limits itself."""
 
 
 class Client(TaskPerformer):
-    """A client that performs the stream of a program, or a branch of one."""
+    """A client that performs the stream of a program, or of a branch of `Join`."""
 
-    __slots__ = ("_done", "_made")
+    __slots__ = ("_done", "_make")
 
     def __init__(
-        self, environment: Environment, number: int, made: Callable[[], Stream], done: Done
+        self, environment: Environment, number: int, make: Callable[[], Stream], done: Done
     ) -> None:
         super().__init__(environment, number, IN_STREAM)
-        self._made = made
+        self._make = make
         self._done = done
 
     def begin(self) -> None:
         """Run the program from its beginning."""
-        self._task = self._made()
+        self._task = self._make()
         self.begun = self._environment.events.now
         self.resume(None)
 
@@ -75,7 +75,7 @@ class Client(TaskPerformer):
         left = LEFT.get()
         if left is None:
             return None
-        LEFT.set(None)  # the next client has its own
+        LEFT.set(None)  # for this command only
         return left.seconds
 
     def wait(self, wait: Any) -> None:
@@ -95,7 +95,7 @@ class Client(TaskPerformer):
 
 
 class Join(Branches):
-    """Concurrent effects: each is a branch, a client with the number of the one that waits.
+    """Concurrent effects: each is a branch, a `Client` with the number of the waiting client.
 
     The first failure ends the other branches, whose `finally` blocks run. The waiting client
     resumes when all branches have ended.
@@ -110,7 +110,7 @@ class Join(Branches):
         self._begun = environment.events.now
         self._failure: BaseException | None = None
         self._answers: list[Any] = [None] * len(streams)
-        self._left = len(streams) + 1  # one more for `begin`, so that it ends last
+        self._left = len(streams) + 1  # `begin` counts too: no branch ends before all have begun
         self._places: dict[Client, int] = {
             Client(environment, client.number, stream.__iter__, self._ended): place
             for place, stream in enumerate(streams)

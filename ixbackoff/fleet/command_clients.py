@@ -58,7 +58,7 @@ class CommandClient:
 
     def __init__(self, shared: CommandRetrying, number: int) -> None:
         self._shared = shared
-        self._asking = False  # whether `ask` has not returned: see ASKING in performers
+        self._asking = False  # whether a call of `ask` is active: see ASKING in performers
         self._arrived: tuple[Any, Exception | None] | None = None
         self.number = number
         self.begun = 0.0
@@ -116,7 +116,7 @@ class CommandClient:
             request.over = True
             shared = self._shared
             shared.serving.abandoned(request)
-            late = TimeoutError(f"nothing came for {shared.limit:g} s")
+            late = TimeoutError(f"no answer arrived within {shared.limit:g} s")
             shared.failed(late)
             self._record(None, late)
             where = f" ({shared.command.__class__.__name__} was running)"

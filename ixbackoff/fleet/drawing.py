@@ -20,8 +20,8 @@ class Graph(NamedTuple):
     """A line of a panel.
 
     Attributes:
-        x: the places of its points.
-        y: their heights.
+        x: the horizontal positions of its points.
+        y: the vertical positions.
         style: its color, dashes and markers, as arguments of matplotlib's `plot`.
     """
 
@@ -40,7 +40,7 @@ class Panel(NamedTuple):
         title: the text above the panel.
         scale: the scale of the vertical axis: "linear", "log" or "symlog".
         x_scale: the scale of the horizontal axis.
-        limits: the ends of the vertical axis; `None` for those of the data.
+        limits: the ends of the vertical axis; `None`: the least or greatest value of the data.
         outage: the name of an outage in the legend, and the seconds at which it begins and ends.
     """
 
@@ -61,8 +61,9 @@ class Picture(NamedTuple):
         headline: the sentence above it.
         panels: its panels, row by row.
         inches: width and height.
-        legend: the most columns of the legend.
-        shared: whether panels share the horizontal axis, and those of a row the vertical one.
+        legend: the greatest number of columns in the legend.
+        shared: whether all panels share the horizontal axis, and the panels of a row the vertical
+            axis.
     """
 
     headline: str
@@ -73,7 +74,7 @@ class Picture(NamedTuple):
 
 
 def by_second(values: Sequence[float], number: int) -> Graph:
-    """Return a line of the values at the end of each second; `number`: its number in the panel."""
+    """Return a line with a value at the end of each second; `number` selects its style."""
     return Graph(range(1, len(values) + 1), values, line_style(number, len(values)))
 
 
@@ -143,7 +144,7 @@ def draw_panel(plot: Any, panel: Panel) -> None:
         plot.set_ylim(*panel.limits)
 
 
-def pictured(drawn: Callable[[Path], Iterable[Path]], folder: Path | None) -> int:
+def pictured(draw_into: Callable[[Path], Iterable[Path]], folder: Path | None) -> int:
     """Draw if a folder is given; print the files or the error, and return the exit status.
 
     >>> pictured(lambda folder: [folder / "waits.svg"], Path("pictures"))
@@ -153,7 +154,7 @@ def pictured(drawn: Callable[[Path], Iterable[Path]], folder: Path | None) -> in
     if folder is None:
         return 0
     try:
-        files = [*drawn(folder)]
+        files = [*draw_into(folder)]
     except OSError as error:
         print(f"{error.filename or folder} cannot be used: {error.strerror}.", file=sys.stderr)
         return WRONG

@@ -33,7 +33,7 @@ class Running(Protocol):
 
 
 Done: TypeAlias = Callable[[Any, Any, BaseException | None], None]
-"""A function that takes a client whose program has ended, its value and its failure."""
+"""A function that is called at the end of a run: with the client, the value and the failure."""
 
 
 class Environment:
@@ -66,10 +66,10 @@ class Environment:
         self.trace = trace
 
     def find(self, kind: type) -> Serving | None:
-        """Return the service of `kind` or of its nearest base; `None` if it has a handler.
+        """Return the service of `kind` or of its nearest base class; `None` for a handler.
 
         Raises:
-            Misuse: there is neither a service nor a handler.
+            Misuse: there is neither a service nor a handler, or `kind` is not a command.
         """
         for base in kind.__mro__:
             if base in self.services:
@@ -117,16 +117,16 @@ def checked_program(program: Any) -> Ladder:
     """Return `program` if it can run.
 
     Raises:
-        Misuse: it is not a program, or it is open.
+        Misuse: `program` is not a program, or is open.
     """
     if not isinstance(program, Ladder):
         raise Misuse(
-            f"{program!r} is not a program: give at(...)..., or a function that makes one."
+            f"{program!r} is not a program: give at(...)..., or a function that returns a program."
         )
     if program.ends_at:
         raise Misuse(
-            f"The program is open, it ends at {name_of(program.ends_at)}: end it with .end(), or "
-            "go down with .retry(...)."
+            f"The program is open, it ends at {name_of(program.ends_at)}: end it with .end() or "
+            ".retry(...)."
         )
     return program
 
@@ -135,10 +135,8 @@ def checked_budget(budget: object) -> RetryBudget:
     """Return `budget` if it is a budget.
 
     Raises:
-        Misuse: it is something else.
+        Misuse: `budget` is something else.
     """
     if not isinstance(budget, RetryBudget):
-        raise Misuse(
-            f"budget gave {budget!r}, which is not a budget: give a function that makes one."
-        )
+        raise Misuse(f"budget= returned {budget!r}: give a function that returns a RetryBudget.")
     return budget

@@ -14,22 +14,22 @@ from .._words.commands import Misuse
 
 Action: TypeAlias = Callable[[Any], object]
 
-# One heap for the events of all clients is several times slower with many of them: each push
-# compares with log n others. Here the events of each later slice of time lie unsorted in a list,
-# which is sorted once, when its time has come. Only the events of the current slice are in a heap.
+# One heap for all events is several times slower if there are many: each push compares an event
+# with log n others. So the events of each later slice of time are in an unsorted list, which `run`
+# sorts once, when virtual time reaches the slice. Only events of the current slice are in a heap.
 SLICES = 16
 """Slices of a second. A power of two, so that `when * SLICES` is exact."""
 FAR = 1e300
-"""Seconds: a later event is in no slice."""
+"""The second from which events are in no slice."""
 WHEN = itemgetter(0)
 MOST = 1_000_000
-"""The most events at one time: more show that time never passes."""
+"""The greatest number of events at one time: with more, time is taken not to advance."""
 
 
 class Events:
     """A clock and its events, without threads and sleep: the same seed gives the same events.
 
-    Events at one time happen in the order in which they were planned.
+    Events of the same time happen in the order in which they were planned.
 
     >>> events = Events(seed=1)
     >>> events.at(2.0, print, "then")
@@ -42,7 +42,7 @@ class Events:
 
     Attributes:
         now: the seconds since the beginning.
-        most: the most events that may happen at one time.
+        most: the number of events that may happen at one time.
         random: the source of all random numbers.
         count: the number of events so far.
     """
@@ -62,7 +62,7 @@ class Events:
 
     @property
     def empty(self) -> bool:
-        """True if no event is left."""
+        """Whether no event is left."""
         return not (self._near or self._slices)
 
     def at(self, when: float, action: Action, argument: Any = None) -> None:
@@ -99,7 +99,9 @@ class Events:
     def _begin(self, when: float, action: Action, argument: Any) -> None:
         """Plan the first event of a slice, or one in the current slice."""
         if not self.now <= when < inf:
-            raise ValueError(f"at {when!r} s, and it is {self.now!r} s: give a time to come.")
+            raise ValueError(
+                f"at {when!r} s, but the clock is at {self.now!r} s: give a later time."
+            )
         place = floor(when * SLICES) if when < FAR else -1
         if place <= self._slice:
             heappush(self._near, (when, self._next(), action, argument))
@@ -111,14 +113,14 @@ class Events:
         """Run all events before the time `until`, and set the clock to it.
 
         Raises:
-            Misuse: too many events are at one time.
+            Misuse: more than `most` events happen at one time.
         """
         near, slices = self._near, self._slices
         self._run_near(until)
         while slices and slices[0] < until * SLICES:
             self._slice = heappop(slices)
             due = self._later.pop(self._slice)
-            due.sort(key=WHEN)  # stable: events at one time stay in order
+            due.sort(key=WHEN)  # stable: events of the same time stay in order
             if self._slice + 1 > until * SLICES:
                 due = self._split(due, until)
             for when, action, argument in due:
@@ -141,8 +143,8 @@ class Events:
             if happened == check_at:
                 if self.now == before:
                     raise Misuse(
-                        f"At {before:g} s {self.most} events happened, and no time passed: give "
-                        "waits or a service that take time, or a ladder that ends."
+                        f"At {before:g} s {self.most} events happened, and time did not advance: "
+                        "give waits or a service that take time, or a ladder that ends."
                     )
                 check_at, before = happened + self.most, self.now
         self.count += happened
@@ -150,7 +152,7 @@ class Events:
     def _split(
         self, due: list[tuple[float, Action, Any]], until: float
     ) -> list[tuple[float, Action, Any]]:
-        """Return the events before `until`; keep the others, before those planned from now on."""
+        """Return the events before `until`; put the others back, before events planned later."""
         before = [event for event in due if event[0] < until]
         for place, event in enumerate(due[len(before) :], len(before) - len(due)):
             heappush(self._near, (event[0], place, *event[1:]))

@@ -1,4 +1,4 @@
-"""`Flag`: the flags of the commands; and those for seeds and pictures, which most of them have."""
+"""`Flag`: a flag of a command; and the flags for seeds and pictures, which most commands have."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Flag(NamedTuple):
         read: converts the text to its value; `bool` for a flag without a value.
         help: its description.
         unit: the name of the value in the help.
-        argument: the argument of an experiment's model, if it has another name.
+        argument: the name of the model's argument, if it differs from `name`.
     """
 
     name: str
@@ -44,12 +44,12 @@ def add_flags(parser: ArgumentParser, flags: Iterable[Flag]) -> None:
         parser.add_argument(f"--{flag.name}", **how, help=text)
 
 
-def add_seeds(parser: ArgumentParser, default: int = 1, what: str = "the number of seeds") -> None:
-    """Add the flags for the seeds and the number of processes."""
-    processes = "the number of processes for many seeds (by default that of the processors)"
+def add_seeds(parser: ArgumentParser, default: int = 1, text: str = "the number of seeds") -> None:
+    """Add the flags for the seeds and the number of processes; `text` describes `--seeds`."""
+    processes = "the number of processes for many seeds (default: the number of processors)"
     flags = [
         Flag("seed", 0, whole(0, 2**32), "the seed of the random numbers"),
-        Flag("seeds", default, whole(1, 100_000), f"{what}, from --seed on"),
+        Flag("seeds", default, whole(1, 100_000), f"{text}, from --seed on"),
         Flag("jobs", None, whole(1, 1000), processes),
     ]
     add_flags(parser, flags)

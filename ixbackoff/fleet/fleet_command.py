@@ -10,13 +10,13 @@ from .._commandline import FAILED, INTERRUPTED, WRONG, open_streams
 from .._words.texts import printable
 
 COMMANDS = {
-    "simulate": ("rehearsal", "your own program, by many clients, against a service that stops"),
+    "simulate": ("rehearsal", "many clients run your own program against a service that stops"),
     "tune": ("tuning", "the waits for a number of clients, checked by a simulation"),
 }
 """The module and the description of each command."""
 EXPERIMENTS = {
     "crash": ("crash", "a server that stops, with three ways to wait"),
-    "remedies": ("remedies", "what would have saved it: budgets, circuit breakers, a short queue"),
+    "remedies": ("remedies", "that server with budgets, with circuit breakers, with a short queue"),
     "contention": ("contention", "many clients update one row"),
     "submissions": ("submissions", "jobs, and a pool of file descriptors"),
     "buffer": ("buffer", "producers share a disk that fills up"),

@@ -61,7 +61,7 @@ class Outcome(NamedTuple):
         return sum(map(of, self.seconds))
 
     def rate(self, of: Callable[[Second], float], begin: int, end: int) -> float:
-        """Return the mean per second, from the second `begin` up to, not including, `end`."""
+        """Return the mean per second, from the second `begin` to the second before `end`."""
         some = self.seconds[begin:end]
         return sum(map(of, some)) / len(some) if some else 0.0
 
@@ -83,7 +83,7 @@ class Outcome(NamedTuple):
             outage_end: the second at which the outage ended.
             steady: the runs that succeeded per second before the outage.
             share: the share of the steady rate that is enough.
-            span: the number of seconds that are summed, because single ones vary.
+            span: the number of seconds that are summed: the counts of single seconds vary.
 
         Raises:
             ValueError: `outage_end` is not within the simulation, or `span` is less than 1.
@@ -104,7 +104,7 @@ class Outcome(NamedTuple):
 
 
 class Tally:
-    """The counts of the current second and of those before."""
+    """The counts of the current second and of earlier seconds."""
 
     __slots__ = (
         "answered",

@@ -17,9 +17,10 @@ from .environment import Environment
 from .services.service import Request, Serving
 
 # A service may answer before its `ask` returns. If `settled` then resumed the task, a service that
-# always answers immediately would nest one call in another without end. So whoever asks sets
-# `_arrived` to ASKING first: a result that arrives meanwhile replaces it, and the loop in `resume`
-# continues with it. If `_arrived` is still ASKING afterwards, the result will arrive as an event.
+# always answers immediately would nest one call in another without end. So `_arrived` is set to
+# ASKING before each call of `ask`: a result that arrives during the call replaces ASKING, and the
+# loop in `resume` continues with that result. If `_arrived` is still ASKING after the call, the
+# result will arrive as an event.
 ASKING: Any = object()
 """The value of `_arrived` while a command is issued."""
 
@@ -57,9 +58,9 @@ class Branches(ABC):
 
 
 class TaskPerformer(ABC):
-    """A client or a branch of one: it performs a task, and the inner tasks that the task enters.
+    """A client, or a branch of one, which performs a task and its inner tasks.
 
-    It does what the machine does, but a command may be answered at a later event.
+    It works like the machine, except that a command may be answered at a later event.
 
     Attributes:
         number: the number of the client.
@@ -80,7 +81,7 @@ class TaskPerformer(ABC):
         self._environment = environment
         self._task: Task | None = None
         self._inside = inside
-        self._arrived: Any = None  # ASKING, or an immediate answer and failure
+        self._arrived: Any = None  # ASKING, or a pair: the answer and the failure
         self._waits_for: Request | Branches | Performed | None = None
         self.begun = 0.0
         self.number = number
@@ -115,13 +116,13 @@ class TaskPerformer(ABC):
         begun: float,  # noqa: ARG002
         failure: BaseException,
     ) -> BaseException:
-        """Return what to throw into the task for the failure of a command that had a limit."""
+        """Return the exception to throw into the task after a command with a limit has failed."""
         return failure
 
     def record(
         self, command: Command[Any], begun: float, value: Any, failure: BaseException | None
     ) -> BaseException | None:
-        """Add an ended command to the trace; return what to throw into the task, if anything."""
+        """Add an ended command to the trace; return the exception to throw into the task."""
         trace = self._environment.trace
         if trace is not None and not (
             command is CLOCK
@@ -248,7 +249,7 @@ class TaskPerformer(ABC):
             self._arrived = answer, None
 
     def _join(self, command: Together, left: float | None) -> None:
-        """Perform concurrent effects within the `left` seconds."""
+        """Perform concurrent effects within `left` seconds."""
         LEFT.set(None if left is None else Left(left))
         branches = self._waits_for = self.branches(command)
         LEFT.set(None)
@@ -275,7 +276,9 @@ class TaskPerformer(ABC):
     def _expired(self, request: Request) -> None:
         if not request.over:
             self.abandon(request)
-            self.settled(request, None, TimeoutError(f"nothing came for {request.limit:g} s"))
+            self.settled(
+                request, None, TimeoutError(f"no answer arrived within {request.limit:g} s")
+            )
 
     def abandon(self, request: Request) -> None:
         """Abandon a request."""

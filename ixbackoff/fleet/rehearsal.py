@@ -41,7 +41,7 @@ BUDGETS: dict[str, Callable[[], RetryBudget]] = {
 
 
 def program(text: str) -> Any:
-    """Import a program, a decorated function, or a function from the number of a client to one."""
+    """Import a program, a decorated function, or a function that returns a client's program."""
     named = imported(text)
     if not isinstance(named, Ladder) and not callable(named):
         raise ArgumentTypeError(f"{text} is not a program, but {named!r}")
@@ -81,21 +81,22 @@ def outage(text: str) -> Outage:
 
 
 def breaker(text: str) -> Callable[[], CircuitBreaker]:
-    """Read a circuit breaker: its failures, the seconds that count them, and those it stays open.
+    """Read a circuit breaker: the arguments `failures`, `within` and `open_for`.
 
     >>> breaker("5:10:30")()
     <CircuitBreaker: closed, opens for 30 s after 5 failures within 10 s>
     """
     failures, _, seconds = text.partition(":")
-    within, _, rest = seconds.partition(":")
+    within, _, open_for = seconds.partition(":")
     try:
         made = partial(
-            CircuitBreaker, failures=int(failures), within=float(within), open_for=float(rest)
+            CircuitBreaker, failures=int(failures), within=float(within), open_for=float(open_for)
         )
         made()
     except ValueError:
         raise ArgumentTypeError(
-            f"{text}: write FAILURES:WITHIN:REST, a whole number and seconds, such as 5:10:30"
+            f"{text}: write FAILURES:WITHIN:OPEN_FOR, a whole number and two numbers of seconds, "
+            "such as 5:10:30"
         ) from None
     return made
 
@@ -111,7 +112,12 @@ def service(words: Namespace) -> Service:
 
 FLAGS = (
     Flag("clients", None, whole(1, 1_000_000), "the number of clients (default: 1000)"),
-    Flag("arrivals", None, number(1e-6, 1e6), "instead, clients per second, each for one run"),
+    Flag(
+        "arrivals",
+        None,
+        number(1e-6, 1e6),
+        "instead of --clients: arrivals per second, each for one run",
+    ),
     Flag("think", 10.0, number(1e-6, 1e6), "the mean time between a client's runs", "SECONDS"),
     Flag("seconds", 75.0, number(1, 1e6), "the length of the simulation", "SECONDS"),
     Flag(
@@ -125,8 +131,8 @@ FLAGS = (
         "answers",
         None,
         interpreter,
-        "an interpreter that makes the answers, at the times of the service; not needed for "
-        "commands whose answer is None",
+        "an interpreter that makes the answers, while the service decides when they arrive; not "
+        "needed for commands whose answer is None",
         "MODULE:NAME",
     ),
     Flag("backlog", 4096, whole(0, 65_535), "post: the length of the accept queue"),
@@ -142,7 +148,7 @@ FLAGS = (
     Flag("slotted", False, bool, "channel: transmissions begin with slots"),
     Flag("schedule", None, timing, "the waits (default: the program's own)", "MODULE:NAME"),
     Flag("within", None, number(1e-6, 1e9), "the time limit of each run", "SECONDS"),
-    Flag("breaker", None, breaker, "the circuit breaker of each client", "FAILURES:WITHIN:REST"),
+    Flag("breaker", None, breaker, "each client's circuit breaker", "FAILURES:WITHIN:OPEN_FOR"),
     Flag("shared", False, bool, "share one budget and one breaker between all clients"),
 )
 
@@ -152,7 +158,7 @@ def parsed(arguments: list[str] | None) -> Namespace:
     parser = Parser(
         prog="ixbackoff fleet simulate",
         description="Let many clients run a program of yours, in virtual time, against a modelled "
-        "service that stops for a while; and see whether the service recovers.",
+        "service that stops for a while, and report whether the service recovers.",
         epilog="Exit status: 0 if it recovers; 1 if it does not; 2 if the command is wrong.",
     )
     parser.add_argument(
@@ -192,13 +198,13 @@ def each(make: Callable[[], T], shared: bool) -> Callable[[int], T]:
     """Return a function that makes an object for each client, or one for all if `shared`."""
     made: dict[int, T] = {}
 
-    def of(client: int) -> T:
+    def object_of(client: int) -> T:
         key = 0 if shared else client
         if key not in made:
             made[key] = make()
         return made[key]
 
-    return of
+    return object_of
 
 
 def rehearsed(words: Namespace, watch: Callable[[int, Second], None] | None = None) -> Outcome:
@@ -207,7 +213,7 @@ def rehearsed(words: Namespace, watch: Callable[[int, Second], None] | None = No
     handlers = words.answers or (NOTHING if given is not words.program else None)
     services: Served[Any] = Answering(service(words), handlers).serves(Command)
 
-    def made(client: int) -> Any:
+    def program_for(client: int) -> Any:
         try:
             return words.program(client)
         except Exception as error:
@@ -215,7 +221,7 @@ def rehearsed(words: Namespace, watch: Callable[[int, Second], None] | None = No
                 f"The function of programs failed for client {client}: {in_one_line(error)}"
             ) from None
 
-    source: Any = given if isinstance(given, Ladder) else made
+    source: Any = given if isinstance(given, Ladder) else program_for
 
     return simulate(
         source,
@@ -239,7 +245,7 @@ EVERY = 0.05  # seconds of real time between two updates of the line
 
 @contextmanager
 def live() -> Generator[Callable[[int, Second], None] | None]:
-    """Return a function that shows each second in a line of the terminal; `None` without one.
+    """Yield a function that shows each second in a line of the terminal; `None` if there is none.
 
     >>> with live() as watch:  # stderr may be a terminal here or not
     ...     print(watch is None or callable(watch))
@@ -254,11 +260,11 @@ def live() -> Generator[Callable[[int, Second], None] | None]:
     def show() -> None:
         print(f"\r{line[:width]:{width}}", end="", file=sys.stderr, flush=True)
 
-    def watch(second: int, what: Second) -> None:
+    def watch(second: int, counts: Second) -> None:
         nonlocal last, line
         line = (
-            f"{second:5} s {what.asked:7} asked/s {what.well:7} well/s {what.gave_up:6} "
-            f"gave up/s {what.load:8.0f} in service"
+            f"{second:5} s {counts.asked:7} asked/s {counts.well:7} well/s {counts.gave_up:6} "
+            f"gave up/s {counts.load:8.0f} in service"
         )
         if monotonic() - last >= EVERY:
             last = monotonic()
@@ -273,7 +279,7 @@ def live() -> Generator[Callable[[int, Second], None] | None]:
 
 
 def picture(outcome: Outcome, stopped: Outage) -> Picture:
-    """Return the requests and runs, the load of the service, and the latency of its answers."""
+    """Return a picture of requests and runs, the load of the service, and its latency."""
     seconds, gray = outcome.seconds, ("the service is stopped", stopped.span)
     rates = {
         "requests": by_second([second.asked for second in seconds], 0),
@@ -324,6 +330,6 @@ def main(arguments: list[str] | None = None) -> int:
     print(text)
     status = 0
     if outcome is not None:
-        drawn = partial(draw, picture(outcome, words.outage), "simulation")
-        status = pictured(drawn, words.picture)
+        draw_into = partial(draw, picture(outcome, words.outage), "simulation")
+        status = pictured(draw_into, words.picture)
     return status or (0 if recovers else FAILED)

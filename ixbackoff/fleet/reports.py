@@ -20,8 +20,8 @@ LABEL = 44
 COLUMN = 10
 RECOVERS = "recovers"
 SHARE, SPAN = 0.8, 10
-"""A service has recovered once its rate in 10 s reaches this share of the rate before the outage:
-random numbers alone may take 10 % of it."""
+"""A service has recovered once its rate over 10 s reaches this share of the rate before the outage.
+Chance alone can lower the rate by 10 %."""
 
 
 class Report(NamedTuple):
@@ -55,7 +55,7 @@ class Report(NamedTuple):
     events: int
 
     def text(self) -> str:
-        """Return the report in some lines."""
+        """Return the report as lines of text."""
         if self.recovered is not None:
             recovery = f"after {self.recovered:.0f} s"
         elif self.before:

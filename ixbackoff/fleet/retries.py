@@ -1,8 +1,8 @@
 """The retries of clients that run `at(rung).retry(effect)`, without a stream of commands.
 
 Such programs are the commonest, so their clients skip the machine: `tried` recognizes the program,
-and `Retrying` waits as `ixbackoff._meaning.descents` says, like every retry of this package. A law
-(tests/fleet/test_clients.py) compares these clients, event by event, with the program's stream.
+and `Retrying` waits as `ixbackoff._meaning.descents` says, like every retry of this package.
+tests/fleet/test_clients.py compares these clients, event by event, with the program's stream.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Tried(NamedTuple):
 
     Attributes:
         effect: the effect.
-        chosen: the failures after which it is retried.
+        chosen: decides whether a failure is retried.
         command: the only command of the effect; `None` if it is more than one command.
         limit: the seconds for each try of that command; `None` for no limit.
     """
@@ -84,7 +84,7 @@ def as_attempt(effect: Any) -> Chain:
 
 
 def task_of(attempt: Chain, inside: InAttempt) -> Task:
-    """Return the task of an attempt, as `attempted` does; for a single step, only that step's."""
+    """Return the task of an attempt, as `attempted` does, or, if it has one step, of that step."""
     step: Any = only_step(attempt)
     if step.__class__ is DoStep and step.effect.__class__ is Limited:
         return in_time(step.effect, inside)
@@ -128,7 +128,7 @@ class RunLog:
         self.wait: Performed | None = None
 
     def begin_wait(self, client: int, now: float, seconds: float, failure: Any) -> None:
-        """Record the beginning of a wait, on the next rung."""
+        """Record the beginning of a wait, which ends on the next rung."""
         wait = delay(seconds, number_after(self._top, self._count), failure)
         self.wait = Performed(now, wait, None, None, client)
         self._count += 1
@@ -161,9 +161,9 @@ class Trying(Running, Protocol):
 
     Attributes:
         begun: the start of the current try, or of the one before the current wait.
-        after: the waits of this run, from its first failure on.
-        wait_count: the number of its waits.
-        shortest: the seconds of its last wait: the next one is not shorter.
+        after: the waits of this run; `None` until its first failure.
+        wait_count: the number of waits of this run.
+        shortest: the seconds of the last wait: the next one is not shorter.
         log: the waits of this run for the trace; `None` without a trace.
     """
 

@@ -95,7 +95,8 @@ def each_seed(
 
 
 def pool(workers: int) -> AbstractContextManager[Executor]:
-    """Return worker processes; imported here, because some platforms have no processes."""
+    """Return worker processes."""
+    # some platforms have no processes
     from .worker_pool import worker_pool
 
     return worker_pool(workers)
@@ -128,7 +129,7 @@ def elsewhere(
         seeds: the seeds.
         workplace: the executor, open during its block.
         keep: called with each seed and its result.
-        own: whether `pool` has made the executor.
+        own: whether the executor is that of `pool`.
     """
     futures: dict[Future[R | Failed], int] = {}
     try:
@@ -152,7 +153,7 @@ def elsewhere(
 
 
 def completed(futures: Iterable[Future[A]], own: Executor | None) -> Iterator[Future[A]]:
-    """Yield futures as they complete; while none does, check that the workers of `own` live."""
+    """Yield futures as they complete; while none completes, check that workers of `own` live."""
     from concurrent.futures import as_completed
 
     left = {*futures}
@@ -180,9 +181,9 @@ class Failed(NamedTuple):
 
 
 def called(function: Callable[[int], R], seed: int) -> R | Failed:
-    """Call the function in a worker; return its failure.
+    """Call the function in a worker; return its result or its failure.
 
-    So the only exceptions that an executor raises are its own, such as for unpicklable objects.
+    So an executor raises only exceptions of its own, such as for unpicklable objects.
     """
     try:
         return function(seed)
@@ -197,7 +198,7 @@ def called(function: Callable[[int], R], seed: int) -> R | Failed:
 
 @contextmanager
 def carrying(seed: int) -> Generator[None]:
-    """Explain, in one sentence, the errors of an executor that come out of this block."""
+    """Replace an executor's exception in this block by one that explains it."""
     from concurrent.futures import BrokenExecutor
 
     try:
@@ -206,15 +207,15 @@ def carrying(seed: int) -> Generator[None]:
         raise BrokenExecutor(
             f"A worker ended before it was done with seed={seed}: it was killed, had no memory "
             "left, returned an object that pickle can write and not read, or could not import the "
-            'function, for which a script has to be guarded by if __name__ == "__main__"; give '
-            "fewer jobs=, or jobs=1 to see what happens."
+            'function, which needs a script guarded by if __name__ == "__main__"; give fewer '
+            "jobs=, or jobs=1 to see the error itself."
         ) from error
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise Misuse(
-            f"It cannot be sent to a worker and back ({error!r}): functions and classes at the top "
-            "of a module can be sent, lambdas, functions in functions and locks cannot; give "
-            "each_seed a function of the seed that makes the rest itself, or give jobs=1, which "
-            "sends nothing."
+            f"The function or its result cannot be sent to a worker and back ({error!r}): pickle "
+            "can send functions and classes at the top of a module, but no lambdas, functions in "
+            "functions or locks; give each_seed a function of the seed that makes the rest itself, "
+            "or jobs=1, which sends nothing."
         ) from error
     except Exception as error:
         error.add_note(named(seed))
@@ -237,7 +238,7 @@ def checked_seeds(seeds: object) -> tuple[int, ...]:
     ((0, 1, 2), (7, 8))
 
     Raises:
-        ValueError: there is no seed, a seed is not a whole number, or it is given twice.
+        ValueError: there is no seed, or a seed is not a whole number or is given twice.
     """
     numbers: list[object] = (
         [*range(seeds)]
@@ -256,20 +257,20 @@ def checked_seeds(seeds: object) -> tuple[int, ...]:
 
 
 def checked_jobs(jobs: object, executor: object, seeds: int) -> int:
-    """Return the number of worker processes: at most that of the seeds.
+    """Return the number of worker processes: not more than seeds.
 
     >>> checked_jobs(8, None, 3)
     3
 
     Raises:
-        ValueError: `jobs` is not a whole number of 1 or more, or there is an executor, too.
+        ValueError: `jobs` is not a whole number of 1 or more, or is given with an executor.
     """
     if jobs is None:
         return min(processors(), seeds)
     if not isinstance(jobs, int) or jobs < 1:
         raise ValueError(f"jobs={jobs!r}: give a whole number, 1 or more.")
     if executor is not None:
-        raise ValueError(f"jobs={jobs!r}: the executor has its own; leave one of them out.")
+        raise ValueError(f"jobs={jobs!r}: the executor has its own workers; leave one of them out.")
     return min(jobs, seeds)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from .._limits.breakers import CircuitBreaker
 from .._limits.budgets import RetryBudget
 from .._limits.deadlines import checked_seconds
-from .._meaning.chains import Ladder
+from .._meaning.chains import PROGRAM, Ladder
 from .._meaning.defaults import USUAL
 from .._words.checks import above_zero
 from .._words.commands import Misuse
@@ -34,11 +34,11 @@ I = TypeVar("I", bound=Nat)  # noqa: E741
 
 
 class Outage(NamedTuple):
-    """A time in which the services are stopped.
+    """An interval in which the services are stopped.
 
     Attributes:
-        start: when it begins, in seconds.
-        length: its seconds.
+        start: the second at which it begins.
+        length: its length, seconds.
     """
 
     start: float
@@ -91,13 +91,13 @@ def simulate(
     >>> asked.total(lambda second: second.asked)
     12
 
-    Clients can also arrive from outside, each for one run, however busy the services are.
+    Clients can also arrive at random times, each for one run, however busy the services are.
 
     >>> open_arrivals = simulate(at(N3).retry(Ask()), queue, arrivals=5, seconds=100)
     >>> 400 < open_arrivals.clients < 600
     True
 
-    During a simulation the garbage collector runs seldom: it would find next to nothing.
+    During a simulation the garbage collector runs seldom: there is hardly any garbage.
 
     Args:
         program: the program, or a function from the number of a client to its program.
@@ -105,17 +105,17 @@ def simulate(
         clients: the number of clients, from the beginning to the end.
         arrivals: instead of `clients`, the mean number of clients that arrive per second, at random
             times.
-        seconds: the length in virtual time; events at the very end do not happen.
+        seconds: the length in virtual time; an event at this time does not happen.
         schedule: the seconds of the waits, by default those of the program; a `Timing` that can
             shorten waits is allowed here.
         within: the seconds that each run of the program has in all, or a timedelta; by default
             those of the program.
-        budget: returns the budget of a client, by its number: a budget for each, or the same one
-            for all; by default that of the program.
+        budget: returns the budget of the client with a number: a budget of its own, or one for
+            all clients; by default that of the program.
         breaker: returns the circuit breaker of a client, in the same way.
         think: the mean seconds, exponentially distributed, before the first run of a client and
             between two runs; `None`: each client runs the program once, at the beginning.
-        outages: the times in which all services are stopped; they must not overlap.
+        outages: the intervals in which all services are stopped; they must not overlap.
         seed: the seed of the random numbers: the same seed gives the same events.
         trace: whether to record every command with its answer or failure.
         watch: called at the end of each second with its number and its counts.
@@ -125,9 +125,11 @@ def simulate(
             two are given; `think` is given with `arrivals`; `seed` is not a whole number; or an
             outage is not within the seconds.
         Misuse: no service serves a command of the program; the program cannot run; there is an
-            outage, and a service cannot stop; or time does not advance: a client at `FOREVER` that
-            waits 0 s asks a service that fails immediately.
+            outage, and a service cannot stop; or time does not advance, as with a client at
+            `FOREVER` that waits 0 s and a service that fails immediately.
     """
+    if hasattr(program, PROGRAM):
+        raise Misuse(f"{program!r}: a fleet runs programs: give backoff(N3).program(function).")
     many = checked_clients(clients, arrivals, think)
     above_zero("seconds", seconds)
     number: object = seed
@@ -198,20 +200,18 @@ def simulate_many(
 
     Args:
         program: as in `simulate`, like all arguments that are not described here.
-        services: counts that a service has outside of the `Outcome` stay in the worker.
+        services: as in `simulate`; a service that counts, such as `Metered`, does so in its worker.
         seeds: the number of seeds, counted from 0, or the seeds themselves.
         jobs: the number of worker processes, by default that of the processors; with 1 all runs in
             this process, and nothing is pickled.
         executor: a `concurrent.futures.Executor` instead of worker processes; it is not shut down.
         watch: called with each seed and its outcome as they arrive, in any order.
-        budget: makes a new budget each time, for one client; one for all would be shared by the
-            seeds.
-        breaker: makes a new circuit breaker, in the same way.
+        budget: returns a new budget at each call: the seeds would share one that it stores.
+        breaker: returns a new circuit breaker at each call.
 
     Raises:
         ValueError: as `simulate` and `each_seed`.
-        Misuse: as `simulate` and `each_seed`; or the seeds would share a budget or a breaker, that
-            of the program or of a client.
+        Misuse: as `simulate` and `each_seed`; or the seeds would share a budget or a breaker.
         concurrent.futures.BrokenExecutor: a worker has ended too early.
     """
     given: object = program
@@ -236,8 +236,8 @@ def simulate_many(
         outages=tuple(outages),
         trace=trace,
     )
-    one = partial(with_seed, simulated)
-    return each_seed(one, seeds, jobs=jobs, executor=executor, watch=watch)
+    function = partial(with_seed, simulated)
+    return each_seed(function, seeds, jobs=jobs, executor=executor, watch=watch)
 
 
 def with_seed(simulated: Callable[..., Outcome], seed: int) -> Outcome:
@@ -245,37 +245,29 @@ def with_seed(simulated: Callable[..., Outcome], seed: int) -> Outcome:
 
 
 def refuse_shared(giver: str, *states: RetryBudget | CircuitBreaker | None) -> None:
-    """Refuse a budget or a breaker that one simulation would pass on to the next.
-
-    Raises:
-        Misuse: there is one.
-    """
+    """Raise Misuse for a budget or a breaker that one simulation would pass on to the next."""
     for state in states:
         if state is not None:
             raise Misuse(
-                f"{giver} gives {state!r}, which all seeds would share, so no two runs would be "
-                "the same: make a new one for each client, or for each seed in a function for "
-                "each_seed."
+                f"{giver} gives {state!r}, which all seeds would share, so that the result of a "
+                "seed would depend on the others: make a new one for each client, or for each "
+                "seed in a function for each_seed."
             )
 
 
-def check_makes(name: str, kind: type, made: object) -> None:
-    """Check that an argument is a function, or left out.
-
-    Raises:
-        Misuse: it is something else.
-    """
-    if made is not None and not callable(made):
+def check_makes(name: str, kind: type, make: object) -> None:
+    """Raise Misuse unless the argument `name` is a function or `None`."""
+    if make is not None and not callable(make):
         raise Misuse(
-            f"{name}={made!r}: give a function from the number of a client to a {kind.__name__}."
+            f"{name}={make!r}: give a function from the number of a client to a {kind.__name__}."
         )
 
 
 def checked_clients(clients: object, arrivals: float | None, think: float | None) -> int:
-    """Return the number of clients at the beginning: 0 if they arrive from outside.
+    """Return the number of clients at the beginning: 0 if clients arrive later.
 
     Raises:
-        ValueError: a number is wrong, or the numbers do not go together.
+        ValueError: a number is wrong, or the arguments exclude each other.
     """
     if arrivals is None:
         if not isinstance(clients, int) or clients < 1:
@@ -283,8 +275,8 @@ def checked_clients(clients: object, arrivals: float | None, think: float | None
         return clients
     if clients is not None or think is not None:
         raise ValueError(
-            f"arrivals={arrivals!r}: a client that arrives runs the program once; leave clients= "
-            "and think= out."
+            f"arrivals={arrivals!r}: each arriving client runs the program once; leave out "
+            "clients= and think=."
         )
     above_zero("arrivals", arrivals)
     return 0
@@ -310,7 +302,7 @@ def checked_outages(outages: Iterable[Outage], seconds: float) -> tuple[tuple[fl
                 "length that are."
             )
         if start < over:
-            raise ValueError(f"{outage!r} begins before the one before it is over: join the two.")
+            raise ValueError(f"{outage!r} begins during an earlier outage: join the two.")
         over = end
         stops.append((start, end))
     return tuple(stops)

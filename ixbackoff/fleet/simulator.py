@@ -33,7 +33,7 @@ SELDOM = (100_000, 50, 100)
 """Thresholds of the garbage collector: a simulation makes many long-lived objects, no cycles."""
 
 TRIES = 100
-"""Events that one client may have at one time: more than a ladder of 20 waits has."""
+"""The number of events that one client may have at one time: a ladder of 20 waits has fewer."""
 
 
 class Simulator:
@@ -155,11 +155,11 @@ class Simulator:
         for start, end in stops:
             for serving in self.serving:
                 if serving.__class__.stop is Serving.stop:
-                    serving.stop()  # raises Misuse: it has no outages
+                    serving.stop()  # raises Misuse: this service has no outages
                 self.events.at(start, _stop, serving)
                 self.events.at(end, _resume, serving)
         if stops and not self.serving:
-            raise Misuse("There are outages, and no service that could stop.")
+            raise Misuse("There are outages, but no service that could stop: leave out outages=.")
 
     def client(
         self, number: int, program: Any, budget: RetryBudget | None, breaker: CircuitBreaker | None

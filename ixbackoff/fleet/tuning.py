@@ -23,7 +23,7 @@ from .simulation import simulate
 
 FACTOR = 2.0
 GROWN = 4
-"""All waits have grown to M after 4 (M + T): R may double each wait below M."""
+"""After 4 (M + T) all waits have grown to M, although R may double the waits before."""
 WATCHED = 10
 ROUNDED = 1 + 1e-9
 BOUNDS = {"p99": (1e-6, 3600), "clients": (1, 10**6), "rate": (1e-3, 1e9), "outage": (1e-3, 1e9)}
@@ -35,7 +35,7 @@ class Tuned(NamedTuple):
     Attributes:
         timeout: T, seconds.
         maximum: M, seconds.
-        rungs: the waits that a ladder needs to outlast the outage; no ladder has more than 20.
+        rungs: the waits that outlast the outage; may be more than the 20 of the deepest ladder.
         rate: the most failed requests per second after all waits have grown to M.
     """
 
@@ -53,8 +53,8 @@ class Tuned(NamedTuple):
 def tuned(p99: float, clients: int, rate: float, outage: float) -> Tuned:
     """Choose T and M as "Exponential Backoff in Distributed Systems" (Douglas Thain, 2009) says.
 
-    T is the 99th percentile of the response time. M is as short as the service can bear: all
-    clients together, each with a request in M seconds, send no more requests than `rate` allows.
+    T is the 99th percentile of the response time. M is as short as the service can bear: clients
+    that each send a request every M seconds send `rate` requests per second together.
 
     >>> tuned(p99=0.01, clients=1000, rate=1000.0, outage=30.0)
     Tuned(timeout=0.01, maximum=1.0, rungs=36, rate=1000.0)
@@ -141,7 +141,7 @@ def parsed(arguments: list[str] | None) -> Namespace:
         prog="ixbackoff fleet tune",
         description='The parameters of MIN(R * T * F^N, M) that "Exponential Backoff in '
         'Distributed Systems" recommends, checked by a simulation of the outage.',
-        epilog="Exit status: 0; 1 if the service could not bear it; 2 if the command is wrong.",
+        epilog="Exit status: 0; 1 if the service cannot bear the load; 2 if the command is wrong.",
     )
     parser.add_argument(
         "--p99",
@@ -170,7 +170,7 @@ def parsed(arguments: list[str] | None) -> Namespace:
         metavar="SECONDS",
         help="the outage that a ladder has to outlast (default: %(default)g)",
     )
-    add_seeds(parser, SEEDS, "the number of simulations that check it")
+    add_seeds(parser, SEEDS, "the number of simulations for the check")
     return parser.parse_args(arguments)
 
 
@@ -184,7 +184,7 @@ def main(arguments: list[str] | None = None) -> int:
     else:
         print(
             f"ladder    {tuning.rungs} waits would be needed for {words.outage:g} s, and the "
-            f"deepest is {ladder}: it ends before, or M has to be longer"
+            f"deepest ladder is {ladder}: its run ends before the outage, unless M is longer"
         )
     print(f"schedule  thain(timeout={tuning.timeout:g}, maximum={tuning.maximum:g})")
     sample = sampled(partial(failing_rate, tuning, words.clients), words)

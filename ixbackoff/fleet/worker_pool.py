@@ -14,7 +14,7 @@ from threading import Thread, active_count
 from time import monotonic
 from typing import Any
 
-ENDING = 0.02  # seconds for which the kernel may still list an ended thread
+ENDING = 0.02  # seconds: the kernel may list a thread for a moment after its end
 
 
 @contextmanager
@@ -36,10 +36,10 @@ def worker_pool(workers: int) -> Generator[Executor]:
 
 
 def check_alive(executor: Executor) -> None:
-    """Terminate the executor if a worker is dead: its futures fail then.
+    """Terminate the executor if a worker is dead, so that its futures fail.
 
-    The executor sees by itself that a worker has died, except while the thread that would see it
-    waits for the rest of a result that this worker was sending.
+    An executor notices a dead worker itself, unless its thread is waiting for the rest of a result
+    from that worker.
     """
     assert isinstance(executor, ProcessPoolExecutor)
     if wait([worker.sentinel for worker in [*(executor._processes or {}).values()]], 0):
@@ -49,8 +49,8 @@ def check_alive(executor: Executor) -> None:
 def terminate(executor: ProcessPoolExecutor) -> None:
     """End the workers immediately, even while one sends a result.
 
-    The thread that receives a half-sent result would wait for the rest of it for ever, because this
-    process holds the writing end of the pipe, too: so that end is closed.
+    The thread that receives a half-sent result would wait for its rest for ever, because this
+    process holds the writing end of the pipe as well. So this function closes that end.
     """
     for worker in [*(executor._processes or {}).values()]:  # Python 3.14: terminate_workers()
         worker.terminate()
@@ -59,12 +59,12 @@ def terminate(executor: ProcessPoolExecutor) -> None:
 
 
 def start_method() -> str:
-    """Choose how processes start: fork takes 10 ms, not 300, but is safe with one thread only."""
+    """Choose how processes start: fork takes 10 ms, spawn 300, but fork is safe without threads."""
     return "fork" if sys.platform == "linux" and is_alone() else "spawn"
 
 
 def is_alone() -> bool:
-    """Return whether this process has a single thread; wait for threads that are about to end."""
+    """Return whether this process has one thread; wait a moment for threads that are ending."""
     until = monotonic() + ENDING
     while len(os.listdir("/proc/self/task")) > 1:
         if active_count() > 1 or monotonic() > until:
@@ -74,7 +74,7 @@ def is_alone() -> bool:
 
 
 def begin() -> None:
-    """Prepare a worker: the parent handles Ctrl-C, SIGTERM ends it, and so does the parent's end.
+    """Prepare a worker: it ignores Ctrl-C, ends on SIGTERM, and ends when its parent has ended.
 
     A forked worker would otherwise inherit the parent's handler of SIGTERM.
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from .._words.arguments import explain_arguments
 from .._words.extras import LIVE, needed
 from .addresses import public_only
 from .connections import Connections, connections_of
@@ -26,6 +27,8 @@ __all__ = [
     "s3_store",
     "store_of",
 ]
+
+explain_arguments(globals(), ("live", "live_async", "Limits", "Connections"))
 
 
 def response_headers(

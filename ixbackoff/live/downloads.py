@@ -114,7 +114,7 @@ class Arrival:
             self.part.begin(
                 None if validator is None else PartOrigin(self.source, validator, self.size)
             )
-        self._before = self.part.size
+        self._before = max(self._before, self.part.size)
         self._notify()
         return True
 
@@ -196,8 +196,10 @@ class Arrival:
             return True
         if not is_transient(failure):
             self.part.origin = None
+        # Bytes that the try has had before and lost are no gain: a server that breaks off, and then
+        # sends useless ranges, would get requests without end and without a wait.
         gained = self.part.size - self._before
-        self._before = self.part.size
+        self._before = max(self._before, self.part.size)
         return (
             isinstance(failure, ConnectionError)
             and self.part.origin is not None

@@ -100,6 +100,12 @@ class Pool(httpcore2.ConnectionPool):
         self.closed = True  # first: an exchange that ends after this closes its own connection
         super().close()
 
+    def close_idle(self, origin: httpcore2.Origin) -> None:
+        """Close the unused connections to a server."""
+        for connection in self.connections:
+            if connection.is_idle() and connection.can_handle_request(origin):
+                connection.close()
+
     def retire(self, interrupted: Collection[int]) -> None:
         """Close idle connections and those of interrupted threads; others close after their use."""
         self.closed = True
@@ -136,6 +142,12 @@ class AsyncPool(httpcore2.AsyncConnectionPool):
 
     def create_connection(self, origin: httpcore2.Origin) -> httpcore2.AsyncConnectionInterface:
         return AsyncExclusive(super().create_connection(origin), lambda: self.closed)
+
+    async def close_idle(self, origin: httpcore2.Origin) -> None:
+        """Close the unused connections to a server."""
+        for connection in self.connections:
+            if connection.is_idle() and connection.can_handle_request(origin):
+                await connection.aclose()
 
     async def aclose(self) -> None:
         self.closed = True

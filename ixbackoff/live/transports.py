@@ -121,14 +121,19 @@ class Transport(httpx2.BaseTransport):
 
 
 def answered(pool: Pool, request: httpcore2.Request, use: Use) -> httpcore2.Response:
-    """Send a request, again if the server had closed the connection while it was unused."""
-    while True:
-        use.fresh = False
-        try:
-            return pool.handle_request(request)
-        except STALE:
-            if use.fresh or use.shut or not use.deadline.left:
-                raise
+    """Send a request, once more if the server had closed the connection while it was unused.
+
+    Other idle connections are closed before: a server that reads a request and then closes the
+    connection would get the request on each of them.
+    """
+    use.fresh = False
+    try:
+        return pool.handle_request(request)
+    except STALE:
+        if use.fresh or use.shut or not use.deadline.left:
+            raise
+    pool.close_idle(request.url.origin)
+    return pool.handle_request(request)
 
 
 class Body(httpx2.SyncByteStream):
@@ -202,13 +207,15 @@ class AsyncTransport(httpx2.AsyncBaseTransport):
 
 async def answered_async(pool: AsyncPool, request: httpx2.Request) -> httpcore2.Response:
     """Do what `answered` does, with `await`."""
-    while True:
-        opened = Opened()
-        try:
-            return await pool.handle_async_request(lower(request, opened))
-        except STALE:
-            if opened.fresh:
-                raise
+    opened = Opened()
+    sent = lower(request, opened)
+    try:
+        return await pool.handle_async_request(sent)
+    except STALE:
+        if opened.fresh:
+            raise
+    await pool.close_idle(sent.url.origin)
+    return await pool.handle_async_request(sent)
 
 
 class AsyncBody(httpx2.AsyncByteStream):

@@ -3,6 +3,7 @@
 from .._limits.events import Answered, Began, Ended, Event, Issued, Run, WaitBegan
 from .._limits.nesting import tries_so_far
 from .._limits.observers import Observer, observe, observed
+from .._words.arguments import explain_arguments
 from .._words.reasons import Reason, Story, story
 from .opentelemetry import opentelemetry_observer
 from .prometheus import prometheus_observer
@@ -28,6 +29,7 @@ __all__ = [
     "tries_so_far",
 ]
 
+explain_arguments(globals(), ("observe", "observed", "story"))
 for _public in (
     Answered,
     Began,

@@ -224,6 +224,8 @@ def check_schedule(schedule: object) -> None:
         hint += "; this one can shorten waits, so it is only for simulations"
     elif isinstance(schedule, type):
         hint = f"{schedule.__name__}(...)"
+    elif type(schedule).__module__.partition(".")[0] in ("tenacity", "urllib3", "stamina"):
+        hint = "such as Exponential(base=1, cap=60), in place of that of the other library"
     elif callable(schedule):
         hint = "of a function, Computed(function)"
     elif isinstance(schedule, list | tuple):

@@ -1,4 +1,4 @@
-"""Commands that the squirrel adds to the standard ones, and the values that they answer with."""
+"""Commands that the squirrel adds to the standard ones, and the values of their answers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .._words.vocabulary import without_secrets
 
 @dataclass(frozen=True, repr=False)
 class Resource:
-    """A web resource, by its URL. Its texts leave out user name, password and query.
+    """A web resource, by its URL; `str` and `repr` leave out user name, password and query.
 
     >>> Resource("https://me:secret@localhost/nuts?token=x")
     Resource('https://localhost/nuts')
@@ -61,7 +61,7 @@ class Copy(NamedTuple):
 
     Attributes:
         key: the key of the object in the store.
-        etag: the ETag that came with its bytes, if any.
+        etag: the ETag that was sent with its bytes, if any.
         size: the number of its bytes.
     """
 
@@ -87,8 +87,8 @@ class IndexEntry(NamedTuple):
 
     Attributes:
         copy: the current copy, if there is one.
-        claims: the keys of objects that a squirrel is adding or removing, or was when it died.
-        beginning: the common prefix of all keys that this index ever claims for the resource.
+        claims: the keys of objects that a squirrel adds or removes, or did so when it died.
+        beginning: the common prefix of all keys that this index claims for the resource.
     """
 
     copy: Copy | None
@@ -101,7 +101,7 @@ class Brought(NamedTuple):
 
     Attributes:
         path: its path.
-        etag: the ETag that came with its bytes, if any.
+        etag: the ETag that was sent with its bytes, if any.
         size: the number of its bytes.
     """
 
@@ -119,7 +119,7 @@ class GetETag(Command[str | None]):
 
 @dataclass(frozen=True)
 class Fetch(Command[Brought]):
-    """Fetch the missing bytes of a resource into a file, which stays until the program has ended.
+    """Fetch the missing bytes of a resource into a file, which exists until the program has ended.
 
     Attributes:
         resource: the resource.
@@ -174,8 +174,8 @@ class Claim(Command[str]):
 class Swap(Command[bool]):
     """Make `copy` the current copy in the index, and end the claim to its key.
 
-    The former key becomes a doomed claim. If the current key is not `expected`, or if the claim
-    does not exist or is doomed, nothing changes and the answer is `False`.
+    The former key becomes a doomed claim. The answer is `False`, and nothing changes, if the
+    current key is not `expected`, or if the claim does not exist or is doomed.
     """
 
     resource: Resource

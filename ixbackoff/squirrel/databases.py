@@ -1,4 +1,4 @@
-"""The interface of databases for the index, and the reasons of their failures."""
+"""The interface of databases for the index, and the reasons for their failures."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ WORDS = {
 
 
 class DatabaseError(Exception):
-    """The failure of a transaction; its message quotes nothing of the URL.
+    """The failure of a transaction; its message contains no part of the URL.
 
     Args:
         cause: the driver's exception.
@@ -55,7 +55,7 @@ class DatabaseError(Exception):
 
 
 class Database(Protocol):
-    """A database that one thread writes to.
+    """A database to which one thread writes.
 
     Attributes:
         place: its name, without secrets.
@@ -72,7 +72,7 @@ class Database(Protocol):
 
         Args:
             writes: whether the transaction changes something.
-            left: the seconds that it has.
+            left: the seconds that the transaction may take.
 
         Raises:
             DatabaseError: the database fails.
@@ -80,7 +80,7 @@ class Database(Protocol):
         ...
 
     def read(self, statement: str, values: Mapping[str, object], /) -> Sequence[Any] | None:
-        """Return the rows of one statement, in any thread; `None` if only one thread may read.
+        """Return the rows of a statement, in any thread; `None` if only the writing one may read.
 
         Raises:
             DatabaseError: the database fails.
@@ -88,12 +88,12 @@ class Database(Protocol):
         ...
 
     def close(self) -> None:
-        """Close the database, in the thread that writes."""
+        """Close the database, in the writing thread."""
         ...
 
 
 def cause_of(error: BaseException | None) -> str:
-    """Return why a database failed, in words of this module: a driver's may quote user names."""
+    """Return the cause of a failure in words; a driver's own message may contain user names."""
     state = state_of(error)
     return next((WORDS[code] for code in WORDS if state.startswith(code)), state)
 

@@ -36,12 +36,12 @@ INTRODUCTION = (
 
 
 def origin() -> Origin:
-    """Make the web server of the demonstration; it runs inside its `with` block."""
+    """Make the web server of the demonstration, which runs inside its `with` block."""
     return Origin(RESOURCES, FAULTS)
 
 
 def demonstrate(words: Namespace) -> int:
-    """Run the demonstration in a temporary folder; return 0 if the second time has only hits."""
+    """Run the demonstration in a temporary folder; return 0 if the second round has only hits."""
     options = options_of(words, base=0.1)
     print(INTRODUCTION, "", "The first time:", sep="\n", flush=True)
     with TemporaryDirectory(prefix="squirrel-") as name, origin() as place:

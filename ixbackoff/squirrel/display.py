@@ -1,4 +1,4 @@
-"""Progress on standard error: waits, long downloads, one line for all, and the program's log."""
+"""Progress on standard error: waits, long downloads, a line for all downloads, and the log."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 LONG = 0.5
 """Seconds after which a download gets a bar."""
 TERMINALS = frozenset({"FORCE_COLOR", "TTY_COMPATIBLE"})
-"""Variables by which a user tells rich that standard error is a terminal."""
+"""Environment variables that make rich take standard error for a terminal."""
 EVERY = 10.0
-"""Seconds between two lines on the progress where there is no terminal."""
+"""Seconds between two lines on the progress, without a terminal."""
 
 Overall: TypeAlias = Callable[[int], str]
 """A function that describes the progress of all resources, given the bytes that have arrived."""
@@ -33,7 +33,7 @@ Overall: TypeAlias = Callable[[int], str]
 class Display:
     """A display of the progress, on standard error, which threads share.
 
-    It shows no markup, and none of its errors reaches the caller.
+    It does not interpret markup, and suppresses its own errors.
 
     Args:
         verbose: whether to show the program's log, too.
@@ -89,7 +89,7 @@ class Display:
     def progress(self, download: Download, done: int, total: int | None) -> None:
         """Show the progress of a download, as a bar if it takes long."""
         with self._safely():
-            before = self._sizes.get(download.url, done)  # an earlier try may have fetched some
+            before = self._sizes.get(download.url, done)  # an earlier try may have fetched bytes
             self._arrived += max(0, done - before)
             self._sizes[download.url] = done
             if self._screen is None:
@@ -135,7 +135,7 @@ class Display:
 
 
 class DisplayedLog(logging.Handler):
-    """A log handler that prints by a display, which shares the terminal with its bars."""
+    """A log handler that prints on a display, above its bars."""
 
     def __init__(self, display: Display) -> None:
         super().__init__()
@@ -151,7 +151,7 @@ def log_shown(display: Display) -> Generator[None]:
     """Show the program's log in this block, if the display is verbose."""
     program = logging.getLogger("ixbackoff")
     level = program.level
-    # Without any handler, logging would print the waits to standard error a second time.
+    # without any handler, logging would print the waits to standard error a second time
     handler = DisplayedLog(display) if display.verbose else logging.NullHandler()
     program.addHandler(handler)
     if display.verbose:

@@ -1,4 +1,4 @@
-"""Keeping resources with `--durable`: killed and started again, the squirrel resumes."""
+"""Keeping resources with `--durable`: a squirrel that was killed resumes when started again."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ FILE = "runs.sqlite"
 
 
 def keep_named_durably(words: Namespace) -> int:
-    """Keep the resources that the command line names by durable runs; return the exit status.
+    """Keep the resources of the command line by durable runs; return the exit status.
 
     Raises:
         ValueError: an argument cannot be used; the error says which and why.
@@ -77,7 +77,7 @@ def checked(database: str) -> str:
 
 
 def lasting(storage: Storage) -> Storage:
-    """Return this storage, if it outlives the process.
+    """Return `storage` if it outlives the process.
 
     Raises:
         ValueError: the store or the index is in memory.
@@ -92,7 +92,7 @@ def lasting(storage: Storage) -> Storage:
 
 
 def place_of(url: str | Path) -> str:
-    """Name a database, without user name, password and options.
+    """Return the name of a database, without user name, password and options.
 
     >>> place_of("postgresql://me:secret@localhost/runs"), place_of("sqlite://")
     ('localhost:5432/runs', 'memory')
@@ -112,10 +112,9 @@ def keep_durably(
     display: Display,
     summary: Summary,
 ) -> None:
-    """Keep these resources by durable runs, and print the summary.
+    """Keep resources by durable runs, print the summary, and forget the runs.
 
-    Then the runs are forgotten. If the squirrel is killed before that, the next one prints the same
-    summary.
+    If the squirrel is killed before the runs are forgotten, the next one prints the same summary.
     """
     with (
         log_shown(display),
@@ -164,7 +163,7 @@ def opened_runs(
         handlers = Handlers(connections, storage.stores, files)
         interpreter = answering(standard, index, handlers).around(runs.perform)
         with suppress(FileNotFoundError), own_folder(home):
-            pass  # check the folder before the engine resumes runs, which write there
+            pass  # check the folder before the engine resumes runs, which write to it
         try:
             make_private(database)
             engine = Engine(interpreter, workflow, database=database, concurrency=options.jobs)
@@ -188,10 +187,10 @@ def opened_runs(
                 runs.open(engine)
                 yield runs
         finally:
-            runs.abort()  # or the end of the process would wait for downloads in its threads
+            runs.abort()  # otherwise the end of the process waits for downloads in threads
 
 
 def make_private(database: str) -> None:
-    """Make the file of a database readable by this user alone, because URLs have secrets."""
+    """Make the file of a database readable by this user only, because URLs contain secrets."""
     if database.startswith("sqlite"):
         os.close(os.open(file_of(database), os.O_CREAT | os.O_RDWR, 0o600))

@@ -29,10 +29,10 @@ OLD = 7 * 86_400.0
 """Seconds after which an unused file is removed."""
 TRIES = 5
 PRIVATE = "~"
-"""A mark in the names of files that only their process uses; the next process removes them."""
+"""A mark in the names of files that only one process uses; a later process removes them."""
 UUID = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 OURS = re.compile(rf"\.{UUID}({PRIVATE}[0-9a-f]{{32}})?\.part(\.json|\.seal)?")
-"""The shape of the names of files in such a folder; no other file is removed."""
+"""The pattern of the names of files in this folder; no other file is removed."""
 
 
 @dataclass
@@ -53,14 +53,14 @@ class FetchedFile:
 class FetchedFiles:
     """The files of resources, open and locked until their programs have ended.
 
-    So another process neither writes into such a file nor removes it. When a program succeeds, its
-    file is removed. When it fails, a file that can be resumed stays for a later run in the same
+    The lock keeps other processes from writing to a file and from removing it. If a program
+    succeeds, its file is removed. If it fails, a resumable file stays for a later run in the same
     folder.
 
     Args:
         connections: the connections to web servers.
         progress: called during downloads.
-        early: as for `PartFile`: whether to write to the disk while a file grows.
+        early: whether to write to the disk while a file grows, as for `PartFile`.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class FetchedFiles:
         self._left = "", frozenset[str]()
 
     def has(self, resource: Resource, folder: str) -> bool:
-        """Return whether some bytes of a resource are here."""
+        """Return whether some bytes of a resource are in a file."""
         return (folder, resource.name) in self._files or bool(self._left_of(resource, folder))
 
     def _left_of(self, resource: Resource, folder: str) -> list[str]:
@@ -132,7 +132,7 @@ class FetchedFiles:
         return Exchange("GET", resource.url, limits, Deadline(limits))
 
     def is_complete(self, path: str) -> bool:
-        """Return whether `path` is one of the files and complete, so that it will never change."""
+        """Return whether `path` is the complete file of a resource, which never changes."""
         with self._lock:
             paths = [file.part.part for file in self._files.values() if file.fetched is not None]
         return path in paths
@@ -143,7 +143,7 @@ class FetchedFiles:
         Args:
             resource: the resource.
             folder: the folder of the file.
-            kept: whether the resource is kept, so that its file is not needed.
+            kept: whether the resource is kept, so that its file is no longer needed.
         """
         self.abandon(resource)
         with self._lock:
@@ -152,10 +152,10 @@ class FetchedFiles:
             if kept or not file.resumable:
                 file.part.origin = None
             else:
-                with suppress(OSError, NotReady):  # without it a later run begins anew
+                with suppress(OSError, NotReady):  # then a later run begins anew
                     file.part.separate()
             file.part.leave()
-        elif kept:  # an earlier run may have died when all but the removal was done
+        elif kept:  # an earlier run may have died before it removed its file
             for path in self._left_of(resource, folder):
                 with suppress(OSError), own_folder(folder) as opened:
                     opened.remove_unlocked(os.path.basename(path))
@@ -174,7 +174,7 @@ def open_file(folder: str, name: str, early: bool = False) -> FetchedFile:
     """Open the file that an earlier run left, or a private one if another process has it.
 
     Args:
-        folder: the folder for it.
+        folder: the folder of the file.
         name: the name of the resource.
         early: as for `PartFile`.
 
@@ -187,7 +187,7 @@ def open_file(folder: str, name: str, early: bool = False) -> FetchedFile:
         try:
             with own_folder(folder):
                 return FetchedFile(PartFile(path, early).__enter__(), resumable)
-        except NotReady:  # another squirrel uses or sweeps it
+        except NotReady:  # another squirrel uses or removes the file
             resumable = False
         except FileNotFoundError:  # another squirrel has removed the folder, which was empty
             os.makedirs(folder, exist_ok=True)
@@ -234,7 +234,7 @@ def fetching_folder(home: Path) -> Generator[Path]:
 
 
 def sweep_old(folder: Path) -> None:
-    """Remove the unused files that are old or private, and the folder if it gets empty.
+    """Remove the unused files that are old or private, and the folder if it is empty then.
 
     Raises:
         OSError: the folder is missing, a link, or another user's.

@@ -1,4 +1,4 @@
-"""Text as the squirrel prints it: in one line, without control characters, of bounded width."""
+"""Texts for printing: in one line, without control characters, of limited width."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ UNTRIED = (f"{NOTE} not tried again: a wait of ", REFUSED)
 
 
 def plain(text: str) -> str:
-    r"""Replace control characters, and those that change the direction of the text.
+    r"""Replace control characters, and characters that change the direction of the text.
 
     >>> plain("a\x1b[2J\u202eb")
     'a?[2J?b'
@@ -20,7 +20,7 @@ def plain(text: str) -> str:
 
 
 def described(failure: BaseException | None) -> str:
-    """Describe a failure in one line: by its message, with its class if that is no sentence.
+    """Describe a failure in one line: by its message, after its class if the message is one word.
 
     >>> described(ConnectionError("no route to host")), described(KeyError(1))
     ('no route to host', 'KeyError: 1')
@@ -32,7 +32,7 @@ def described(failure: BaseException | None) -> str:
 
 
 def described_with_reason(failure: Exception) -> str:
-    """Describe the failure of a program, and why it was not retried if a note says so.
+    """Describe the failure of a program, with the note on why it was not retried, if it has one.
 
     >>> failure = TimeoutError("no answer")
     >>> failure.add_note("ixbackoff: not tried again: a wait of 9 s would end after the deadline")

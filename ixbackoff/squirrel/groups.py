@@ -1,4 +1,4 @@
-"""Group commit: the concurrent requests of several threads are done in one transaction."""
+"""Group commit: one transaction does the concurrent work of several threads."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ A = TypeVar("A")
 C = TypeVar("C")
 
 LONGEST = 30.0
-"""Seconds that work may take without another limit."""
+"""Seconds that work may take if no other limit is shorter."""
 CLOSING = 5.0
 """Seconds that `close` waits for the current group."""
 MOST = 256
@@ -29,7 +29,7 @@ class Work(Generic[C, A]):
 
     Args:
         function: does the work, in a transaction.
-        writes: whether it changes something.
+        writes: whether it changes the database.
         order: the sort key of this work in its group; one order for all squirrels avoids deadlocks.
         seconds: the seconds that the work may take.
     """
@@ -72,7 +72,7 @@ class Work(Generic[C, A]):
         try:
             self.over.acquire(timeout=max(0.0, self.left))
         finally:
-            self.end = 0.0  # unless begun, this work is dropped
+            self.end = 0.0  # work that has not begun is dropped
         if self.failure is not None:
             try:
                 raise self.failure
@@ -84,11 +84,11 @@ class Work(Generic[C, A]):
 
 
 class Groups(Generic[C]):
-    """A thread that does work in groups: the work that arrives during a group is the next one.
+    """A thread that does work in groups: the work that arrives during a group is the next group.
 
     Args:
         perform: does the work of a group in one transaction, and returns the answers.
-        end: called in that thread after the last group.
+        end: called in the thread after the last group.
         closed: makes the failure of work that arrives after `close`.
         splits: returns whether to do each work of a group alone after a failure.
     """
@@ -110,7 +110,7 @@ class Groups(Generic[C]):
         """Do work in the next transaction, and return its answer after the commit.
 
         Raises:
-            TimeoutError: the work took longer than the command may, or was aborted.
+            TimeoutError: the work exceeded the time limit of the command, or was aborted.
             Exception: the failure of the transaction.
         """
         limit = time_limit()
@@ -124,11 +124,7 @@ class Groups(Generic[C]):
         return work.answer()
 
     def check_open(self) -> None:
-        """Check that `close` was not called.
-
-        Raises:
-            Exception: the failure that `closed` makes.
-        """
+        """Raise the failure that `closed` makes if `close` was called."""
         if self._closed:
             raise self._refusal()
 

@@ -29,9 +29,9 @@ class Handlers(NamedTuple):
 
     Attributes:
         connections: the connections to web servers.
-        stores: object stores by the beginnings of their URLs.
+        stores: object stores by the prefixes of their URLs.
         files: the files between download and upload.
-        has: returns whether a resource is kept, or some of its bytes are here.
+        has: returns whether a resource is kept, or some of its bytes are in a file.
     """
 
     connections: Connections
@@ -40,9 +40,9 @@ class Handlers(NamedTuple):
     has: Callable[[Resource], bool] = lambda _: True
 
     def get_etag(self, command: GetETag) -> str | None:
-        """Send a `HEAD` request, or a `GET` request if the body will be needed in any case.
+        """Send a `HEAD` request, or a `GET` request if the body is needed in any case.
 
-        A server that refuses `HEAD` counts as one without ETags.
+        A server that refuses `HEAD` is treated as a server without ETags.
         """
         if not self.has(command.resource):
             return self.files.ask(command.resource)
@@ -61,10 +61,10 @@ class Handlers(NamedTuple):
         return tuple(Stored(f"{name}/{key}", size) for key, size in sorted(found.items()))
 
     def upload(self, command: Upload) -> None:
-        """Upload a file; in a folder on the same disk a fetched file becomes the object itself.
+        """Upload a file; a store in a folder on the same disk takes over a fetched file itself.
 
         Raises:
-            NotReady: another squirrel removed the empty folder of the object meanwhile.
+            NotReady: another squirrel has removed the empty folder of the object.
             Exception: as for `Upload`, in the same cases.
         """
         unchanging = self.files.is_complete(command.path)
@@ -83,7 +83,7 @@ class Handlers(NamedTuple):
 def answering(
     standard: Interpreter[Standard], index: Index, handlers: Handlers
 ) -> Interpreter[Row | Delay]:
-    """Join the handlers of the squirrel's own commands to those of the standard ones."""
+    """Join the handlers of the squirrel's own commands to the standard handlers."""
     return (
         standard
         | Upload.handled_by(handlers.upload)

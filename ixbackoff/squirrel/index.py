@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
@@ -30,7 +31,7 @@ CHECKS = (
     "SELECT name, place, resource, etag, key, size FROM copies LIMIT 0",
     "SELECT place, key, name, doomed FROM claims LIMIT 0",
 )
-MARK = "SELECT mark FROM marks"
+MARK = "SELECT mark FROM marks WHERE number = 1"
 MARKED = "INSERT INTO marks (number, mark) VALUES (1, :mark) ON CONFLICT DO NOTHING"
 COPY = "SELECT key, etag, size FROM copies WHERE name = :name AND place = :place"
 LOOK = """SELECT key, etag, size FROM copies WHERE name = :name AND place = :place UNION ALL
@@ -45,7 +46,7 @@ INSERT = """INSERT INTO copies (name, place, resource, etag, key, size)
 UPDATE = """UPDATE copies SET resource = :resource, etag = :etag, key = :key, size = :size
     WHERE name = :name AND place = :place AND key = :kept RETURNING key"""
 DIGITS, FRESH = 8, 24
-"""Digits of a key that stand for the index and the place, and random digits."""
+"""The number of a key's digits for the index and the place, and of its random digits."""
 
 
 class IndexUnavailable(Transient):
@@ -53,14 +54,14 @@ class IndexUnavailable(Transient):
 
 
 class IndexBroken(Exception):
-    """The index cannot be used: its file is not a database, or not writable."""
+    """The index cannot be used, for example because its file is not a database."""
 
 
 class Index:
     """The copies and the claims, in the database that `url` names.
 
-    Threads share it: their concurrent requests are done in one transaction, and each is answered
-    after the commit.
+    Threads share an index: one transaction does their concurrent commands, and answers each after
+    the commit.
 
     >>> from ixbackoff.squirrel.commands import Resource
     >>> nuts = Resource("http://localhost/nuts")
@@ -91,15 +92,26 @@ class Index:
             raise
 
     def look(self, command: Look) -> IndexEntry:
-        """Return the entry of a resource."""
+        """Return the entry of a resource.
+
+        Raises:
+            IndexBroken: the entry has a key that this index has not given: it would be removed.
+        """
         name, place = command.resource.name, command.place
         rows = self._read(LOOK, {"name": name, "place": place})
+        beginning = self._beginning(name, place)
+        given = re.compile(f"{beginning}[0-9a-f]{{{FRESH}}}")
+        if not all(given.fullmatch(str(key)) for key, *_ in rows):
+            raise IndexBroken(
+                f"The index {self.place} cannot be used: it has a key that no squirrel has put "
+                "there, and the object of this key would be removed, so give another index."
+            )
         copy = next((Copy(*row) for row in rows if row[-1] is not None), None)
         claims = tuple(key for key, _, size in rows if size is None)
-        return IndexEntry(copy, claims, self._beginning(name, place))
+        return IndexEntry(copy, claims, beginning)
 
     def has(self, resource: Resource, place: str) -> bool:
-        """Return whether there is a copy of a resource; another squirrel may be changing that."""
+        """Return whether a resource has a copy; another squirrel may add or remove it just now."""
         return bool(self._read(COPY, {"name": resource.name, "place": place}))
 
     def claim(self, command: Claim) -> str:
@@ -153,7 +165,7 @@ class Index:
     def _made(self, execute: Execute) -> str:
         """Create the missing tables; return the mark of this index.
 
-        A table of another program under one of these names is an error, and nothing is changed.
+        If another program has a table under one of these names, fail without any change.
         """
         existing = [name for (name,) in execute(self.database.tables, {})]
         for name, columns in TABLES.items():
@@ -167,15 +179,15 @@ class Index:
         return str(mark)
 
     def _beginning(self, name: str, place: str) -> str:
-        """Return the beginning of all keys of a resource that this index claims.
+        """Return the common prefix of all keys that this index claims for a resource.
 
-        It differs from that of other indexes, which may use the same store, and from that of the
-        same store under another name. So an index removes only its own objects.
+        Other indexes, which may use the same store, have other prefixes; and so has this index for
+        the same store under another name. So an index removes only its own objects.
         """
         return f"{name}/{beginning_in(place, self._mark)}"
 
     def _swapped(self, execute: Execute, command: Swap) -> bool:
-        """Swap in one transaction, which first locks the claim, so that it cannot be doomed."""
+        """Swap in one transaction, after locking the claim, so that nobody can doom it."""
         resource, place, expected, copy = (
             command.resource,
             command.place,
@@ -215,14 +227,14 @@ class Index:
         return self._do(lambda execute: execute(statement, values), writes=False, order=order)
 
     def _perform(self, group: Sequence[Work[Execute, Any]]) -> list[Any]:
-        """Do a group in one transaction, in the time that its most urgent work has left."""
+        """Do the work of a group in one transaction, within the shortest remaining time."""
         writes, left = any(work.writes for work in group), min(work.left for work in group)
         with self._failures(), self.database.transaction(writes, left) as execute:
             return [work.function(execute) for work in group]
 
     @contextmanager
     def _failures(self) -> Generator[None]:
-        """Raise `DatabaseError`s as failures of the index."""
+        """Replace each `DatabaseError` by a failure of the index."""
         try:
             yield
         except DatabaseError as error:
@@ -239,7 +251,7 @@ class Index:
 
 @lru_cache(maxsize=16)
 def beginning_in(place: str, mark: str) -> str:
-    """Return the first digits after the name of a resource in the keys of an index."""
+    """Return the digits after the name of the resource in the keys of an index."""
     return sha256(f"{mark} {place}".encode()).hexdigest()[:DIGITS]
 
 

@@ -1,4 +1,4 @@
-"""Resources that a command line names: as arguments and in files."""
+"""The resources of a command line: its arguments, and the lines of a file."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TextIO
 from .commands import Resource
 
 STANDARD_INPUT = "-"
+LONGEST = 1 << 20  # characters of a line
 
 
 class BadLine(NamedTuple):
@@ -19,7 +20,7 @@ class BadLine(NamedTuple):
 
     Attributes:
         place: the file and the number of the line.
-        message: what is wrong.
+        message: the error message.
     """
 
     place: str
@@ -27,7 +28,7 @@ class BadLine(NamedTuple):
 
 
 def resources_of(words: Namespace) -> Iterator[Resource | BadLine]:
-    """Return the resources that a command line names; a file is read as they are taken.
+    """Return the resources of a command line; a file is read line by line as they are taken.
 
     Raises:
         ValueError: an argument is not a URL.
@@ -40,7 +41,7 @@ def resources_in(file: str) -> Iterator[Resource | BadLine]:
     """Yield the resources of a file, one URL a line, without blank lines and comments.
 
     Args:
-        file: its path; `-` for the standard input.
+        file: the path of the file; `-` for the standard input.
 
     Raises:
         ValueError: the file cannot be read.
@@ -52,7 +53,9 @@ def resources_in(file: str) -> Iterator[Resource | BadLine]:
             else open(file, encoding="utf-8", errors="replace")  # noqa: SIM115
         )
         with opened as lines:
-            for number, line in enumerate(lines, 1):
+            for number, line in enumerate(iter(lambda: lines.readline(LONGEST), ""), 1):
+                if len(line) == LONGEST:
+                    raise ValueError(f"{file}, line {number} is too long: give one URL a line.")
                 url = line.strip()
                 if url and not url.startswith("#"):
                     try:
@@ -67,10 +70,10 @@ def resources_in(file: str) -> Iterator[Resource | BadLine]:
 
 
 def standard_input() -> TextIO:
-    """Return the standard input, to be read as UTF-8 whatever the locale is.
+    """Return the standard input as UTF-8, whatever the locale is.
 
     Raises:
-        ValueError: it is closed.
+        ValueError: the standard input is closed.
     """
     given: Any = sys.stdin
     if given is None or given.closed:
@@ -85,5 +88,5 @@ def standard_input() -> TextIO:
 
 
 def name_of(item: Resource | BadLine) -> str:
-    """Return the name of an item: items with one name are not worked on concurrently."""
+    """Return the name of an item: items with the same name are not worked on concurrently."""
     return item.name if isinstance(item, Resource) else item.place

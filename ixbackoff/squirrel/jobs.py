@@ -1,4 +1,4 @@
-"""Threads, each of which works on one item after another."""
+"""Threads that work on items, each on one item after another."""
 
 from __future__ import annotations
 
@@ -20,21 +20,20 @@ ENDING = 3.0
 class Jobs(Generic[T, A]):
     """Threads that take items, in order, and work on each.
 
-    Items with the same name are worked on one after the other. An interruption, or an exception of
-    the work that is not an `Exception`, ends all threads: it ends their waits, and aborts their
-    downloads and uploads.
+    Items with the same name are worked on one after the other. An interruption, or an exception in
+    `work`, ends all threads: their waits end, and their downloads and uploads are aborted.
 
     Args:
-        items: each is taken when a thread is free.
+        items: the items; each is taken when a thread is free.
         name: returns the name of an item.
         work: works on an item.
         take: called with the number of an item and the result of its work, in one thread at a time;
-            after an interruption, only for items whose work was done.
+            after an interruption, only for items whose work is done.
         stop: set to end all waits.
         ending: the seconds that threads have to end after an interruption.
 
     Attributes:
-        taken: the number of items that were taken.
+        taken: the number of items that threads have taken.
     """
 
     def __init__(
@@ -59,10 +58,10 @@ class Jobs(Generic[T, A]):
         self._failure: BaseException | None = None
 
     def run(self, most: int) -> None:
-        """Work on all items, with this number of threads.
+        """Work on all items, in `most` threads.
 
         Raises:
-            BaseException: the exception of the work, or of an interruption.
+            BaseException: the first exception of `work`, or that of an interruption.
         """
         threads = [Thread(target=self._job, daemon=True) for _ in range(most)]
         self._running = most
@@ -104,9 +103,9 @@ class Jobs(Generic[T, A]):
                     self._over.set()
 
     def _next(self) -> bool:
-        """Work on the next item; return `False` if none is left, or all threads are to end."""
+        """Work on the next item; return `False` if no item is left, or `stop` is set."""
         turn, abort = object(), Abort()
-        with self._taking:  # a lock of its own: the next item may be read from a slow pipe
+        with self._taking:  # not `_changed`: reading the next item from a pipe may take long
             if self._stop.is_set():
                 return False
             try:

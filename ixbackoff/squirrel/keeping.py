@@ -1,4 +1,4 @@
-"""Keeping resources: the pipeline with real handlers, for several resources at once."""
+"""Keeping resources: the pipeline with real handlers, for several resources concurrently."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .summary import COPIED, HIT, Summary, SummaryLine
 
 FULL = RetryBudget.botocore().left
 MOST_ORIGINS = 1024
-"""The most origins without a job whose budgets are kept."""
+"""The number of origins without a job whose budgets are stored."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Options:
 
     Attributes:
         schedule: the schedule of the waits.
-        within: the seconds that each resource has.
+        within: the time limit of each resource, seconds.
         jobs: the number of concurrent resources.
     """
 
@@ -46,10 +46,10 @@ class Options:
 
 
 class Parts(NamedTuple):
-    """The parts that the pipeline needs to run.
+    """The parts with which the pipeline runs.
 
     Attributes:
-        interpreter: the handlers of its commands.
+        interpreter: the handlers of the commands.
         places: the store, its name in the index, and the folder for files.
         files: the files between download and upload.
         options: the options.
@@ -68,7 +68,7 @@ class Parts(NamedTuple):
 
 
 def keep_named(words: Namespace) -> int:
-    """Keep the resources that the command line names, and return the exit status.
+    """Keep the resources of the command line, and return the exit status.
 
     Raises:
         ValueError: an argument cannot be used; the error says which and why.
@@ -91,7 +91,7 @@ def summary_of(words: Namespace) -> Summary:
 
 
 def options_of(words: Namespace, base: float = 1.0) -> Options:
-    """Take the options of keeping from the command line.
+    """Read the options of keeping from the command line.
 
     Args:
         words: the command line.
@@ -108,7 +108,7 @@ def keep_all(
     display: Display,
     summary: Summary,
 ) -> None:
-    """Keep these resources, several at once, and print the summary."""
+    """Keep resources, several concurrently, and print the summary."""
     try:
         display.begin()
         with (
@@ -184,7 +184,7 @@ def outcome(resource: Resource, keep: Callable[[], Kept]) -> SummaryLine:
     try:
         copy, hit = keep()
     except Exception as failure:
-        # The line names the resource already.
+        # the line names the resource already
         text = described_with_reason(failure).replace(f" {resource}:", ":")
         return SummaryLine(str(resource), text)
     result = HIT if hit else COPIED
@@ -192,7 +192,7 @@ def outcome(resource: Resource, keep: Callable[[], Kept]) -> SummaryLine:
 
 
 class OriginBudgets:
-    """The retry budgets of failing origins; all jobs share them, so that none is hammered."""
+    """The retry budgets of failing origins; all jobs share them, to spare the origins."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -203,7 +203,7 @@ class OriginBudgets:
     def of(self, resource: Resource) -> Generator[RetryBudget]:
         """Yield the budget of a resource's origin.
 
-        A budget that no job uses is dropped if it is full, and so are the oldest of many.
+        A budget without a job is dropped if it is full; of too many, the oldest is dropped.
         """
         origin = urlsplit(resource.url).netloc.rpartition("@")[2].lower()
         with self._lock:

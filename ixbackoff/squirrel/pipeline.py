@@ -1,9 +1,9 @@
 """The pipeline as a program: the commands that keep a resource, in order.
 
-Each try uploads to a key of its own, which it has claimed in the index before. Then one transaction
-swaps the key into the index, unless another squirrel was faster. So an object and its entry in the
-index belong together, whichever squirrel dies or is late:
-`tests/squirrel/test_explored.py` explores the histories.
+Each try claims a key of its own in the index, and uploads the resource to it. Then one transaction
+swaps the key into the index, unless another squirrel was faster. So an entry of the index has the
+object that belongs to it, even if squirrels die or are late: `tests/squirrel/test_explored.py`
+explores the histories.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Places(NamedTuple):
     Attributes:
         store: the URL of the object store.
         place: the name of the store in the index, without secrets.
-        folder: the folder for its file.
+        folder: the folder for the file of the resource.
     """
 
     store: str
@@ -45,11 +45,11 @@ class Places(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """The result for a resource that is kept.
+    """The result for a kept resource.
 
     Attributes:
         copy: the copy.
-        hit: whether it was kept already.
+        hit: whether the copy existed already.
     """
 
     copy: Copy
@@ -58,12 +58,12 @@ class Kept(NamedTuple):
 
 @attempt
 def keep(resource: Resource, places: Places) -> Do[Row, Kept]:
-    """Keep a copy of the resource, and remove what other squirrels left of it."""
+    """Keep a copy of the resource, and remove the objects that other squirrels left."""
     store, place, folder = places
     etag = yield from GetETag(resource)
     yield from Log(f"got etag {etag} for resource {resource}")
-    # The list comes before the look: an object of the list that has neither a claim nor an entry by
-    # then never gets one.
+    # List first, then look: a listed object that has neither a claim nor an entry afterwards never
+    # gets one.
     objects = yield from ListObjects(resource, store)
     copy, claims, beginning = yield from Look(resource, place)
     yield from Log(f"got copy {copy}")
@@ -80,7 +80,7 @@ def keep(resource: Resource, places: Places) -> Do[Row, Kept]:
     yield from Log(f"writing to the index: {resource}, etag {made.etag}")
     if not (yield from Swap(resource, place, expected, made)):
         yield from removed(key, places)
-        raise NotReady(f"{resource}: another squirrel is keeping it concurrently")
+        raise NotReady(f"{resource}: another squirrel has stored a copy meanwhile")
     if expected is not None:
         yield from removed(expected, places)
     yield from cleared(strays, claims, places)
@@ -98,7 +98,7 @@ def cleared(strays: list[str], claims: tuple[str, ...], places: Places) -> Do[Cl
 
     Args:
         strays: keys without a claim.
-        claims: claimed keys; a squirrel that is still using one retries with another.
+        claims: claimed keys; a squirrel that still uses one retries with a new key.
         places: the places of the resource.
     """
     for key in strays:
@@ -110,7 +110,7 @@ def cleared(strays: list[str], claims: tuple[str, ...], places: Places) -> Do[Cl
 
 @attempt
 def removed(key: str, places: Places) -> Do[Remove | Forget, None]:
-    """Remove an object whose key cannot be swapped in, and then the claim to it."""
+    """Remove an object whose key cannot be swapped in, and then the claim to its key."""
     yield from Remove(key, places.store)
     yield from Forget(places.place, key)
 

@@ -17,7 +17,7 @@ DRIVER = "postgresql+psycopg"
 DRIVERS = ("postgresql", DRIVER)
 OPTIONS = {"connect_timeout": "10", "tcp_user_timeout": "10000"}
 PATIENCE = 5.0
-"""Seconds that a transaction may wait for a lock; a statement may take twice as long."""
+"""Seconds that a statement may wait for a lock; it may take twice as long in all."""
 
 
 class PostgreSQL:
@@ -68,7 +68,7 @@ class PostgreSQL:
         raise failed
 
     def read(self, _statement: str, _values: Mapping[str, object], /) -> None:
-        """Return `None`: callers wait for the thread that writes, up to their time limit."""
+        """Return `None`: callers wait for the writing thread, within their time limit."""
 
     def _connects(self, _dialect: Any, _record: Any, _words: Any, options: dict[str, Any]) -> None:
         """Limit the time for a new connection to the remaining seconds of the transaction."""
@@ -81,7 +81,7 @@ class PostgreSQL:
 
 
 def limit(connection: Connection, left: float) -> None:
-    """Limit how long the statements of a transaction wait."""
+    """Limit the time of each statement of a transaction, and its wait for locks."""
     seconds = max(0.05, min(PATIENCE, left))
     limits = {"lock_timeout": seconds, "statement_timeout": 2 * seconds}
     connection.execute(

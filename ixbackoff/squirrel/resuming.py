@@ -35,7 +35,7 @@ from .summary import SummaryLine
 
 DIGITS = 12
 NAME = 60  # characters of a host in the id of a run
-SHORT = 0.05  # seconds: a resumed wait with fewer left is not shown
+SHORT = 0.05  # seconds: a resumed wait is not shown if it has fewer left
 
 Keeping: TypeAlias = Workflow[[Resource, Places, float, float], Kept, Row | Delay, N3]
 
@@ -47,7 +47,7 @@ class Arguments(NamedTuple):
         resource: the resource.
         places: the store, its name in the index, and the folder for the file.
         base: the seconds of the first wait.
-        within: the seconds that the run has.
+        within: the time limit of the run, seconds.
     """
 
     resource: Resource
@@ -57,7 +57,7 @@ class Arguments(NamedTuple):
 
 
 def workflow_for(destination: str) -> Keeping:
-    """Make the workflow for a store and an index: only squirrels with the same two take its runs.
+    """Make the workflow for a store and an index; only squirrels that use both perform its runs.
 
     >>> workflow_for("file:///objects, /index.sqlite")
     <Workflow squirrel-2066f4bc7d69>
@@ -74,7 +74,7 @@ def workflow_for(destination: str) -> Keeping:
 
 
 def digest(*parts: str) -> str:
-    """Return a few hexadecimal digits that depend on the texts alone."""
+    """Return hexadecimal digits that depend on the texts only."""
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:DIGITS]
 
 
@@ -98,10 +98,10 @@ class Runs:
     """The durable runs of one command line.
 
     Attributes:
-        workflow: the workflow of all of them.
-        places: as in `Arguments`; a new run gets a folder of its own inside that folder.
+        workflow: the workflow of all runs.
+        places: as in `Arguments`; each new run gets its own folder inside of that folder.
         base: the seconds of the first wait of new runs.
-        within: the seconds that new runs have.
+        within: the time limit of new runs, seconds.
         files: the files between download and upload.
         display: the display of the waits.
         engine: performs the runs; `open` sets it.
@@ -121,13 +121,13 @@ class Runs:
 
     @property
     def home(self) -> Path:
-        """The folder that has a folder for each run."""
+        """The folder that contains the folder of each run."""
         return Path(self.places.folder)
 
     def open(self, engine: Engine[Row | Delay]) -> None:
-        """Perform runs by this engine, and remove the files of ended runs."""
+        """Use this engine, and remove the files of ended runs."""
         self.engine = engine
-        sweep(self.home, engine.store.may_go_on)
+        sweep(self.home, engine.store.can_continue)
 
     def line(self, resource: Resource) -> SummaryLine:
         """Keep a resource by a new run, or resume its run; return its line of the summary."""
@@ -138,9 +138,9 @@ class Runs:
         return self._line(run, Arguments(resource, places, self.base, self.within))
 
     def others(self) -> list[SummaryLine]:
-        """Return the lines of runs of earlier commands that this command resumed.
+        """Return the lines of the earlier commands' runs that this command resumed.
 
-        A parked run is left to the next command.
+        Parked runs have no line yet: they are left to the next command.
         """
         others = [run for run in list(self._performed) if run not in self._shown]
         rests = self.engine.store.rests
@@ -150,7 +150,7 @@ class Runs:
         """Forget the runs whose lines were printed, so that the next command begins new ones."""
         for run in self._shown:
             self.engine.store.forget(run)
-        sweep(self.home, self.engine.store.may_go_on)
+        sweep(self.home, self.engine.store.can_continue)
 
     def perform(self, command: Command[Any], handler: Handler) -> Any:
         """Perform a command; before an upload, check that the file is the fetched one."""
@@ -169,7 +169,7 @@ class Runs:
         return answer
 
     def abort(self) -> None:
-        """Abort the current commands; a closed engine does not record their answers."""
+        """Abort the current commands of a closed engine, which does not record their answers."""
         for abort in [*self._aborts]:
             with suppress(OSError):
                 abort.request()
@@ -188,7 +188,7 @@ class Runs:
                 self.display.wait(self.arguments(run).resource, event, rest)
 
     def arguments(self, run: str) -> Arguments:
-        """Return the arguments that a run was started with."""
+        """Return the arguments of a run."""
         if run not in self._arguments:
             stored = self.engine.store.given(run)["args"]
             self._arguments[run] = Arguments(*[decode(value) for value in stored])
@@ -218,12 +218,12 @@ class Runs:
         return line._replace(tries=len(waits) + 1, wait_seconds=sum(waits))
 
     def _greet(self, run: str, resource: Resource) -> None:
-        """Print that a run resumes, if it does; forget it if it was cancelled."""
+        """Print that a run resumes or is paused, if it exists; forget a cancelled run."""
         store = self.engine.store
         found = summary_of(store, run)
         if found is not None and found.state == CANCELLED:
             store.forget(run)
-        if found is None or not store.may_go_on(run):
+        if found is None or not store.can_continue(run):
             return
         if found.state == "paused":
             self.display.say(
@@ -238,7 +238,7 @@ class Runs:
         return entries_of(self.engine.store, self.engine.store.segments(run))
 
     def _open_wait(self, run: str) -> Entry | None:
-        """Return the wait that a run is in, if the wait began before this process."""
+        """Return the current wait of a run, if the wait began before this process."""
         entries = self._entries(run)
         waits = [entry for entry in entries.values() if "seconds" in entry]
         return waits[-1] if waits and after(waits[-1]["at"]) not in entries else None

@@ -1,4 +1,4 @@
-"""A terminal with a bar for each long download, a line for all, and printed lines above."""
+"""A terminal with a bar for each long download, a line for all downloads, and lines above."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .formatting import fitted, plain
 BAR, NUMBERS, PERCENT = 20, 28, 5
 """Columns of a bar, of the numbers beside it, and of a percentage."""
 WIDE = BAR + NUMBERS + 20
-"""Columns of a terminal that is wide enough for all of them."""
+"""The columns of a terminal that is wide enough for all three."""
 
 
 class Screen:
@@ -41,7 +41,7 @@ class Screen:
 
     def __init__(self, overall: Callable[[], str], stays: bool) -> None:
         self._console = Console(stderr=True, highlight=False, markup=False, emoji=False)
-        # A redirected standard output must not appear on the terminal.
+        # a redirected standard output must not appear on the terminal
         self._progress = Bars(self._console, overall, sys.stdout.isatty())
         self._stays = stays
         self._bars: dict[str, TaskID] = {}
@@ -73,7 +73,7 @@ class Screen:
         """Remove all bars and the line."""
         if self._timer is not None:
             self._timer.cancel()
-            self._timer.join()  # it may be starting the display
+            self._timer.join()  # the timer may be starting the display
         for name in list(self._bars):
             self.remove(name)
         if self._progress.live.is_started:

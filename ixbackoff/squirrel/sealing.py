@@ -1,4 +1,7 @@
-"""Seals of the fetched files of durable runs: another process checks a file before its upload."""
+"""Seals of the fetched files of durable runs, by which a process checks a file before its upload.
+
+The file may have been fetched by another process.
+"""
 
 from __future__ import annotations
 
@@ -9,37 +12,36 @@ from contextlib import suppress
 from pathlib import Path
 
 from .._running.boots import boot_id
-from ..live.filesystem import CREATE, unlink
+from ..live.filesystem import CREATE, READ, is_sole, opened, unlink
 from ..live.ownfolders import own_folder
 from .fetching import OURS
 
 PREFIX = ".squirrel-durable-"
-"""The beginning of the names of folders that only `sweep` empties."""
+"""The prefix of the names of folders that only `sweep` empties."""
 SEAL = ".seal"
+LONGEST = 1000  # bytes of a seal, which has fewer
 RUN = re.compile("[a-z0-9.-]*-[0-9a-f]{12}")
-"""The shape of the id of a run, which is the name of its folder."""
+"""The pattern of the id of a run, which is the name of its folder."""
 
 
 class FileGone(Exception):
-    """A file that was fetched before its process died is missing or was changed."""
+    """A fetched file is missing or was changed before its upload."""
 
 
 def seal(path: str) -> None:
-    """Record the state of a fetched file, before the journal records that it was fetched."""
-    unlink(path + SEAL)  # or a link there would redirect the text to another file
+    """Record the state of a fetched file, before the journal records the fetch."""
+    unlink(path + SEAL)  # a link there would redirect the text to another file
     with open(os.open(path + SEAL, CREATE, 0o600), "w") as file:
         file.write(state_of(path))
 
 
 def check_sealed(path: str) -> None:
-    """Check that a file is the one that was fetched.
-
-    Raises:
-        FileGone: the file is missing or was changed.
-    """
+    """Raise FileGone if a fetched file is missing or was changed."""
     try:
-        same = Path(path + SEAL).read_text() == state_of(path)
-    except FileNotFoundError:
+        with opened(path + SEAL, READ) as file:  # a pipe does not block: it is opened for writing
+            ours = is_sole(os.fstat(file.fileno()))
+            same = ours and file.read(LONGEST).decode() == state_of(path)
+    except (OSError, ValueError):
         same = False
     if not same:
         raise FileGone("The file that was downloaded is gone or was changed before its upload.")
@@ -48,17 +50,17 @@ def check_sealed(path: str) -> None:
 def state_of(path: str) -> str:
     """Return the size of a file, its time of modification, and the id of this boot.
 
-    The id is part of it because after a power cut a file may have its size but not its bytes.
+    After a power cut a file may have its size but not its bytes; so the state differs after a boot.
     """
     found = os.stat(path)
     return f"{found.st_size} {found.st_mtime_ns} {boot_id()}"
 
 
 def sweep(home: Path, is_needed: Callable[[str], bool]) -> None:
-    """Remove the folders of all runs except the needed ones; `home` too if it gets empty.
+    """Remove the folders of all runs except the needed ones, and `home` if it is empty then.
 
-    `is_needed` is called after the listing. A run begins before its folder is made, so the run of
-    each listed folder has begun by then.
+    `is_needed` is called after the folders are listed. A run begins before its folder is made, so
+    the run of each listed folder has begun.
 
     Raises:
         OSError: `home` is a link, or another user's.
@@ -73,6 +75,6 @@ def sweep(home: Path, is_needed: Callable[[str], bool]) -> None:
 
 
 def remove_run(home: Path, run: str) -> None:
-    """Remove the folder of one run, if it is there."""
+    """Remove the folder of one run, if it exists."""
     with suppress(OSError), own_folder(home) as opened:
         opened.remove_inner(run, OURS)

@@ -16,7 +16,7 @@ from .databases import DatabaseError, Execute
 IN_MEMORY = ":memory:"
 SHAPE = re.compile(r"sqlite(?:\+pysqlite)?://(?:/(?P<file>[^?]*))?(?:\?(?P<options>.*))?")
 TIMEOUT = 1.0
-"""Seconds to wait for the lock of another program; SQLite waits them itself."""
+"""The seconds for which SQLite waits for the lock of another program."""
 WRITES = ("PRAGMA synchronous=FULL",)
 """With this and a write-ahead log, a commit survives a power cut."""
 READS = ("PRAGMA query_only=TRUE",)
@@ -59,7 +59,7 @@ class SQLite:
             try:
                 yield lambda statement, values: execute(statement, values).fetchall()
                 execute("COMMIT")
-                if not self._ahead:  # the file is an index, as this transaction has shown
+                if not self._ahead:  # this transaction has shown that the file is an index
                     self._log_ahead()
             finally:
                 if self._writer.in_transaction:
@@ -68,7 +68,7 @@ class SQLite:
     def _log_ahead(self) -> None:
         """Switch SQLite to a write-ahead log, so that readers do not wait for a writer.
 
-        This changes the file for good, so callers first make sure that it is no other program's.
+        This changes the file for good, so callers first check that the file is an index.
         """
         assert self._writer is not None
         with suppress(sqlite3.OperationalError):  # locked: the next transaction tries again
@@ -87,6 +87,7 @@ class SQLite:
         connection = sqlite3.connect(
             self.place, timeout=self._timeout, isolation_level=None, check_same_thread=False
         )
+        connection.text_factory = in_utf8
         try:
             for pragma in pragmas:
                 connection.execute(pragma)
@@ -104,7 +105,7 @@ class SQLite:
 
 @contextmanager
 def failures() -> Generator[None]:
-    """Raise errors of SQLite as `DatabaseError`."""
+    """Replace each error of SQLite by a `DatabaseError`."""
     try:
         yield
     except sqlite3.Error as error:
@@ -114,6 +115,11 @@ def failures() -> Generator[None]:
     raise failed
 
 
+def in_utf8(text: bytes) -> str:
+    """Decode any text of a database, also of a damaged one."""
+    return text.decode(errors="replace")
+
+
 def is_empty(connection: sqlite3.Connection) -> bool:
     """Return whether a database has no table."""
     ((number,),) = connection.execute("PRAGMA schema_version")
@@ -121,7 +127,7 @@ def is_empty(connection: sqlite3.Connection) -> bool:
 
 
 def path_of(url: str | Path) -> str:
-    """Return the path of the file that a URL names.
+    """Return the path in the URL of a SQLite database.
 
     >>> path_of("sqlite:///a/b?timeout=5"), path_of("sqlite:////a"), path_of("sqlite://")
     ('a/b', '/a', ':memory:')

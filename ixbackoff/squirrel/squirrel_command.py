@@ -25,8 +25,8 @@ def parsed(arguments: list[str] | None) -> Namespace:
         prog="ixbackoff squirrel",
         description="Keep copies of web resources in an object store, and an index of them. A "
         "resource whose ETag is in the index is not copied again. After a transient failure the "
-        "squirrel waits and retries, at most three times, and no wait is shorter than the one "
-        "before.",
+        "squirrel waits and retries, at most three times, and no wait is shorter than the "
+        "previous one.",
         epilog="Exit status: 0 if all resources are kept, 1 if not, 2 if the command is wrong.",
     )
     parser.add_argument("urls", nargs="*", metavar="URL", help="an http:// or https:// resource")
@@ -35,7 +35,7 @@ def parsed(arguments: list[str] | None) -> Namespace:
     parser.add_argument(
         "--demo",
         action="store_true",
-        help="copy five resources, twice, from an origin on loopback that fails as real ones do",
+        help="copy five resources, twice, from an origin on loopback that fails like a real one",
     )
     add_durable(parser)
     parser.add_argument("--verbose", action="store_true", help="show the log of the program")
@@ -51,7 +51,7 @@ def parsed(arguments: list[str] | None) -> Namespace:
 def check_together(parser: Parser, words: Namespace) -> None:
     """Reject options that exclude each other."""
     if words.demo == bool(words.urls or words.input is not None):
-        parser.error("give the URLs of the resources, or --input, or --demo without any")
+        parser.error("give the URLs of the resources, or --input, or --demo without URLs")
     if words.demo and words.durable:
         parser.error("--durable is for URLs of your own: the origin of --demo cannot be resumed")
     if words.database is not None and not words.durable:
@@ -104,7 +104,7 @@ def add_limits(parser: Parser) -> None:
         metavar="SECONDS",
         type=SECONDS,
         help="the time for each resource, with its tries, waits and downloads; a wait that would "
-        f"end later is not begun (default: {WITHIN:g}; with --durable {LONGEST:g}, which includes "
+        f"end later does not begin (default: {WITHIN:g}; with --durable {LONGEST:g}, including the "
         "time without a running process)",
     )
     parser.add_argument(
@@ -120,8 +120,8 @@ def add_durable(parser: Parser) -> None:
     parser.add_argument(
         "--durable",
         action="store_true",
-        help="resume where a killed squirrel was, if the same command is given again: no try "
-        "repeats a request that was answered, and no wait is shortened",
+        help="resume where a killed squirrel was, if the same command is given again: answered "
+        "requests are not repeated, and no wait is shortened",
     )
     parser.add_argument(
         "--database",
@@ -132,7 +132,7 @@ def add_durable(parser: Parser) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Keep the resources that the command line names, and return the exit status."""
+    """Keep the resources of the command line, and return the exit status."""
     open_streams()
     words = parsed(arguments)
     try:
@@ -146,7 +146,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def run(words: Namespace) -> int:
-    """Do what `main` does, without handling Ctrl-C."""
+    """Run the command line, and return the exit status; Ctrl-C raises `KeyboardInterrupt`."""
     packages, extras = [*PACKAGES], "squirrel"
     if words.durable:
         packages, extras = [*PACKAGES, "dbos"], "squirrel,durable"

@@ -1,4 +1,4 @@
-"""The storage that a command line names: object store, index and folder."""
+"""The storage of a command line: object store, index and folder."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class Storage:
     Attributes:
         store: the URL of the object store, without a slash at its end.
         stores: open stores, by their URLs.
-        index: the URL of the index, or its file.
+        index: the URL or the file of the index.
         folder: the folder for files.
-        endpoint: the URL of an S3 service other than AWS's; else empty.
+        endpoint: the URL of an S3 service other than AWS, or an empty text.
     """
 
     store: str
@@ -47,12 +47,12 @@ class Storage:
 
     @property
     def in_folder(self) -> bool:
-        """`True` if the store is a folder."""
+        """Whether the store is a folder."""
         return self.store.startswith("file:")
 
     @property
     def name(self) -> str:
-        """The name of the store in the index; it includes the endpoint, if one is given."""
+        """The name of the store in the index, with the endpoint, if there is one."""
         name = without_secrets(self.store)
         return f"{name} at {without_secrets(self.endpoint)}" if self.endpoint else name
 
@@ -63,7 +63,7 @@ def storage_in(folder: Path) -> Storage:
 
 
 def storage_of(words: Namespace) -> Storage:
-    """Return the storage that a command line names; by default all parts are in one folder.
+    """Return the storage of a command line; by default all parts are in one folder.
 
     Raises:
         ValueError: the store or its endpoint cannot be used.
@@ -94,7 +94,7 @@ def storage_of(words: Namespace) -> Storage:
 
 
 def with_open_store(storage: Storage, endpoint: str | None) -> Storage:
-    """Return `storage` with its store open, if it is in S3 or in memory: threads share it.
+    """Return `storage`, with its store open for all threads if it is in S3 or in memory.
 
     Raises:
         ValueError: the endpoint cannot be used.
@@ -114,7 +114,7 @@ def with_open_store(storage: Storage, endpoint: str | None) -> Storage:
 
 @contextmanager
 def store_checked(storage: Storage) -> Generator[None]:
-    """Open the store before the block, so that an unusable one is reported first."""
+    """Open the store before the block, so that an unusable store is reported first."""
     parts = urlsplit(storage.store)
     with made(Path(unquote(parts.path))) if storage.in_folder else nullcontext():
         if file_of(f"{storage.store}/key", storage.stores) is None:

@@ -14,9 +14,9 @@ from .formatting import amount, fitted, plain
 HIT = "hit"
 COPIED = "copied"
 LONGEST = 1_000
-"""Cells of the longest text in a line, and in a cell of the table."""
+"""The greatest width of a text in a line or in the table, in cells of a terminal."""
 WIDE = 150
-"""Columns of a terminal that is wide enough for a key beside its resource."""
+"""The columns of a terminal that is wide enough for a key beside its resource."""
 UNBOUNDED = 100_000
 KEY = 69
 PART_OF_KEY = 37
@@ -45,12 +45,12 @@ class SummaryLine(NamedTuple):
 
     @property
     def hit(self) -> bool:
-        """`True` if the resource was kept already."""
+        """Whether the resource was kept already."""
         return self.result == HIT
 
     @property
     def kept(self) -> bool:
-        """`True` if the resource is kept by the end of the command."""
+        """Whether the resource is kept at the end of the command."""
         return bool(self.key)
 
 
@@ -58,11 +58,11 @@ class SummaryLine(NamedTuple):
 class Summary:
     """The lines of resources, printed in a table at the end or one by one, and their totals.
 
-    Once `stop` is set it ignores failures, because the interruption caused them.
+    After `stop` is set, failures are ignored, because the interruption caused them.
 
     Args:
         stop: set when the command is to end.
-        table: whether to collect all lines for a table; otherwise each is printed immediately.
+        table: whether to collect all lines for a table; otherwise each line is printed immediately.
         total: the number of resources; `None` if unknown.
 
     Attributes:
@@ -83,7 +83,7 @@ class Summary:
     _lines: dict[int, SummaryLine] = field(default_factory=dict[int, SummaryLine])
 
     def take(self, number: int, line: SummaryLine) -> None:
-        """Add the line of the resource with this number."""
+        """Add the line of resource `number`."""
         if not line.kept:
             if self.stop.is_set():
                 return
@@ -110,7 +110,7 @@ class Summary:
         Args:
             arrived: the bytes that have arrived.
         """
-        if self.total == 1:  # its own bar shows as much
+        if self.total == 1:  # the bar of the download shows the same
             return ""
         done = f"{self.copied + self.hits + self.failed}"
         done += " done" if self.total is None else f" of {self.total}"
@@ -125,7 +125,7 @@ class Summary:
 
     @property
     def well(self) -> bool:
-        """`True` if all resources are kept."""
+        """Whether all resources are kept."""
         return not self.failed
 
     def end(self) -> None:
@@ -146,7 +146,7 @@ class Summary:
 def show(lines: Sequence[SummaryLine]) -> None:
     """Print the table on standard output.
 
-    In a narrow terminal a key is broken after its first part, and nowhere else.
+    In a narrow terminal a key is broken, but only after its first part.
     """
     from rich.console import Console
     from rich.table import Table

@@ -1,4 +1,4 @@
-"""Comparisons of two plans or two traces, side by side, for tests that find them different."""
+"""Comparisons of two plans or two traces, side by side, for the messages of failed tests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .._words.commands import Command
 from .virtual import Waited, stable
 
 WIDEST = 60
-"""Characters of a line on the left."""
+"""The greatest number of characters in a line on the left."""
 
 
 def compared(left: object, right: object) -> list[str] | None:
@@ -48,7 +48,7 @@ def lines_of(trace: Any) -> list[str]:
 
 
 def beside(what: str, left: Sequence[str], right: Sequence[str]) -> list[str]:
-    """Write the lines of both side by side, those that match in one row."""
+    """Write the lines of both side by side, matching lines in one row."""
     cut = [line if len(line) <= WIDEST else f"{line[: WIDEST - 3]}..." for line in left]
     wide = max(map(len, cut), default=0)
     rows: list[str] = []
@@ -63,7 +63,7 @@ def beside(what: str, left: Sequence[str], right: Sequence[str]) -> list[str]:
 
 
 def matched(left: Sequence[str], right: Sequence[str]) -> Iterator[tuple[int | None, int | None]]:
-    """Yield the indices of the lines of each row, left and right."""
+    """Yield, for each row, the index of its line on the left and on the right."""
     from difflib import SequenceMatcher
 
     pieces = SequenceMatcher(None, left, right, autojunk=False).get_opcodes()

@@ -20,7 +20,7 @@ Outcome: TypeAlias = Generator[Command[Any], Any, tuple[Any, BaseException | Non
 
 
 class Clock(Protocol):
-    """A clock that commands move."""
+    """A virtual clock, which commands advance."""
 
     now: float
 
@@ -32,7 +32,7 @@ def interleaved(together: Together, world: Clock) -> Generator[Command[Any], Any
     dropped.
     """
     streams = list(map(events_of_parts(), branches(together)))
-    contexts = [copy_context() for _ in streams]  # each has limits of its own
+    contexts = [copy_context() for _ in streams]  # each stream has its own time limits
     answers: list[Any] = [None] * len(streams)
     # the answer or failure of the current command of each branch, and its time of arrival
     queue: list[tuple[float, int, Any, BaseException | None]]

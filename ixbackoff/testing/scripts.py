@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from math import isfinite
 from typing import Any, Generic, Never, TypeVar, cast, overload
 
+from .._words.checks import finite
 from .._words.commands import Command
 
 __tracebackhide__ = True
@@ -18,10 +18,7 @@ C = TypeVar("C", bound=Command[Any])
 
 
 class Unscripted(BaseException):
-    """A command for which the test has no answer.
-
-    It is a `BaseException`, so no step takes it for a failure and retries.
-    """
+    """The error for a command without a scripted answer; no step retries a `BaseException`."""
 
 
 class ComputedAnswer:
@@ -39,7 +36,7 @@ class ComputedAnswer:
 def computed(function: Callable[[C], A]) -> A:
     """Make an answer that `function` computes from the command, or raises.
 
-    The value that this returns is a placeholder: use it in a script only, such as `answers(...)`.
+    The returned value is a placeholder: use it in a script only, such as `answers(...)`.
 
     >>> from ixbackoff import N0, Call, at, call
     >>> from ixbackoff.testing import Virtual, answers
@@ -71,7 +68,7 @@ def takes(seconds: float, answer: A) -> A:
     """Make an answer that arrives after `seconds` of virtual time.
 
     If the command's time limit ends earlier, the command fails with a `TimeoutError` at the limit.
-    The value that this returns is a placeholder: use it in a script only, such as `answers(...)`.
+    The returned value is a placeholder: use it in a script only, such as `answers(...)`.
 
     >>> from ixbackoff import N0, Call, at, call
     >>> from ixbackoff.testing import Virtual, answers
@@ -86,7 +83,7 @@ def takes(seconds: float, answer: A) -> A:
     Raises:
         ValueError: `seconds` is negative or not finite.
     """
-    if not (seconds >= 0 and isfinite(seconds)):
+    if not finite(seconds) >= 0:
         raise ValueError(f"takes({seconds!r}, ...): give seconds, 0 or more.")
     return cast("A", DelayedAnswer(seconds, answer))
 
@@ -95,7 +92,7 @@ class Answers(Generic[A_co]):
     """A handler with scripted answers; `answers` and `always` make it.
 
     Attributes:
-        left: the answers that were not used yet.
+        left: the unused answers.
     """
 
     __slots__ = ("forever", "left")
@@ -125,7 +122,7 @@ def answers(
 def answers(*script: Any) -> Answers[Any]:
     """Make a handler that answers the first command with the first answer, and so on.
 
-    An answer is a value, an exception to raise, or what `computed` and `takes` make.
+    An answer is a value, an exception to raise, or a result of `computed` or `takes`.
 
     >>> from ixbackoff import NotReady, call
     >>> handler = answers(NotReady(), 7)
@@ -159,7 +156,7 @@ def given_by(answer: Any, command: Command[Any]) -> Any:
     """Return, raise or compute a scripted answer to `command`."""
     if _is_exception(answer):
         try:
-            if isinstance(answer, BaseException):  # or each time would add to its traceback
+            if isinstance(answer, BaseException):  # each raise adds to the traceback
                 raise answer.with_traceback(None)
             raise answer
         finally:

@@ -81,10 +81,9 @@ class SingleTry(SuiteSwitch):
 def single_try() -> SingleTry:
     """Make every ladder try once in this block, in the whole process.
 
-    A retry of a program, of `@backoff` or of `for one_try in ...` ends with its first failure. The
-    steps after it, such as `.or_else`, are taken as usual. A program that has failed ends at its
-    `.backoff()`. A `.wait()` is no retry, so it waits. A retry that began before the block
-    continues.
+    A retry of a program, of `@backoff` or of `for one_try in ...` ends with its first failure, and
+    later steps, such as `.or_else`, are taken as usual. A program that has failed ends at its next
+    `.backoff()`. A `.wait()` still waits. A retry that began before the block continues.
 
     >>> from ixbackoff import N3, NotReady, backoff
     >>> from ixbackoff.testing import single_try
@@ -105,7 +104,7 @@ class NoRealWaits(SuiteSwitch):
     """A block in which a wait that takes time is an error: for tests that must not wait.
 
     Attributes:
-        refused: the errors, in order; the program's caller may have caught them.
+        refused: the errors, in order, even if the test has caught them.
     """
 
     __slots__ = ("refused",)
@@ -115,11 +114,7 @@ class NoRealWaits(SuiteSwitch):
         self.refused: list[Misuse] = []
 
     def take(self, seconds: float) -> None:
-        """Refuse the wait; no step recovers from that.
-
-        Raises:
-            Misuse: always.
-        """
+        """Refuse the wait by raising `Misuse`, which no step retries."""
         refused = Misuse(
             f"This test would really wait {seconds:g} s: run it in virtual time, with the fixture "
             "`virtual`; let waits take no time, with the fixture `no_waits`; or mark it "

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Generic, Never, Self, TypeAlias, TypeVar
 
 from .._limits.deadlines import time_limit
+from .._meaning.chains import Ladder
 from .._running.command_loops import answered, answered_async
 from .._running.traces import Performed
 from .._words.commands import (
@@ -33,7 +34,7 @@ Known: TypeAlias = Delay | Log | Throw | Now | Pick
 """The commands that need no script."""
 
 SHOWN = 20
-"""Lines at each end of a long list that a report shows."""
+"""The number of lines that a report shows at each end of a long list."""
 
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
@@ -57,20 +58,20 @@ class Waited:
 
 
 def waited(seconds: float) -> Waited:
-    """Make a value that stands for a wait in `World.expect`: only a ladder can make a `Delay`.
+    """Make a value that stands for a wait in `World.expect`, because tests cannot make a `Delay`.
 
     >>> from ixbackoff import N1, at, unroll
     >>> next(unroll(at(N1).wait())) == waited(1)
     True
 
     Args:
-        seconds: how long the wait takes.
+        seconds: the seconds of the wait.
     """
     return Waited(seconds)
 
 
 class World(Generic[E]):
-    """A clock that waits move, and a trace: the base of `Virtual` and `VirtualAsync`.
+    """A virtual clock and a trace: the base of `Virtual` and `VirtualAsync`.
 
     As a context manager it checks at the end that every scripted answer was used.
 
@@ -81,7 +82,8 @@ class World(Generic[E]):
 
     def __init__(self, scripts: Interpreter[E] | AsyncInterpreter[E]) -> None:
         if not isinstance(scripts, Interpreter | AsyncInterpreter):
-            raise Misuse(f"{scripts!r} is not a script: write Kind.handled_by(answers(...)).")
+            run = "; then program.run(world.interpreter)" if isinstance(scripts, Ladder) else ""
+            raise Misuse(f"{scripts!r} is not a script: write Kind.handled_by(answers(...)){run}.")
         self.now = 0.0
         self.trace: list[Performed] = []
         self._scripts = scripts._handlers
@@ -115,15 +117,15 @@ class World(Generic[E]):
         return "\n".join(stable(str(performed)) for performed in self.trace)
 
     def performed(self) -> str:
-        """Write the performed commands; of many, only the first and the last."""
+        """Write the performed commands; of many commands, only the first and the last."""
         return "\n".join(_cut(self.trace)) or "nothing"
 
     def expect(self, *commands: Command[Any] | Waited) -> None:
         """Check that these commands were performed, in this order, and no others.
 
         Raises:
-            AssertionError: other commands were performed. The message lists them, the first
-                expected command that was not found, and those expected after it.
+            AssertionError: other commands were performed. The message lists the performed commands,
+                the first expected one that was not performed, and the ones expected next.
         """
         issued = self.commands
         same = 0
@@ -147,7 +149,8 @@ class World(Generic[E]):
         """Check that every scripted answer was used.
 
         Raises:
-            AssertionError: some were not. The message lists them, and the performed commands.
+            AssertionError: an answer was not used. The message lists the performed commands and
+                the unused answers.
         """
         if left := self._left():
             raise AssertionError(_report(self.trace, ("unused answers", left)))
@@ -162,7 +165,7 @@ class World(Generic[E]):
             self.check_all_asked()
 
     def _standard(self) -> Handlers:
-        """Return the handlers of the kinds without a script; one refuses all unknown kinds."""
+        """Return the standard handlers, and one that raises `Unscripted` for all other kinds."""
         known = (
             Delay.handled_by(self._wait)
             | Log.handled_by(lambda _: None)
@@ -176,10 +179,10 @@ class World(Generic[E]):
         self.now += command.seconds
 
     def _taken(self, answer: DelayedAnswer, command: Command[Any]) -> Any:
-        """Return an answer after its seconds.
+        """Advance the time, and return the answer.
 
         Raises:
-            TimeoutError: the time limit ends before.
+            TimeoutError: the time limit ends before the answer arrives.
         """
         limit = time_limit()
         if limit is not None and answer.seconds >= limit:
@@ -209,9 +212,9 @@ class World(Generic[E]):
 
 
 class Virtual(World[E]):
-    """A world for tests: scripted handlers, a clock that waits move, and a trace.
+    """A world for tests: scripted handlers, a virtual clock, and a trace.
 
-    Waits take no real time, they only move `now`. `Log`, `Throw`, `Now` and `Pick` need no script:
+    Waits take no real time: they advance `now`. `Log`, `Throw`, `Now` and `Pick` need no script:
     `Now` is answered with the virtual time, and `Pick` with 0.
 
     >>> from ixbackoff import N2, ServerError, at, Download
@@ -259,7 +262,7 @@ class Virtual(World[E]):
 class VirtualAsync(World[E]):
     """A world like `Virtual`, for `run_async` with handlers of which some are awaited.
 
-    Where all answers are scripted, `Virtual` serves `run_async` as well as `run`.
+    If all answers are scripted, `Virtual` serves `run_async` as well as `run`.
 
     >>> import asyncio
     >>> from ixbackoff import N1, Log, at
@@ -331,7 +334,7 @@ def _report(trace: Sequence[object], *parts: tuple[str, Sequence[object]]) -> st
 
 
 def _cut(things: Sequence[object]) -> list[str]:
-    """Write one line for each thing; of many, only the first and the last ones."""
+    """Write one line for each thing; of many things, only the first and the last."""
     left_out = len(things) - 2 * SHOWN
     if left_out <= 1:
         return [str(thing) for thing in things]

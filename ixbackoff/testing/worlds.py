@@ -1,4 +1,4 @@
-"""Virtual worlds that answer for decorated functions in a test: the fixture `virtual`."""
+"""Virtual worlds that answer in place of decorated functions: the fixture `virtual`."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ E = TypeVar("E")
 class Worlds:
     """A maker of the worlds of one test; the newest world answers for decorated functions.
 
-    It answers in the thread or task that made it, and in tasks that these start, until the end of
-    the block.
+    A world answers in the thread or task that has made it, and in tasks started there, until the
+    end of the block.
 
     >>> from ixbackoff import N3, Call, NotReady, backoff
     >>> from ixbackoff.testing import answers

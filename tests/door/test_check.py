@@ -114,6 +114,13 @@ def test_a_source_that_is_not_there_is_done_without(tmp_path: Path) -> None:
     assert "[goes-up]" in text
 
 
+def test_a_terminal_obeys_nothing_in_a_source_that_is_shown(folder: Path) -> None:
+    (folder / "program.py").write_text(WRONG.replace(".or_else(get)", ".or_else(get)#\x1b"))
+    text, _ = piped(OF_MYPY)
+    assert "\x1b" not in text
+    assert ".or_else(get)#?.backoff()\n" in text
+
+
 @pytest.mark.usefixtures("folder")
 def test_several_errors_on_one_line_are_each_told() -> None:
     up, down = (

@@ -176,6 +176,13 @@ def test_a_command_that_a_signal_ended(capfd: pytest.CaptureFixture[str]) -> Non
     assert err[0] == "sh: try 1 of 2 failed (CommandFailed: ended by SIGKILL); waiting 0.01 s"
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="real-time signals")
+def test_a_command_that_a_signal_without_a_name_ended(capfd: pytest.CaptureFixture[str]) -> None:
+    killed = ["--", "sh", "-c", "kill -40 $$"]
+    said = ["sh: ended by signal 40 is not retried; see --on."]
+    assert ran(capfd, "N1", *QUICK, *killed) == (168, "", said)
+
+
 def test_a_command_that_is_not_found(capfd: pytest.CaptureFixture[str]) -> None:
     said = ["no-such-command: command not found"]
     assert ran(capfd, "N9", "--on", "any", "--", "no-such-command") == (127, "", said)
@@ -243,6 +250,16 @@ def test_signals_are_as_before(capfd: pytest.CaptureFixture[str]) -> None:
     assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == mask
     assert [signal.getsignal(getattr(signal, name)) for name in SIGNALS] == handlers
     assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+
+
+@pytest.mark.parametrize("limit", [[], ["--within", "60"]], ids=["no limit", "a limit"])
+def test_an_alarm_of_others_is_passed_on(limit: list[str]) -> None:
+    script = "trap 'echo alarm; exit 3' ALRM; echo begun; while :; do sleep 0.05; done"
+    with begun("N0", *limit, "--", "sh", "-c", script) as process:
+        assert line(process) == "begun"
+        process.send_signal(signal.SIGALRM)
+        assert line(process) == "alarm"
+        assert process.wait(10) == 3
 
 
 @contextmanager

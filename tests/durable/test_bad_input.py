@@ -80,7 +80,7 @@ def made(program: Any) -> Workflow[Any, Any, Any, Any]:
 @pytest.mark.parametrize(
     ("program", "said"),
     [
-        (3, "returned 3, which is not a program"),
+        (3, "returned 3: return a program"),
         (at(N1).do(Log("a")), r"The program is open, it ends at N1"),
         (
             at(N1).retry(do(Log("a")).guarded(CircuitBreaker(failures=1, within=1, open_for=1))),
@@ -90,7 +90,7 @@ def made(program: Any) -> Workflow[Any, Any, Any, Any]:
             backoff(N1, breaker=CircuitBreaker(failures=1, within=1, open_for=1)).program(print),
             "has a circuit breaker, whose state is not in the journal: guard the client",
         ),
-        (backoff(N1, stop=Event()).program(print), "has a stop=, which no other process sees"),
+        (backoff(N1, stop=Event()).program(print), "has a stop=, which other processes cannot see"),
     ],
 )
 def test_a_program_that_cannot_be_run_durably(program: Any, said: str, tmp_path: Path) -> None:

@@ -175,11 +175,11 @@ def test_a_class_is_registered() -> None:
 @pytest.mark.parametrize(
     ("held", "said"),
     [
-        ({"$": "enum", "k": "os:system", "v": "true"}, "as a class, and is <built-in function"),
-        ({"$": "path", "k": "os:system", "v": "true"}, "as a class"),
+        ({"$": "enum", "k": "os:system", "v": "true"}, "is <built-in function"),
+        ({"$": "path", "k": "os:system", "v": "true"}, "does not derive from"),
         ({"$": "data", "k": "builtins:int", "v": {}}, "is not a dataclass any more"),
         ({"$": "enum", "k": "nowhere:Colour", "v": "RED"}, "cannot be found: leave it in its"),
-        ({"$": "failure", "k": "builtins:int", "args": []}, "as a class"),
+        ({"$": "failure", "k": "builtins:int", "args": []}, "does not derive from"),
         ({"$": "mine:Unknown", "v": 1}, r"call recordable\(\.\.\.\) where the class is defined"),
     ],
 )

@@ -79,7 +79,7 @@ def test_a_handler_that_raises_what_ends_a_process_fails_its_run_only(
                 engine.start(say, "stop").result()
             assert str(raised.value) == (
                 f"The handler of Say(what='stop') raised {stop!r}, which does not end an engine: "
-                "let it return, or raise an Exception."
+                "let the handler return, or raise an Exception."
             )
             assert engine.start(say, "next").result() == "NEXT"
 

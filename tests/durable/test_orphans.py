@@ -51,7 +51,7 @@ def test_the_answer_of_taking_a_run_is_lost(
         engine.start_with_id("one", once).result()
     assert times
     assert performed == [1]
-    assert "run one was taken but not begun: it is in its queue again" in caplog.messages
+    assert "run one was taken but not begun: it is back in its queue" in caplog.messages
 
 
 @pytest.mark.slow

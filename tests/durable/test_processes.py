@@ -96,11 +96,11 @@ def test_an_engine_is_not_used_in_a_fork(tmp_path: Path) -> None:
         run = engine.start(title, "a")
         assert run.result() == "A"
         for use in (run.result, lambda: engine.start(title, "b")):
-            assert "This engine is of the process that made it" in in_a_fork(use)[1]
+            assert "This engine belongs to the process that made it" in in_a_fork(use)[1]
         assert "None" in in_a_fork(engine.close)[1]
         other = url_in(tmp_path).replace("runs", "others")
         _, said = in_a_fork(lambda: Engine(live(), title, database=other))
-        assert "This process was forked from one in which an engine works" in said
+        assert "This process was forked from a process with an engine" in said
         assert engine.start(title, "b").result() == "B"
 
 
@@ -136,7 +136,7 @@ def test_an_engine_that_is_closed_begins_nothing_and_waits_for_nothing(tmp_path:
     thread.join(5)
     said = "This engine is closed, so run slow continues in the next one: make another one"
     assert [said in str(error) for error in waiting] == [True]
-    with pytest.raises(Misuse, match="This engine is closed, so run x was not begun"):
+    with pytest.raises(Misuse, match="This engine is closed, so run x was not started"):
         engine.start_with_id("x", nap)
     engine.close()
     with working(tmp_path, live(), nap) as again:

@@ -42,7 +42,7 @@ def test_runs_of_similar_ids_are_told_apart(tmp_path: Path) -> None:
         assert [one.workflow_id for one in store.segments("a")] == ["a"]
         assert store.recent(2) == ["a b", "ab"]
         store.cancel("a")
-        assert [store.may_go_on(run) for run in ("a", "ab", "nowhere")] == [False, True, False]
+        assert [store.can_continue(run) for run in ("a", "ab", "nowhere")] == [False, True, False]
         assert store.forget("a")
         assert not store.forget("ab")
         assert store.last("a") is None

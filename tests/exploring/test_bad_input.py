@@ -150,7 +150,7 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "two changes of one name": (
         lambda: Model(World, World.interpreter, changes=[change, change]),
-        "changes: two are called 'change': give them names of their own.",
+        "changes: two functions are called 'change': give them distinct names.",
     ),
     "one surprise": (
         lambda: model.explore(ONE, faults=fails()),
@@ -173,7 +173,7 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "another start": (lambda: dies("soon"), 'give "anew", "durably" or "for good".'),  # type: ignore[arg-type]
     "another history": (
         lambda: model.explore(ONE, only="0 explodes"),
-        "only='0 explodes': at step 0 there is one of fails with ServerError, is done, but",
+        "only='0 explodes': the surprises at step 0 are fails with ServerError, is done, but",
     ),
     "a history that is too long": (
         lambda: model.explore(ONE, only="7 fails with ServerError"),

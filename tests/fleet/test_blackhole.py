@@ -63,7 +63,7 @@ def test_the_server_goes_on_when_whom_it_serves_has_gone() -> None:
 def test_looking_first_reads_most(seed: int) -> None:
     fixed, aloha, ethernet = black_hole(seed=seed)
     assert 180 >= ethernet.reads > 1.4 * aloha.reads > 2 * fixed.reads
-    assert (fixed.late, aloha.late > 0, ethernet.late > 0) == (0, True, True)
+    assert (fixed.abandoned, aloha.abandoned > 0, ethernet.abandoned > 0) == (0, True, True)
 
 
 def test_without_a_black_hole_nothing_is_lost() -> None:

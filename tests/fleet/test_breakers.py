@@ -216,7 +216,7 @@ class TestTheCommandLine:
         with pytest.raises(SystemExit) as ended:
             fleet([*self.WORDS.split(), "--breaker", text])
         assert ended.value.code == 2
-        assert "write FAILURES:WITHIN:REST" in capsys.readouterr().err
+        assert "write FAILURES:WITHIN:OPEN_FOR" in capsys.readouterr().err
 
 
 def test_not_ready_opens_it_too() -> None:

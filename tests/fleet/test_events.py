@@ -61,8 +61,8 @@ def test_events_at_the_same_time_are_not_without_end() -> None:
 def test_an_event_is_yet_to_come(when: float) -> None:
     events = Events(0)
     events.run(5.0)
-    with pytest.raises(ValueError, match="give a time to come"):
+    with pytest.raises(ValueError, match="give a later time"):
         events.at(when, print)
     if when != 4.9:
-        with pytest.raises(ValueError, match="give a time to come"):
+        with pytest.raises(ValueError, match="give a later time"):
             events.after(when, print)

@@ -61,7 +61,7 @@ def test_a_breakdown_disconnects_everyone_and_lasts() -> None:
         *[(3.0, away)] * 3,
         *[(6.0, away)] * 3,
         (9.0, away),
-        *[(9.0, "the scheduler broke down")] * 2,
+        *[(9.0, "the scheduler crashed")] * 2,
     ]
 
 
@@ -76,7 +76,7 @@ def test_what_was_half_submitted_is_lost() -> None:
         trace=True,
     )
     [first, second] = [one for one in outcome.trace if isinstance(one.command, Submit)][:2]
-    assert (first.client, str(first.failure)) == (0, "the scheduler broke down")
+    assert (first.client, str(first.failure)) == (0, "the scheduler crashed")
     assert second.client == 1
     assert outcome.total(lambda one: one.well) == 0
 

@@ -11,7 +11,19 @@ from typing import Any, TypeAlias
 import pytest
 import trio
 
-from ixbackoff import N0, N3, Call, Misuse, RetryBudget, at, backoff, call, unroll
+from ixbackoff import (
+    N0,
+    N3,
+    Call,
+    Misuse,
+    RetryBudget,
+    all_of,
+    at,
+    backoff,
+    call,
+    call_async,
+    unroll,
+)
 from ixbackoff._functions.answering import PLAIN, PLAIN_ASYNC
 
 Function: TypeAlias = Callable[[], Any]
@@ -241,7 +253,16 @@ def in_an_earlier_context(function: Function) -> Any:
 
 
 OTHER_CONTEXTS = {"an empty one": in_an_empty_context, "an earlier one": in_an_earlier_context}
-AROUND_OTHERS = {name: outer for name, outer in SYNC.items() if name != "a block"}
+AROUND_OTHERS = {
+    **{name: outer for name, outer in SYNC.items() if name != "a block"},
+    "a part of all_of": lambda function: at(N3).retry(all_of(call(function))).run(PLAIN),
+}
+AROUND_OTHERS_ASYNC = {
+    **{name: outer for name, outer in ASYNC.items() if name != "a block"},
+    "a part of all_of": lambda function: (
+        at(N3).retry(all_of(call_async(in_a_coroutine(function)))).run_async(PLAIN_ASYNC)
+    ),
+}
 
 
 @pytest.mark.parametrize("inner", SYNC.values(), ids=SYNC)
@@ -278,8 +299,8 @@ def test_a_stream_that_may_wait_is_inside_in_another_context_too(
 
 
 @pytest.mark.parametrize("inner", SYNC.values(), ids=SYNC)
-@pytest.mark.parametrize("outer", ["decorated", "decorated, in time", "a program"])
-def test_a_retry_in_another_context_of_the_same_task_is_inside(outer: str, inner: Any) -> None:
+@pytest.mark.parametrize("outer", AROUND_OTHERS_ASYNC.values(), ids=AROUND_OTHERS_ASYNC)
+def test_a_retry_in_another_context_of_the_same_task_is_inside(outer: Any, inner: Any) -> None:
     outside, inside = Counted(), Counted()
 
     async def nested() -> None:
@@ -289,7 +310,7 @@ def test_a_retry_in_another_context_of_the_same_task_is_inside(outer: str, inner
 
     async def main() -> None:
         with pytest.raises(Misuse, match="their retries would multiply"):
-            await ASYNC[outer](nested)
+            await outer(nested)
 
     asyncio.run(main())
     assert (outside.calls, inside.calls) == (1, 0)

@@ -23,6 +23,7 @@ from ixbackoff.testing import Virtual, always
         {"Authorization": "Bearer hush"},
         {"headers": {"x-api-key": "hush"}, "a": 1},
         {"token": b"hush"},
+        {"password": """it's "hush\\" hush"""},
     ],
     ids=str,
 )
@@ -44,7 +45,7 @@ def test_what_is_no_secret_is_shown() -> None:
 
 def test_a_long_argument_takes_no_long_time() -> None:
     begun = time.process_time()
-    for piece in ("pwd", "password ", "://", "a=", "'token': "):
+    for piece in ("pwd", "password ", "://", "a=", "'token': ", "token='", "\\'"):
         repr(call(print, piece * 20_000))
     assert time.process_time() - begun < 2
 

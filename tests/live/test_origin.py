@@ -368,7 +368,7 @@ not_typed: Any = Status(503)
         (lambda: Slow(1.0, 0), "give a number of bytes, 1 or more"),
         (lambda: Late(float("nan")), "give seconds, 0 or more"),
         (lambda: Down(-1.0), "give seconds, 0 or more"),
-        (lambda: Origin().url, "It listens inside its block"),
+        (lambda: Origin().url, "An Origin listens in its block"),
     ],
 )
 def test_what_is_wrong_is_said_when_it_is_made(wrong: Callable[[], object], words: str) -> None:
@@ -379,7 +379,7 @@ def test_what_is_wrong_is_said_when_it_is_made(wrong: Callable[[], object], word
 def test_it_is_entered_once() -> None:
     with Origin() as origin:
         pass
-    with pytest.raises(RuntimeError, match="entered once"), origin:
+    with pytest.raises(RuntimeError, match="entered only once"), origin:
         pass
 
 

@@ -11,7 +11,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import repeat
+from itertools import cycle, repeat
 from pathlib import Path
 
 import pytest
@@ -135,6 +135,17 @@ def test_connections_that_bring_little_are_tries_of_their_own(way: Way, tmp_path
         way.perform(Download(f"{origin.url}/a", str(tmp_path / "a")), limits=PATIENT)
     assert (tmp_path / "a").read_bytes() == OLD
     assert len(origin.requests) == 5
+
+
+@each_way
+@pytest.mark.parametrize("useless", [Says(416), Says(body=lambda body: bytes(len(body)))])
+def test_bytes_that_are_lost_again_bring_no_more_requests(
+    useless: Says, way: Way, tmp_path: Path
+) -> None:
+    script = {"GET /a": cycle([Breaks(GAIN + OVERLAP), useless])}
+    with Origin({"/a": OLD}, script) as origin, pytest.raises(ConnectionError):
+        way.perform(Download(f"{origin.url}/a", str(tmp_path / "a")), limits=PATIENT)
+    assert len(origin.requests) == 3
 
 
 def test_the_next_try_of_a_program_goes_on(tmp_path: Path) -> None:

@@ -5,18 +5,22 @@ from __future__ import annotations
 import gc
 import weakref
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import anyio
 import httpx2
 import pytest
 
-from ixbackoff.live import Connections, Limits, response_headers
+from ixbackoff import N0, Attempt, Download, all_of, at
+from ixbackoff.live import Connections, Limits, live, live_async, response_headers
 from ixbackoff.live.limits import Deadline
 from ixbackoff.live.pools import AsyncPool, Pool
 from ixbackoff.live.sockets import used
 from ixbackoff.live.transports import AsyncTransport
 from ixbackoff.testing.web import Origin
+
+from ..support.servers.keeping import keeping
 
 
 def test_what_nobody_uses_any_more_does_not_wait_for_the_collector() -> None:
@@ -107,3 +111,34 @@ def test_nor_does_one_under_an_event_loop() -> None:
 
 def pools_of(transport: Any) -> list[Any]:
     return [*transport._pools.values()]
+
+
+def downloads(url: str, folder: Path) -> Attempt[Download, list[None]]:
+    """Downloads that each open a connection of their own."""
+    return all_of([Download(f"{url}/slow", str(folder / f"{number}")) for number in range(8)])
+
+
+def test_a_server_that_drops_requests_gets_one_more_whatever_the_number_of_connections(
+    tmp_path: Path,
+) -> None:
+    with keeping() as server, Connections() as connections:
+        world = live(connections=connections)
+        at(N0).do(downloads(server.url, tmp_path)).run(world)
+        with pytest.raises(ConnectionError):
+            at(N0).do(Download(f"{server.url}/drop", str(tmp_path / "a"))).run(world)
+        assert (server.served, server.opened, server.dropped) == (8, 9, 2)
+
+
+def test_so_it_does_from_the_tasks_of_an_event_loop(tmp_path: Path) -> None:
+    async def work() -> None:
+        async with Connections() as connections:
+            world = live_async(connections=connections)
+            await at(N0).do(downloads(server.url, tmp_path)).run_async(world)
+            with pytest.raises(ConnectionError):
+                await (
+                    at(N0).do(Download(f"{server.url}/drop", str(tmp_path / "a"))).run_async(world)
+                )
+
+    with keeping() as server:
+        anyio.run(work)
+        assert (server.served, server.opened, server.dropped) == (8, 9, 2)

@@ -236,6 +236,13 @@ def test_a_closed_standard_input_is_told(tmp_path: Path) -> None:
 
 
 @posix
+def test_a_line_without_an_end_is_told(tmp_path: Path) -> None:
+    ran = begun(tmp_path / "squirrel", "--input", "-", before="exec </dev/zero")
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr == "-, line 1 is too long: give one URL a line.\n"
+
+
+@posix
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems bound memory otherwise")
 def test_threads_that_cannot_be_started_are_told(tmp_path: Path) -> None:
     (tmp_path / "urls").write_text("".join(f"{NUTS}/{number}\n" for number in range(300)))

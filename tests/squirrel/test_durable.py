@@ -251,7 +251,7 @@ def test_what_another_squirrel_has_kept_meanwhile_stays(squirrel: Squirrel) -> N
         assert squirrel.run(url).results == ["copied"]
         ran = squirrel.run("--durable", url)
         assert (ran.results, ran.tries) == (["hit"], [2])
-        assert "another squirrel is keeping it concurrently" in ran.err
+        assert "another squirrel has stored a copy meanwhile" in ran.err
         assert squirrel.objects == {Resource(url).name: WALNUT}
     assert files_below(squirrel.folder) == sorted([*RUNS, *tidy(url)])
 

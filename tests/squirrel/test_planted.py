@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -11,7 +14,7 @@ from ixbackoff.squirrel.commands import Resource
 from ixbackoff.squirrel.durably import database_of, place_of
 from ixbackoff.squirrel.fetching import FOLDER
 from ixbackoff.squirrel.resuming import digest, id_of, workflow_for
-from ixbackoff.squirrel.sealing import PREFIX, SEAL, check_sealed, seal
+from ixbackoff.squirrel.sealing import PREFIX, SEAL, FileGone, check_sealed, seal
 from ixbackoff.testing.web import Origin
 
 from ..support.squirrels.running import Squirrel, files_below
@@ -22,6 +25,9 @@ NUTS = "http://127.0.0.1:1/nuts"
 ACORN = b"acorn" * 10_000
 NAME = "5f1b7b0e-3c1d-5a57-9d53-000000000000"
 OURS = [f".{NAME}.part", f".{NAME}.part.json", f".{NAME}~{'0' * 32}.part"]
+A_CLAIM = "INSERT INTO claims VALUES (:place, :key, :name, 0)"
+NO_TEXT = "INSERT INTO claims VALUES (:place, CAST(x'ff' AS TEXT), :name, 0)"
+A_COPY = "UPDATE copies SET key = :key"
 THEIRS = ["letter", "letter~", ".letter.part", f"{NAME}.part", f".{NAME}.part.txt"]
 
 
@@ -111,7 +117,7 @@ def test_a_link_in_the_place_of_a_lock_is_refused(squirrel: Squirrel, letters: P
     lock.symlink_to(letter)
     ran = squirrel.run("--durable", NUTS)
     assert (ran.status, letter.read_text()) == (2, "dear")
-    assert ran.err == f"{lock} is a link, which may lead to anybody's file: remove it.\n"
+    assert ran.err == f"{lock} is a link, which may lead to any file: remove it.\n"
 
 
 def test_a_link_in_the_place_of_a_seal_is_replaced(tmp_path: Path, letters: Path) -> None:
@@ -121,6 +127,51 @@ def test_a_link_in_the_place_of_a_seal_is_replaced(tmp_path: Path, letters: Path
     seal(str(fetched))
     check_sealed(str(fetched))
     assert (letters / "letter").read_text() == "dear"
+
+
+PLANTED: dict[str, Callable[[str], object]] = {
+    "a pipe": lambda path: os.mkfifo(path),
+    "a folder": os.mkdir,
+    "a link to itself": lambda path: os.symlink(path, path),
+    "no text": lambda path: Path(path).write_bytes(b"\xff"),
+    "a second name": lambda path: os.link(f"{path}.own", path),
+}
+
+
+@pytest.mark.parametrize("plant", PLANTED.values(), ids=PLANTED)
+def test_nothing_else_is_taken_for_a_seal(plant: Callable[[str], object], tmp_path: Path) -> None:
+    fetched = tmp_path / "fetched"
+    fetched.write_bytes(ACORN)
+    seal(str(fetched))
+    Path(f"{fetched}{SEAL}").rename(f"{fetched}{SEAL}.own")
+    plant(f"{fetched}{SEAL}")
+    with pytest.raises(FileGone):
+        check_sealed(str(fetched))
+
+
+@pytest.mark.parametrize(
+    "statement", [A_CLAIM, NO_TEXT, A_COPY], ids=["a claim", "no text", "a copy"]
+)
+@pytest.mark.parametrize("key", ["letters/letter", "{name}/0123", "{name}/{given}/letter"])
+def test_an_index_removes_only_objects_with_keys_that_it_has_given(
+    key: str, statement: str, squirrel: Squirrel, letters: Path
+) -> None:
+    before = files_below(letters)
+    with Origin({"/nuts": ACORN}) as origin:
+        url = f"{origin.url}/nuts"
+        assert squirrel.run(url).status == 0
+        name = Resource(url).name
+        objects = squirrel.folder / "objects"
+        (objects / "letters").symlink_to(letters)
+        (given,) = os.listdir(objects / name)
+        planted = key.format(name=name, given=given)
+        row = {"key": planted, "name": name, "place": objects.as_uri()}
+        with closing(sqlite3.connect(squirrel.folder / "index.sqlite")) as index, index:
+            index.execute(statement, row)
+        ran = squirrel.run(url)
+    assert (ran.status, "it has a key that no squirrel has put there" in ran.out) == (1, True)
+    assert files_below(letters) == before
+    assert os.listdir(objects / name) == [given]
 
 
 def test_another_users_folder_is_refused(

@@ -20,7 +20,7 @@ from .wordings import Parsed
 
 EFFECT = ("CommandOrAttempt", "Alone", "Effect")
 PROGRAMS_ONLY = (*DOWN, *TO_N0, "bind", "or_bind")
-CONTEXT = ("__enter__", "__aenter__", "__exit__", "__aexit__")
+CONTEXT = ("", "__enter__", "__aenter__", "__exit__", "__aexit__")
 ATTEMPTS_ONLY = ("limit", "guarded", "expect")
 
 

@@ -20,6 +20,7 @@ from .printed import answer, is_program
 from .rows import makes_a_program, run_with_joined_handlers, type_with_its_row
 from .sources import Place, Source
 from .wordings import Parsed, parse
+from .wrong_calls import of_a_call, of_an_attribute
 
 UNMISTAKABLE = re.compile(
     r"CommandOrAttempt\[|\bSucc\[|Program\[N\d|no_wait_is_left_at|it_is_open_finish_it"
@@ -112,12 +113,14 @@ def found(error: Error, source: Source) -> Finding | None:
         None,
     )
     explanation = explanation or uncalled(error, source)
+    explanation = explanation or of_a_call(error, source) or of_an_attribute(error, source)
     if explanation is None:
         return None
     explanation, place = drawn(explanation, error, source)
     place = place or place_of(error, source)
     line = source.line(place.line if place else error.line)
-    return Finding(error, explanation, place, line)
+    shown = "".join(each if each.isprintable() or each == "\t" else "?" for each in line)
+    return Finding(error, explanation, place, shown)
 
 
 def uncalled(error: Error, source: Source) -> Explanation | None:

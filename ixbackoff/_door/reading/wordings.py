@@ -39,6 +39,7 @@ def pattern_of(text: str, quote: str) -> re.Pattern[str]:
 OF = r'METHOD(?: of "(?P<owner>\w+)")?'
 QUOTED = (
     # mypy and zuban
+    ("missing", rf"Too few arguments for {OF}"),
     ("missing", rf"Missing (?:named|positional) arguments? ARGUMENT.* (?:for|in call to) {OF}"),
     ("surplus", rf"Unexpected keyword argument ARGUMENT for {OF}"),
     ("surplus", rf"Too many (?:positional )?arguments for {OF}"),
@@ -79,7 +80,10 @@ QUOTED = (
     ("count", r'"(?P<owner>\w+)" expects (?:between \d+ and )?\d+ type arguments?, but'),
     ("count", r'Type argument list .* "(?P<owner>Program)"'),
     # pyright
-    ("missing", r"Argument missing for parameter ARGUMENT"),
+    ("missing", r"Arguments? missing for parameters? ARGUMENT"),
+    ("missing", r"Expected \d+ more positional argument"),
+    ("overload", r"No overloads for METHOD match"),
+    ("attribute", r"IT cannot be used with .* implement (?P<argument>__\w+__)"),
     ("surplus", r"No parameter named ARGUMENT"),
     ("surplus", r"Expected \d+ positional arguments?$"),
     (
@@ -116,11 +120,15 @@ TICKED = (
         "join",
         r"Operator `(?P<method>\S+)` is not supported between objects of type IT and WANTED",
     ),
+    ("join", r"Operator `(?P<method>\S+)` is not supported between two objects of type IT"),
     ("value", r"Return type does not match returned value: expected WANTED, found IT"),
     ("value", r"Object of type IT is not assignable to WANTED"),
     ("yielded", r"Object of type IT is not iterable"),
     ("attribute", r"(?:Object of type|Function) IT has no attribute ARGUMENT"),
     ("attribute", r"Class IT has no attribute ARGUMENT"),
+    ("attribute", r"IT cannot be used with .* implement `(?P<argument>__\w+__)`"),
+    ("overload", r"No overload of (?:bound method |function )?METHOD matches"),
+    ("made", r"Cannot instantiate IT (?:with unimplemented|because)"),
     ("name", r"Name `(?P<it>N\d+)` used when not defined"),
     ("name", r"Module `ixbackoff` has no member `(?P<it>N\d+)`"),
     ("inherited", r"cannot inherit from final class IT"),
@@ -145,6 +153,7 @@ TICKED = (
     ("attribute", r"Object of class IT has no attribute ARGUMENT"),
     ("name", r"Could not (?:find name|import) `(?P<it>N\d+)`"),
     ("inherited", r"Cannot extend final class IT"),
+    ("attribute", r"Cannot use IT as a context (?P<argument>)manager"),
 )
 WORDINGS = {'"': QUOTED, "`": TICKED}
 

@@ -1,1 +1,1 @@
-"""The experiments: a file each, which declares its flags, its table and its picture."""
+"""The experiments: the file of each declares its flags, its table and its picture."""

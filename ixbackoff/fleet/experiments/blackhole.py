@@ -10,30 +10,15 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-from ixbackoff import (
-    FOREVER,
-    N0,
-    Attempt,
-    Constant,
-    Delay,
-    Do,
-    Now,
-    Pick,
-    Program,
-    at,
-    attempt,
-    do,
-    first_of,
-)
-from ixbackoff.fleet import Outcome, SingleThreaded, simulate
+from ixbackoff import Attempt, Do, Now, attempt, do, first_of
+from ixbackoff.fleet import Outcome, SingleThreaded
 from ixbackoff.fleet.services.single import FetchFile, Probe
-from ixbackoff.schedules import Schedule
-from ixbackoff.schedules.published import fault_tolerant_shell
 
 from ..._commandline import whole
 from ..drawing import Panel, Picture, by_second
 from ..flags import Flag
 from ..reports import Numbers
+from .ethernet import Kind, kinds
 from .experiment import Cells, Experiment, row_by_row
 
 READERS = 3
@@ -54,28 +39,11 @@ def ethernet(server: int) -> Do[Probe | FetchFile | Now, None]:
     yield from do(FetchFile(server)).limit(60)
 
 
-class Reader(NamedTuple):
-    """A kind of reader.
-
-    Attributes:
-        program: the program for one file.
-        schedule: its waits.
-    """
-
-    program: Program[FOREVER, N0, object, Probe | FetchFile | Now | Pick | Delay]
-    schedule: Schedule
-
-
-EACH = range(SERVERS)
-KINDS = {
-    "fixed": Reader(at(FOREVER).retry(first_of([FetchFile(one) for one in EACH])), Constant(0.0)),
-    "aloha": Reader(
-        at(FOREVER).retry(first_of([aloha(one) for one in EACH])), fault_tolerant_shell
-    ),
-    "ethernet": Reader(
-        at(FOREVER).retry(first_of([ethernet(one) for one in EACH])), fault_tolerant_shell
-    ),
-}
+KINDS: dict[str, Kind[Probe | FetchFile]] = kinds(
+    first_of([FetchFile(server) for server in range(SERVERS)]),
+    first_of([aloha(server) for server in range(SERVERS)]),
+    first_of([ethernet(server) for server in range(SERVERS)]),
+)
 """The two kinds of the paper, and `fixed`, which has no time limit."""
 
 
@@ -84,14 +52,14 @@ class FilesRead(NamedTuple):
 
     Attributes:
         kind: the name of the kind.
-        reads: the files that were read.
-        late: the fetches and probes that were abandoned.
+        reads: the number of files that were read.
+        abandoned: the number of fetches and probes that exceeded their limits.
         outcome: the simulation.
     """
 
     kind: str
     reads: int
-    late: int
+    abandoned: int
     outcome: Outcome
 
 
@@ -122,52 +90,41 @@ def black_hole(
 
 def read(kind: str, seconds: float, readers: int, servers: SingleThreaded, seed: int) -> FilesRead:
     """Simulate one kind of readers."""
-    program, schedule = KINDS[kind]
-    outcome = simulate(
-        program,
-        servers.serves(FetchFile) | servers.serves(Probe),
-        clients=readers,
-        seconds=seconds,
-        schedule=schedule,
-        think=AT_ONCE,
-        seed=seed,
-    )
-    well, late = outcome.total(lambda one: one.well), outcome.total(lambda one: one.late)
-    return FilesRead(kind, int(well), int(late), outcome)
+    services = servers.serves(FetchFile) | servers.serves(Probe)
+    outcome = KINDS[kind].simulated(services, readers, seconds, AT_ONCE, seed)
+    reads = outcome.total(lambda second: second.well)
+    late = outcome.total(lambda second: second.late)
+    return FilesRead(kind, int(reads), int(late), outcome)
 
 
-def row(one: FilesRead) -> Cells:
-    return {"reader": one.kind, "files": one.reads, "given up": one.late}
+def row(result: FilesRead) -> Cells:
+    return {"reader": result.kind, "files": result.reads, "abandoned": result.abandoned}
 
 
 def picture(results: Sequence[FilesRead]) -> Picture:
-    """Return the files that were read, over time."""
+    """Return a picture of the number of files read, over time."""
     reads = {
-        f"{one.kind}: {one.reads} files": by_second(
-            [*accumulate(second.well for second in one.outcome.seconds)], number
+        f"{result.kind}: {result.reads} files": by_second(
+            [*accumulate(second.well for second in result.outcome.seconds)], number
         )
-        for number, one in enumerate(results)
+        for number, result in enumerate(results)
     }
-    best = max(results, key=lambda one: one.reads)
+    best = max(results, key=lambda result: result.reads)
     return Picture(
         f"One of three servers never answers: {best.kind} reads most files",
         [[Panel("files that were read", reads)]],
     )
 
 
-def numbers(results: Sequence[FilesRead]) -> Numbers:
-    return {
-        f"{one.kind:8}  {name}": number
-        for one in results
-        for name, number in {"files": one.reads, "given up": one.late}.items()
-    }
+def numbers(result: FilesRead) -> tuple[str, Numbers]:
+    return f"{result.kind:8}", {"files": result.reads, "abandoned": result.abandoned}
 
 
 EXPERIMENT = Experiment(
     "blackhole",
-    'The black hole of "The Ethernet Approach to Grid Computing": the files that are read from '
-    "three servers, one of which never answers, by readers that wait for ever (fixed), for a "
-    "minute (aloha), and that also fetch one byte before (ethernet).",
+    'The black hole of "The Ethernet Approach to Grid Computing": the number of files that readers '
+    "fetch from three servers, one of which never answers. Readers wait for ever (fixed), wait for "
+    "a minute (aloha), or first fetch one byte (ethernet).",
     black_hole,
     [
         Flag("seconds", SECONDS, whole(1, 86_400), "the length of a simulation", "SECONDS"),

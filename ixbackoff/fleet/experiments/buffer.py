@@ -8,29 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from ixbackoff import (
-    FOREVER,
-    N0,
-    Attempt,
-    Constant,
-    Delay,
-    Do,
-    NotReady,
-    Program,
-    at,
-    attempt,
-    do,
-)
-from ixbackoff.fleet import Disk, Outcome, simulate
+from ixbackoff import Do, NotReady, attempt
+from ixbackoff.fleet import Disk, Outcome
 from ixbackoff.fleet.services.disk import FreeSpace, WriteFile
-from ixbackoff.schedules import Schedule
-from ixbackoff.schedules.published import fault_tolerant_shell
 
 from ..._commandline import number, whole
 from ...plotting.styles import line_style
 from ..drawing import Graph, Panel, Picture
 from ..flags import Flag
 from ..reports import Numbers
+from .ethernet import Kind, kinds
 from .experiment import Cells, Experiment
 
 PRODUCERS = (5, 10, 20, 30, 40, 50)
@@ -38,14 +25,11 @@ SECONDS = 100
 THINK = 1.0  # mean seconds between two files of a producer
 
 
-unsensed: Attempt[WriteFile, None] = do(WriteFile())
-
-
 @attempt
 def sensed() -> Do[FreeSpace | WriteFile, None]:
-    """Measure the space before writing, as the Ethernet producer does.
+    """Measure the space before writing, as the paper's Ethernet producer does.
 
-    It does not know the sizes of unfinished files, and assumes the mean size for each.
+    The producer does not know the sizes of unfinished files, and assumes the mean size for each.
     """
     disk = yield from FreeSpace()
     if disk.free < (disk.unfinished + 1) * disk.mean:
@@ -53,25 +37,8 @@ def sensed() -> Do[FreeSpace | WriteFile, None]:
     yield from WriteFile()
 
 
-class Producer(NamedTuple):
-    """A kind of producer.
-
-    Attributes:
-        program: the program for one file.
-        schedule: its waits.
-    """
-
-    program: Program[FOREVER, N0, None, FreeSpace | WriteFile | Delay]
-    schedule: Schedule
-
-
-KINDS = {
-    "fixed": Producer(at(FOREVER).retry(unsensed), Constant(0.0)),
-    "aloha": Producer(at(FOREVER).retry(unsensed), fault_tolerant_shell),
-    "ethernet": Producer(at(FOREVER).retry(sensed()), fault_tolerant_shell),
-}
-"""The kinds of the paper: retry immediately; retry with its shell's waits; the same, but measure
-the free space first."""
+KINDS: dict[str, Kind[FreeSpace | WriteFile]] = kinds(WriteFile(), WriteFile(), sensed())
+"""The kinds of the paper."""
 
 
 class Buffered(NamedTuple):
@@ -80,9 +47,9 @@ class Buffered(NamedTuple):
     Attributes:
         producers: the number of producers.
         kind: the name of the kind.
-        files: the consumed files.
-        megabytes: the consumed MB.
-        collisions: the writes that found the disk full.
+        files: the number of files that the consumer has read.
+        megabytes: their size, MB.
+        collisions: the number of writes that found the disk full.
         outcome: the simulation; its load is the MB on the disk.
     """
 
@@ -95,7 +62,7 @@ class Buffered(NamedTuple):
 
     @property
     def rate(self) -> float:
-        """The consumed MB per second."""
+        """The MB per second that the consumer has read."""
         return self.megabytes / len(self.outcome.seconds)
 
 
@@ -108,7 +75,7 @@ def buffered(
 ) -> list[Buffered]:
     """Simulate each kind with each number of producers, who write one file after the other.
 
-    >>> [one.collisions for one in buffered([5], seconds=20)]
+    >>> [result.collisions for result in buffered([5], seconds=20)]
     [0, 0, 0]
 
     The other arguments are the flags of the command.
@@ -127,22 +94,14 @@ def written(many: int, kind: str, disk: Disk, seconds: float, seed: int) -> Buff
     """Simulate one kind of producers."""
     consumed: list[float] = []
     shared = disk.consumed_by(consumed.append)
-    program, schedule = KINDS[kind]
-    outcome = simulate(
-        program,
-        shared.serves(WriteFile) | shared.serves(FreeSpace),
-        clients=many,
-        seconds=seconds,
-        schedule=schedule,
-        think=THINK,
-        seed=seed,
-    )
+    services = shared.serves(WriteFile) | shared.serves(FreeSpace)
+    outcome = KINDS[kind].simulated(services, many, seconds, THINK, seed)
     collisions = int(outcome.total(lambda second: second.failed))
     return Buffered(many, kind, len(consumed), sum(consumed), collisions, outcome)
 
 
 def modelled(*, speed: float, **how: Any) -> list[Buffered]:
-    """Simulate with a disk of this speed."""
+    """Simulate with a disk of `speed` MB per second."""
     return buffered(disk=Disk(speed=speed), **how)
 
 
@@ -150,24 +109,24 @@ def rows(results: Sequence[Buffered]) -> list[Cells]:
     return [
         {
             "producers": many,
-            **{f"MB/s consumed | {one.kind}": f"{one.rate:.2f}" for one in some},
-            **{f"files consumed | {one.kind}": one.files for one in some},
-            **{f"collisions | {one.kind}": one.collisions for one in some},
+            **{f"MB/s consumed | {result.kind}": f"{result.rate:.2f}" for result in some},
+            **{f"files consumed | {result.kind}": result.files for result in some},
+            **{f"collisions | {result.kind}": result.collisions for result in some},
         }
-        for many in dict.fromkeys(one.producers for one in results)
-        for some in [[one for one in results if one.producers == many]]
+        for many in dict.fromkeys(result.producers for result in results)
+        for some in [[result for result in results if result.producers == many]]
     ]
 
 
 def picture(results: Sequence[Buffered]) -> Picture:
-    """Return the consumption and the collisions over the number of producers."""
+    """Return a picture of the consumption and the collisions, over the number of producers."""
     consumed: dict[str, Graph] = {}
     collisions: dict[str, Graph] = {}
     for place, kind in enumerate(KINDS):
-        some = [one for one in results if one.kind == kind]
-        many, style = [one.producers for one in some], line_style(place)
-        consumed[kind] = Graph(many, [one.rate for one in some], style)
-        collisions[kind] = Graph(many, [one.collisions for one in some], style)
+        some = [result for result in results if result.kind == kind]
+        many, style = [result.producers for result in some], line_style(place)
+        consumed[kind] = Graph(many, [result.rate for result in some], style)
+        collisions[kind] = Graph(many, [result.collisions for result in some], style)
     panels = [
         Panel("consumed, MB/s", consumed, x="producers", limits=(0, None)),
         Panel("collisions, in all", collisions, x="producers", scale="symlog"),
@@ -177,19 +136,16 @@ def picture(results: Sequence[Buffered]) -> Picture:
     )
 
 
-def numbers(results: Sequence[Buffered]) -> Numbers:
-    return {
-        f"{one.producers:9}  {one.kind:8}  {name}": number
-        for one in results
-        for name, number in {"files consumed": one.files, "collisions": one.collisions}.items()
-    }
+def numbers(result: Buffered) -> tuple[str, Numbers]:
+    name = f"{result.producers:9}  {result.kind:8}"
+    return name, {"files consumed": result.files, "collisions": result.collisions}
 
 
 EXPERIMENT = Experiment(
     "buffer",
     'The disk buffer of "The Ethernet Approach to Grid Computing": how much is consumed, and how '
-    "often a write finds the disk full, with producers that retry immediately (fixed), with "
-    "exponential waits (aloha), and that measure the free space before (ethernet).",
+    "often a write finds the disk full. Producers retry immediately (fixed), with exponential "
+    "waits (aloha), or measure the free space first (ethernet).",
     modelled,
     [
         Flag("producers", PRODUCERS, whole(1, 1000), "the number of producers"),

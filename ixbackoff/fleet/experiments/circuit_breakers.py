@@ -1,7 +1,7 @@
 """Clients of a service that is down: with one circuit breaker, with many, with a budget, bare.
 
-All clients of a process share its breaker. The service has workers and a queue, which fills during
-the outage with requests that their clients abandon.
+All clients of a process share its breaker. The service has workers and a queue. During the outage
+the queue fills with requests that clients have abandoned.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from ..._commandline import whole
 from ..drawing import Panel, Picture, by_second
 from ..flags import Flag
 from ..reports import Numbers
-from .experiment import Cells, Experiment, row_by_row
+from .experiment import Cells, Experiment, recovery_cells, row_by_row
 
 LIMIT = 2.0  # seconds that a client waits for an answer
 SCHEDULE: Schedule = Exponential(1.0, cap=10.0).jittered()
 CLIENTS = 5000
 THINK = 50.0
 WORK = 0.1  # seconds for a request
-SHARE = 250  # clients per worker; they need half of its time
+SHARE = 250  # clients per worker, who keep the worker busy for half of the time
 QUEUE = 5  # places for each worker
 PROCESSES = 100
 FAILURES = 20
@@ -64,8 +64,8 @@ class Protection(NamedTuple):
     Attributes:
         name: its name.
         breakers: the number of breakers, each shared by equally many clients.
-        open_for: the seconds for which they stay open.
-        budget: makes the budget that all clients share; `None` without one.
+        open_for: the seconds for which a breaker stays open.
+        budget: makes the budget that all clients share; `None` for no budget.
     """
 
     name: str
@@ -74,11 +74,11 @@ class Protection(NamedTuple):
     budget: Callable[[], RetryBudget] | None = None
 
     def failures(self) -> int:
-        """Return the number of failures that open a breaker: fewer if it has fewer clients."""
+        """Return the number of failures that open a breaker: fewer for fewer clients."""
         return max(1, FAILURES // self.breakers)
 
     def most(self, seconds: float) -> int | None:
-        """Return the most probes in `seconds` of an outage; `None` without a breaker.
+        """Return the greatest number of probes in an outage of `seconds`; `None` without a breaker.
 
         >>> Protection("one breaker", 1, 2.0).most(30), Protection("bare").most(30)
         (15, None)
@@ -89,7 +89,7 @@ class Protection(NamedTuple):
 def protections(processes: int = PROCESSES) -> list[Protection]:
     """Return the protections to compare.
 
-    >>> [one.name for one in protections(7)]
+    >>> [way.name for way in protections(7)]
     ['bare', 'budget, grpc', 'breaker, open 2 s', 'breaker, open 10 s', '7 breakers, open 2 s']
     """
     short, long = OPEN_FOR
@@ -110,8 +110,8 @@ class Protected(NamedTuple):
         asked: the requests at the service in each second.
         down: the requests in the outage without its first ten seconds, in which breakers open.
         before: the runs that succeeded per second before the outage.
-        last: the runs that succeeded per second in the last third of the time after it.
-        recovered: the seconds from the end of the outage to the recovery; `None` without one.
+        last: the runs that succeeded per second in the last third of the time after the outage.
+        recovered: the seconds from the end of the outage to the recovery; `None`: no recovery.
         gave_up: the runs that failed.
         stopped: the outage.
         outcome: the simulation.
@@ -138,8 +138,8 @@ def protected(
 ) -> list[Protected]:
     """Simulate each protection.
 
-    >>> some = protected(clients=500, processes=5, outage=30, watch=10)
-    >>> [one.down <= one.way.most(20) for one in some if one.way.breakers]
+    >>> results = protected(clients=500, processes=5, outage=30, watch=10)
+    >>> [result.down <= result.way.most(20) for result in results if result.way.breakers]
     [True, True, True]
 
     The arguments are the flags of the command.
@@ -187,33 +187,29 @@ def one_way(way: Protection, clients: int, outage: int, watch: int, seed: int) -
     )
 
 
-def row(one: Protected) -> Cells:
-    start, end = map(int, one.stopped.span)
-    most = one.way.most(end - start - OPENING)
+def row(result: Protected) -> Cells:
+    start, end = map(int, result.stopped.span)
+    most = result.way.most(end - start - OPENING)
     return {
-        "clients": one.way.name,
-        "asked while down | in all": sum(one.asked[start:end]),
-        "asked while down | then": one.down,
+        "clients": result.way.name,
+        "asked while down | in all": sum(result.asked[start:end]),
+        "asked while down | then": result.down,
         "asked while down | probes": "-" if most is None else most,
-        "runs that end well/s | before": f"{one.before:.1f}",
-        "runs that end well/s | end": f"{one.last:.1f}",
-        "runs that end well/s | recovers": (
-            "no" if one.recovered is None else f"after {one.recovered:.0f} s"
-        ),
-        "runs that | gave up": one.gave_up,
+        **recovery_cells(result.before, result.last, result.recovered),
+        "runs that | gave up": result.gave_up,
     }
 
 
 def picture(results: Sequence[Protected]) -> Picture:
-    """Return the requests at the service and the runs that succeed, second by second."""
-    asked = {one.way.name: by_second(one.asked, n) for n, one in enumerate(results)}
+    """Return a picture of the requests at the service, and of the runs that succeed."""
+    asked = {result.way.name: by_second(result.asked, n) for n, result in enumerate(results)}
     well = {
-        one.way.name: by_second([second.well for second in one.outcome.seconds], n)
-        for n, one in enumerate(results)
+        result.way.name: by_second([second.well for second in result.outcome.seconds], n)
+        for n, result in enumerate(results)
     }
     down = "the service is down", results[0].stopped.span
     return Picture(
-        "A service that is down: how many requests it gets, and what comes after",
+        "A service that is down: the requests during the outage, and the recovery",
         [
             [Panel("requests per second", asked, scale="symlog", outage=down)],
             [Panel("runs that end well per second", well, outage=down)],
@@ -224,16 +220,12 @@ def picture(results: Sequence[Protected]) -> Picture:
     )
 
 
-def numbers(results: Sequence[Protected]) -> Numbers:
-    return {
-        f"{one.way.name:24}  {name}": number
-        for one in results
-        for name, number in {
-            "asked, then": one.down,
-            "recovers after, s": one.recovered,
-            "gave up": one.gave_up,
-            "recovers": one.recovered is not None,
-        }.items()
+def numbers(result: Protected) -> tuple[str, Numbers]:
+    return f"{result.way.name:24}", {
+        "asked, then": result.down,
+        "recovers after, s": result.recovered,
+        "gave up": result.gave_up,
+        "recovers": result.recovered is not None,
     }
 
 
@@ -244,7 +236,7 @@ EXPERIMENT = Experiment(
     protected,
     [
         Flag("clients", CLIENTS, whole(1, 100_000), "the number of clients; the service grows too"),
-        Flag("processes", PROCESSES, whole(1, 10_000), "processes with a breaker each, at last"),
+        Flag("processes", PROCESSES, whole(1, 10_000), "the number of breakers in the last row"),
         Flag("outage", OUTAGE, whole(OPENING + 1, 3600), "the outage, whole seconds", "SECONDS"),
         Flag("watch", WATCH, whole(10, 3600), "whole seconds after it", "SECONDS"),
     ],

@@ -1,9 +1,9 @@
 """Many clients update one row, with every kind of jitter.
 
 The simulation of "Exponential Backoff And Jitter" (Marc Brooker, AWS Architecture Blog, 2015). Each
-client updates the row once: it reads the row and writes the version that it has read; if the row
-has changed meanwhile, it reads again. The experiment counts the writes, and measures the time until
-the last client is done.
+client updates the row once: it reads the row and writes it with the version that it has read; if
+the row has changed meanwhile, the write fails, and the client reads again. The experiment counts
+the writes, and measures the time until the last client is done.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .experiment import Cells, Experiment
 
 CLIENTS = (20, 40, 60, 80, 100)
 SEEDS = 100
-LONG_ENOUGH = 86_400.0  # seconds; all clients are done long before
+LONG_ENOUGH = 86_400.0  # seconds: more than any client needs
 BASE, CAP = 0.005, 2.0
 TIMINGS: dict[str, Timing] = {
     "none": Constant(0.0),
@@ -42,7 +42,7 @@ TIMINGS: dict[str, Timing] = {
 
 
 class Contention(NamedTuple):
-    """The results of one variant: means over some seeds.
+    """The results of one variant: means over the seeds.
 
     Attributes:
         clients: the number of clients.
@@ -59,7 +59,7 @@ class Contention(NamedTuple):
 
 @attempt
 def update() -> Do[Read | Write, None]:
-    """Read the version, and write it."""
+    """Read the row, and write it."""
     version = yield from Read()
     yield from Write(version)
 
@@ -94,8 +94,8 @@ def contention(
         jobs=jobs,
     )
     return [
-        Contention(many, name, fmean(one.writes for one in some), fmean(one.last for one in some))
-        for (many, name), some in zip(kinds, zip(*sample.results, strict=True), strict=True)
+        Contention(many, name, fmean(u.writes for u in updates), fmean(u.last for u in updates))
+        for (many, name), updates in zip(kinds, zip(*sample.results, strict=True), strict=True)
     ]
 
 
@@ -132,22 +132,22 @@ def updated(timing: Timing, clients: int, row: Row, seed: int) -> Updated:
 
 def rows(results: Sequence[Contention]) -> list[Cells]:
     table: dict[str, dict[str, object]] = {}
-    for one in results:
-        row = table.setdefault(one.name, {"waits": one.name})
-        row[f"{one.clients} clients | calls"] = f"{one.calls:.0f}"
-        row[f"{one.clients} clients | ms"] = f"{one.seconds * 1000:.0f}"
+    for result in results:
+        row = table.setdefault(result.name, {"waits": result.name})
+        row[f"{result.clients} clients | calls"] = f"{result.calls:.0f}"
+        row[f"{result.clients} clients | ms"] = f"{result.seconds * 1000:.0f}"
     return [*table.values()]
 
 
 def picture(results: Sequence[Contention]) -> Picture:
-    """Return calls and times over the number of clients."""
+    """Return a picture of calls and times, over the number of clients."""
     calls: dict[str, Graph] = {}
     times: dict[str, Graph] = {}
-    for number, name in enumerate(dict.fromkeys(one.name for one in results)):
-        some = [one for one in results if one.name == name]
-        many, style = [one.clients for one in some], line_style(number)
-        calls[name] = Graph(many, [one.calls for one in some], style)
-        times[name] = Graph(many, [one.seconds for one in some], style)
+    for number, name in enumerate(dict.fromkeys(result.name for result in results)):
+        some = [result for result in results if result.name == name]
+        many, style = [result.clients for result in some], line_style(number)
+        calls[name] = Graph(many, [result.calls for result in some], style)
+        times[name] = Graph(many, [result.seconds for result in some], style)
     panels = [
         Panel("calls, in all", calls, x="clients"),
         Panel("time until all are done, s", times, x="clients", scale="log"),

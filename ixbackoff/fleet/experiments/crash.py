@@ -1,4 +1,4 @@
-"""A server is stopped for a while, and its clients wait in three ways.
+"""A server stops for a while, and its clients wait in three ways.
 
 The simulation of "Exponential Backoff or how not to crash a server": a thousand clients, a server
 that gets slower under load, and an outage. The outcome depends on the waits, and on the number of
@@ -33,7 +33,7 @@ from ixbackoff.schedules.published import NormalJitter
 from ixbackoff.schedules.shortening import Shortening
 
 from ..._commandline import number, whole
-from ..drawing import Panel, Picture, by_second
+from ..drawing import Graph, Panel, Picture, by_second
 from ..flags import Flag
 from ..reports import Numbers
 from .experiment import Cells, Experiment, row_by_row
@@ -51,11 +51,11 @@ LINGERING = 30.0
 FIRST = 20
 """The rung of a first try at `FOREVER`."""
 BACKLOGS = (128, 4096)
-"""The accept queues of Linux until version 5.3, and since."""
+"""The default lengths of Linux's accept queue: up to version 5.3, and from version 5.4 on."""
 STEADY = 15
 OUTAGE = 20
 WATCH = 40
-WARM = 5  # seconds until a thousand clients are in their stride
+WARM = 5  # seconds until the load is steady
 AT_ONCE = 1e-9  # seconds to think before a run whose first wait is the time to think
 SHARE = 0.9
 LAST = 0.25
@@ -109,9 +109,9 @@ class PostShipped(Shortening):
 
     Args:
         think: the mean seconds of wait 0, exponentially distributed.
-        factor: the ratio of a wait to the one before, but for the jitter.
+        factor: the ratio of a wait to the one before, without the jitter.
         deviation: the standard deviation of the jitter, seconds.
-        max_delay: the seconds of the longest wait after a failure, but for the jitter.
+        max_delay: the seconds of the longest wait after a failure, without the jitter.
 
     Raises:
         ValueError: `think`, `factor` or `max_delay` is not above 0, or `deviation` is negative.
@@ -137,15 +137,15 @@ class PostShipped(Shortening):
         self.max_delay: Final = float(max_delay)
 
     def begin(self, chance: Chance | None = None) -> WaitFunction:
-        chosen = chance or Random()  # noqa: S311
-        delay = -self.think * log(1.0 - chosen.uniform(0.0, 1.0 - 1e-12))
+        random = chance or Random()  # noqa: S311
+        delay = -self.think * log(1.0 - random.uniform(0.0, 1.0 - 1e-12))
         at = 0
 
         def waits(k: int) -> float:
             nonlocal delay, at
             while at < k:
                 delay = min(delay * self.factor, self.max_delay)
-                delay += chosen.normalvariate(0.0, self.deviation)
+                delay += random.normalvariate(0.0, self.deviation)
                 at += 1
             return max(0.0, delay)
 
@@ -153,7 +153,7 @@ class PostShipped(Shortening):
 
 
 def last_rate(counts: Sequence[float]) -> float:
-    """Return the mean per second in the last quarter of the seconds.
+    """Return the mean of the last quarter of `counts`.
 
     >>> last_rate([0, 0, 40, 99])
     99.0
@@ -165,7 +165,7 @@ def last_rate(counts: Sequence[float]) -> float:
 def recovers(answered: Sequence[float], failed: Sequence[float]) -> bool:
     """Return whether 90 % of the requests are answered in the last quarter of the seconds.
 
-    The verdict is on the service. Clients that still wait send no requests, and do not count.
+    The verdict is on the service: clients that still wait send no requests, and do not count.
 
     >>> recovers([0, 0, 40, 99], [99, 99, 99, 0]), recovers([0, 0, 9, 9], [99, 99, 99, 99])
     (True, False)
@@ -195,7 +195,7 @@ class Waiting(NamedTuple):
 
 
 def ways() -> list[Waiting]:
-    """Return the three ways of the post: 100 ms each time, as in its text, as in its program.
+    """Return the ways to wait: 100 ms each time, as the post's text says, as its program does.
 
     >>> [way.name for way in ways()]
     ['fixed', 'exponential', 'as shipped']
@@ -206,7 +206,7 @@ def ways() -> list[Waiting]:
 
 
 def thinking(rung: int) -> Attempt[Get | Now | Throw, None]:
-    """Ask, except in the first try: so the first wait of the program is the time to think."""
+    """Fail in the first try, then ask: so the first wait of the program is the time to think."""
     return do(Throw(NotReady("it thinks first"))) if rung == FIRST else do(Get()).limit(TIMEOUT)
 
 
@@ -219,9 +219,9 @@ class Crash(NamedTuple):
         steady: the answered requests per second before the outage.
         rate: the timed-out requests per second, in the last five seconds of the outage.
         after: the concurrent requests one second after the outage.
-        most: the most concurrent requests after the outage.
-        last: the answered requests per second in the last quarter of the time after it.
-        recovers: whether nearly all requests were answered then.
+        most: the greatest number of concurrent requests after the outage.
+        last: the answered requests per second in the last quarter of the time after the outage.
+        recovers: whether 90 % of the requests were answered in that quarter.
         stopped: the outage.
         outcome: the simulation.
     """
@@ -250,7 +250,8 @@ def crash(
 ) -> list[Crash]:
     """Simulate each way to wait with each accept queue.
 
-    >>> [(one.way, one.recovers) for one in crash(5, backlogs=[128], clients=50, watch=20)]
+    >>> results = crash(5, backlogs=[128], clients=50, watch=20)
+    >>> [(result.way, result.recovers) for result in results]
     [('fixed', True), ('exponential', True), ('as shipped', True)]
 
     The other arguments are the flags of the command.
@@ -309,20 +310,20 @@ def crashed(
 
 
 def modelled(*, lingering: float, int64: bool, **how: Any) -> list[Crash]:
-    """Simulate with a server that has these numbers."""
+    """Simulate with a `SlowingServer` that has these attributes."""
     return crash(server=SlowingServer(lingering=lingering, int64=int64), **how)
 
 
-def row(one: Crash) -> Cells:
+def row(result: Crash) -> Cells:
     return {
-        "queue": one.backlog,
-        "backoff": one.way,
-        "steady/s": f"{one.steady:.1f}",
-        "timeouts/s": f"{one.rate:.1f}",
-        "after 1 s": one.after,
-        "most": one.most,
-        "end/s": f"{one.last:.1f}",
-        "recovers": "yes" if one.recovers else "no",
+        "queue": result.backlog,
+        "backoff": result.way,
+        "steady/s": f"{result.steady:.1f}",
+        "timeouts/s": f"{result.rate:.1f}",
+        "after 1 s": result.after,
+        "most": result.most,
+        "end/s": f"{result.last:.1f}",
+        "recovers": "yes" if result.recovers else "no",
     }
 
 
@@ -331,62 +332,60 @@ STYLES = ("exponential", "fixed", "as shipped")
 
 
 def picture(results: Sequence[Crash]) -> Picture:
-    """Return answers and concurrent requests, with a column of panels for each accept queue."""
+    """Return a picture of answers and concurrent requests, with a column for each accept queue."""
     answered: list[Panel] = []
-    places: list[Panel] = []
-    for backlog in dict.fromkeys(one.backlog for one in results):
-        some = [(one, STYLES.index(one.way)) for one in results if one.backlog == backlog]
-        back = ", ".join(one.way for one, _ in some if one.recovers) or "none"
+    loads: list[Panel] = []
+    for backlog in dict.fromkeys(result.backlog for result in results):
+        some = [result for result in results if result.backlog == backlog]
+        back = ", ".join(result.way for result in some if result.recovers) or "none"
         stopped = "the server is stopped", results[0].stopped.span
-        well = {one.way: by_second([s.well for s in one.outcome.seconds], n) for one, n in some}
-        load = {one.way: by_second([s.load for s in one.outcome.seconds], n) for one, n in some}
+        well: dict[str, Graph] = {}
+        load: dict[str, Graph] = {}
+        for result in some:
+            number, seconds = STYLES.index(result.way), result.outcome.seconds
+            well[result.way] = by_second([second.well for second in seconds], number)
+            load[result.way] = by_second([second.load for second in seconds], number)
         title = f"accept queue {backlog}: back with {back}"
         answered.append(Panel("answered per second", well, title=title, outage=stopped))
-        places.append(Panel("requests at once", load, scale="symlog", outage=stopped))
+        loads.append(Panel("requests at once", load, scale="symlog", outage=stopped))
     return Picture(
         "After an outage: which way to wait lets the server come back?",
-        [answered, places],
+        [answered, loads],
         inches=(10.0, 6.0),
         shared=True,
     )
 
 
-def numbers(results: Sequence[Crash]) -> Numbers:
-    return {
-        f"{one.backlog:5}  {one.way:11}  {name}": number
-        for one in results
-        for name, number in {
-            "after 1 s": one.after,
-            "most": one.most,
-            "end/s": one.last,
-            "recovers": one.recovers,
-        }.items()
+def numbers(result: Crash) -> tuple[str, Numbers]:
+    return f"{result.backlog:5}  {result.way:11}", {
+        "after 1 s": result.after,
+        "most": result.most,
+        "end/s": result.last,
+        "recovers": result.recovers,
     }
 
+
+BACKLOG = Flag(
+    "backlog", BACKLOGS, whole(0, 65_535), "the length of the accept queue", argument="backlogs"
+)
 
 EXPERIMENT = Experiment(
     "crash",
     'The simulation of "Exponential Backoff or how not to crash a server": a server stops for a '
-    "while; clients wait 100 ms, or exponentially, as in the post's text and as in its program; "
-    "and connections wait in accept queues of two lengths.",
+    "while. Clients wait 100 ms, or exponentially, as in the post's text and as in its program. "
+    "Connections wait in accept queues of two lengths.",
     modelled,
     [
         Flag("steady", STEADY, whole(1, 3600), "whole seconds before the outage", "SECONDS"),
         Flag("outage", OUTAGE, number(0.1, 86_400), "the outage", "SECONDS"),
         Flag("watch", WATCH, whole(1, 86_400), "whole seconds after it", "SECONDS"),
         Flag("clients", CLIENTS, whole(1, 100_000), "the number of clients"),
-        Flag(
-            "backlog",
-            BACKLOGS,
-            whole(0, 65_535),
-            "the length of the accept queue",
-            argument="backlogs",
-        ),
+        BACKLOG,
         Flag(
             "lingering",
             LINGERING,
             number(0, 3600),
-            "how long a dial continues whose request was abandoned, as in Go; 0 for clients that "
+            "how long the dial of an abandoned request continues, as in Go; 0 for clients that "
             "close their sockets",
             "SECONDS",
         ),

@@ -1,4 +1,4 @@
-"""`Experiment`: the parts of an experiment, and the command line and table that all share."""
+"""`Experiment`: the parts of an experiment; and the command line and the table of all."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class Experiment(NamedTuple, Generic[R]):
         flags: the flags of the command.
         rows: makes the rows of the table.
         picture: makes the picture.
-        numbers: makes the numbers to compare between seeds; `None` for a model that takes `seeds`
-            and `jobs` itself.
+        numbers: makes, of a result, its name and the numbers to compare between seeds; `None` for
+            a model that takes `seeds` and `jobs` itself.
         seeds: the default number of seeds.
     """
 
@@ -46,7 +46,7 @@ class Experiment(NamedTuple, Generic[R]):
     flags: Sequence[Flag]
     rows: Callable[[Sequence[R]], Sequence[Cells]]
     picture: Callable[[Sequence[R]], Picture]
-    numbers: Callable[[Sequence[R]], Numbers] | None = None
+    numbers: Callable[[R], tuple[str, Numbers]] | None = None
     seeds: int = 1
 
     def table(self, results: Sequence[R]) -> str:
@@ -91,7 +91,10 @@ def numbers_of(name: str, module: str, arguments: list[str] | None, seed: int) -
     experiment = load(module)
     words = parsed(name, experiment, arguments)
     words.seed = seed
-    return {} if experiment.numbers is None else experiment.numbers(experiment.run(words))
+    named = map(experiment.numbers, experiment.run(words)) if experiment.numbers else ()
+    return {
+        f"{label}  {what}": number for label, numbers in named for what, number in numbers.items()
+    }
 
 
 def parsed(name: str, experiment: Experiment[Any], arguments: list[str] | None) -> Namespace:
@@ -114,6 +117,14 @@ def row_by_row(row: Callable[[R], Cells]) -> Callable[[Sequence[R]], Sequence[Ce
         return [*map(row, results)]
 
     return rows
+
+
+def recovery_cells(before: float, last: float, recovered: float | None) -> Cells:
+    """Return the cells of successful runs per second before an outage and at the end."""
+    group = "runs that end well/s | "
+    recovers = "no" if recovered is None else f"after {recovered:.0f} s"
+    cells = {"before": f"{before:.1f}", "end": f"{last:.1f}", "recovers": recovers}
+    return {f"{group}{name}": cell for name, cell in cells.items()}
 
 
 def aligned(rows: Sequence[Cells]) -> str:
@@ -157,7 +168,7 @@ def over(groups: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def is_number(cell: str) -> bool:
-    """Return whether a cell is a number, or stands for a missing one."""
+    """Return whether a cell is a number, or a sign for a missing number."""
     try:
         float(cell)
     except ValueError:

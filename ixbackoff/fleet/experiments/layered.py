@@ -1,7 +1,7 @@
 """Retries in nested layers multiply; one layer with a budget does not.
 
-A retry inside a retry is a type error, but a type checker does not see across services: here each
-layer is a server that retries its requests to the next one, during an outage of the last.
+A retry inside a retry is a type error, but a type checker does not see across services. Here each
+layer is a server that retries its requests to the next layer, during an outage of the last one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..._commandline import number, whole
 from ..drawing import Panel, Picture, by_second
 from ..flags import Flag
 from ..reports import Numbers
-from .experiment import Cells, Experiment, row_by_row
+from .experiment import Cells, Experiment, recovery_cells, row_by_row
 
 TRIES = 3
 LIMIT = 1.0  # seconds that a layer waits for the next one
@@ -37,7 +37,7 @@ RETRYING: Program[N2, N0, None, Query | Now | Delay] = at(N2).retry(do(Query()).
 CLIENTS = 500
 THINK = 10.0
 WORK = 0.06  # seconds for a request at the bottom
-SHARE = 50  # clients per worker; they need three tenths of its time
+SHARE = 50  # clients per worker, who keep the worker busy for three tenths of the time
 QUEUES = (0.3, 6.0)
 LAYERS = 4
 STEADY = 20
@@ -52,8 +52,8 @@ class Layering(NamedTuple):
         name: its name.
         layers: the number of layers that retry; the clients are the topmost.
         budget: makes the budget of a layer; all clients share one.
-        more: a function from the requests that a layer receives per second to the most that it
-            sends to the next one; `None` without a budget.
+        more: a function from the requests that a layer receives per second to the greatest number
+            of requests that it sends; `None` without a budget.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Layering(NamedTuple):
         """Return the runs of all clients per second while the bottom is down, in closed form.
 
         A try takes as long as all tries and waits of the layer below, but at most the limit. With a
-        budget the result is an upper bound, because a budget saves some of the waits.
+        budget the result is an upper bound: it assumes no waits and no time for tries.
 
         >>> [round(Layering("", layers).runs(500), 1) for layers in (1, 2, 3, 4)]
         [48.5, 44.6, 37.6, 37.6]
@@ -80,7 +80,7 @@ class Layering(NamedTuple):
     def asked(self, clients: int) -> float:
         """Return the requests at the bottom per second while it is down, in closed form.
 
-        The tries multiply: each layer makes 3 of each request, or as many as its budget allows.
+        The tries multiply: each layer tries each request 3 times, or as often as its budget allows.
 
         >>> [round(Layering("", layers).asked(500)) for layers in (1, 2, 3, 4)]
         [146, 402, 1015, 3045]
@@ -92,7 +92,7 @@ class Layering(NamedTuple):
 
 
 def finagle(rate: float) -> float:
-    """Return the requests per second with `RetryBudget.finagle`: a fifth more, and ten."""
+    """Return the requests per second with `RetryBudget.finagle`: one fifth and ten are added."""
     return rate * 1.2 + 10
 
 
@@ -102,7 +102,7 @@ def grpc(rate: float) -> float:
 
 
 def layerings(layers: int = LAYERS) -> list[Layering]:
-    """Return what to compare: 1 to `layers` layers without budgets, and some with budgets.
+    """Return the layerings to compare: 1 to `layers` layers without budgets, and some with budgets.
 
     >>> [way.name for way in layerings(2)]
     ['1 layer', '2 layers', '1 layer, finagle', '1 layer, grpc', '2 layers, finagle']
@@ -125,11 +125,11 @@ class Layered(NamedTuple):
         clients: the number of clients.
         asked: the requests at the bottom in each second.
         runs: the runs of the clients that ended per second, in the second half of the outage.
-        rate: the requests at the bottom per second, in the same time.
+        rate: the requests at the bottom per second, in the second half of the outage.
         before: the runs that succeeded per second before the outage.
-        last: the runs that succeeded per second in the last quarter of the time after it.
-        recovered: the seconds from the end of the outage to the recovery; `None` without one, or if
-            nothing succeeded before the outage.
+        last: the runs that succeeded per second in the last quarter of the time after the outage.
+        recovered: the seconds from the end of the outage to the recovery; `None`: no recovery, or
+            no success before the outage.
         stopped: the outage.
         outcome: the simulation as the clients saw it.
     """
@@ -158,8 +158,8 @@ def layered(
 ) -> list[Layered]:
     """Simulate each number of layers with each queue at the bottom.
 
-    >>> some = layered(2, queues=[0.3], clients=100, outage=20, watch=10)
-    >>> [round(one.rate / one.runs) for one in some]  # requests at the bottom for one at the top
+    >>> results = layered(2, queues=[0.3], clients=100, outage=20, watch=10)
+    >>> [round(result.rate / result.runs) for result in results]  # requests per run
     [3, 9, 2, 1, 4]
 
     The arguments are the flags of the command.
@@ -214,32 +214,29 @@ def nested(
     )
 
 
-def row(one: Layered) -> Cells:
-    asked, runs = one.way.asked(one.clients), one.way.runs(one.clients)
+def row(result: Layered) -> Cells:
+    asked, runs = result.way.asked(result.clients), result.way.runs(result.clients)
     return {
-        "queue": f"{one.queue:3.1f} s",
-        "retries": one.way.name,
+        "queue": f"{result.queue:3.1f} s",
+        "retries": result.way.name,
         "requests per run | closed": f"{asked / runs:.1f}",
-        "requests per run | simul.": f"{one.rate / one.runs:.1f}" if one.runs else "-",
+        "requests per run | simul.": f"{result.rate / result.runs:.1f}" if result.runs else "-",
         "requests/s | closed": f"{asked:.0f}",
-        "requests/s | simul.": f"{one.rate:.0f}",
-        "runs that end well/s | before": f"{one.before:.1f}",
-        "runs that end well/s | end": f"{one.last:.1f}",
-        "runs that end well/s | recovers": (
-            "no" if one.recovered is None else f"after {one.recovered:.0f} s"
-        ),
+        "requests/s | simul.": f"{result.rate:.0f}",
+        **recovery_cells(result.before, result.last, result.recovered),
     }
 
 
 def picture(results: Sequence[Layered]) -> Picture:
-    """Return requests at the bottom and runs that succeed, with a column for each queue."""
+    """Return a picture of requests at the bottom and runs that succeed, a column for each queue."""
     asked: list[Panel] = []
     well: list[Panel] = []
-    for queue in dict.fromkeys(one.queue for one in results):
-        some = [*enumerate(one for one in results if one.queue == queue)]
-        requests = {one.way.name: by_second(one.asked, n) for n, one in some}
+    for queue in dict.fromkeys(result.queue for result in results):
+        some = [*enumerate(result for result in results if result.queue == queue)]
+        requests = {result.way.name: by_second(result.asked, n) for n, result in some}
         runs = {
-            one.way.name: by_second([s.well for s in one.outcome.seconds], n) for n, one in some
+            result.way.name: by_second([second.well for second in result.outcome.seconds], n)
+            for n, result in some
         }
         title = f"a full queue at the bottom is a wait of {queue:g} s"
         down = "the service is down", results[0].stopped.span
@@ -255,26 +252,22 @@ def picture(results: Sequence[Layered]) -> Picture:
     )
 
 
-def numbers(results: Sequence[Layered]) -> Numbers:
-    return {
-        f"{one.queue:.1f} s  {one.way.name:17}  {name}": number
-        for one in results
-        for name, number in {
-            "requests/s": one.rate,
-            "recovers after, s": one.recovered,
-            "recovers": one.recovered is not None,
-        }.items()
+def numbers(result: Layered) -> tuple[str, Numbers]:
+    return f"{result.queue:.1f} s  {result.way.name:17}", {
+        "requests/s": result.rate,
+        "recovers after, s": result.recovered,
+        "recovers": result.recovered is not None,
     }
 
 
 EXPERIMENT = Experiment(
     "layered",
     "How retries in nested layers multiply while the service at the bottom is down, and whether it "
-    "recovers: compared with one layer, with and without a budget; with a short queue at the "
-    "bottom and with a long one.",
+    "recovers: compared with one layer, with and without a budget, and with a short and a long "
+    "queue at the bottom.",
     layered,
     [
-        Flag("layers", LAYERS, whole(1, 5), "the most layers"),
+        Flag("layers", LAYERS, whole(1, 5), "the greatest number of layers"),
         Flag("clients", CLIENTS, whole(1, 10_000), "the number of clients; the bottom grows too"),
         Flag("outage", OUTAGE, whole(2, 3600), "the outage, whole seconds", "SECONDS"),
         Flag("watch", WATCH, whole(10, 3600), "whole seconds after it", "SECONDS"),

@@ -1,7 +1,7 @@
-"""The delay until clients notice that an outage is over.
+"""The delay until clients notice that an outage is over, in closed form and simulated.
 
-For MIN(R * T * F^N, M) of "Exponential Backoff in Distributed Systems" (Douglas Thain, 2009), with
-and without R and M: in closed form, and simulated.
+The waits are MIN(R * T * F^N, M) of "Exponential Backoff in Distributed Systems" (Douglas Thain,
+2009), with and without R and M.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .experiment import Cells, Experiment, row_by_row
 OUTAGES = (0.5, 1.1, 5.0, 10.0, 30.0, 31.5, 60.0, 120.0, 300.0, 600.0)
 LONGEST = 86_400  # seconds of an outage
 CLIENTS = 1000
-SPREAD = 2.0  # R is evenly between 1 and this
+SPREAD = 2.0  # R is uniform between 1 and this
 
 
 class Reach(Command[None]):
@@ -34,12 +34,12 @@ class Reach(Command[None]):
 
 
 class Formula(NamedTuple):
-    """MIN(R * T * F^N, M), with R evenly between 1 and a spread.
+    """MIN(R * T * F^N, M), with R uniform between 1 and `spread`.
 
     Attributes:
         timeout: T, seconds.
         factor: F.
-        spread: the greatest R; with 1 the waits are the same each time.
+        spread: the greatest R; with 1 the waits are not random.
         maximum: M, seconds.
     """
 
@@ -57,9 +57,9 @@ class Formula(NamedTuple):
         return waits if self.maximum == inf else waits & Constant(self.maximum)
 
     def tried(self, k: int) -> float:
-        """Return the time of the k-th retry, where R is 1: T * (F^k - 1) / (F - 1).
+        """Return the time of the k-th retry, if R is 1: T * (F^k - 1) / (F - 1).
 
-        All waits from the first one that reaches M are M.
+        Once a wait has reached M, all waits are M.
 
         >>> [Formula(maximum=8).tried(k) for k in range(7)]
         [0.0, 1.0, 3.0, 7.0, 15.0, 23.0, 31.0]
@@ -73,7 +73,7 @@ class Formula(NamedTuple):
 
     @property
     def growing(self) -> float:
-        """The number of waits that are shorter than M, where R is 1."""
+        """The number of waits that are shorter than M, if R is 1."""
         if self.maximum <= self.timeout:
             return 0
         if self.maximum == inf or self.factor == 1:
@@ -81,7 +81,7 @@ class Formula(NamedTuple):
         return ceil(log(self.maximum / self.timeout) / log(self.factor))
 
     def noticed(self, outage: float) -> float:
-        """Return the time of the first retry after an outage, where R is 1.
+        """Return the time of the first retry after an outage, if R is 1.
 
         >>> Formula().noticed(30.0)
         31.0
@@ -96,8 +96,9 @@ class Formula(NamedTuple):
     def bound(self, outage: float) -> float:
         """Return the latest time at which any client notices the end of an outage, whatever R is.
 
-        The outage ends during a wait. That wait began before the end, after k waits, which took at
-        least T * (F^k - 1) / (F - 1) seconds; and it lasts at most R * T * F^k, and at most M.
+        The outage ends during a wait, before which there were k waits, of T * (F^k - 1) / (F - 1)
+        seconds at least. So these seconds are fewer than those of the outage. The wait itself lasts
+        at most R * T * F^k, and at most M.
 
         >>> Formula().bound(30.0), Formula(spread=2.0).bound(30.0), Formula(maximum=8).bound(30.0)
         (61.0, 92.0, 38.0)
@@ -110,7 +111,7 @@ class Recovery(NamedTuple):
     """The results of one outage with one formula.
 
     Attributes:
-        outage: its length, seconds; it begins at 0, as the clients do.
+        outage: the length of the outage, which begins with the simulation, seconds.
         formula: the formula of the waits.
         noticed: the times at which the clients were answered, sorted.
         gave_up: the number of clients whose ladder ended before the outage did.
@@ -123,12 +124,12 @@ class Recovery(NamedTuple):
 
     @property
     def median(self) -> float:
-        """The time at which half of the clients had been answered; nan if none was."""
+        """The time at which half of the answered clients had their answers; nan without answers."""
         return median(self.noticed) if self.noticed else float("nan")
 
     @property
     def last(self) -> float:
-        """The time at which all clients had been answered; nan if none was."""
+        """The time of the last answer; nan without answers."""
         return self.noticed[-1] if self.noticed else float("nan")
 
 
@@ -139,7 +140,7 @@ def recovered(outage: float, formula: Formula, clients: int = 1, seed: int = 0) 
     (31.0,)
 
     Args:
-        outage: its length, seconds.
+        outage: the length of the outage, seconds.
         formula: the formula of the waits.
         clients: the number of clients.
         seed: the seed of the random numbers.
@@ -227,7 +228,7 @@ def row(compared: Comparison) -> Cells:
         "MIN(R*T*F^N, M) | median": seconds(capped.median),
         "MIN(R*T*F^N, M) | last": seconds(capped.last),
         "MIN(R*T*F^N, M) | bound": seconds(capped.formula.bound(outage)),
-        "gave up": sum(one.gave_up for one in compared),
+        "gave up": sum(result.gave_up for result in compared),
     }
 
 
@@ -244,16 +245,15 @@ STYLES: Mapping[str, Mapping[str, Any]] = {
     "R·T·F^N": {"color": "#d55e00", "marker": "s", "linestyle": "-."},
     "MIN(R·T·F^N, M)": {"color": "#009e73", "marker": "^", "linestyle": ":"},
 }
-"""The styles of the formulas: that of the bound, and the marker of the simulations."""
+"""The style of each formula: the line of its bound, and the markers of its simulations."""
 
 
 def picture(results: Sequence[Comparison]) -> Picture:
-    """Return the time until clients notice the end of an outage, as a multiple of its length.
+    """Return a picture of the time until clients notice the end of an outage, by its length.
 
-    Lines are closed forms, filled points the last clients of simulations, hollow points their
-    medians.
+    Lines are closed forms; filled points are last clients in simulations, hollow points medians.
     """
-    lengths = [one.plain.outage for one in results]
+    lengths = [compared.plain.outage for compared in results]
     least, most = log10(min(lengths)) - 0.1, log10(max(lengths)) + 0.1
     along = [10 ** (least + (most - least) * point / POINTS) for point in range(POINTS + 1)]
     lines: dict[str, Graph] = {}
@@ -263,14 +263,14 @@ def picture(results: Sequence[Comparison]) -> Picture:
         points = {**style, "linestyle": ""}
         bounds = [formula.bound(length) / length for length in along]
         lines[f"{name}: bound"] = Graph(along, bounds, {**style, "marker": ""})
-        lasts = [one.last / one.outage for one in some]
+        lasts = [result.last / result.outage for result in some]
         lines[f"{name}: last client"] = Graph(lengths, lasts, points)
         if formula.spread == 1:
             noticed = [formula.noticed(length) / length for length in along]
             how = {"color": style["color"], "alpha": 0.6}
             lines[f"{name}: closed"] = Graph(along, noticed, how)
         else:
-            medians = [one.median / one.outage for one in some]
+            medians = [result.median / result.outage for result in some]
             hollow = {**points, "markerfacecolor": "none"}
             lines[f"{name}: median"] = Graph(lengths, medians, hollow)
     panel = Panel(
@@ -284,19 +284,19 @@ def picture(results: Sequence[Comparison]) -> Picture:
     return Picture(headline, [[panel]], inches=(9.0, 5.0), legend=3)
 
 
-def numbers(results: Sequence[Comparison]) -> Numbers:
-    return {
-        f"{one.outage:6g}  {formula:15}  {name}": None if isnan(number) else number
-        for compared in results
-        for formula, one in {"R*T*F^N": compared.spread, "MIN(R*T*F^N, M)": compared.capped}.items()
-        for name, number in {"median": one.median, "last": one.last}.items()
+def numbers(compared: Comparison) -> tuple[str, Numbers]:
+    formulas = {"R*T*F^N": compared.spread, "MIN(R*T*F^N, M)": compared.capped}
+    return f"{compared.plain.outage:6g}", {
+        f"{formula:15}  {name}": None if isnan(number) else number
+        for formula, result in formulas.items()
+        for name, number in {"median": result.median, "last": result.last}.items()
     }
 
 
 EXPERIMENT = Experiment(
     "recovery",
     "When clients notice that an outage is over, with the waits T * F^N, R * T * F^N and "
-    "MIN(R * T * F^N, M), with R evenly between 1 and 2: in closed form, and simulated.",
+    "MIN(R * T * F^N, M), for R uniform between 1 and 2: in closed form, and simulated.",
     recovery,
     [
         Flag(

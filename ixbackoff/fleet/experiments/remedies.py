@@ -1,6 +1,6 @@
-"""The server of the crash after an outage, with remedies at its clients and a shorter queue.
+"""The server of the `crash` experiment, with remedies at its clients or with a shorter queue.
 
-The clients live in processes, equally many in each. Those of a process share its budget and its
+The clients are divided evenly among processes. The clients of a process share its budget and its
 circuit breaker.
 """
 
@@ -11,35 +11,47 @@ from functools import partial
 from statistics import median
 from typing import Any, NamedTuple, TypeVar
 
-from ixbackoff import FOREVER, N3, CircuitBreaker, RetryBudget, at, do
+from ixbackoff import N3, CircuitBreaker, RetryBudget, at, do
 from ixbackoff.fleet import Outage, Outcome, SlowingServer, each_seed, simulate
 
 from ..._commandline import whole
 from ..drawing import Panel, Picture, by_second
 from ..flags import Flag
-from .crash import BACKLOGS, CLIENTS, LINGERING, THINK, TIMEOUT, Get, backoffs, recovers
+from .crash import (
+    BACKLOG,
+    BACKLOGS,
+    CLIENTS,
+    LINGERING,
+    OUTAGE,
+    STEADY,
+    THINK,
+    TIMEOUT,
+    Get,
+    asking,
+    backoffs,
+    last_rate,
+    recovers,
+)
 from .experiment import Cells, Experiment, row_by_row
 
 T = TypeVar("T")
 
-STEADY = 15
-OUTAGE = 20
 WATCH = 60
 SEEDS = 3
 FAILURES = 20
 WITHIN = 5.0
-REST = 5.0
+OPEN_FOR = 5.0
 
-WITHOUT_END = at(FOREVER).retry(do(Get()).limit(TIMEOUT))
+WITHOUT_END = asking()
 THREE_WAITS = at(N3).retry(do(Get()).limit(TIMEOUT))
 
 
 class Remedy(NamedTuple):
-    """A remedy.
+    """A remedy, combined with waits of the post.
 
     Attributes:
-        name: its name.
-        waits: the waits of the post that it is combined with: "fixed" or "exponential".
+        name: the name of the remedy.
+        waits: the name of the waits: "fixed" or "exponential".
         processes: the number of processes.
         budget: whether each process has a budget.
         breaker: whether each process has a circuit breaker.
@@ -54,7 +66,7 @@ class Remedy(NamedTuple):
     ends: bool = False
 
     def failures(self) -> int:
-        """Return the failures that open a breaker: fewer for a process with fewer clients.
+        """Return the number of failures that open a breaker: fewer for fewer clients.
 
         >>> Remedy("few", "fixed", 1).failures(), Remedy("many", "fixed", 100).failures()
         (20, 2)
@@ -74,16 +86,16 @@ REMEDIES = (
 
 
 class Remedied(NamedTuple):
-    """The results of one remedy with one accept queue: medians of the seeds.
+    """The results of one remedy with one accept queue: medians over the seeds.
 
     Attributes:
         remedy: the remedy.
         backlog: the length of the accept queue.
         asked: the requests per second in the last five seconds of the outage.
-        after: the concurrent requests one second after it.
-        last: the answered requests per second in the last quarter of the time after it.
+        after: the concurrent requests one second after the outage.
+        last: the answered requests per second in the last quarter of the time after the outage.
         gave_up: the runs that failed.
-        back: the number of seeds with which nearly all requests were answered then.
+        back: the number of seeds with which 90 % of the requests were answered in that quarter.
         seeds: the number of seeds.
         stopped: the outage.
         outcome: the simulation with the first seed.
@@ -113,8 +125,8 @@ def remedied(
 ) -> list[Remedied]:
     """Simulate each remedy with each accept queue.
 
-    >>> some = remedied(5, clients=40, watch=5, seeds=1, backlogs=[128])
-    >>> [one.back for one in some]
+    >>> results = remedied(5, clients=40, watch=5, seeds=1, backlogs=[128])
+    >>> [result.back for result in results]
     [1, 1, 1, 1, 1, 1, 1]
 
     The arguments are the flags of the command; `seeds` counts from `seed` on.
@@ -147,10 +159,10 @@ def simulated(
     remedy: Remedy, backlog: int, clients: int, outage: int, watch: int, seed: int
 ) -> Outcome:
     """Simulate one remedy with one seed."""
-    many = min(remedy.processes, clients)
+    processes = min(remedy.processes, clients)
     breakers = shared(
-        lambda: CircuitBreaker(failures=remedy.failures(), within=WITHIN, open_for=REST),
-        many,
+        lambda: CircuitBreaker(failures=remedy.failures(), within=WITHIN, open_for=OPEN_FOR),
+        processes,
         remedy.breaker,
     )
     program: Any = THREE_WAITS if remedy.ends else WITHOUT_END
@@ -161,7 +173,7 @@ def simulated(
         seconds=STEADY + outage + watch,
         schedule=backoffs()[remedy.waits],
         think=THINK,
-        budget=shared(RetryBudget.grpc, many, remedy.budget),
+        budget=shared(RetryBudget.grpc, processes, remedy.budget),
         breaker=breakers,
         outages=[Outage(STEADY, outage)],
         seed=seed,
@@ -171,9 +183,9 @@ def simulated(
 def shared(make: Callable[[], T], processes: int, wanted: bool) -> Callable[[int], T] | None:
     """Return a function from a client to the object of its process; `None` if not `wanted`.
 
-    >>> own = shared(object, 2, wanted=True)
-    >>> own is not None and own(0) is own(2) and own(0) is not own(1)
-    True
+    >>> of = shared(object, 2, wanted=True)
+    >>> of(0) is of(2), of(0) is of(1)
+    (True, False)
     """
     if not wanted:
         return None
@@ -184,58 +196,54 @@ def shared(make: Callable[[], T], processes: int, wanted: bool) -> Callable[[int
 def summed_up(
     remedy: Remedy, backlog: int, stopped: Outage, outcomes: Sequence[Outcome]
 ) -> Remedied:
-    """Return the results of the outcomes of some seeds."""
+    """Return the results of one remedy from its outcome with each seed."""
     end = int(stopped.start + stopped.length)
     watched = [outcome.seconds[end:] for outcome in outcomes]
-    quarter = max(1, len(watched[0]) // 4)
+    answered = [[second.answered for second in seconds] for seconds in watched]
+    failed = [[second.failed for second in seconds] for seconds in watched]
     return Remedied(
         remedy=remedy,
         backlog=backlog,
-        asked=median(one.rate(lambda second: second.asked, end - 5, end) for one in outcomes),
+        asked=median(each.rate(lambda second: second.asked, end - 5, end) for each in outcomes),
         after=median(seconds[0].load for seconds in watched),
-        last=median(
-            sum(second.answered for second in seconds[-quarter:]) / quarter for seconds in watched
-        ),
-        gave_up=median(one.total(lambda second: second.gave_up) for one in outcomes),
-        back=sum(
-            recovers([one.answered for one in seconds], [one.failed for one in seconds])
-            for seconds in watched
-        ),
+        last=median(map(last_rate, answered)),
+        gave_up=median(each.total(lambda second: second.gave_up) for each in outcomes),
+        back=sum(map(recovers, answered, failed)),
         seeds=len(outcomes),
         stopped=stopped,
         outcome=outcomes[0],
     )
 
 
-def row(one: Remedied) -> Cells:
+def row(result: Remedied) -> Cells:
     return {
-        "queue": one.backlog,
-        "waits": one.remedy.waits,
-        "remedy": one.remedy.name,
-        "asked/s": f"{one.asked:.1f}",
-        "after 1 s": f"{one.after:.0f}",
-        "end/s": f"{one.last:.1f}",
-        "gave up": f"{one.gave_up:.0f}",
-        "comes back": f"{one.back} of {one.seeds}",
+        "queue": result.backlog,
+        "waits": result.remedy.waits,
+        "remedy": result.remedy.name,
+        "asked/s": f"{result.asked:.1f}",
+        "after 1 s": f"{result.after:.0f}",
+        "end/s": f"{result.last:.1f}",
+        "gave up": f"{result.gave_up:.0f}",
+        "comes back": f"{result.back} of {result.seeds}",
     }
 
 
 def picture(results: Sequence[Remedied]) -> Picture:
-    """Return the concurrent requests with each remedy, with a panel for each accept queue."""
+    """Return a picture of the concurrent requests, with a panel for each accept queue."""
     panels: list[Panel] = []
-    for backlog in dict.fromkeys(one.backlog for one in results):
-        some = [one for one in results if one.backlog == backlog]
+    for backlog in dict.fromkeys(result.backlog for result in results):
+        some = [result for result in results if result.backlog == backlog]
         loads = {
-            f"{one.remedy.waits}, {one.remedy.name}": by_second(
-                [second.load for second in one.outcome.seconds], number
+            f"{result.remedy.waits}, {result.remedy.name}": by_second(
+                [second.load for second in result.outcome.seconds], number
             )
-            for number, one in enumerate(some)
+            for number, result in enumerate(some)
         }
         stopped = "the server is stopped", some[0].stopped.span
         title = f"accept queue {backlog}"
         panels.append(Panel("requests at once", loads, title=title, scale="symlog", outage=stopped))
     return Picture(
-        "What would have saved the server: a short queue, or circuit breakers",
+        "Remedies that save the server: a short queue, or circuit breakers",
         [panels],
         inches=(10.0, 5.0),
         shared=True,
@@ -244,20 +252,14 @@ def picture(results: Sequence[Remedied]) -> Picture:
 
 EXPERIMENT = Experiment(
     "remedies",
-    "What would have saved the server of the crash: with each remedy, whether it recovers after an "
-    "outage, for accept queues of two lengths.",
+    "Whether the server of the crash experiment recovers after an outage: with each remedy, and "
+    "with accept queues of two lengths.",
     remedied,
     [
         Flag("outage", OUTAGE, whole(1, 86_400), "the outage, whole seconds", "SECONDS"),
         Flag("watch", WATCH, whole(4, 86_400), "whole seconds after it", "SECONDS"),
         Flag("clients", CLIENTS, whole(1, 100_000), "the number of clients"),
-        Flag(
-            "backlog",
-            BACKLOGS,
-            whole(0, 65_535),
-            "the length of the accept queue",
-            argument="backlogs",
-        ),
+        BACKLOG,
     ],
     row_by_row(row),
     picture,

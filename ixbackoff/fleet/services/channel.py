@@ -23,10 +23,10 @@ SHORTER = 1e-6
 class Channel(Service):
     """A channel without carrier sensing, as in the Aloha network.
 
-    Transmissions that overlap are all lost, and their senders learn it when they end. In a slotted
-    channel a transmission begins with the next slot. If G transmissions begin per frame at random
-    times, G * exp(-2 * G) of them succeed, and G * exp(-G) in a slotted channel: at most 0.1839
-    and 0.3679 (Abramson 1970, Roberts 1975).
+    Transmissions that overlap are all lost; a sender learns of it at the end of its transmission.
+    In a slotted channel a transmission begins with the next slot. If G transmissions per frame
+    begin at random times, G * exp(-2 * G) per frame succeed, at most 0.1839; in a slotted channel
+    G * exp(-G), at most 0.3679 (Abramson 1970, Roberts 1975).
 
     >>> from ixbackoff import N0, Command, at
     >>> from ixbackoff.fleet import Channel, simulate
@@ -64,7 +64,7 @@ class _Channel(Serving):
         self.model = model
         self.events = events
         self.begun = 0  # transmissions and outages so far
-        self.alone: dict[Request, int] = {}  # `begun` when a request found the channel idle
+        self.alone: dict[Request, int] = {}  # the value of `begun` at a start in an idle channel
         self.sending = 0
         self.stopped = False
 

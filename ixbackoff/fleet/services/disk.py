@@ -20,7 +20,7 @@ class DiskFull(Transient):
 
 @dataclass(frozen=True)
 class WriteFile(Command[None]):
-    """Write a file of a random size; a client keeps the size until its file is written."""
+    """Write a file of a random size; a retry writes the same size."""
 
 
 class Space(NamedTuple):
@@ -28,7 +28,7 @@ class Space(NamedTuple):
 
     Attributes:
         free: free MB.
-        unfinished: the number of files in writing.
+        unfinished: the number of unfinished files.
         mean: the mean MB of the written files.
     """
 
@@ -39,7 +39,7 @@ class Space(NamedTuple):
 
 @dataclass(frozen=True)
 class FreeSpace(Command[Space]):
-    """Measure the space on the disk: sense the carrier."""
+    """Measure the space on the disk: the paper's carrier sensing."""
 
 
 def ignore(megabytes: float) -> None:
@@ -50,22 +50,22 @@ def ignore(megabytes: float) -> None:
 class Disk(Service):
     """A disk with writers, and a consumer that reads files and then deletes them.
 
-    Writers and consumer share the disk's speed evenly. When the disk is full, a writer, chosen at
-    random, fails, and its unfinished file is deleted.
+    Writers and consumer share the disk's speed evenly. When the disk is full, a random writer
+    fails, and its unfinished file is deleted.
 
     The capacity, the sizes and the consumer's speed are those of "The Ethernet Approach to Grid
-    Computing" (Thain and Livny, HPDC 2003). The paper has neither the disk's speed nor the cost of
-    creating a file. The defaults are such that 50 producers slow the consumer as in the paper.
+    Computing" (Thain and Livny, HPDC 2003). The paper does not give the disk's speed or the cost of
+    creating a file. With the defaults of both, 50 producers slow the consumer as in the paper.
 
     >>> Disk().share(4, reading=True), Disk().share(49, reading=True)
     (2.25, 0.2)
 
     Attributes:
         capacity: the size of the disk, MB.
-        largest: the largest file, MB; sizes are evenly between 0 and this.
-        reads: the most MB per second that the consumer reads.
+        largest: the size of the largest file, MB; sizes are uniform between 0 and this.
+        reads: the MB per second that the consumer reads at most.
         speed: the MB per second that the disk reads and writes in all.
-        creates: the cost of creating a file, as the MB that the disk could write instead.
+        creates: the cost of creating a file: the MB that the disk could write in the same time.
         consumed: called with the MB of each file that was read and deleted.
     """
 
@@ -77,13 +77,13 @@ class Disk(Service):
     consumed: Callable[[float], object] = ignore
 
     def share(self, writers: int, reading: bool) -> float:
-        """Return the MB per second of each writer; `reading`: whether the consumer reads."""
+        """Return the MB per second of each writer, with or without the consumer `reading`."""
         if not reading:
             return self.speed / writers
         return max(self.speed / (writers + 1), (self.speed - self.reads) / writers)
 
     def consumed_by(self, consumed: Callable[[float], object]) -> Disk:
-        """Return the same disk, which calls `consumed` with the MB of each file that was read."""
+        """Return the same disk with another function `consumed`."""
         return replace(self, consumed=consumed)
 
     def begin(self, events: Events) -> Serving:
@@ -94,10 +94,10 @@ class _Disk(Serving):
     def __init__(self, model: Disk, events: Events) -> None:
         self.model = model
         self.events = events
-        self.sizes: dict[int, float] = {}  # of the file that each client has to write
+        self.sizes: dict[int, float] = {}  # the size of each client's current file
         self.stored: deque[float] = deque()  # the sizes of written files, the oldest first
-        self.used = 0.0  # their MB
-        self.files, self.megabytes = 0, 0.0  # written since the beginning
+        self.used = 0.0  # the MB of the written files
+        self.files, self.megabytes = 0, 0.0  # written since the beginning, deleted files included
         self.creating: Sharing[Request] = Sharing(events, self.share, self.created)
         self.writing: Sharing[Request] = Sharing(events, self.share, self.written)
         self.reading: Sharing[float] = Sharing(events, self.reader, self.read)

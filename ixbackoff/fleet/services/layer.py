@@ -29,8 +29,8 @@ I = TypeVar("I", bound=Nat)  # noqa: E741
 class Layer(Service):
     """An intermediate server: for each request it runs a program against the service below it.
 
-    Its answer or failure is that of the program. A layer does not learn that its client has
-    abandoned a request, so the program continues. An outage stops the service below, not the layer.
+    The layer's answer or failure is that of the program. The program continues if the client
+    abandons its request. An outage stops the service below, not the layer.
 
     >>> from ixbackoff import N2, Command, at
     >>> from ixbackoff.fleet import BoundedQueue, simulate
@@ -45,7 +45,7 @@ class Layer(Service):
     Args:
         program: the program.
         below: the service of its commands; `Delay`, `Log`, `Now`, `Pick` and `Throw` need none.
-        schedule: the seconds of its waits.
+        schedule: the schedule of the program.
         budget: makes the budget that all runs of the program share.
         breaker: makes the circuit breaker that all runs of the program share.
 
@@ -111,7 +111,7 @@ class Metered(Service):
         service: the service.
 
     Attributes:
-        asked: the number of requests in each second, summed over all simulations.
+        asked: the number of requests in each second, over all simulations in this process.
     """
 
     def __init__(self, service: Service) -> None:

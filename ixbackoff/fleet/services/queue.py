@@ -19,10 +19,10 @@ class BoundedQueue(Service):
     1
 
     During an outage the workers pause, and new requests are queued or rejected. Workers also
-    complete requests that their clients have abandoned.
+    complete requests that clients have abandoned.
 
     Attributes:
-        length: the most requests in the queue, besides those in work.
+        length: the length of the queue, without the requests in work.
         work: the seconds of work for one request.
         workers: the number of requests in work at a time.
 
@@ -49,7 +49,7 @@ class _Queue(Serving):
         self.model = model
         self.events = events
         self.waiting: deque[Request] = deque()
-        # When each request in work will be done; during an outage, the seconds that it still takes.
+        # The end of work of each request; during an outage, its remaining seconds of work.
         self.ends: dict[Request, float] = {}
         self.stopped = False
 

@@ -17,9 +17,9 @@ ANYTHING: tuple[object, ...] = (Any, object, NoneType)
 class Answering(Service):
     """A service whose answers come from an interpreter, its times and failures from `service`.
 
-    The services of this package answer `None`. Here a handler makes the answer, at the moment when
-    the service answers; if the handler raises an exception, the request fails with it. A command
-    without a handler is answered `None`, if that fits the type of its answer.
+    The services of this package answer `None`. Here a handler makes the answer at the time of the
+    service's answer; if the handler raises an exception, the request fails with that exception. A
+    command without a handler is answered `None`, if that fits the type of its answer.
 
     >>> from ixbackoff import N0, Command, at
     >>> from ixbackoff.fleet import BoundedQueue, simulate
@@ -60,7 +60,7 @@ class _Answering(Forwarding):
 
 
 class _Asker:
-    """An asker between the service and the sender of a request; it makes the answer."""
+    """An asker between the service and the sender of a request, which makes the answer."""
 
     __slots__ = ("asker", "handler")
 
@@ -102,7 +102,7 @@ def nearest_handler(handlers: Handlers, kind: type[Command[Any]]) -> Handler | N
 
 
 def answer_type(kind: type[Command[Any]]) -> object:
-    """Return the type of a command's answer from the bases of its class; `Any` if they lack it.
+    """Return the type of a command's answer from the bases of its class; `Any` if it is unknown.
 
     >>> from ixbackoff import Download, Pick
     >>> answer_type(Pick), answer_type(Download)
@@ -120,8 +120,7 @@ def answered(handler: Handler, command: Command[Any]) -> Any:
     """Return the answer of a handler.
 
     Raises:
-        Misuse: `handler` is one of `ixbackoff.testing`, and has no answers left or takes virtual
-            time.
+        Misuse: a handler of `ixbackoff.testing` has no answers left, or answers after a delay.
     """
     try:
         answer = handler(command)

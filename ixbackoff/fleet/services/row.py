@@ -16,12 +16,12 @@ class Moved(Transient):
 
 @dataclass(frozen=True)
 class Read(Command[int]):
-    """Read the row; the answer is its version."""
+    """Read the row; the answer is the row's version."""
 
 
 @dataclass(frozen=True)
 class Write(Command[None]):
-    """Write the row if it still has this version.
+    """Write the row if its version is still `version`.
 
     Attributes:
         version: the version that the client has read.
@@ -38,8 +38,9 @@ class Row(Service):
     0.01
 
     Attributes:
-        latency: the mean seconds of each way, to the row and back.
-        deviation: their standard deviation; a negative latency is replaced by its absolute value.
+        latency: the mean seconds from the client to the row, and from the row to the client.
+        deviation: the standard deviation of the latency; of a negative one the absolute value
+            counts.
     """
 
     latency: float = 0.010

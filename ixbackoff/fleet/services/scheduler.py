@@ -22,21 +22,20 @@ class Submit(Command[None]):
 
 @dataclass(frozen=True)
 class FreeDescriptors(Command[int]):
-    """Count the free file descriptors: sense the carrier."""
+    """Count the free file descriptors: the paper's carrier sensing."""
 
 
 @dataclass(frozen=True)
 class Scheduler(Service):
     """A scheduler of jobs, and the file descriptors that it shares with its submitters.
 
-    A submitter takes its descriptors when it starts, connects, and waits until the scheduler has
-    taken its job; the scheduler works for all submitters at equal speed. When a submitter finds
-    too few descriptors, so does the scheduler: it crashes, and all connected submitters fail.
+    A submitter allocates its descriptors when it starts, connects, and waits until the scheduler
+    has taken its job; the scheduler works for all submitters at equal speed. If a submitter finds
+    too few descriptors, the scheduler crashes, and all connected submitters fail.
 
-    The number of descriptors, those of a submitter and the time for one job (801 in 300 s) are
-    those of "The Ethernet Approach to Grid Computing" (Thain and Livny, HPDC 2003). The restart
-    follows HTCondor's manual: 9 s, and 2^n s more after the n-th crash, n = 0, 1, ... The start and
-    the spread are assumptions.
+    `descriptors`, `taken` and `job` (801 jobs in 300 s) are numbers of "The Ethernet Approach to
+    Grid Computing" (Thain and Livny, HPDC 2003). A restart takes 9 s, and 2^n s more after the n-th
+    crash, n = 0, 1, ..., as in HTCondor's manual. `start` and `spread` are assumptions.
 
     >>> Scheduler().restart(0), Scheduler().restart(5)
     (10.0, 41.0)
@@ -46,8 +45,8 @@ class Scheduler(Service):
         taken: the descriptors of one submitter.
         job: the mean seconds of work for one job.
         start: the mean seconds from the start of a submitter until it is connected.
-        spread: these times lie evenly between 1 - spread and 1 + spread times their means.
-        away: the least seconds for which the scheduler is away after a crash.
+        spread: `job` and `start` vary uniformly, by factors from 1 - spread to 1 + spread.
+        away: the seconds that every restart takes.
     """
 
     descriptors: int = 7545
@@ -117,7 +116,7 @@ class _Scheduler(Serving):
         for request in disconnected:
             self.release(request)
         for request in disconnected:
-            request.fail(JobRefused("the scheduler broke down"))
+            request.fail(JobRefused("the scheduler crashed"))
 
     def back(self, _: object) -> None:
         self.away = False

@@ -17,24 +17,24 @@ from .service import Request, Service, Serving
 T = TypeVar("T")
 
 STEP = 15
-"""The requests beyond the limit that multiply the delay by `factor`."""
+"""The number of further requests that multiply the delay by `factor`."""
 OVERFLOWS = 2.0**63
 """The first number of nanoseconds that a signed integer of 64 bits cannot hold."""
 NOBODY = -1
 ROUNDING = 1e-9  # seconds: tolerates the last digit of a sum
-SPARE = 1000  # ended sleepers that a list may hold before it is cleaned
+SPARE = 1000  # the number of ended sleepers that a list may hold
 
 
 @dataclass(frozen=True)
 class SlowingServer(Service):
     """The server of "Exponential Backoff or how not to crash a server".
 
-    A request sleeps in ticks until it is as old as the current delay. A request whose client has
-    gone keeps its place until then. During an outage, connections wait in the accept queue, which
-    holds one more than its length. When the server resumes, it serves all of them, even if their
-    clients have abandoned them. A connection that finds the queue full dials again and again, until
-    it is admitted or its request is abandoned. With `lingering` it keeps dialling even then, as the
-    HTTP client of Go does, and the connection goes to the request that has waited longest.
+    A request sleeps in ticks until it is as old as the current delay, even if its client abandons
+    it. During an outage, connections wait in the accept queue, which holds one more than its
+    length. When the server resumes, it serves all of them, abandoned ones included. A connection
+    that finds the queue full dials again and again, until it is admitted or its request is
+    abandoned. With `lingering` it keeps dialling for an abandoned request, as Go's HTTP client
+    does, and once admitted it serves the request that has waited longest.
 
     >>> server = SlowingServer()
     >>> [round(server.delay(concurrency), 6) for concurrency in (30, 45, 1040)]
@@ -43,14 +43,15 @@ class SlowingServer(Service):
     Attributes:
         limit: the number of concurrent requests up to which the delay is `base`.
         base: the shortest delay, seconds.
-        factor: the number by which each 15 further requests multiply the delay.
+        factor: the factor by which each 15 further requests multiply the delay.
         tick: the seconds that a request sleeps before it compares its age with the delay again.
         backlog: the length of the accept queue that the server asks for, with listen(2).
         knocks: the seconds between two SYNs of a dial; a kernel repeats its first SYN after 1 s.
-        lingering: the seconds for which a dial continues, even if its request is abandoned; 30 in
-            Go. With 0 it ends with its request, as in a client that closes its socket.
+        lingering: the seconds for which a dial continues after its request was sent, even if the
+            request is abandoned; 30 in Go. With 0 a dial ends with its request, as in a client
+            that closes its socket.
         int64: whether a delay is a signed number of nanoseconds in 64 bits, as in Go: a delay
-            longer than 292 years overflows and is negative, so that a request ends at its next
+            longer than 292 years overflows and is negative, so that any request ends at its next
             tick.
 
     Raises:
@@ -73,7 +74,7 @@ class SlowingServer(Service):
                 raise ValueError(f"{name}={seconds!r}: give seconds, above 0.")
         if not (isfinite(self.factor) and self.factor >= 1):
             raise ValueError(
-                f"factor={self.factor!r}: more requests take no less time, so 1 or more."
+                f"factor={self.factor!r}: give 1 or more; more requests do not speed a server up."
             )
         if not (isfinite(self.lingering) and self.lingering >= 0):
             raise ValueError(f"lingering={self.lingering!r}: give seconds, 0 or more.")
@@ -83,7 +84,7 @@ class SlowingServer(Service):
                 raise ValueError(f"{name}={number!r}: give a number, 0 or more.")
 
     def delay(self, concurrency: int) -> float:
-        """Return the seconds that a request takes among `concurrency` requests.
+        """Return the seconds that each of `concurrency` concurrent requests takes.
 
         >>> SlowingServer().delay(2231)
         128.5809065891...
@@ -115,7 +116,7 @@ class _SlowingServer(Serving):
         self.queue: deque[Request] = deque()
         self.outside: deque[Request] = deque()  # the requests that dial in vain, oldest first
         self.waiting: deque[Request] = deque()  # after an outage: requests without a dial
-        self.alarm = inf  # when to check the sleepers next
+        self.alarm = inf  # the time of the next check of the sleepers
 
     def ask(self, request: Request) -> None:
         if self.stopped_at is None:
@@ -127,7 +128,7 @@ class _SlowingServer(Serving):
             self.forget(self.events.now)
 
     def forget(self, now: float) -> None:
-        """Forget the oldest dials that have ended: a long outage would collect many."""
+        """Forget the oldest dials that have ended: during a long outage they are many."""
         while self.outside and not self.dials(self.outside[0], now):
             self.outside.popleft()
 
@@ -173,7 +174,7 @@ class _SlowingServer(Serving):
                 return
 
     def check_later(self) -> None:
-        when = max(self.sleepers.next(), self.events.now)  # an overflowed delay is in the past
+        when = max(self.sleepers.next(), self.events.now)  # an overflowed delay ends in the past
         if when < self.alarm:
             self.alarm = when
             self.events.at(when, self.check)
@@ -213,11 +214,11 @@ class Sleeper(Generic[T]):
 
 
 class Sleepers(Generic[T]):
-    """Requests that sleep: at each tick they compare their age with a delay, and end if it is less.
+    """Requests that sleep: at each of its ticks, a request that is as old as the delay ends.
 
-    The delay depends on the current number of requests, and is the same for all. So only the oldest
-    can be older than it, and only those are checked. The result is the same, to the tick, as if
-    every request were checked at each of its ticks.
+    The delay depends on the number of requests, and is the same for all. So the oldest requests
+    reach it first, and only they are checked. Each request ends at the same tick as if it had been
+    checked at all of its ticks.
 
     >>> sleepers = Sleepers[str](lambda places: 0.1 * places, tick=0.05)
     >>> sleepers.admit("first", 0.0)
@@ -228,8 +229,8 @@ class Sleepers(Generic[T]):
     (['first'], 1, 0.21000000000000002)
 
     Args:
-        delay: a function from the number of requests to seconds; it never falls.
-        tick: the seconds between two checks.
+        delay: a function from the number of requests to seconds; it must not decrease.
+        tick: the seconds between two ticks of a request.
     """
 
     __slots__ = ("_admitted", "_delay", "_due", "_last", "_places", "_tick", "_waiting", "delay")
@@ -239,7 +240,7 @@ class Sleepers(Generic[T]):
         self._tick = tick
         self._admitted = 0
         self._places = 0
-        # Heaps: requests younger than the delay by age, and older ones by their next tick.
+        # Two heaps: requests younger than the delay, by age; older requests, by their next tick.
         self._waiting: list[tuple[float, int, Sleeper[T]]] = []
         self._due: list[tuple[float, int, int, Sleeper[T]]] = []  # time, number, count of ticks
         self._last = (-inf, NOBODY)  # the tick and the number of the last request that ended
@@ -249,7 +250,7 @@ class Sleepers(Generic[T]):
         return self._places
 
     def admit(self, item: T, now: float) -> None:
-        """Add a request. Call `ended` first: this one lengthens the delay of the others."""
+        """Add a request. Call `ended` first: a new request lengthens the delay of the others."""
         self._admit(Sleeper(item, self._admitted, now))
 
     def _admit(self, sleeper: Sleeper[T]) -> None:
@@ -265,7 +266,7 @@ class Sleepers(Generic[T]):
     def ended(self, now: float) -> list[T]:
         """Remove the requests that have ended by now, and return them in order.
 
-        Each one that leaves shortens the delay of the others.
+        Each removal shortens the delay of the others.
         """
         done: list[T] = []
         while True:
@@ -287,10 +288,7 @@ class Sleepers(Generic[T]):
         return sleeper.item
 
     def overslept(self, since: float, now: float) -> None:
-        """Wake the requests that had a tick from `since` to `now`, while the server was stopped.
-
-        Their ticks are counted from `now` on.
-        """
+        """Restart the ticks of the requests that had one from `since` to `now`, in an outage."""
         entries = [entry[-1] for entry in self._waiting] + [entry[-1] for entry in self._due]
         everyone = [sleeper for sleeper in entries if not sleeper.ended]
         for sleeper in everyone:
@@ -310,7 +308,7 @@ class Sleepers(Generic[T]):
             heappush(self._due, (self._when(sleeper, which), number, which, sleeper))
 
     def _first(self, sleeper: Sleeper[T]) -> int:
-        """Return the first tick to come at which `sleeper` is old enough."""
+        """Return the number of the next tick at which `sleeper` is as old as the delay."""
         tick, missing = self._tick, self.delay - (sleeper.anchor - sleeper.arrived)
         passed = self._last[0] - sleeper.anchor
         which = max(0, ceil(missing / tick) - 1, ceil(passed / tick) - 1 if passed > 0 else 0)
@@ -325,7 +323,7 @@ class Sleepers(Generic[T]):
         return sleeper.anchor + which * self._tick
 
     def _age(self, sleeper: Sleeper[T], which: int) -> float:
-        """Return the age at a tick, computed so that 2 ticks of 50 ms are exactly 100 ms."""
+        """Return the age at the tick `which`; 2 ticks of 50 ms are exactly 100 ms."""
         return (sleeper.anchor - sleeper.arrived) + which * self._tick
 
     def _moved(self, places: int) -> None:
@@ -334,11 +332,11 @@ class Sleepers(Generic[T]):
 
 
 class OverflowingSleepers(Sleepers[T]):
-    """Sleepers whose delay can overflow: while it is negative, any of them ends at its next tick.
+    """Sleepers whose delay can overflow: while it is negative, a request ends at its next tick.
 
-    When one request ends, the delay is long again: so for each that arrives, one ends. The ticks of
-    real requests drift apart, so that any request may have the next tick. Here it is drawn at
-    random, and ends immediately: thousands of requests have a tick every few microseconds.
+    After one request has ended, the delay is long again: so each request that arrives ends one.
+    The ticks of real requests drift apart, so that any request may have the next tick. Here a
+    random request ends, and immediately: with thousands of requests, ticks are microseconds apart.
 
     >>> sleepers = OverflowingSleepers[str](lambda n: -1.0 if n > 1 else 99.0, 0.05, Random(1))
     >>> sleepers.admit("first", 0.0)
@@ -347,9 +345,9 @@ class OverflowingSleepers(Sleepers[T]):
     (['first'], 1)
 
     Args:
-        delay: a function from the number of requests to seconds; it never falls, except below 0.
-        tick: the seconds between two checks.
-        chance: draws the request that ends.
+        delay: a function from the number of requests to seconds; it may decrease below 0 only.
+        tick: the seconds between two ticks of a request.
+        chance: chooses the request that ends.
     """
 
     __slots__ = ("_all", "_chance")
@@ -363,7 +361,7 @@ class OverflowingSleepers(Sleepers[T]):
         super()._admit(sleeper)
         self._all.append(sleeper)
         if len(self._all) > 2 * len(self) + SPARE:
-            self._all = [one for one in self._all if not one.ended]
+            self._all = [sleeper for sleeper in self._all if not sleeper.ended]
 
     def ended(self, now: float) -> list[T]:
         done: list[T] = []

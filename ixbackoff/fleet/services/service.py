@@ -29,7 +29,7 @@ class Request:
         client: the number of the client.
         begun: the time at which the client sent it, seconds of virtual time.
         limit: the seconds until the client abandons it; `None` for no limit.
-        over: whether the client no longer waits: the request was answered, failed or abandoned.
+        over: whether the request was answered, has failed or was abandoned.
     """
 
     __slots__ = ("_asker", "begun", "client", "command", "limit", "over")
@@ -45,13 +45,13 @@ class Request:
         self._asker = asker
 
     def answer(self, value: Any = None) -> None:
-        """Answer the request; does nothing if the client no longer waits."""
+        """Answer the request; do nothing if it is over."""
         if not self.over:
             self.over = True
             self._asker.settled(self, value, None)
 
     def fail(self, failure: Exception) -> None:
-        """Let the request fail with `failure`; does nothing if the client no longer waits."""
+        """Let the request fail with `failure`; do nothing if it is over."""
         if not self.over:
             self.over = True
             self._asker.settled(self, None, failure)
@@ -62,10 +62,10 @@ class Serving(ABC):
 
     @abstractmethod
     def ask(self, request: Request) -> None:
-        """Take a request; call `request.answer` or `request.fail` now, later or never."""
+        """Take a request, and call `request.answer` or `request.fail`: now, later or never."""
 
     def abandoned(self, request: Request) -> None:  # noqa: B027
-        """Note that the client has abandoned `request`."""
+        """React to the abandonment of `request` by its client."""
 
     def stop(self) -> None:
         """Begin an outage."""
@@ -75,12 +75,12 @@ class Serving(ABC):
         """End an outage."""
 
     def load(self) -> float:
-        """Return the current load in a unit of the service's own, for pictures."""
+        """Return the current load, for pictures, in any unit."""
         return 0.0
 
 
 class Forwarding(Serving):
-    """A service in front of another one; it forwards everything unless a subclass overrides it."""
+    """The state of a service that forwards everything to the service `behind` it."""
 
     def __init__(self, behind: Serving) -> None:
         self.behind = behind
@@ -109,7 +109,7 @@ class Service(ABC):
         """Return a new state of the service, for one simulation."""
 
     def serves(self, kind: type[C]) -> Served[C]:
-        """Let this service answer commands of `kind`; `a | b` joins two such results."""
+        """Let this service answer commands of `kind`; join the results with `a | b`."""
         return _served({kind: self})
 
 
@@ -121,16 +121,16 @@ class Served(Generic[E_contra]):
     services: dict[type, Service | Callable[[Any], Any]]
 
     def __init__(self, _sealed: object) -> None:
-        raise TypeError("Make it with service.serves(Kind), or instantly(interpreter).")
+        raise TypeError("Served has no constructor: use service.serves(Kind) or instantly(...).")
 
     def __or__(self, other: Served[F]) -> Served[E_contra | F]:
         if twice := [kind.__name__ for kind in self.services if kind in other.services]:
-            raise Misuse(f"{', '.join(twice)}: served twice; leave one of the services out.")
+            raise Misuse(f"Two services serve {', '.join(twice)}: leave one of them out.")
         return _served(self.services | other.services)
 
 
 def instantly(interpreter: Interpreter[F]) -> Served[F]:
-    """Let the handlers of an interpreter answer their commands, in no virtual time."""
+    """Let the handlers of an interpreter answer their commands immediately."""
     return _served(interpreter._handlers)
 
 

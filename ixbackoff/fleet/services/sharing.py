@@ -14,9 +14,9 @@ T = TypeVar("T", bound=Hashable)
 class Sharing(Generic[T]):
     """A resource that its users share evenly, such as a processor or a disk.
 
-    It counts the work that a user would have received since the beginning. A user that arrives at a
-    count of 3 with work for 2 is done at a count of 5, whoever arrives and leaves meanwhile. So an
-    arrival changes one entry of a heap, and not those of all users.
+    It counts the work that a user present from the beginning would have received. A user that
+    arrives at a count of 3 with 2 units of work is done at a count of 5, whoever arrives or leaves
+    meanwhile. So an arrival adds one entry to a heap, and changes no other.
 
     >>> events = Events(seed=1)
     >>> done = lambda name: print(name, "is done at", events.now)
@@ -75,7 +75,7 @@ class Sharing(Generic[T]):
         self.changed()
 
     def leave(self, user: T) -> None:
-        """Remove a user before its work is done; does nothing for an unknown one."""
+        """Remove a user before its work is done; do nothing for an unknown user."""
         self._catch_up()
         if self._arrived.pop(user, None) is not None:
             self.changed()
@@ -107,7 +107,7 @@ class Sharing(Generic[T]):
             self._events.after(left / self._rate, self._end, self._plan)
 
     def _is_current(self, end: tuple[float, int, T]) -> bool:
-        """Return whether the user of `end` has stayed: it may have left and come back."""
+        """Return whether `end` still holds: its user may have left, and arrived again."""
         _, number, user = end
         arrived = self._arrived.get(user)
         return arrived is not None and arrived[1] == number

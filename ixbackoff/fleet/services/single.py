@@ -37,7 +37,7 @@ class SingleThreaded(Service):
     """Servers that serve one request at a time, in order; a black hole accepts and never answers.
 
     The numbers are those of "The Ethernet Approach to Grid Computing" (Thain and Livny, HPDC 2003),
-    except that 10 ms for a probe is an assumption.
+    but the 10 ms of a probe are an assumption.
 
     >>> SingleThreaded().black_holes
     (0,)

@@ -1,5 +1,6 @@
 """A search through every failure, death and interleaving of programs in a modelled world."""
 
+from ..._words.arguments import explain_arguments
 from .breaking import may_break
 from .history import Broken, Drawn, End, Explored, History
 from .models import Model
@@ -30,6 +31,7 @@ __all__ = [
     "Progress",
 ]
 
+explain_arguments(globals(), ("Model", "fails", "lost", "late", "slow", "asks", "dies"))
 _name = ""
 for _name in __all__:  # or a traceback would say ixbackoff.testing.exploring.histories.Broken
     if getattr(globals()[_name], "__module__", "").startswith(f"{__name__}."):

@@ -1,4 +1,4 @@
-"""Effects that are done in part: a handler of a model marks where they may break."""
+"""Effects that are done in part: the handlers of a model mark where an effect may break off."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Breaks:
         self.at = self.passed = 0
 
     def context(self) -> Context:
-        """Make a context in which `may_break()` counts here."""
+        """Make a context in which `may_break()` uses this counter."""
         made = copy_context()
         made.run(BREAKS.set, self)
         return made

@@ -13,14 +13,14 @@ A_co = TypeVar("A_co", covariant=True)
 
 
 class Occurrence(NamedTuple):
-    """A surprise beside the commands: another program continues, the world changes, and so on.
+    """A surprise that concerns no command but `Pick`: a turn, a change, a landing or a pick.
 
     Attributes:
         kind: a turn of another program or branch, a change of the world, the landing of a late
             command, or a random pick.
         place: the number of the program, of the change, of the late command, or the number picked.
         text: the text in a history.
-        path: the path of the branch that continues, if it is one.
+        path: the path of the branch that continues, if a branch does.
     """
 
     kind: Literal["turn", "change", "landing", "pick"]
@@ -53,8 +53,8 @@ NOTHING = "nothing"
 class Drawn(tuple[tuple[int, int], ...]):
     """A history as hypothesis draws and shrinks it; `histories` makes it.
 
-    Each pair has the number of commands before a surprise, and the index of the surprise among
-    those that can happen there.
+    Each pair has the number of commands before a surprise, and the index of the surprise among the
+    possible ones.
     """
 
     __slots__ = ()
@@ -66,7 +66,7 @@ class End(NamedTuple, Generic[A_co]):
     Attributes:
         value: its value, if it succeeded.
         failure: its failure, if it failed.
-        died: true if its process died for good.
+        died: whether its process died for good.
     """
 
     value: A_co | None

@@ -24,7 +24,7 @@ STANDARD = frozenset({Delay, Log, Now, Pick, Throw, Together})
 """The commands that need no handler in a model."""
 
 LONGEST = 10_000
-"""The most commands of one history, waits included."""
+"""The greatest number of commands in one history, waits included."""
 
 
 class Machine:
@@ -42,8 +42,8 @@ class Machine:
         passed: the number of break points that the last effect passed.
         performed: the number of performed commands.
         answered: the number of answered commands, waits included.
-        watches: true if the machine checks that answers do not change afterwards.
-        answers: the answers that may change, and some others, with their commands.
+        watches: whether the machine checks that answers do not change afterwards.
+        answers: the commands with their answers, as far as an answer may change.
     """
 
     def __init__(self, scope: Scope, trace: list[Performed] | None = None) -> None:
@@ -64,7 +64,7 @@ class Machine:
         self.answered = 0
         self.watches = False
         self.answers: list[tuple[Any, Any]] = []
-        for process in self.processes:  # all at once: an unbegun process would be another state
+        for process in self.processes:  # now, because a process that has not begun differs
             self.begin(process.root)
 
     def process(self, number: int) -> Process:
@@ -88,7 +88,7 @@ class Machine:
         del self.current
 
     def key(self) -> int:
-        """Return the hash of the whole state, on which everything that follows depends."""
+        """Return the hash of the whole state: equal states continue equally."""
         scope, timed = self.scope, self.scope.timed
         world = state_of(
             scope.setting.state(self.world),
@@ -127,17 +127,19 @@ class Machine:
                 self.current = earliest(strand) or strand
             elif not strand.begun:
                 self.begin(strand)
-            elif self.settled(strand):
+            elif self.needs_world(strand):
                 return True
 
     def begin(self, strand: Strand) -> None:
         """Begin a strand, and answer its commands that do not need the world."""
         strand.now = max(strand.now, self.now)
         strand.advance(None, None)
-        while strand.command is not None and strand.branches is None and not self.settled(strand):
+        while (
+            strand.command is not None and strand.branches is None and not self.needs_world(strand)
+        ):
             pass
 
-    def settled(self, strand: Strand) -> bool:
+    def needs_world(self, strand: Strand) -> bool:
         """Return whether the current command needs the world; if not, answer it."""
         command = strand.command
         kind: type = command.__class__
@@ -194,7 +196,7 @@ class Machine:
             strand.receive(answer, failure)
 
     def options(self) -> tuple[Option, ...]:
-        """Return what can happen here in place of the usual step."""
+        """Return the surprises that can happen here."""
         scope, command = self.scope, self.current.command
         kind: type = command.__class__
         unhandled = kind is Pick and Pick not in self.handlers
@@ -232,7 +234,7 @@ class Machine:
         return tuple([one.path for one in leaves if one is not self.current and not one.pending])
 
     def happen(self, option: Any) -> None:
-        """Take one step: the usual one, or an `Option`."""
+        """Take one step: with the surprise `option`, or as usual if it is `None`."""
         if option.__class__ is Occurrence and option.kind != "pick":
             match option.kind:
                 case "turn":
@@ -259,13 +261,13 @@ class Machine:
         self.watched(change, self.world)
 
     def land(self, event: Occurrence) -> None:
-        """Do a late command."""
+        """Perform a late command."""
         command = self.on_the_way[event.place]
         self.on_the_way = self.on_the_way[: event.place] + self.on_the_way[event.place + 1 :]
         self.watched(self.landed, command)
 
     def landed(self, command: Any, strand: Strand | None = None) -> None:
-        """Do a command, and drop its outcome."""
+        """Perform a command, and drop its outcome."""
         handler = self.handler_of(command.__class__)
         if strand is not None and strand.owner.recording:
             key = f"{strand.owner.journal.run}:{strand.line.place}"
@@ -278,7 +280,7 @@ class Machine:
             return
 
     def perform(self, surprise: Any) -> None:
-        """Perform the current command, or the surprise that happens to it."""
+        """Perform the current command, with a surprise or with `None`."""
         strand = self.current
         owner: Any = strand.owner
         command = strand.command
@@ -320,7 +322,7 @@ class Machine:
         self.answer(strand, at, answer if failure is None else None, failure)
 
     def do_beside(self, paths: tuple[tuple[int, ...], ...]) -> None:
-        """Do the commands of other branches, whose process dies before it has the answers."""
+        """Perform the commands of other branches, whose process dies before the answers arrive."""
         for leaf in [one for one in self.owner.root.leaves() if one.path in paths]:
             if not leaf.begun:
                 self.begin(leaf)
@@ -333,7 +335,7 @@ class Machine:
     def surprised(
         self, strand: Strand, command: Any, surprise: Surprise, failure: Exception | None
     ) -> Exception | None:
-        """Return the failure to throw into the program; advance the time until then."""
+        """Advance the time by that of a surprise; return the failure to throw into the program."""
         if surprise.late:
             self.on_the_way += (command,)
         limit = strand.context.run(time_limit)
@@ -352,13 +354,13 @@ class Machine:
         """Return the handler of a kind of command.
 
         Raises:
-            Misuse: it has no handler.
+            Misuse: the kind has no handler.
         """
         handler: Handler = self.handlers.get(kind) or inherited(self.handlers, kind)
         return handler
 
     def watched(self, act: Callable[..., Any], *given: Any) -> Any:
-        """Let the world act, and check that this does not change an earlier answer.
+        """Call `act`, and check that the call does not change an earlier answer.
 
         Raises:
             Misuse: an answer changed.

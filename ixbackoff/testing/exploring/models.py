@@ -69,7 +69,7 @@ class Model(Generic[W, E]):
 
     Args:
         world: makes a fresh world; usually the class itself.
-        interpreter: makes the interpreter that answers in a world; usually a method of it.
+        interpreter: makes the interpreter that answers in a world; usually a method of the world.
         always: the check after each step; it fails by an `AssertionError`, or by returning false.
         changes: functions that change a world from outside, each once, at any moment.
         forgets: removes from a world the things that a dying process loses, such as locks.
@@ -118,17 +118,17 @@ class Model(Generic[W, E]):
 
         Args:
             programs: one program, or several concurrent ones, each in its own process.
-            at_end: the check of the end, when all programs are over.
-            surprises: the number of surprises in a history, at most.
+            at_end: the check at the end, when all programs are over.
+            surprises: the greatest number of surprises in a history.
             faults: the surprises of each command, or of each kind of command.
             may_raise: the failures that programs may raise; injected ones are always allowed.
-            again: true to run the first program once more at the end, without surprises; `at_end`
-                is then called with the end of that run.
+            again: whether to run the first program once more at the end, without surprises;
+                `at_end` is then called with the end of that run.
             schedule: the schedule of the waits, as for `run`.
             within: the seconds of each program, as for `run`.
             only: the one history to run, as it was printed or drawn.
             most: the number of different failures after which to stop.
-            merge: false to visit equal states again; only to check `state`.
+            merge: whether to visit equal states only once; give `False` only to check `state`.
             progress: called about once a second with the progress of a long search; prints to a
                 terminal by default.
 
@@ -191,7 +191,7 @@ def by_name(changes: Sequence[Callable[[Any], object]]) -> dict[str, Callable[[A
         if name == "<lambda>":
             name = f"change {len(named) + 1}"
         if name in named:
-            raise Misuse(f"changes: two are called {name!r}: give them names of their own.")
+            raise Misuse(f"changes: two functions are called {name!r}: give them distinct names.")
         named[name] = change
     return named
 
@@ -202,7 +202,7 @@ def checked_program(
     """Return a program and the defaults of its run.
 
     Raises:
-        Misuse: it cannot be explored.
+        Misuse: the program cannot be explored.
         ValueError: `within` is not a finite number.
     """
     program = program_of(given)
@@ -211,8 +211,8 @@ def checked_program(
         raise Misuse(f"{given!r} is not a program:{hint}.")
     if program.ends_at:
         raise Misuse(
-            f"The program is open, it ends at {name_of(program.ends_at)}: end it with .end(), or "
-            "go down with .retry(...)."
+            f"The program is open, it ends at {name_of(program.ends_at)}: end it with .end() or "
+            ".retry(...)."
         )
     how = program._defaults.replace(schedule, within)
     check_schedule(how.schedule)
@@ -246,10 +246,6 @@ def planned(setting: Setting, programs: Sequence[tuple[Ladder, Defaults]], **how
 
 
 def check_number(name: str, number: object, least: int) -> None:
-    """Check that a number is a whole number, and not too small.
-
-    Raises:
-        Misuse: it is something else.
-    """
+    """Raise Misuse unless `number` is a whole number, `least` or more."""
     if isinstance(number, bool) or not isinstance(number, int) or number < least:
         raise Misuse(f"{name}={number!r}: give a whole number, {least} or more.")

@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 class Persistent(Generic[T]):
-    """A part of a world in two layers, written and synced; a power cut leaves the synced one.
+    """A part of a world with a written and a synced value, of which a power cut leaves the latter.
 
     Change `written` in handlers, call `sync` where the pipeline syncs, and `lose` in `forgets`:
 
@@ -21,11 +21,11 @@ class Persistent(Generic[T]):
     {'page': 'old'}
 
     Attributes:
-        written: the value that everybody reads.
+        written: the value that handlers read and change.
         synced: the value after a power cut.
 
     Args:
-        value: the first value of both layers.
+        value: the first value of both.
     """
 
     def __init__(self, value: T) -> None:

@@ -19,10 +19,10 @@ from .walking import Walk
 __tracebackhide__ = True
 
 NESTED = 2
-"""How deep the fields of a world are shown one by one."""
+"""The depth to which the fields of a world are shown one by one."""
 
 ITEM = 48
-"""Characters of one value of the world."""
+"""The greatest number of characters for one value of the world."""
 
 
 class TableLine(NamedTuple):
@@ -33,7 +33,7 @@ class TableLine(NamedTuple):
         who: the name of the program, if there are several.
         what: the command or the event.
         said: the answer or the surprise.
-        strange: true if the step is a surprise.
+        strange: whether the step is a surprise.
         changed: the changes of the world.
     """
 
@@ -112,7 +112,7 @@ def outcome(option: Option | None, said: str, performed: Performed) -> str:
 
 
 def broken(scope: Scope, history: History, wrong: AssertionError, number: int) -> Broken:
-    """Make the error of a history in which something does not hold."""
+    """Make the error of a history in which a check fails."""
     story = StoryWalk(scope, history)
     try:
         story.run()

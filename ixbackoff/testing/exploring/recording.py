@@ -1,4 +1,4 @@
-"""The journal of a process that is started durably: that of `ixbackoff.durable`, in memory."""
+"""The journal of a process that is started durably, in memory."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class RecordedAnswer(NamedTuple):
         command: the command.
         answer: its answer.
         failure: its failure, if it failed.
-        times: the times that deadlines read since the command before.
+        times: the times that deadlines have read since the previous command.
     """
 
     command: Command[Any]
@@ -43,7 +43,7 @@ class MemoryJournal(Journal):
     Attributes:
         time: the current seconds of virtual time.
         answers: the outcomes of the commands, by their places.
-        keys: the states of the strands, by their paths.
+        keys: the hashes of the answers of each strand, by its path.
     """
 
     def __init__(self, run: str, began: float) -> None:
@@ -98,7 +98,7 @@ def entry_of(place: str, recorded: RecordedAnswer) -> Entry:
     """Encode the entry of a command.
 
     Raises:
-        Unrecordable: its answer cannot be recorded.
+        Unrecordable: the answer cannot be recorded.
     """
     command, answer, failure, times = recorded
     entry = {"at": place, "c": [*digest_of(command)], "t": [*times]}

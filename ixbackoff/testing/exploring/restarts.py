@@ -37,15 +37,15 @@ class Process:
         how: the defaults of the run.
         interpreter: the interpreter of this world.
         context: the context in which it begins.
-        recording: true if it may be started durably.
-        now: the seconds of virtual time when it begins.
+        recording: whether it may be started durably.
+        now: the virtual time at its beginning, seconds.
 
     Attributes:
         name: its name.
         runs: the number of times that it was started anew.
-        died: true if it has died for good.
+        died: whether it has died for good.
         root: the strand of its program.
-        journal: the answers that its commands have had.
+        journal: the answers to its commands.
         performer: the performer that replays the journal, if the process resumed durably.
     """
 
@@ -101,6 +101,6 @@ class Process:
         self.root = self.started(now)
 
     def state(self, timed: bool) -> tuple[object, ...]:
-        """Return everything that its next commands depend on."""
+        """Return the state on which the next commands depend."""
         runs = self.runs if self.recording else 0
         return (self.root.state(timed), self.died, runs)

@@ -26,7 +26,7 @@ class Setting:
         world: makes a fresh world.
         interpreter: makes the interpreter that answers in a world.
         always: the check after each step.
-        changes: the changes that can happen to a world by themselves, by their names.
+        changes: the functions that change a world from outside, by their names.
         forgets: removes from a world the things that a dying process loses.
         state: returns the parts of a world that can be compared.
     """
@@ -41,10 +41,10 @@ class Setting:
 
 @dataclass
 class Scope:
-    """The arguments of `Model.explore`, and what follows from them.
+    """The arguments of `Model.explore`, and values derived from them.
 
     Attributes:
-        timed: true if a program has asked for the time, which is then a part of each state.
+        timed: whether a program has asked for the time, which is then a part of each state.
     """
 
     setting: Setting
@@ -81,7 +81,7 @@ class Scope:
         return [*self.faults]
 
     def faults_of(self, kind: type) -> Sequence[Surprise]:
-        """Return the surprises of a kind of command: its own, or those of its nearest base."""
+        """Return the surprises of a kind of command, or those of its nearest base class."""
         if not isinstance(self.faults, Mapping):
             return self.faults
         for base in kind.__mro__:
@@ -92,7 +92,7 @@ class Scope:
     def deaths_with_others(
         self, kind: type, name: str, paths: tuple[tuple[int, ...], ...]
     ) -> list[Option]:
-        """Return the deaths after which commands of other branches are done as well."""
+        """Return the deaths of a process whose commands in other branches are done as well."""
         return [
             one.with_others(name, beside)
             for one in self.faults_of(kind)
@@ -102,7 +102,7 @@ class Scope:
         ]
 
     def in_part(self, kind: type, part: int) -> list[Option]:
-        """Return the surprises that can happen when a command is done in part."""
+        """Return the surprises that can happen to a command that is done in part."""
         return [
             one.in_part(part)
             for one in self.faults_of(kind)

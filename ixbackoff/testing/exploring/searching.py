@@ -31,7 +31,7 @@ class Progress(NamedTuple):
     Attributes:
         seconds: the seconds since its beginning.
         surprises: the number of surprises in the current histories.
-        explored: the size of the search until now.
+        explored: the size of the search so far.
     """
 
     seconds: float
@@ -52,7 +52,7 @@ class BranchPoint(NamedTuple):
     Attributes:
         step: the number of the step.
         options: the surprises.
-        check: the hash of the state; it is the same when the history is run again.
+        check: the hash of the state, which has to be the same when the history is run again.
     """
 
     step: int
@@ -64,7 +64,7 @@ Layer = list[tuple[History, list[BranchPoint]]]
 
 
 class Timed(Exception):
-    """The search has to start again: a program asked for the time, so time is a part of states."""
+    """A program has asked for the time, so the search starts again, with the time in its states."""
 
 
 class SearchWalk(Walk):
@@ -125,13 +125,13 @@ class Search:
 
     Args:
         scope: the scope of the search.
-        surprises: the number of surprises in a history, at most.
+        surprises: the greatest number of surprises in a history.
         most: the number of different failures after which to stop.
         progress: called with the progress of a long search.
 
     Attributes:
         seen: the hashes of the visited states.
-        ends: the hashes of the states that a run without surprises has started from.
+        ends: the hashes of the states at the end, from which an additional run has started.
         unmerged: the number of visited states, if they are not merged.
     """
 
@@ -172,7 +172,7 @@ class Search:
         if found and self.most == 1:
             raise found[0]
         if found:
-            raise ExceptionGroup("histories in which something does not hold", found)
+            raise ExceptionGroup("histories in which a check fails", found)
         return self.explored
 
     def layers(self) -> None:
@@ -226,7 +226,7 @@ def histories(layer: Layer) -> Iterator[tuple[History, int]]:
 
 
 def diverged(scope: Scope, history: History, machine: Machine) -> Misuse:
-    """Make the error of a history that does not run as it did before."""
+    """Make the error of a history that runs in another way than before."""
     step, command = history[-1][0], machine.current.command
     before = History(history[:-1])
     for _ in range(TRIES):

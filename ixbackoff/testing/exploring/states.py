@@ -43,7 +43,7 @@ def frozen(value: Any) -> Any:
 
 
 def may_change(value: Any) -> bool:
-    """Return whether a value may change: every value but an atom and a tuple of atoms.
+    """Return whether a value may change: true unless it is an atom or a tuple of such values.
 
     >>> may_change(("a", (1, None))), may_change(("a", [1]))
     (False, True)
@@ -110,7 +110,7 @@ def of_dataclass(kind: type, names: list[str]) -> Freezer:
 
 
 def of_function(value: FunctionType) -> Any:
-    """Freeze a function; an inner one by its parts, because each call makes another object."""
+    """Freeze a function; an inner function by its parts, because each call makes another object."""
     if not value.__closure__ and not value.__defaults__ and "<locals>" not in value.__qualname__:
         return value
     cells = [cell.cell_contents for cell in value.__closure__ or ()]
@@ -139,7 +139,7 @@ def slots_in(kind: type) -> list[str]:
 
 
 def of_reduced(value: Any) -> Any:
-    """Freeze what `copy` and `pickle` take: all state of an object, wherever it is stored."""
+    """Freeze an object by its `__reduce_ex__`, which returns all of its state."""
     reduced: Any = value.__reduce_ex__(4)
     if isinstance(reduced, str):
         return (value.__class__, reduced)
@@ -161,7 +161,7 @@ def with_kind(value: Any) -> Any:
 
 
 class Freezers(dict[type, Freezer]):
-    """The function that freezes the values of each class, made when it is first needed."""
+    """The freezer of each class, made when it is first needed."""
 
     def __missing__(self, kind: type) -> Freezer:
         made = self[kind] = freezer_of(kind)
@@ -177,7 +177,7 @@ ATOMS: dict[type, Freezer] = {
     bytes: with_kind,
     complex: lambda value: (complex, repr(value)),
 }
-"""The freezers of classes whose values never change and contain no others."""
+"""The freezers of classes whose values never change and contain no other values."""
 
 FREEZERS = Freezers(
     ATOMS
@@ -216,7 +216,7 @@ def freezer_of(kind: type[Any]) -> Freezer:
 
 
 def is_plain(kind: type) -> bool:
-    """Return whether slots and attributes are all of the state of a class's values."""
+    """Return whether the values of a class have no state besides their slots and attributes."""
     usual = all(
         getattr(kind, name, None) is getattr(object, name, None)
         for name in ("__reduce__", "__reduce_ex__", "__getstate__")

@@ -19,12 +19,12 @@ __tracebackhide__ = True
 
 
 class Owner(Protocol):
-    """The process that a strand belongs to.
+    """The process of a strand.
 
     Attributes:
-        journal: the answers that its commands have had.
+        journal: the answers to its commands.
         performer: the performer that replays the journal, if the process resumed durably.
-        recording: true if the journal may be read.
+        recording: whether the journal may be read.
     """
 
     journal: MemoryJournal
@@ -36,13 +36,13 @@ class Strand:
     """The commands of a program, or of an effect in `all_of`.
 
     Attributes:
-        path: the numbers of the branches that lead to it; none for a program.
+        path: the numbers of its branch and of the branches around that; empty for a program.
         now: its seconds of virtual time.
         line: its place in the journal.
-        key: the hash of all answers that it has had.
-        command: the command that it waits for, if it has begun and is not over.
+        key: the hash of all answers so far.
+        command: its current command, if it has begun and is not over.
         pending: an answer and a failure that arrive at `now`, or `None`.
-        branches: the branches of the `all_of` that it waits for, or `None`.
+        branches: the branches of its current `all_of`, or `None`.
         ending: the branch that cleans up after another one has failed.
         value: its value, if it is over and succeeded.
         failure: its failure, if it is over and failed.
@@ -90,7 +90,7 @@ class Strand:
                 raise
             if self.parent is None:
                 self.place = place_of(error)
-            error.__traceback__ = None  # or it would keep all frames of the history alive
+            error.__traceback__ = None  # the traceback would keep all frames of the history alive
             self.over, self.failure, self.command = True, error, None
         finally:
             del failure
@@ -162,7 +162,7 @@ class Strand:
         self.receive(values, failure)
 
     def abort(self, now: float) -> None:
-        """End this branch, because another one failed; the commands of its clean-up follow."""
+        """End this branch, because another one failed; its `finally` blocks still run."""
         self.pending, self.now = None, now
         if self.branches is not None:
             for branch in self.branches:
@@ -189,14 +189,14 @@ class Strand:
         self.let_go()
 
     def let_go(self) -> None:
-        """Break the reference cycles of its branches."""
+        """Break the reference cycles of the strand and its branches."""
         for branch in self.branches or ():
             branch.let_go()
         self.branches = self.ending = self.error = None
         self.left = []
 
     def state(self, timed: bool) -> Any:
-        """Return everything that its next commands depend on."""
+        """Return the state on which the next commands depend."""
         known: tuple[Any, ...] = (self.key, self.over, *self.line.times)
         if timed:
             known += (self.now,)

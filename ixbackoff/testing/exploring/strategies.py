@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 def histories(surprises: int = 8, apart: int = 10) -> SearchStrategy[Drawn]:
     """Return a strategy that draws histories, to be passed as `only=`.
 
-    Enumerate first, and draw second, with few surprises: with more than twenty, a draw hardly ever
-    finds a small failure.
+    Enumerate histories first, and then draw longer ones, with few surprises: a draw of more than
+    twenty surprises hardly ever finds a small failure.
 
     >>> from hypothesis import given
     >>> from ixbackoff.testing.exploring import Drawn, histories
@@ -25,8 +25,8 @@ def histories(surprises: int = 8, apart: int = 10) -> SearchStrategy[Drawn]:
     >>> test_holds()
 
     Args:
-        surprises: the number of surprises in a history, at most.
-        apart: the number of commands between two of them, at most.
+        surprises: the greatest number of surprises in a history.
+        apart: the greatest number of commands between two surprises.
 
     Raises:
         ImportError: hypothesis is not installed.

@@ -14,7 +14,7 @@ from ..._words.failures import ServerError, Throttled
 __tracebackhide__ = True
 
 Start: TypeAlias = Literal["anew", "durably", "for good"]
-"""The ways to start a process again after its death, or not."""
+"""The ways to start a process again after its death; "for good" is not to start it."""
 
 UNAVAILABLE = ServerError(503)
 ON_ITS_WAY = TimeoutError("still on its way")
@@ -22,17 +22,17 @@ ON_ITS_WAY = TimeoutError("still on its way")
 
 @dataclass(frozen=True)
 class Surprise:
-    """A thing that can happen to a command; `fails`, `lost` and the like make it.
+    """An event that can happen to a command; `fails`, `lost` and the like make it.
 
     Attributes:
         word: its text in a history.
-        effect: true if the command is done.
+        effect: whether the command is done.
         failure: the failure that is thrown into the program, or `None`.
         seconds: the seconds that the command takes.
         start: the way to start the process again, or `None` if it does not die.
-        late: true if the command may still be done at any time after.
+        late: whether the command may still be done at any later time.
         part: the number of the `may_break()` at which the command ends; 0 if it is done whole.
-        beside: the branches whose commands are done as well, when the process dies.
+        beside: the branches whose commands are done as well if the process dies.
     """
 
     word: str
@@ -60,7 +60,7 @@ class Surprise:
 
 
 Faults: TypeAlias = Sequence[Surprise] | Mapping[type[Command[Any]], Sequence[Surprise]]
-"""The surprises of every command, or those of each kind of command and of its subclasses."""
+"""The surprises of every command; or of each kind of command, with its subclasses."""
 
 
 def fails(failure: Exception = UNAVAILABLE, *, after: float = 0.0) -> Surprise:
@@ -72,7 +72,7 @@ def fails(failure: Exception = UNAVAILABLE, *, after: float = 0.0) -> Surprise:
 
     Args:
         failure: the failure that is thrown into the program.
-        after: the seconds until then; a shorter time limit raises its `TimeoutError` instead.
+        after: the seconds until the failure; a shorter time limit raises `TimeoutError` instead.
 
     Raises:
         Misuse: `failure` is not an exception, or it cannot be copied.
@@ -102,9 +102,9 @@ def lost(failure: Exception = UNAVAILABLE, *, after: float = 0.0) -> Surprise:
 
 
 def late(failure: Exception = ON_ITS_WAY, *, after: float = 0.0) -> Surprise:
-    """Make the surprise that a command fails, but may still be done at any time after.
+    """Make the surprise that a command fails, but may still be done at any later time.
 
-    For commands that change something: a late read changes nothing, but adds a step to histories.
+    Use it for commands that change something: a late read only makes histories longer.
 
     >>> from ixbackoff.testing.exploring import late
     >>> print(late())
@@ -123,7 +123,7 @@ def late(failure: Exception = ON_ITS_WAY, *, after: float = 0.0) -> Surprise:
 
 
 def slow(seconds: float) -> Surprise:
-    """Make the surprise that a command takes `seconds`; past a time limit, its answer is lost.
+    """Make the surprise that a command takes `seconds`; after a time limit, its answer is lost.
 
     >>> from ixbackoff.testing.exploring import slow
     >>> print(slow(30))
@@ -138,7 +138,7 @@ def slow(seconds: float) -> Surprise:
 
 
 def asks(seconds: float) -> Surprise:
-    """Make the surprise that the service asks to be left alone for `seconds`; nothing is done.
+    """Make the surprise that a command fails with `Throttled(seconds)`, and is not done.
 
     >>> from ixbackoff.testing.exploring import asks
     >>> print(asks(30))
@@ -151,7 +151,7 @@ def asks(seconds: float) -> Surprise:
 
 
 def dies(start: Start = "anew") -> tuple[Surprise, ...]:
-    """Make two deaths of the process: before the command, and after it but before its answer.
+    """Make two deaths of the process: before the command, and between the command and its answer.
 
     >>> from ixbackoff.testing.exploring import dies
     >>> print(*dies(), sep="; ")
@@ -192,7 +192,7 @@ def checked_faults(faults: Faults) -> Faults:
 
 
 def distinct(faults: Sequence[Surprise]) -> tuple[Surprise, ...]:
-    """Return the surprises with distinct words, by adding the arguments of failures if need be."""
+    """Return the surprises with distinct words, if need be with the arguments of their failures."""
     for one in faults:
         given: object = one
         if isinstance(given, tuple):
@@ -212,7 +212,7 @@ def named(failure: Exception) -> str:
     """Return the name of a failure's class, if the failure can be copied for each history.
 
     Raises:
-        Misuse: it is not an exception, or it cannot be copied.
+        Misuse: `failure` is not an exception, or cannot be copied.
     """
     given: object = failure
     if not isinstance(given, Exception):
@@ -228,7 +228,7 @@ def named(failure: Exception) -> str:
 
 
 def copied(failure: Exception) -> Exception:
-    """Return a copy of a failure, to which notes can be added; itself, if it cannot be copied."""
+    """Return a copy of a failure, to which notes can be added, or itself if it cannot be copied."""
     try:
         return copy(failure).with_traceback(None)
     except Exception:

@@ -16,7 +16,7 @@ class Walk:
 
     Args:
         scope: the scope of the search.
-        history: the surprises that are known before the walk.
+        history: the surprises, as far as they are known before the walk.
         trace: a list for the performed commands, if they are wanted.
     """
 
@@ -47,7 +47,7 @@ class Walk:
             raise
 
     def steps(self, machine: Machine) -> bool:
-        """Take all steps; return false if the rest is known from another history."""
+        """Take all steps; return false if another history has covered the rest of them."""
         scope, always = self.scope, self.scope.setting.always
         if not self.history:
             check(always(machine.world), "always", always)
@@ -62,7 +62,7 @@ class Walk:
             if not going and option is None:
                 return True
             self.act(machine, step, option)
-            if step >= self.last:  # a shorter history has checked the steps before
+            if step >= self.last:  # a shorter history has checked earlier steps
                 check(always(machine.world), "always", always)
             step += 1
 
@@ -82,7 +82,7 @@ class Walk:
         machine.happen(option)
 
     def over(self, machine: Machine) -> bool:
-        """Check how the programs ended; return false if the rest of the walk is known."""
+        """Check the ends of the programs; return false if another history covers the rest."""
         for process in machine.processes:
             failure, place = process.root.failure, process.root.place
             if failure is not None and not self.scope.allows(failure):
@@ -111,7 +111,7 @@ def check(holds: object, name: str, checked: object) -> None:
 
 
 class GuidedWalk(Walk):
-    """A walk that finds its history on the way."""
+    """A walk that determines its history step by step."""
 
     def __init__(self, scope: Scope) -> None:
         super().__init__(scope, History())
@@ -164,7 +164,7 @@ class TextWalk(GuidedWalk):
                 self.text = words[len(str(option)) :].removeprefix("; ")
                 return option
         raise Misuse(
-            f"only={self.text!r}: at step {step} there is one of {', '.join(map(str, options))}."
+            f"only={self.text!r}: the surprises at step {step} are {', '.join(map(str, options))}."
         )
 
     def steps(self, machine: Machine) -> bool:

@@ -1,4 +1,4 @@
-"""Answers of an origin without a fault."""
+"""The answers of an origin to requests without a fault."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def carried_out(
     `GET`, `HEAD` and `POST` are answered with the resource, `PUT` replaces it by the body, and
     `DELETE` removes it. A `GET` or `HEAD` whose `If-None-Match` names the resource's ETag is
     answered with 304, a missing resource with 404, and another method with 405. A `GET` of one
-    range of bytes is answered with 206, or with 416 if the range is empty, unless its `If-Range`
-    names another validator than the resource has.
+    range of bytes is answered with 206, or with 416 if the range is empty. If its `If-Range` does
+    not match the resource, it is answered with the whole resource.
 
     >>> resources: dict[str, bytes | Document] = {}
     >>> carried_out(ReceivedRequest("PUT", "/a", body=b"acorn"), resources).status
@@ -62,7 +62,7 @@ def carried_out(
 
 
 def ranged(request: ReceivedRequest, well: Answer) -> Answer:
-    """Return the range of an answer that a request asks for; the whole answer if it asks for none.
+    """Return the part of an answer for a request with a range, else the whole answer.
 
     >>> ranged(ReceivedRequest("GET", "/a", {"range": "bytes=2-3"}), Answer(200, body=b"acorn"))
     Answer(status=206, headers={'Content-Range': 'bytes 2-3/5'}, body=b'or')
@@ -84,7 +84,7 @@ def ranged(request: ReceivedRequest, well: Answer) -> Answer:
 
 
 def may_be_ranged(condition: str | None, headers: Mapping[str, str]) -> bool:
-    """Return whether `If-Range` allows for a range; ETags are compared strongly."""
+    """Return whether `If-Range` allows a range; ETags are compared strongly."""
     if condition is None:
         return True
     if condition.startswith('"'):

@@ -15,8 +15,8 @@ from .wire import Connection
 class Fault(Protocol):
     """A wrong answer to a request, or none; `Connection` shows how to write your own.
 
-    Faults that send the resource, or a part of it, carry out the request first; the others leave
-    it undone, so that a `PUT` stores nothing.
+    Faults that send the resource, or a part of it, carry out the request first. The others do not,
+    so that a `PUT` stores nothing.
     """
 
     def answer(self, connection: Connection) -> None:
@@ -26,7 +26,7 @@ class Fault(Protocol):
 
 @dataclass(frozen=True)
 class Status(Fault):
-    """An answer with a status, such as 503 or 429; the request is left undone.
+    """An answer with a status, such as 503 or 429; the request is not carried out.
 
     >>> from contextlib import closing
     >>> from http.client import HTTPConnection
@@ -43,7 +43,7 @@ class Status(Fault):
     Attributes:
         status: the number, 100 to 999.
         retry_after: the header `Retry-After`: seconds; a `datetime`, sent as an HTTP date; a
-            `timedelta`, sent as the HTTP date that is later than `Date` by it; or a literal text.
+            `timedelta`, sent as the HTTP date of `Date` plus the `timedelta`; or a literal text.
         headers: further headers.
         body: the body of the answer.
 
@@ -127,8 +127,8 @@ class Reset(Fault):
     ConnectionResetError: [Errno 104] Connection reset by peer
 
     Attributes:
-        after: the number of bytes of the body that are sent before; with `None` not even the
-            headers are sent, and the request is left undone.
+        after: the number of bytes of the body that are sent before the reset; with `None` not even
+            the headers are sent, and the request is not carried out.
     """
 
     after: int | None = None
@@ -143,8 +143,8 @@ class Reset(Fault):
 class Lost(Fault):
     """A lost answer: the request is carried out, and the connection reset before the answer.
 
-    The client cannot distinguish it from `Reset()`, but its request has been done: with it a test
-    shows the effect of a second try.
+    A client cannot distinguish this fault from `Reset()`, but its request has been carried out: so
+    a test can show the effect of a second try.
 
     >>> from urllib.request import urlopen
     >>> from ixbackoff.testing.web import Origin
@@ -161,7 +161,7 @@ class Lost(Fault):
 
 @dataclass(frozen=True)
 class Truncated(Fault):
-    """A part of the body, after which the connection is closed as if that were all.
+    """A part of the body, after which the connection is closed as after a whole one.
 
     >>> from urllib.request import urlopen
     >>> from ixbackoff.testing.web import Origin
@@ -183,7 +183,7 @@ class Truncated(Fault):
 
 @dataclass(frozen=True)
 class Dropped(Fault):
-    """A connection that is closed without an answer; the request is left undone.
+    """A connection that is closed without an answer; the request is not carried out.
 
     >>> from urllib.request import urlopen
     >>> from ixbackoff.testing.web import Origin
@@ -199,7 +199,7 @@ class Dropped(Fault):
 
 @dataclass(frozen=True)
 class Down(Fault):
-    """An outage: the connection is closed without an answer, and new ones are refused.
+    """An outage: the connection is closed without an answer, and new connections are refused.
 
     >>> from urllib.request import urlopen
     >>> from ixbackoff import N2, Constant, backoff

@@ -21,13 +21,13 @@ from .wire import Connection
 
 LOOPBACK = "127.0.0.1"
 CONNECTIONS = 64
-"""The most connections that are served concurrently; one more is closed immediately."""
+"""The number of connections that are served concurrently; further ones are closed immediately."""
 
 BODIES_SIZE = 64 * 1024 * 1024
-"""The most bytes of the bodies that are recorded."""
+"""The greatest number of bytes in all recorded bodies."""
 
 CLIENT_TIMEOUT = 10.0
-"""The seconds that a client has to send or receive something."""
+"""The seconds after which a connection without any data is closed."""
 
 
 class Origin:
@@ -38,8 +38,8 @@ class Origin:
     resource is answered with 304, and a `GET` of one range of bytes with 206. A connection stays
     open unless a fault answers. All requests are recorded for the test.
 
-    It listens inside its block, on a port that the system chooses, in its own threads, so the
-    client may be sync, or run under asyncio or trio. At most 64 connections are served
+    An origin listens inside its block, on a port that the system chooses. It has its own threads,
+    so the client may be sync, or run under asyncio or trio. At most 64 connections are served
     concurrently, and a request has at most 64 KiB of headers and 16 MiB of body. The end of the
     block closes its sockets and ends its threads, whatever its clients do.
 
@@ -56,19 +56,19 @@ class Origin:
     ['HEAD', 'HEAD', 'HEAD']
 
     Args:
-        resources: from a path to its content, or to a `Document` with an ETag and headers. A client
-            that uses the origin as its proxy asks for URLs in place of paths.
-        faults: from a path, or a method and a path such as `"PUT /a"`, to its script: the fault of
-            its first request, of the second and so on, with `None` for a request without a fault.
-            Requests after the end of a script have none. `itertools.repeat(Hang())` never ends. A
-            script for a method takes precedence over one for its path.
+        resources: the content of each path, or a `Document` with an ETag and headers. For a client
+            that uses the origin as its proxy, give URLs in place of paths.
+        faults: the script of each path, or of a method and a path such as `"PUT /a"`: the fault of
+            the first request, of the second and so on, with `None` for a request without a fault.
+            Requests after the end of a script have no faults. `itertools.repeat(Hang())` never
+            ends. A script for a method and a path takes precedence over one for the path.
 
     Attributes:
-        resources: from a path to its resource; may be changed at any time, and `PUT` and `DELETE`
+        resources: the resource of each path; may be changed at any time, and `PUT` and `DELETE`
             change it.
-        requests: all requests, in the order of their arrival. Once their bodies are more than 64
-            MiB, the oldest bodies are dropped, and are empty here.
-        stopped: set when its block ends.
+        requests: all requests, in the order of their arrival. Once all bodies have more than 64
+            MiB, the oldest ones are dropped, and are empty here.
+        stopped: set when the block ends.
 
     Raises:
         ValueError: a path does not begin with a slash, and is not a URL.
@@ -100,17 +100,17 @@ class Origin:
 
     def __enter__(self) -> Self:
         if self._port:
-            raise RuntimeError("An Origin is entered once: make another one.")
+            raise RuntimeError("An Origin can be entered only once: make another one.")
         with ExitStack() as opened:
-            # Bound all the time, so that no other process gets the port while the origin is down.
-            place = opened.enter_context(bound(0))
-            self._port = place.getsockname()[1]
+            # bound all the time, so that no other process gets the port while the origin is down
+            port_holder = opened.enter_context(bound(0))
+            self._port = port_holder.getsockname()[1]
             self._wake, self._woken = socket.socketpair()
             opened.enter_context(self._woken)
             opened.enter_context(self._wake)
             listener = opened.enter_context(listening(self._port))
             self._begin = time.monotonic()
-            # A daemon, so that a program that never leaves the block can still end.
+            # a daemon, so that a program that never leaves the block can end
             self._thread = Thread(target=self._listen, args=(listener,), name="origin", daemon=True)
             self._thread.start()
             self._opened = opened.pop_all()
@@ -126,26 +126,26 @@ class Origin:
 
     @property
     def host(self) -> str:
-        """The address at which it listens."""
+        """The address at which the origin listens."""
         return LOOPBACK
 
     @property
     def port(self) -> int:
-        """The port at which it listens.
+        """The port at which the origin listens.
 
         Raises:
-            RuntimeError: its block has not begun.
+            RuntimeError: the block has not begun.
         """
         if not self._port:
-            raise RuntimeError("It listens inside its block: with Origin(...) as origin: ...")
+            raise RuntimeError("An Origin listens in its block: with Origin(...) as origin: ...")
         return self._port
 
     @property
     def url(self) -> str:
-        """The URL at which it listens, such as `http://127.0.0.1:8070`, without a slash at its end.
+        """The URL of the origin, such as `http://127.0.0.1:8070`, without a slash at the end.
 
         Raises:
-            RuntimeError: its block has not begun.
+            RuntimeError: the block has not begun.
         """
         return f"http://{self.host}:{self.port}"
 
@@ -229,7 +229,7 @@ class Origin:
                     client.shutdown(socket.SHUT_RDWR)
 
     def _accept(self, listener: socket.socket) -> None:
-        """Start to serve each client that connects, until this thread is woken."""
+        """Start a thread for each client that connects, until this thread is woken."""
         with PollSelector() as selector:
             selector.register(listener, EVENT_READ)
             selector.register(self._woken, EVENT_READ)
@@ -278,7 +278,7 @@ class Origin:
                 self._idle.discard(client)
 
     def _answer(self, client: socket.socket) -> bool:
-        """Answer a request; return whether the connection stays open for another."""
+        """Answer a request; return whether the connection stays open for another request."""
         try:
             request = received(client)
         except ValueError:
@@ -298,7 +298,7 @@ class Origin:
         return fault is None and request.keeps
 
     def _recorded(self, request: ReceivedRequest) -> ReceivedRequest:
-        """Return a copy to record; drop the oldest bodies of all copies above `BODIES_SIZE`."""
+        """Return a copy to record; drop the oldest bodies beyond `BODIES_SIZE` in all copies."""
         copy = replace(request)
         if copy.body:
             self._bodies += len(copy.body)
@@ -317,11 +317,7 @@ class Origin:
 
 
 def check_path(path: str) -> None:
-    """Check that a client can ask for a path. A client of a proxy asks for a URL or `host:port`.
-
-    Raises:
-        ValueError: `path` does not begin with a slash, and is not a URL.
-    """
+    """Raise ValueError unless `path` is a path with a slash, or, for a proxy, a URL or host:port."""
     if not path.startswith("/") and ":" not in path:
         raise ValueError(f"The path {path!r} does not begin with a slash: write {'/' + path!r}.")
 

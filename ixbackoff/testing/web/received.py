@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from io import BufferedReader
 
 HEAD_SIZE = 64 * 1024
-"""The most bytes of a request's first line and headers."""
+"""The greatest number of bytes in a request's first line and headers."""
 
 BODY_SIZE = 16 * 1024 * 1024
-"""The most bytes of a request's body."""
+"""The greatest number of bytes in a request's body."""
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
@@ -48,7 +48,7 @@ class ReceivedRequest:
 
     @property
     def keeps(self) -> bool:
-        """True if the connection may stay open for another request."""
+        """Whether the connection may stay open for another request."""
         wanted = self.headers.get("connection", "").lower()
         return self.version != "HTTP/1.0" and "close" not in wanted
 
@@ -110,7 +110,7 @@ def chunked_body(stream: BufferedReader) -> bytes:
 
 
 def exactly(stream: BufferedReader, size: int, read: int = 0) -> bytes:
-    """Read `size` more bytes of a body of which `read` bytes have been read."""
+    """Read `size` more bytes of a body, after the first `read` bytes."""
     if size < 0:
         raise ValueError("A length is negative.")
     if read + size > BODY_SIZE:

@@ -15,7 +15,7 @@ from .received import ReceivedRequest
 
 RESET = struct.pack("ii", 1, 0)  # SO_LINGER on, for 0 seconds: closing sends a reset
 BODILESS = (204, 304)
-"""Statuses of answers that have no body, and so no `Content-Length`."""
+"""The statuses of answers without a body, and so without `Content-Length`."""
 
 
 class Host(Protocol):
@@ -29,10 +29,10 @@ class Host(Protocol):
 
 
 class Connection:
-    """The connection to a client, with its request; a fault of your own answers on it.
+    """The connection to a client, with its request, on which a fault of your own can answer.
 
-    It is closed when the fault returns. After an answer without a fault it stays open, if the
-    client wants that.
+    The connection is closed when the fault returns. After an answer without a fault it stays open,
+    if the client wants that.
 
     >>> from dataclasses import dataclass
     >>> from urllib.request import urlopen
@@ -48,7 +48,7 @@ class Connection:
     b'ACORN'
 
     Attributes:
-        request: the request that is to be answered.
+        request: the request to answer.
     """
 
     request: ReceivedRequest
@@ -65,7 +65,7 @@ class Connection:
     def carry_out(self) -> Answer:
         """Carry out the request, once, and return the answer without a fault.
 
-        A fault that does not call this leaves the request undone: a `PUT` stores nothing.
+        If a fault does not call this method, the request has no effect: a `PUT` stores nothing.
         """
         if self._answer is None:
             self._answer = self._host.carry_out(self.request)
@@ -94,7 +94,7 @@ class Connection:
         self._client.sendall(data)
 
     def pause(self, seconds: float) -> bool:
-        """Wait for `seconds`; return false immediately if the origin ends."""
+        """Wait for `seconds`; return false as soon as the origin ends."""
         return not self._host.stopped.wait(seconds)
 
     def wait_for_end(self) -> None:

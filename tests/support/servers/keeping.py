@@ -17,11 +17,13 @@ class Keeper:
     - `/a`: at once.
     - `/slow`: in ten pieces, 0.05 seconds apart.
     - `/hang`: not at all.
+    - `/drop`: by closing the connection.
 
     Attributes:
         url: where it is.
         opened: how many connections there were.
         served: how many answers were sent whole.
+        dropped: how many requests were answered by closing the connection.
         most: how many requests there were at the same time.
         stopped: set at the end, and ends all that it does.
     """
@@ -30,6 +32,7 @@ class Keeper:
         self.url = url
         self.opened = 0
         self.served = 0
+        self.dropped = 0
         self.most = 0
         self.stopped = Event()
         self._lock = Lock()
@@ -75,6 +78,11 @@ class Keeper:
     def _answer(self, client: socket.socket, method: bytes, path: bytes) -> None:
         if path == b"/hang":
             self.stopped.wait(30.0)
+            return
+        if path == b"/drop":
+            with self._lock:
+                self.dropped += 1
+            client.shutdown(socket.SHUT_RDWR)
             return
         pieces = 10 if path == b"/slow" else 1
         size = len(BODY) // pieces

@@ -1,0 +1,256 @@
+"""Sentences for wrong arguments of public functions, and the words of other libraries."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable
+from functools import wraps
+from types import FunctionType
+from typing import Any
+
+from .commands import Misuse, is_coroutine_function
+from .rungs import DEEPEST
+
+__tracebackhide__ = True
+
+TRIES = ("attempts", "tries", "max_tries", "max_attempts", "stop_after_attempt", "total", "stop")
+RETRIES = ("retries", "max_retries", "num_retries")
+BASE = ("schedule=Exponential(base=...)", "base=1, the first wait")
+FACTOR = ("schedule=Exponential(factor=...)", "factor=2")
+CAP = ("schedule=Exponential(cap=...)", "cap=60, the longest wait")
+JITTER = ("schedule=Exponential(...).jittered(2)", "Exponential(...).jittered(2)")
+SCHEDULE = ("schedule=Exponential(...), or another schedule",)
+ON = ("on=OSError",)
+SECONDS = ("within=..., in seconds", "limits=Limits(...)")
+OPEN_FOR = ("open_for=30, in seconds",)
+FAILURES = ("failures=5",)
+RAISED = ("nothing: the last failure itself is always raised",)
+RAISES = ("nothing, if the function raises for a status, or on=..., a predicate",)
+LOGGED = ("nothing: the logger `ixbackoff` logs waits, and observers are called with them",)
+OBSERVED = ("ixbackoff.observing.observe(...): an observer is called with each event",)
+INSTEAD: dict[str, tuple[str, ...]] = {
+    "wait": SCHEDULE,
+    "delay": ("schedule=Constant(...), or another schedule", *BASE[1:]),
+    "interval": ("schedule=Constant(...), or another schedule", "every=2, in seconds"),
+    "seconds": ("within=..., in seconds", "every=2, in seconds"),
+    **dict.fromkeys(("base", "wait_initial", "backoff_factor", "multiplier", "initial"), BASE),
+    **dict.fromkeys(("min", "min_delay", "initial_delay", "start"), BASE),
+    **dict.fromkeys(("factor", "wait_exp_base", "exp_base"), FACTOR),
+    **dict.fromkeys(("max", "max_delay", "max_value", "wait_max", "backoff_max", "maximum"), CAP),
+    **dict.fromkeys(("jitter", "wait_jitter"), JITTER),
+    **dict.fromkeys(("timeout", "deadline", "max_time"), OPEN_FOR + SECONDS),
+    **dict.fromkeys(("retry", "exceptions", "exception", "on_exception", "retry_on"), ON),
+    **dict.fromkeys(("reset_timeout", "recovery_timeout", "break_duration"), OPEN_FOR),
+    **dict.fromkeys(("fail_max", "failure_threshold", "max_failures", "threshold"), FAILURES),
+    "window": ("within=10, in seconds",),
+    "exclude": ON,
+    "expected_exception": ON,
+    "giveup": ("on=..., a predicate that is true for the failures to retry",),
+    "status_forcelist": RAISES,
+    "allowed_methods": RAISES,
+    "reraise": RAISED,
+    "raise_on_giveup": RAISED,
+    "retry_error_callback": ("`try` and `except` around the call, or .or_else(...) in a program",),
+    "sleep": ("nothing: in tests, ixbackoff.testing.no_waits() makes waits take no time",),
+    **dict.fromkeys(("before_sleep", "on_backoff"), LOGGED),
+    **dict.fromkeys(("before", "after", "on_giveup", "on_success"), OBSERVED),
+}
+"""What to write for a word of another library: the first of these whose argument is taken."""
+OF_RUNS = ("schedule", "within", "budget", "breaker", "stop")
+
+
+STEPS = ("Program", "Attempt", "Backoff")
+"""The classes whose methods are explained."""
+
+
+def explain_arguments(names: dict[str, Any], public: Iterable[str]) -> None:
+    """Give functions and classes a sentence for wrong arguments, under their public names only.
+
+    Internal code calls the functions themselves, and what each try calls or makes is not in
+    `public`, so that first tries cost as much as without.
+
+    Args:
+        names: the names of a module, some of which are replaced.
+        public: those to replace.
+    """
+    for name in public:
+        value: Any = names[name]
+        if isinstance(value, FunctionType):
+            names[name] = explained(value)
+            names[name].__module__ = names["__name__"]  # where pickle finds it
+            continue
+        for attribute, method in [*vars(value).items()]:
+            own = attribute[0] != "_"
+            if attribute == "__init__" or (own and value.__name__ in STEPS):
+                if isinstance(method, FunctionType):
+                    setattr(value, attribute, explained(method))
+            elif own and isinstance(method, staticmethod):
+                setattr(value, attribute, staticmethod(explained(method.__func__)))
+
+
+def explained(function: Any) -> Any:
+    """Return `function`, but with a sentence for arguments that it does not take.
+
+    >>> from ixbackoff import backoff
+    >>> backoff(attempts=5)
+    Traceback (most recent call last):
+    ixbackoff.Misuse: backoff(attempts=5): 5 tries are N4, so write backoff(N4).
+    """
+    if is_coroutine_function(function):
+
+        @wraps(function)
+        async def awaited(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return await function(*args, **kwargs)
+            except TypeError as error:
+                check_bound(error, function, args, kwargs)
+                raise
+
+        return awaited
+
+    @wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except TypeError as error:
+            check_bound(error, function, args, kwargs)
+            raise
+
+    return called
+
+
+def check_bound(error: TypeError, function: Any, args: Any, kwargs: dict[str, Any]) -> None:
+    """Raise Misuse if the call itself failed, and not the inside of `function`."""
+    if error.__traceback__ is not None and error.__traceback__.tb_next is None:
+        if function.__code__.co_varnames[1:2] in SEALED:
+            function(None, None)  # raises its own sentence
+        raise Misuse(sentence(function, args, kwargs)) from None
+
+
+SEALED = (("_sealed",), ("_no_instances",))
+
+
+def sentence(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    """Return the sentence for arguments that `function` does not take.
+
+    >>> from ixbackoff import CircuitBreaker
+    >>> sentence(CircuitBreaker.__init__, (None, 5), {})
+    'CircuitBreaker(...) takes failures=, within=, open_for= and on=, by name: write CircuitBreaker(failures=2, within=10, open_for=30).'
+    """  # noqa: E501
+    return ": ".join(mistake(function, args, kwargs)) + "."
+
+
+def mistake(function: Any, args: Any, kwargs: dict[str, Any]) -> tuple[str, str]:
+    """Return what is wrong with the arguments of a call, and what to write."""
+    from inspect import Parameter, signature  # 18 ms
+
+    name, takes = shown_name(function), dict(signature(function).parameters)
+    if takes.pop("self", takes.pop("cls", None)) is not None:
+        args = args[1:]
+    kinds = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+    placed = [one.name for one in takes.values() if one.kind in kinds]
+    named = [one.name for one in takes.values() if one.kind is Parameter.KEYWORD_ONLY]
+    any_number = any(one.kind is Parameter.VAR_POSITIONAL for one in takes.values())
+    for word, value in kwargs.items():
+        if word not in takes:
+            return f"{name}({word}={value!r})", instead(word, value, name, [*takes])
+    write = f"write {example(function)}" if takes else f"write {name}()"
+    if len(args) > len(placed) and not any_number:
+        by_name = f"{listed([f'{one}=' for one in named])}, by name" if named else ""
+        both = f"{listed(placed)}{', and ' if placed and named else ''}{by_name}"
+        return f"{name}(...) takes {both or 'no arguments'}", write
+    missing = [
+        one.name
+        for one in takes.values()
+        if one.default is one.empty and one.name in (*placed, *named)
+        if one.name not in kwargs and one.name not in placed[: len(args)]
+    ]
+    if missing:
+        return f"{name}(...) needs {listed(missing)}", write
+    return f"{name}(...) is given an argument twice", write
+
+
+def shown_name(function: Any) -> str:
+    """Return the name of a function as users write it.
+
+    >>> from ixbackoff import Exponential, Program, RetryBudget
+    >>> [shown_name(one) for one in (Exponential.__init__, Program.run, RetryBudget.grpc)]
+    ['Exponential', '.run', 'RetryBudget.grpc']
+    """
+    *owners, name = function.__qualname__.split(".")
+    if name == "__init__":
+        return str(owners[-1])
+    inner = getattr(function, "__wrapped__", function)
+    takes = inner.__code__.co_varnames[: inner.__code__.co_argcount]
+    if takes[:1] == ("self",):
+        return f".{name}"
+    return f"{owners[-1]}.{name}" if owners and owners[-1] != "<locals>" else str(name)
+
+
+def instead(word: str, value: object, name: str, takes: list[str]) -> str:
+    """Return what to write in place of an argument that a function does not take."""
+    retries = "rung" in takes or name in (".replace", ".retry", ".resume", ".retry_with")
+    if (word in TRIES or word in RETRIES) and retries and not callable(value):
+        return in_rungs(
+            word, value, "at" if name.startswith(".r") and name != ".replace" else "backoff"
+        )
+    if word in OF_RUNS and name.startswith("."):
+        return f"that is an argument of the run: write .run(interpreter, {word}=...)"
+    if word == "on" and name in (".run", ".run_async"):
+        return "that is an argument of the step: write .retry(effect, on=...)"
+    for text in INSTEAD.get(word, ()):
+        option = re.match(r"(\w+)=", text)
+        if option is None or option[1] in takes:
+            return f"write {text}"
+    from difflib import get_close_matches
+
+    close = get_close_matches(word, takes, 1)
+    return f"write {close[0]}= in its place" if close else f"it takes {listed(takes) or 'no arguments'}"
+
+
+def in_rungs(word: str, value: object, start: str) -> str:
+    """Return the rung of a number of tries, or of retries."""
+    waits = value - (word in TRIES) if isinstance(value, int) else -1
+    if not 0 <= waits <= DEEPEST:
+        return "give a rung, N0 to N20, which is the number of waits: one less than tries"
+    one = "1 try is" if waits == 0 else f"{waits + 1} tries are"
+    return f"{one} N{waits}, so write {start}(N{waits})"
+
+
+EXAMPLES = {
+    "attempt": "@attempt above a generator function",
+    ".retry": ".retry(effect, on=[OSError, ValueError])",
+    "durable": '@durable(name="order")',
+    "backoff": "backoff(N3, on=OSError)",
+    "at": "at(N3)",
+}
+
+
+def example(function: Any) -> str:
+    """Return a right call: one of `EXAMPLES`, or the first in the documentation.
+
+    >>> from ixbackoff import Listed
+    >>> example(Listed.__init__)
+    'Listed([1, 5, 30])'
+    """
+    name = shown_name(function)
+    if name in EXAMPLES:
+        return EXAMPLES[name]
+    module = sys.modules[function.__module__]
+    kind = getattr(module, function.__qualname__.partition(".")[0], None)
+    lines = f"{function.__doc__}\n{kind.__doc__}".splitlines()
+    shown = "\n".join(line for line in lines if line.lstrip().startswith((">>>", "...")))
+    call = rf"(?<!\w){re.escape(name)}\((?:[^()\n]|\([^()\n]*\))+\)"
+    found = re.search(call, shown)
+    return found[0] if found else f"{name}(...)"
+
+
+def listed(names: list[str]) -> str:
+    """Return names as in a sentence.
+
+    >>> listed(["a", "b", "c"])
+    'a, b and c'
+    """
+    *first, last = names or [""]
+    return f"{', '.join(first)} and {last}" if first else last

@@ -1,0 +1,57 @@
+"""Sentences for attributes that commands, attempts, programs and rungs do not have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+STEPS = (
+*("do", "then", "map", "or_else", "bind", "or_bind", "backoff", "wait", "skip", "retry"),
+*("resume", "retry_with", "end", "named", "run", "run_async"),)
+OF_RUNS = {one: one for one in ("schedule", "within", "budget", "breaker", "stop")}
+OF_RUNS |= {"timeout": "within", "deadline": "within"}
+
+
+def no_attribute(value: Any, name: str) -> Any:
+    """Raise AttributeError with what to write instead; for `__getattr__`.
+
+    Python calls it only where an attribute is missing, or where a property raised AttributeError:
+    then the property is read again, for its own error.
+    """
+    kind: Any = type(value)
+    if name[:1] == "_" or hasattr(kind, name):
+        return kind.__getattribute__(value, name)
+    raise AttributeError(": ".join(without(kind, name)) + ".", name=name, obj=value)
+
+
+def without(kind: type, name: str) -> tuple[str, str]:
+    """Return what a class does not have, and what to write.
+
+    >>> from ixbackoff import Program
+    >>> without(Program, "retyr")
+    ('Program has no .retyr', 'write .retry')
+    """
+    bases = [base.__name__ for base in kind.__mro__]
+    it = "attempt" if "Attempt" in bases else "command"
+    said, step = f"{kind.__name__} has no .{name}(...)", name in STEPS
+    if step and "type" in bases:
+        return f"A rung has no .{name}(...)", f"write at(N3).{name}(...)"
+    if "Command" in bases and name in ("then", "map", "or_else", "limit", "expect", "guarded"):
+        return said, f"write do(command).{name}(...)"
+    if step and ("Command" in bases or "Attempt" in bases):
+        run = f".{name}(...)" if name.startswith("run") else ""
+        first = "do" if name == "do" else "retry"
+        return f"{said}, for it is on no rung", f"write at(N3).{first}({it}){run}"
+    if step and "Backoff" in bases:
+        return said, "decorate a function with it, or write .call(function, ...)"
+    if "Program" in bases and name in ("limit", "expect", "guarded"):
+        return f"{said}, a step of attempts", f"write .retry(do(command).{name}(...))"
+    said = said.removesuffix("(...)")
+    if "Program" in bases and name in OF_RUNS:
+        return said, f"write .run(interpreter, {OF_RUNS[name]}=...)"
+    if "World" in bases and name in ("run", "run_async"):
+        return said, f"write program.{name}(world.interpreter)"
+    from difflib import get_close_matches
+
+    public = [one for one in dir(kind) if one[0] != "_"]
+    close = get_close_matches(name, public, 1)
+    return said, f"write .{close[0]}" if close else f"it has {', '.join(public) or 'no others'}"

@@ -1,0 +1,51 @@
+"""The three kinds of clients in the experiments of "The Ethernet Approach to Grid Computing"."""
+
+from __future__ import annotations
+
+from typing import Generic, NamedTuple, TypeVar
+
+from ixbackoff import FOREVER, N0, CommandOrAttempt, Constant, Delay, Now, Pick, Program, at
+from ixbackoff.fleet import Outcome, Served, simulate
+from ixbackoff.schedules import Schedule
+from ixbackoff.schedules.published import fault_tolerant_shell
+
+E = TypeVar("E")
+
+
+class Kind(NamedTuple, Generic[E]):
+    """A kind of client.
+
+    Attributes:
+        program: its program for one file or one job.
+        schedule: the waits of the program.
+    """
+
+    program: Program[FOREVER, N0, object, E | Now | Pick | Delay]
+    schedule: Schedule
+
+    def simulated(
+        self, services: Served[E], clients: int, seconds: float, think: float, seed: int
+    ) -> Outcome:
+        """Simulate clients of this kind, which run the program again and again."""
+        return simulate(
+            self.program,
+            services,
+            clients=clients,
+            seconds=seconds,
+            schedule=self.schedule,
+            think=think,
+            seed=seed,
+        )
+
+
+def kinds(
+    fixed: CommandOrAttempt[E | Now | Pick, object],
+    aloha: CommandOrAttempt[E | Now | Pick, object],
+    ethernet: CommandOrAttempt[E | Now | Pick, object],
+) -> dict[str, Kind[E]]:
+    """Return clients that retry `fixed` immediately, and clients with the waits of the paper."""
+    return {
+        "fixed": Kind(at(FOREVER).retry(fixed), Constant(0.0)),
+        "aloha": Kind(at(FOREVER).retry(aloha), fault_tolerant_shell),
+        "ethernet": Kind(at(FOREVER).retry(ethernet), fault_tolerant_shell),
+    }
