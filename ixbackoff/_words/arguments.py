@@ -206,7 +206,11 @@ def instead(word: str, value: object, name: str, takes: list[str]) -> str:
     from difflib import get_close_matches
 
     close = get_close_matches(word, takes, 1)
-    return f"write {close[0]}= in its place" if close else f"it takes {listed(takes) or 'no arguments'}"
+    return (
+        f"write {close[0]}= in its place"
+        if close
+        else f"it takes {listed(takes) or 'no arguments'}"
+    )
 
 
 def in_rungs(word: str, value: object, start: str) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 STEPS = (
-*("do", "then", "map", "or_else", "bind", "or_bind", "backoff", "wait", "skip", "retry"),
-*("resume", "retry_with", "end", "named", "run", "run_async"),)
+    *("do", "then", "map", "or_else", "bind", "or_bind", "backoff", "wait", "skip", "retry"),
+    *("resume", "retry_with", "end", "named", "run", "run_async"),
+)
 OF_RUNS = {one: one for one in ("schedule", "within", "budget", "breaker", "stop")}
 OF_RUNS |= {"timeout": "within", "deadline": "within"}
 

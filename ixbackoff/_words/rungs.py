@@ -41,11 +41,12 @@ if TYPE_CHECKING:
 
         __slots__ = ()
 
+    RungType = type  # with a metaclass, mypy would not call `__init_subclass__`
+else:
 
-class RungType(type):
-    """The class of the rungs."""
+    class RungType(type):
+        """The class of the rungs."""
 
-    if not TYPE_CHECKING:
         __getattr__ = no_attribute
 
 

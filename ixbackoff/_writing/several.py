@@ -186,7 +186,8 @@ def all_of(*effects: Any) -> Attempt[Any, Any]:
     """Perform all effects concurrently; the first failure ends the others.
 
     The answers are in the order of the effects: a tuple for `all_of(a, b)`, a list for
-    `all_of([a, b])`. It is the `forall` of the fault tolerant shell.
+    `all_of([a, b])`. It is the `forall` of the fault tolerant shell. Its type knows up to eight
+    effects that differ: nest `all_of` for more.
 
     Each effect has its own thread in `run`, and its own task in `run_async`. A thread cannot be
     cancelled from outside: in `run` the other effects end at their next command, and then the

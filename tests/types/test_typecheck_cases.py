@@ -212,7 +212,7 @@ AT_RUN_TIME = runpy.run_path(str(CASES / "accept" / "only_the_run_time_check_see
 )
 def test_run_time_check(case: str) -> None:
     function: Callable[[], None] = AT_RUN_TIME[case]
-    with pytest.raises(TypeError, match=r"N\d|rung|@attempt|awaited_by|handled_as_in"):
+    with pytest.raises(TypeError, match=r"N\d|rung|@attempt|awaited_by|handled_as_in|metaclass"):
         function()
 
 
