@@ -28,7 +28,6 @@ CLAIMED = "claimed: Backoff[N3] = backoff(N3 if input() else N1)\n"
 YIELDED = """def yielded() -> Iterator[Program[N18, N18]]:
     yield at(N17)
 """
-STANDING = "at(N3).at(N2)\n"
 MAPPED = "at(N3).do(get).map(lambda none: none.size)\n"
 UNHANDLED = "at(N3).retry(get).run(Log.handled_by(print))\n"
 LOOPED = "looped = at(N3).do(get)\nfor _ in range(5):\n    looped = looped.backoff()\n"
@@ -61,7 +60,6 @@ def errors(checker: Checker, text: str, folder: Path) -> int:
         pytest.param(DEFAULT, STRICT, RUNGS, id="pyright: lists of rungs"),
         pytest.param(DEFAULT, MYPY, YIELDED, id="pyright: deep rungs inside of another type"),
         pytest.param(MYPY, DEFAULT, CLAIMED, id="mypy: one rung of two"),
-        pytest.param(ZUBAN, MYPY, STANDING, id="zuban: where a program stands"),
         pytest.param(ZUBAN, MYPY, MAPPED, id="zuban: the argument of a lambda"),
         pytest.param(TY, MYPY, UNHANDLED, id="ty: a missing handler"),
         pytest.param(UNTYPED, ZUBAN, LOOPED, id="zuban: a loop"),
