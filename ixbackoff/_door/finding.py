@@ -1,4 +1,4 @@
-"""Programs, schedules and interpreters of the user, named on the command line as MODULE:NAME."""
+"""The user's programs, schedules and interpreters, which the command line names as MODULE:NAME."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def program(text: str) -> Found:
 
 
 def is_function(named: Any) -> bool:
-    """Return whether an object can be called to make a program."""
+    """Return whether an object is a function, which may make a program."""
     return callable(named) and not isinstance(named, type | Command | Chain | Backoff)
 
 
@@ -73,7 +73,7 @@ def called(text: str, function: Any) -> Any:
     """Call a function that makes a program.
 
     Raises:
-        ArgumentTypeError: the function needs arguments, or it fails.
+        ArgumentTypeError: the function needs arguments, or fails.
     """
     if iscoroutinefunction(function):
         raise ArgumentTypeError(
@@ -90,7 +90,7 @@ def called(text: str, function: Any) -> Any:
 
 
 def needed(function: Any) -> str:
-    """List the required arguments of a function in words, "" if there are none.
+    """List the required arguments of a function in words; "" if there are none.
 
     >>> needed(lambda url, path, limit=5: ...), needed(lambda *urls: ...)
     ('the arguments url and path', '')
@@ -111,7 +111,7 @@ def needed(function: Any) -> str:
 
 
 def refusal(made: object, named: object) -> str:
-    """Say what an object is instead of a program."""
+    """Describe an object that is not a program."""
     if isinstance(made, Chain | Command):
         kind = "a command" if isinstance(made, Command) else "an attempt"
         return f"is {kind}, not a program: put it on a ladder, at(N3).retry(...)"
@@ -123,13 +123,13 @@ def refusal(made: object, named: object) -> str:
 
 
 def schedule(text: str) -> Schedule:
-    """Find a schedule, or make one of the seconds of each wait.
+    """Find a schedule, or make a `Constant` of a number of seconds.
 
     >>> schedule("0.1")
     Constant(every=0.1)
 
     Raises:
-        ArgumentTypeError: `text` does not name a schedule, or it may shorten waits.
+        ArgumentTypeError: `text` does not name a schedule, or the schedule may shorten waits.
     """
     seconds = re.fullmatch(r"(\d+(?:\.\d+)?|\.\d+)s?", text)
     if seconds is not None:

@@ -1,4 +1,4 @@
-"""Limits of services, and whether a program's plan fits them."""
+"""Time limits of services, and the comparison of a plan with a limit."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ class Fit(NamedTuple):
 
     Attributes:
         limit: the limit.
-        fits: whether the program always ends within it.
-        reason: the predicate of a sentence about the program; behind a semicolon, what to change.
+        fits: whether the program always ends within the limit.
+        reason: a sentence without its subject, the program; after a semicolon, the advice.
     """
 
     limit: ServiceLimit

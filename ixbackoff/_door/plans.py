@@ -1,4 +1,4 @@
-"""`ixbackoff plan MODULE:PROGRAM`: the tries and waits of a program, and whether they fit."""
+"""`ixbackoff plan MODULE:PROGRAM`: the tries and waits of a program, and time limits."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def parsed(words: list[str]) -> Namespace:
         "--each",
         type=number(0, 1e9),
         metavar="SECONDS",
-        help="the longest time of a try; a shorter .limit(...) of its own counts instead",
+        help="the longest time of a try; a shorter .limit(...) of the try takes precedence",
     )
     parser.add_argument(
         "--fits",

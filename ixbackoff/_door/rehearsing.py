@@ -24,11 +24,11 @@ FAILURES: dict[str, Callable[[], Exception]] = {
 }
 SECONDS = number(0, 1e9)
 MOST = 1000
-"""The most commands of a rehearsal: some programs have no end."""
+"""The greatest number of commands in a rehearsal: some programs have no end."""
 
 
 class Endless(BaseException):
-    """A rehearsal that issued too many commands."""
+    """A rehearsal has issued too many commands."""
 
 
 def outcomes(text: str) -> list[Any]:
@@ -71,7 +71,7 @@ def outcome(text: str) -> Any:
 
 
 def answer(text: str) -> Any:
-    """Parse an answer: JSON, other text as it is, or nothing, which is `None`."""
+    """Parse an answer: JSON, or other text as it is; no text is `None`."""
     try:
         return json.loads(text) if text else None
     except ValueError:
@@ -79,7 +79,7 @@ def answer(text: str) -> Any:
 
 
 def rehearsed(found: Found, script: list[Any], options: dict[str, Any]) -> int:
-    """Run a program in virtual time and print what it did; return 1 if it failed."""
+    """Run a program in virtual time and print its commands; return 1 if it failed."""
     issued = 0
 
     def answered(command: Command[Any]) -> Any:
@@ -106,7 +106,7 @@ def rehearsed(found: Found, script: list[Any], options: dict[str, Any]) -> int:
         raise
     except Endless:
         end = f"has not ended after {MOST} commands"
-    except Exception as failure:  # a program may fail with any
+    except Exception as failure:  # a program may fail with any exception
         end = f"fails: {with_notes(failure)}"
     print(world.transcript())
     print(f"{world.now:10.3f}  {found.name} {end}")

@@ -23,15 +23,15 @@ def parsed(words: list[str], of_shell: bool) -> Namespace:
 
     Args:
         words: the words.
-        of_shell: whether a shell command runs, on the rung that the first word names.
+        of_shell: whether to run a shell command, on the rung that the first word names.
     """
     parser = Parser(
         prog="ixbackoff run",
         usage="ixbackoff run MODULE:PROGRAM [options]\n"
         "       ixbackoff run RUNG [options] -- COMMAND ...",
-        description="Run a program, or a shell command on a ladder: again while it fails, after "
-        "longer and longer waits. Waits are logged to standard error; the value of a program is "
-        f"printed to standard output. {finding.TRUST}",
+        description="Run a program, or retry a shell command on a ladder, after longer and longer "
+        "waits. Waits are logged to standard error; the value of a program is printed to standard "
+        f"output. {finding.TRUST}",
         epilog="Exit status: for a program 0, 1 if it fails, 2 if it cannot be run; for a shell "
         f"command that of its last try, or {shell.LATE} if the time of --within is over.",
     )
@@ -46,7 +46,8 @@ def parsed(words: list[str], of_shell: bool) -> Namespace:
         "--within",
         type=seconds,
         metavar="SECONDS",
-        help="the time limit of the whole run, in seconds or as 5m or 1h; what runs then is ended",
+        help="the time limit of the whole run, in seconds or as 5m or 1h; at its end the current "
+        "command is ended",
     )
     programs = parser.add_argument_group("options for a program")
     programs.add_argument(
@@ -59,9 +60,9 @@ def parsed(words: list[str], of_shell: bool) -> Namespace:
         "--rehearse",
         type=outcomes,
         metavar="OUTCOMES",
-        help="run it in virtual time with these outcomes of its commands, and then the last one "
-        "again and again: ok, ok:VALUE, 503, 429:30 with Retry-After, not-ready, timeout, "
-        "refused, reset; 503@2 takes 2 s",
+        help="run it in virtual time with these outcomes of its commands, of which the last one "
+        "repeats: ok, ok:VALUE, 503, 429:30 with Retry-After, not-ready, timeout, refused, reset; "
+        "503@2 takes 2 s",
     )
     shell.add_options(parser)
     args, rest = parser.parse_known_args(words)
@@ -77,7 +78,7 @@ def parsed(words: list[str], of_shell: bool) -> Namespace:
 
 
 def main(words: list[str]) -> int:
-    """Run what the words name: a program, or a shell command."""
+    """Run a program, or a shell command; return the exit status."""
     dashes = words.index("--") if "--" in words else len(words)
     if dashes < len(words) or (words and shell.is_like_a_rung(words[0])):
         return shell.run(parsed(words[:dashes], of_shell=True), tuple(words[dashes + 1 :]))
@@ -98,7 +99,7 @@ def main(words: list[str]) -> int:
     except Misuse as misuse:
         print(f"{found.name} cannot be run: {misuse}", file=sys.stderr)
         return WRONG
-    except Exception as failure:  # a program may fail with any
+    except Exception as failure:  # a program may fail with any exception
         print(f"{found.name} failed: {with_notes(failure)}", file=sys.stderr)
         return FAILED
     show(value)
@@ -116,10 +117,10 @@ def run(found: finding.Found, interpreter: Any, options: dict[str, Any]) -> Any:
 
 
 def with_own(handlers: Any, own: Any) -> Any:
-    """Join handlers with the user's own, which win where both can answer.
+    """Join handlers with the user's own, which take precedence.
 
-    `|` would reject two handlers of a generic kind, which a type checker cannot tell apart; here
-    the user has said which of them answers.
+    `|` would reject two handlers of a generic kind, because a type checker cannot distinguish them;
+    here the command line decides between the two.
     """
     if own is None:
         return handlers
@@ -129,7 +130,7 @@ def with_own(handlers: Any, own: Any) -> Any:
 
 
 def show(value: object) -> None:
-    """Print text and bytes as they are, other values as JSON if they can be, nothing for `None`."""
+    """Print text and bytes as they are, other values as JSON if possible, and no `None`."""
     if value is None:
         return
     if isinstance(value, bytes):

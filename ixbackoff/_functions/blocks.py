@@ -68,7 +68,7 @@ class Try:
 
     def __enter__(self) -> Self:
         if self._done:
-            raise Misuse("One try runs the block once: go on to the next round of the loop.")
+            raise Misuse("One try runs the block once: continue with the next round of the loop.")
         self._before = LEFT.get()
         try:
             if self._inner is not None:
@@ -127,7 +127,7 @@ class Try:
 
 
 class Loop:
-    """A loop that advances `stream` after each try of the block.
+    """A loop over the tries of a block, which advances `stream` before each of them.
 
     Args:
         inner: the mark of the block; `None` if it gets a single try.
@@ -169,9 +169,9 @@ class Loop:
 
     @contextmanager
     def _running(self) -> Generator[None]:
-        """Mark the context while commands between two tries run: a retry inside them is rejected.
+        """Mark the context while commands between two tries run, to reject a retry inside them.
 
-        The time limit that the stream sets holds for the block, not for the code around it.
+        The time limit that the stream sets applies to the block, not to the code around it.
         """
         before = LEFT.get()
         mine: Mark = [None, 0]
@@ -201,7 +201,7 @@ class Loop:
                 command = stream.send(None)
             else:
                 try:
-                    raise failure  # the context of an exception that a predicate raises
+                    raise failure  # so it is the context of an exception in a predicate
                 except Exception:
                     command = stream.throw(failure)
             failure = None
@@ -231,8 +231,8 @@ class Tries(Loop):
 
     def __next__(self) -> Try:
         with self._running():
-            goes_on = answered(self._between(), self._handlers)
-        if goes_on:
+            is_left = answered(self._between(), self._handlers)
+        if is_left:
             return self._next()
         raise StopIteration
 
@@ -241,7 +241,7 @@ class Tries(Loop):
 class TriesAsync(Loop):
     """The tries of a block, for an `async for` loop; the handlers may be awaited.
 
-    It is not a generator: an abandoned async generator is not closed at once.
+    This is a class, because an abandoned async generator is not closed immediately.
     """
 
     __slots__ = ()
@@ -251,7 +251,7 @@ class TriesAsync(Loop):
 
     async def __anext__(self) -> Try:
         with self._running():
-            goes_on = await answered_async(self._between(), self._handlers)
-        if goes_on:
+            is_left = await answered_async(self._between(), self._handlers)
+        if is_left:
             return self._next()
         raise StopAsyncIteration

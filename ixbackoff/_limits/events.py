@@ -37,7 +37,8 @@ class Run:
 
     @property
     def id(self) -> int | str:
-        return self._id or self.__dict__.setdefault("_id", next(IDS))  # two threads agree on one
+        # `setdefault` is atomic: two threads get one id
+        return self._id or self.__dict__.setdefault("_id", next(IDS))
 
     def __repr__(self) -> str:
         return f"<Run {self.id} of {self.name}>"
@@ -77,7 +78,7 @@ class Issued(Value):
     if not TYPE_CHECKING:  # or a checker would let any attribute pass
 
         def __getattr__(self, name: str) -> object:
-            """Make the command of a decorated function only if it is read: making it takes time."""
+            """Make the command of a decorated function when it is first read: that takes time."""
             if name != "command":
                 raise AttributeError(name)
             self.command = self.run._command
@@ -147,4 +148,4 @@ class Ended(Value):
 
 
 Event: TypeAlias = Began | Issued | Answered | WaitBegan | Ended
-"""All events of observers; `match` distinguishes the kinds."""
+"""Any event that an observer is called with; `match` distinguishes the kinds."""

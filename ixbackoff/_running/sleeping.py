@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from .._limits.eventloop import running
-from .._limits.stopping import STOPS, ending_waits, stopped
+from .._limits.stopping import STOPS, ending_waits, stop_failure
 from .._meaning.runs import ProgramRun
 from .._words.commands import COROUTINES, Awaited, Handlers, Misuse
 from .._words.vocabulary import Delay
@@ -52,7 +52,7 @@ def skipped(seconds: float) -> bool:
         Misuse: a switch forbids waits.
     """
     switches = [*SWITCHES]
-    for switch in [one for one in switches if one.skips] or switches:
+    for switch in [each for each in switches if each.skips] or switches:
         switch.take(seconds)
     return bool(switches)
 
@@ -97,9 +97,8 @@ def awaitable() -> Callable[[float], Awaitable[object]]:
         return sleep
 
     async def pause(seconds: float) -> None:
-        await sleep(
-            0 if skipped(seconds) else seconds
-        )  # a checkpoint for other tasks and for cancellation
+        # with 0 still a checkpoint, for other tasks and for cancellation
+        await sleep(0 if skipped(seconds) else seconds)
 
     return pause
 
@@ -147,15 +146,15 @@ def sleep_until(wait: Delay, stop: Event, logger: Logger) -> None:
             with ending_waits(stop):
                 sleep(wait, logger)
         if stop.is_set():
-            raise stopped(wait)
+            raise stop_failure(wait)
     finally:  # break the cycle of failure, traceback, this frame and the wait
         del wait
 
 
 async def poll_async(seconds: float) -> None:
-    """Let asyncio run others between two checks of a state that cannot be awaited.
+    """Let asyncio run other tasks between two checks of a state that cannot be awaited.
 
-    This is no wait of a program, so `SWITCHES` do not skip it.
+    This is not a wait of a program, so `SWITCHES` do not skip it.
     """
     import asyncio
 
@@ -173,16 +172,16 @@ SLEEPERS = (sleep, sleep_async, sleep_until)
 
 def logger_of(handler: Any) -> Logger | None:
     """Return the logger of a handler that really sleeps (`SLEEPERS`); `None` for others."""
-    given: dict[str, Any] = {}
+    keywords: dict[str, Any] = {}
     if isinstance(handler, Awaited):
         handler = handler.handler
     if isinstance(handler, partial):
-        handler, given = handler.func, handler.keywords
-    return given.get("logger") or default_logger() if handler in SLEEPERS else None
+        handler, keywords = handler.func, handler.keywords
+    return keywords.get("logger") or default_logger() if handler in SLEEPERS else None
 
 
 def log_ended(run: ProgramRun, failure: Exception, handlers: Handlers) -> None:
-    """Log the end of a run, if its handler logs waits."""
+    """Log the end of a run, if its handler of `Delay` logs waits."""
     logger = run.logger or logger_of(handlers.get(Delay))
     if logger is not None and run.top:
         log_end(run.name, run.story, failure, logger)

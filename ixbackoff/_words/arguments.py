@@ -56,23 +56,23 @@ INSTEAD: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("before_sleep", "on_backoff"), LOGGED),
     **dict.fromkeys(("before", "after", "on_giveup", "on_success"), OBSERVED),
 }
-"""What to write for a word of another library: the first of these whose argument is taken."""
+"""The replacements of a word of another library; the first with a fitting argument is shown."""
 OF_RUNS = ("schedule", "within", "budget", "breaker", "stop")
 
 
 STEPS = ("Program", "Attempt", "Backoff")
-"""The classes whose methods are explained."""
+"""The classes whose methods also explain wrong arguments."""
 
 
 def explain_arguments(names: dict[str, Any], public: Iterable[str]) -> None:
-    """Give functions and classes a sentence for wrong arguments, under their public names only.
+    """Make public functions and classes explain wrong arguments.
 
-    Internal code calls the functions themselves, and what each try calls or makes is not in
-    `public`, so that first tries cost as much as without.
+    Internal code calls the functions without a wrapper. Functions that each try calls are not in
+    `public`, so a first try takes no longer.
 
     Args:
-        names: the names of a module, some of which are replaced.
-        public: those to replace.
+        names: the globals of a module; the wrapped functions replace their names in it.
+        public: the names of the functions and classes.
     """
     for name in public:
         value: Any = names[name]
@@ -90,7 +90,7 @@ def explain_arguments(names: dict[str, Any], public: Iterable[str]) -> None:
 
 
 def explained(function: Any) -> Any:
-    """Return `function`, but with a sentence for arguments that it does not take.
+    """Return `function` in a wrapper that explains wrong arguments.
 
     >>> from ixbackoff import backoff
     >>> backoff(attempts=5)
@@ -121,7 +121,7 @@ def explained(function: Any) -> Any:
 
 
 def check_bound(error: TypeError, function: Any, args: Any, kwargs: dict[str, Any]) -> None:
-    """Raise Misuse if the call itself failed, and not the inside of `function`."""
+    """Raise Misuse if `error` is that of the call itself, not one from inside `function`."""
     if error.__traceback__ is not None and error.__traceback__.tb_next is None:
         if function.__code__.co_varnames[1:2] in SEALED:
             function(None, None)  # raises its own sentence
@@ -142,7 +142,7 @@ def sentence(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> st
 
 
 def mistake(function: Any, args: Any, kwargs: dict[str, Any]) -> tuple[str, str]:
-    """Return what is wrong with the arguments of a call, and what to write."""
+    """Return two texts: the mistake in the arguments of a call, and the advice."""
     from inspect import Parameter, signature  # 18 ms
 
     name, takes = shown_name(function), dict(signature(function).parameters)
@@ -189,7 +189,7 @@ def shown_name(function: Any) -> str:
 
 
 def instead(word: str, value: object, name: str, takes: list[str]) -> str:
-    """Return what to write in place of an argument that a function does not take."""
+    """Return the advice for an argument that a function does not take."""
     retries = "rung" in takes or name in (".replace", ".retry", ".resume", ".retry_with")
     if (word in TRIES or word in RETRIES) and retries and not callable(value):
         return in_rungs(
@@ -232,7 +232,7 @@ EXAMPLES = {
 
 
 def example(function: Any) -> str:
-    """Return a right call: one of `EXAMPLES`, or the first in the documentation.
+    """Return a right call: one of `EXAMPLES`, or the first one in the docstrings.
 
     >>> from ixbackoff import Listed
     >>> example(Listed.__init__)
@@ -251,7 +251,7 @@ def example(function: Any) -> str:
 
 
 def listed(names: list[str]) -> str:
-    """Return names as in a sentence.
+    """Join names to a list in a sentence.
 
     >>> listed(["a", "b", "c"])
     'a, b and c'

@@ -13,10 +13,10 @@ OF_RUNS |= {"timeout": "within", "deadline": "within"}
 
 
 def no_attribute(value: Any, name: str) -> Any:
-    """Raise AttributeError with what to write instead; for `__getattr__`.
+    """Raise an AttributeError with advice, on behalf of a `__getattr__`.
 
-    Python calls it only where an attribute is missing, or where a property raised AttributeError:
-    then the property is read again, for its own error.
+    Python calls `__getattr__` if an attribute is missing, or if a property raised AttributeError.
+    In the second case this reads the property again, so that its own error is raised.
     """
     kind: Any = type(value)
     if name[:1] == "_" or hasattr(kind, name):
@@ -25,7 +25,7 @@ def no_attribute(value: Any, name: str) -> Any:
 
 
 def without(kind: type, name: str) -> tuple[str, str]:
-    """Return what a class does not have, and what to write.
+    """Return two texts: the attribute that a class lacks, and the advice.
 
     >>> from ixbackoff import Program
     >>> without(Program, "retyr")

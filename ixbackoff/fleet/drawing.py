@@ -94,7 +94,7 @@ def draw(picture: Picture, name: str, folder: Path) -> list[Path]:
         folder: the folder of the files; it is created if it is missing.
 
     Raises:
-        ImportError: matplotlib is missing; the message says what to install.
+        ImportError: matplotlib is missing; the message names the extra to install.
         OSError: the folder cannot be written to.
     """
     with needed("drawing", "plot", {"matplotlib"}):

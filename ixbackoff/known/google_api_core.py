@@ -1,8 +1,9 @@
 """Failures of google-api-core, and so of Google's client libraries.
 
-Over REST the status decides, as that of any other web server. Over gRPC it is the status of the
-call, as in `known/grpc.py`. `google.api_core.retry.if_transient_error` also tries 500 and INTERNAL
-again; here they pass only after a request that may be carried out twice, as AIP-194 advises.
+Over REST the status of the response decides, as for any web server; over gRPC, the status of the
+call, as in `known/grpc.py`. `google.api_core.retry.if_transient_error` also retries after 500 and
+INTERNAL; here 500 is transient only after a request that may be carried out twice, and INTERNAL is
+permanent, as AIP-194 advises.
 
 The time that the service asks for is read from `RetryInfo` in the details, from the header
 `Retry-After`, and from gRPC's metadata. A `RetryError` is judged by the failure that it ended with.

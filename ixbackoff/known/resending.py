@@ -67,12 +67,12 @@ def text(value: Any) -> str:
 
 
 def never(failure: Exception, _: Sequence[SentRequest]) -> Verdict:
-    """Judge a failure that another try would meet again."""
+    """Judge a failure that would recur in every try."""
     return permanent(failure)
 
 
 def before(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
-    """Judge a failure that came before the last of these requests was sent."""
+    """Judge a failure that occurred before the last of these requests was sent."""
     reason = reason_to_stop(failure)
     if reason:
         return permanent(failure, f": {reason}")
@@ -80,13 +80,13 @@ def before(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
 
 
 def before_or_never(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
-    """Judge a permanent failure, with the reason of `before` if that has one."""
+    """Judge a permanent failure, with the reason that `before` finds, if any."""
     verdict = before(failure, asked)
     return permanent(failure) if verdict.transient else verdict
 
 
 def after(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
-    """Judge a failure that came when these requests had been sent, or a part of them."""
+    """Judge a failure that occurred when these requests, or a part of them, had been sent."""
     return unanswered(name_of(failure), asked)
 
 
@@ -107,7 +107,7 @@ def answered(
 
 
 def by_response(failure: Any, asked: Sequence[SentRequest]) -> Verdict:
-    """Judge a failure by its `response`, as httpx and requests keep it."""
+    """Judge a failure by its `response`, an attribute in httpx and requests."""
     answer = getattr(failure, "response", None)
     if answer is None:
         return permanent(failure)
@@ -129,7 +129,7 @@ def refused_by_proxy(failure: Exception, asked: Sequence[SentRequest], said: str
 
 
 def unanswered(label: str, asked: Sequence[SentRequest]) -> Verdict:
-    once = [one for one in asked if not one.repeatable]
+    once = [request for request in asked if not request.repeatable]
     if asked and not once:
         return Verdict(True)
     what = f"a {once[0].method}" if once else "a request of an unknown method"
@@ -139,15 +139,15 @@ def unanswered(label: str, asked: Sequence[SentRequest]) -> Verdict:
 def redirected(label: str, asked: Sequence[SentRequest]) -> Verdict | None:
     """Judge by the requests before a redirect; return `None` if they allow another try.
 
-    A request with the method of the last one was redirected instead of carried out.
+    An earlier request with the method of the last one was not carried out, but redirected.
     """
-    earlier = [one for one in asked if one.method != asked[-1].method]
+    earlier = [request for request in asked if request.method != asked[-1].method]
     verdict = unanswered(label, earlier) if earlier else Verdict(True)
     return None if verdict.transient else verdict
 
 
 def behind(failure: object) -> Iterator[BaseException]:
-    """Yield a failure and its causes, be they a cause, a reason, an argument or part of a group."""
+    """Yield a failure and all causes behind it: `__cause__`, `reason`, arguments, members."""
     waiting: list[Any] = [failure]
     seen: set[int] = set()
     while waiting:
@@ -170,7 +170,7 @@ def reason_to_stop(failure: Any) -> str:
 
 
 Judging: TypeAlias = Callable[[Any, Sequence[SentRequest]], Verdict]
-"""A function that judges a failure, after these requests."""
+"""A function that judges a failure, given the requests that it belongs to."""
 
 
 def nearest(
@@ -178,7 +178,7 @@ def nearest(
 ) -> Judging | None:
     """Return the function that judges the nearest base class of a failure in the table.
 
-    The table goes by names, because older versions of a library may lack some of the classes.
+    The table contains names, because older versions of a library may lack some of the classes.
     """
     for base in failure.__class__.__mro__:
         if base.__module__.partition(".")[0] in packages and base.__name__ in table:
@@ -191,7 +191,7 @@ def judge_by(
     packages: Collection[str],
     requests_of: Callable[[Any], Sequence[SentRequest]] = lambda _: (),
 ) -> Judge:
-    """Return a judge that goes by a table of classes.
+    """Return a judge that looks failures up in a table of classes.
 
     Args:
         table: the functions that judge failures, by the names of the failures' classes.

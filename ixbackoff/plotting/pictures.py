@@ -53,7 +53,7 @@ def plot(
         name: the beginning of the names of the files.
 
     Raises:
-        TypeError: one of `schedules` is not a schedule.
+        TypeError: a value of `schedules` is not a schedule.
         ValueError: there is nothing to draw, or a schedule gives a wait that is not a finite number
             of seconds.
         ImportError: matplotlib is missing; the message names the extra to install.

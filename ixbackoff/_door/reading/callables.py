@@ -11,7 +11,7 @@ APPLY = ("map", "expect", "then", "bind", "or_bind")
 
 
 def arguments(parsed: Parsed) -> Explanation | None:
-    """Explain arguments that `call` passes on, and that the function does not take."""
+    """Explain arguments that a function such as `call` passes on to one that does not take them."""
     if parsed.method == "__call__" and parsed.owner != "Backoff":
         return None
     if parsed.method not in PASS_ON or parsed.sort not in ("argument", "missing", "surplus"):

@@ -48,7 +48,7 @@ def tried(parsed: Parsed) -> Explanation | None:
 
 
 def listed(parsed: Parsed, wanted: str) -> Explanation | None:
-    """Explain an item in a list that is not an effect."""
+    """Explain a list with an item that is not an effect."""
     if shown(wanted).name not in EFFECT:
         return None
     inner = shown(parsed.it).inner
@@ -63,12 +63,10 @@ def listed(parsed: Parsed, wanted: str) -> Explanation | None:
             f"answers.{pair}",
         )
     if shown(parsed.it).name in ("list", "tuple", "set") and inner:
-        one = parsed._replace(it=inner[0], owner="")
-        return (
-            a_program(one, inner[0], False)
-            if is_program(inner[0])
-            else neither(one, inner[0], wanted)
-        )
+        item = parsed._replace(it=inner[0], owner="")
+        if is_program(inner[0]):
+            return a_program(item, inner[0], False)
+        return neither(item, inner[0], wanted)
     return Explanation(
         "not-a-command",
         f"{parsed.method}(...) takes a list of commands and attempts, and this is "
@@ -127,7 +125,7 @@ def neither(parsed: Parsed, given: str, wanted: str) -> Explanation:
     return Explanation(
         "not-a-command",
         f"{takes}, and this is {described(given)}.",
-        "Give a command such as Download(url, path), do(...), or what an @attempt function makes.",
+        "Give a command such as Download(url, path), do(...), or a call of an @attempt function.",
     )
 
 
@@ -221,7 +219,7 @@ def decorated(parsed: Parsed) -> Explanation | None:
 
 
 def not_called(name: str, step: str) -> Explanation:
-    """Explain a step on a function that makes a program, in place of the program."""
+    """Explain a step on a function that makes a program: the function is not called."""
     return Explanation(
         "no-such-step",
         f"{name} is a function that makes a program, and here it is not called.",

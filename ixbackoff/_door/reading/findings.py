@@ -1,4 +1,4 @@
-"""Errors with their explanations, each once, completed from the source."""
+"""Errors with their explanations, without repetitions, completed from the source."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ UNMISTAKABLE = re.compile(
     r"CommandOrAttempt\[|\bSucc\[|Program\[N\d|no_wait_is_left_at|it_is_open_finish_it"
     r"|only_retry_resume|only_Z_Succ_and_Forever"
 )
-"""Parts of messages that occur only for code that uses ixbackoff."""
+"""Parts of messages that occur only in messages about code that uses ixbackoff."""
 
 SURE = re.compile(
     rf"{UNMISTAKABLE.pattern}|float \| timedelta|Schedule \| None|RetryBudget \| None"
     r"|CircuitBreaker \| None|Event \| None|Predicate|Interpreter\[|Rung\[|type\[Nat\]|ixbackoff\."
     r"|_sealed|_no_instances|Do\["
 )
-"""Parts of messages about functions of ixbackoff that hardly ever occur for others."""
+"""Parts of messages that hardly ever occur in messages about functions of other packages."""
 RUNGS = ("Z", "Succ", "Forever")
 OF_FUNCTIONS = ("argument", "missing", "surplus", "overload", "option")
 STEPS = ("run", "run_async", "do", "then", "retry", "resume", "or_else", "bind", "end")
@@ -81,10 +81,10 @@ def findings(
 
 
 def is_repeated(before: Finding, finding: Finding) -> bool:
-    """Return whether a checker says in other words what it said in `before`.
+    """Return whether an error repeats `before`.
 
-    `with` lacks `__exit__` where it lacks `__enter__`; mypy refuses a function under `@backoff` for
-    its value, and then for itself.
+    `with` lacks `__enter__` and `__exit__`; mypy rejects a function under a bare `@backoff` for its
+    answer, and then for itself.
     """
     first, second = before.error, finding.error
     return (
@@ -98,7 +98,7 @@ def is_repeated(before: Finding, finding: Finding) -> bool:
 
 
 def halves(error: Error) -> Iterator[tuple[str, int, str, str]]:
-    """Yield the types in an error about a lambda: mypy reports its body, and the lambda itself."""
+    """Yield the types in an error, to recognize the two errors of mypy about one lambda."""
     for one in parse(error.message):
         yield error.file, error.line, answer(one.it), answer(one.wanted)
 
@@ -124,7 +124,7 @@ def found(error: Error, source: Source) -> Finding | None:
 
 
 def uncalled(error: Error, source: Source) -> Explanation | None:
-    """Explain a step on a function that makes a program and is not called."""
+    """Explain a step on a function that makes a program: the function is not called."""
     for one in parse(error.message):
         if one.sort == "attribute" and one.argument in STEPS:
             name = source.before_attribute(error.line, one.argument)
@@ -134,7 +134,7 @@ def uncalled(error: Error, source: Source) -> Explanation | None:
 
 
 def is_a_consequence(error: Error, source: Source) -> bool:
-    """Return whether a call fails only because `@backoff` above its function has no rung."""
+    """Return whether an error only follows from a `@backoff` without a rung."""
     calls = {name for _, name in source.calls(error.line)} & source.decorated_without_a_rung
     return bool(calls) and any(
         one.sort in OF_FUNCTIONS and one.method in ("", "__call__") for one in parse(error.message)
@@ -142,7 +142,7 @@ def is_a_consequence(error: Error, source: Source) -> bool:
 
 
 def is_ours(one: Parsed, error: Error, source: Source) -> bool:
-    """Return whether the error is about a function of ixbackoff, not one of the same name."""
+    """Return whether an error is about a function of ixbackoff, and not another of that name."""
     if one.sort not in OF_FUNCTIONS or SURE.search(error.message):
         return True
     if one.owner in CLASSES or one.method in RUNGS:
@@ -153,7 +153,7 @@ def is_ours(one: Parsed, error: Error, source: Source) -> bool:
 def drawn(
     explanation: Explanation, error: Error, source: Source
 ) -> tuple[Explanation, Place | None]:
-    """Complete an explanation with rungs and commands of the source; return its place, too."""
+    """Complete an explanation with rungs and commands from the source; return it and its place."""
     method = next((one.method for one in parse(error.message) if one.method), "")
     if explanation.code == "no-wait-left":
         step = source.only_step(error.line, DOWN, at_n0=True)
@@ -180,7 +180,7 @@ def drawn(
 
 
 def with_its_number(explanation: Explanation, error: Error, source: Source) -> Explanation:
-    """Name the rung for the number that an option such as `max_tries=5` is given."""
+    """Name the rung that corresponds to the number in an option such as `max_tries=5`."""
     names = [one.argument for one in parse(error.message) if one.sort == "surplus"]
     for node, _ in source.calls(error.line):
         for keyword in node.keywords:
@@ -191,7 +191,7 @@ def with_its_number(explanation: Explanation, error: Error, source: Source) -> E
 
 
 def place_of(error: Error, source: Source) -> Place | None:
-    """Return the place of the argument or operand that an error is about."""
+    """Return the place of the wrong argument or operand of an error."""
     for one in parse(error.message):
         place = None
         if one.sort == "join":

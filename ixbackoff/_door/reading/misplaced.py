@@ -25,7 +25,7 @@ GENERAL = {
 
 
 def argument_of_a_run(parsed: Parsed) -> Explanation | None:
-    """Explain an option of a run that a step is given."""
+    """Explain an option of a run that was given to a step."""
     if parsed.sort != "surplus" or parsed.method not in (*RETRIES, "or_else", "backoff", "do"):
         return None
     if parsed.owner == "Backoff" or (parsed.method == "backoff" and parsed.argument in OPTIONS):
@@ -46,7 +46,7 @@ def argument_of_a_run(parsed: Parsed) -> Explanation | None:
 
 
 def several_effects(parsed: Parsed) -> Explanation | None:
-    """Explain effects that `first_of` is given one by one."""
+    """Explain effects that were given to `first_of` one by one."""
     if parsed.method != "first_of" or parsed.sort not in ("surplus", "argument"):
         return None
     if parsed.sort == "argument" and not parsed.wanted.startswith("int"):
@@ -128,7 +128,7 @@ def not_planned(parsed: Parsed) -> Explanation | None:
 
 
 def model(parsed: Parsed) -> Explanation | None:
-    """Explain the interpreter of a model, in place of a function that makes it."""
+    """Explain an interpreter that was given to a model in place of a function that makes one."""
     wanted = parsed.wanted.partition("Interpreter[")[0]
     if parsed.sort != "argument" or "W" not in wanted or not parsed.it.startswith("Interpreter["):
         return None
@@ -163,7 +163,7 @@ def workflow(parsed: Parsed) -> Explanation | None:
 
 
 def not_in(row: str, answered: str) -> list[str]:
-    """Return the commands of a row that are not answered; none if a checker does not say."""
+    """Return the commands of a row that are not answered, as far as a checker reports them."""
     heads = {shown(one).name for one in members(answered)}
     return [one for one in members(row) if "@" not in answered and shown(one).name not in heads]
 

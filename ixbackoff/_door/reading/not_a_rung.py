@@ -62,6 +62,6 @@ def without_a_rung(parsed: Parsed) -> Explanation | None:
 
 
 def method_of(parsed: Parsed) -> str:
-    """Return the name of the function; pyright has it in its type variables only."""
+    """Return the name of the function; pyright names it only in its type variables."""
     variable = re.search(r"@(\w+)", parsed.wanted)
     return parsed.method or (variable[1] if variable else "")

@@ -56,7 +56,7 @@ SHORTENING = {
 
 
 def option(parsed: Parsed) -> Explanation | None:
-    """Explain an argument of an option."""
+    """Explain a wrong value of an option."""
     if parsed.sort not in ("argument", "value"):
         return None
     if parsed.sort == "argument" and parsed.method not in TAKES_OPTIONS:
@@ -94,7 +94,7 @@ def wrong_option(name: str, given: str) -> Explanation:
 
 
 def overloaded_option(parsed: Parsed) -> Explanation | None:
-    """Explain the error of pyrefly, which lists the types of all arguments."""
+    """Explain a wrong value of an option; pyrefly lists the types of all arguments."""
     if parsed.sort != "option":
         return None
     for name, good in (
@@ -161,14 +161,14 @@ def by_name(method: str) -> Explanation:
     if method == "CircuitBreaker":
         fix = "Write CircuitBreaker(failures=5, within=10, open_for=30), the last two in seconds."
     elif method == "backoff":
-        fix = "Write on=OSError, schedule=..., within=..., budget=... behind the rung."
+        fix = "Write on=OSError, schedule=..., within=..., budget=... after the rung."
     else:
         fix = "Write schedule=..., within=..., budget=..., breaker=..., stop=...."
     return Explanation("no-such-option", f"The options of {method}(...) are given by name.", fix)
 
 
 def counted_in_rungs(explanation: Explanation, argument: str, number: int) -> Explanation:
-    """Name the rung of a number of tries or retries that the source shows."""
+    """Name the rung for a number of tries or retries."""
     waits = number if argument == "retries" else number - 1
     if argument not in COUNTS or not 0 <= waits <= DEEPEST:
         return explanation
