@@ -90,8 +90,11 @@ class Backoff(Generic[I]):
         if isinstance(function, type):
             raise TypeError(f"backoff on the class {function.__name__}: put it on its methods.")
         retried: Callable[P, R] = wraps(function)(caller(self, function))
-        # after `wraps`, which may have copied that of `function`
-        setattr(retried, PROGRAM, lambda: self._program(called(function)))
+
+        def one_call(*given: object) -> object:
+            return self._program(called(function, *given))
+
+        setattr(retried, PROGRAM, one_call)  # after `wraps`, which may have copied another
         return retried
 
     def call(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -243,8 +246,8 @@ class Backoff(Generic[I]):
 
         def __enter__(self):
             raise Misuse(
-                "A backoff is not a block, but each of its tries: write `for one_try in "
-                "backoff(...):`, and `with one_try:` in it."
+                "A backoff is not a context manager, but each of its tries is: write `for one_try "
+                "in backoff(...):`, and `with one_try:` in it."
             )
 
         __exit__ = __aenter__ = __aexit__ = __enter__
@@ -335,9 +338,10 @@ def made(rung: Rung[I], settings: Settings) -> Backoff[I]:
     return new
 
 
-def called(function: Any) -> Any:
-    """Make the command that calls a plain or coroutine function without arguments, for a plan."""
-    return call_async(function) if is_coroutine_function(function) else call(function)
+def called(function: Any, *given: object) -> Any:
+    """Make the command that calls a plain or coroutine function; a plan needs no arguments."""
+    make: Any = call_async if is_coroutine_function(function) else call
+    return make(function, *given)
 
 
 def _position(rung: Rung[I]) -> int:

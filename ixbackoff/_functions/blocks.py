@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from types import FrameType, TracebackType
@@ -53,7 +54,6 @@ class Try:
     """
 
     __slots__ = ("_before", "_done", "_failure", "_inner", "_left", "_mark", "_stream", "number")
-    _before: Left | None  # unset until the block is entered
 
     def __init__(
         self, number: int, inner: Called | None, stream: Stream, left: Left | None
@@ -62,7 +62,8 @@ class Try:
         self._inner = inner
         self._stream = stream
         self._left = left
-        self._done = False
+        self._before: Left | None = None
+        self._done: bool | None = None  # `None` until the block is entered
         self._failure: Exception | None = None
         self._mark: Mark = [None, number - 1]
 
@@ -70,6 +71,7 @@ class Try:
         if self._done:
             raise Misuse("One try runs the block once: continue with the next round of the loop.")
         self._before = LEFT.get()
+        self._done = False
         try:
             if self._inner is not None:
                 begin(self._mark, self._inner)
@@ -120,7 +122,7 @@ class Try:
             Misuse: the block was not run.
         """
         if not self._done:
-            self._before = None
+            self._done = False
             return Misuse("The block was not run: write `with` and the loop's variable around it.")
         failure, self._failure = self._failure, None
         return failure
@@ -153,7 +155,7 @@ class Loop:
         last: Try | None = getattr(self, "_last", None)  # Ctrl-C may have struck in `__init__`,
         if last is not None:  # or between the block and its `__exit__`
             last._mark[0] = None
-            if not hasattr(last, "_before"):
+            if last._done is None and not has_with(sys._getframe(1)):
                 from warnings import warn
 
                 said = "A try of a backoff did not run its block, so nothing is retried: write"
@@ -218,6 +220,14 @@ class Loop:
             return True
         finally:  # break the cycle of exception, traceback and this frame
             failure = command = None
+
+
+def has_with(frame: FrameType) -> bool:
+    """Return whether a function has a `with`: then it may leave a loop before it on purpose."""
+    from dis import get_instructions
+
+    names = [one.opname for one in get_instructions(frame.f_code)]
+    return any(name.startswith("BEFORE_") or name == "LOAD_SPECIAL" for name in names)
 
 
 @final

@@ -22,7 +22,7 @@ from .._limits.nesting import (
 )
 from .._limits.observers import LOOK, SWAPPED, Observer
 from .._running.logs import WARNING, default_logger, log_wait
-from .._running.sleeping import LONGEST_SLEEP, SWITCHES, awaitable, blocking, check_loop
+from .._running.sleeping import LONGEST_SLEEP, SWITCHES, awaitable, blocking
 from .._words.commands import is_coroutine_function, raisable
 from .answering import OTHERS
 from .called import Called
@@ -100,7 +100,6 @@ def caller_sync(called: Called, swapped: list[Observer | None]) -> Any:
                     if watched is not None or (log.level or log.parent.level) <= WARNING:
                         report_wait(seconds, failure, called, k, watched)
                     mine[0] = None
-                    check_loop(called.name, seconds)
                 sleep = blocking() if SWITCHES else sleep
                 sleep(seconds if seconds < LONGEST_SLEEP else LONGEST_SLEEP)
                 k += 1

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, final
 from .._words.commands import Command
 from .._words.reasons import Reason
 from .._words.values import Value
+from .._words.verdicts import Inner, inner
 
 IDS = count(1)
 
@@ -103,6 +104,11 @@ class Answered(Value):
         self.issued: Final = issued
         self.seconds: Final = seconds
         self.failure: Final = failure
+
+    @property
+    def inner(self) -> list[Inner]:
+        """The retries of other libraries inside of this try."""
+        return [] if self.failure is None else inner(self.failure)
 
 
 @final

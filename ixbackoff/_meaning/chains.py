@@ -122,10 +122,10 @@ PROGRAM = "__ixbackoff_program__"
 """The attribute of a decorated function that makes the program of one call of it."""
 
 
-def program_of(given: object) -> object:
-    """Return the program of a decorated function; anything else as it is."""
+def program_of(given: object, *arguments: object) -> object:
+    """Return the program of a decorated function, called with arguments; others as they are."""
     make = getattr(given, PROGRAM, None)
-    return given if make is None else make()
+    return given if make is None else make(*arguments)
 
 
 C = TypeVar("C", bound=Chain)

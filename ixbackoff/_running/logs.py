@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import cache
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from .._words.reasons import NOTE, Reason, Story
 from .._words.rungs import ENDLESS
+from .._words.verdicts import Inner, inner
 from .._words.vocabulary import INFO, Delay
 
 if TYPE_CHECKING:
     from logging import Logger
 
 LONGEST = 2_000  # characters of a failure
+MOST_TOLD = 1000
+TOLD: set[str] = set()
+"""The names of the runs of which the log has told the retries inside of their tries."""
+
 WARNING = 30  # logging.WARNING; logging itself costs 16 ms to import
 
 REFUSED: frozenset[Reason] = frozenset({"no time left", "budget empty", "circuit open", "stopped"})
@@ -76,6 +82,19 @@ def log_wait(
     which = f"{number}, until it is well," if of is None else f"{number} of {of}"
     text = "%s: try %s failed (%s); waiting %g s"
     to.log(WARNING, text, name, which, described(failure), seconds, extra=extra)
+    if name not in TOLD and (loops := inner(failure)):
+        log_inner(name, loops, to)
+
+
+def log_inner(name: str, loops: list[Inner], logger: Logger) -> None:
+    """Log the retries of other libraries inside of a try, once for each name of a run."""
+    if len(TOLD) < MOST_TOLD:  # a program may make names as it runs
+        TOLD.add(name)
+    tries = " and ".join(f"{one.library} tries {one.tries} times" for one in loops)
+    remedies = " and ".join(one.remedy for one in loops)
+    text = "%s: each try is up to %d requests, since %s inside it (turn it off with %s)"
+    requests = prod(one.tries for one in loops)
+    logger.warning(text, name, requests, tries, remedies, extra={"ixbackoff_run": name})
 
 
 def log_end(name: str, story: Story, failure: Exception, logger: Logger | None = None) -> None:

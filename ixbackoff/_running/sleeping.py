@@ -21,6 +21,7 @@ from .logs import default_logger, log, log_end
 if TYPE_CHECKING:
     from logging import Logger
     from threading import Event
+    from types import FrameType
 
     class Switch(Protocol):
         """A replacement for all waits of the process, active while it is in `SWITCHES`.
@@ -58,28 +59,41 @@ def skipped(seconds: float) -> bool:
 
 
 BLOCKING = 0.1  # seconds: asyncio's own `slow_callback_duration`
+INNER = ("ixbackoff.", "asyncio.", "IPython.", "ipykernel.")  # a cell of a notebook may block
 WARNED: set[str] = set()
-"""The names of the functions and programs that `check_loop` has warned of."""
+"""The names of the coroutine functions that `check_loop` has warned of."""
 
 
-def check_loop(name: str, seconds: float) -> None:
-    """Warn, once for a function, of a wait that blocks the event loop which runs its caller."""
-    if seconds < BLOCKING or SWITCHES or name in WARNED or running() == (None, None):
+def check_loop(seconds: float) -> None:
+    """Warn, once for a coroutine function, of a wait that blocks the event loop which runs it."""
+    if seconds < BLOCKING or SWITCHES or running() == (None, None):
         return
-    frame = sys._getframe(1)
-    while not frame.f_code.co_flags & COROUTINES and frame.f_back is not None:
-        frame = frame.f_back
-    if not frame.f_globals.get("__name__", "").startswith("IPython"):  # a cell of a notebook
-        from warnings import warn
+    frame: FrameType | None = sys._getframe(1)
+    depth = 2
+    while frame is not None:
+        module, name = frame.f_globals.get("__name__", ""), frame.f_code.co_qualname
+        if frame.f_code.co_flags & COROUTINES and not module.startswith(INNER):
+            if name not in WARNED:
+                from warnings import warn
 
-        WARNED.add(name)
-        instead = "decorate a coroutine function, or run the program by run_async"
-        warn(f"{name} blocks the event loop for {seconds:g} s: {instead}.", RuntimeWarning, 3)
+                WARNED.add(name)
+                said = f"A retry in {name} blocks the event loop for {seconds:g} s: decorate a"
+                warn(f"{said} coroutine function, or use live_async().", RuntimeWarning, depth)
+            return
+        frame, depth = frame.f_back, depth + 1
 
 
 def blocking() -> Callable[[float], object]:
     """Return the function that sleeps in this thread."""
-    return pause if SWITCHES else time.sleep
+    if SWITCHES:
+        return pause
+    return time.sleep if running() == (None, None) else pause_in_loop
+
+
+def pause_in_loop(seconds: float) -> None:
+    """Sleep in a thread that runs an event loop."""
+    check_loop(seconds)
+    time.sleep(seconds)
 
 
 def awaitable() -> Callable[[float], Awaitable[object]]:
@@ -128,7 +142,7 @@ def pause_until(stops: tuple[Event, ...], seconds: float) -> None:
 def sleep(wait: Delay, logger: Logger | None = None) -> None:
     """Log a wait, then sleep in this thread, at most until the `stop` of the program."""
     log(wait, logger)
-    check_loop("a program" if wait.run is None else wait.run.name, wait.seconds)
+    check_loop(wait.seconds)
     seconds = min(wait.seconds, LONGEST_SLEEP)
     stops = STOPS.get()
     if stops:

@@ -8,8 +8,10 @@ STEPS = (
     *("do", "then", "map", "or_else", "bind", "or_bind", "backoff", "wait", "skip", "retry"),
     *("resume", "retry_with", "end", "named", "run", "run_async"),
 )
-OF_RUNS = {one: one for one in ("schedule", "within", "budget", "breaker", "stop")}
-OF_RUNS |= {"timeout": "within", "deadline": "within"}
+OF_RUNS = {
+    **{one: one for one in ("schedule", "within", "budget", "breaker", "stop")},
+    **dict.fromkeys(("timeout", "deadline"), "within"),
+}
 
 
 def no_attribute(value: Any, name: str) -> Any:
@@ -18,9 +20,10 @@ def no_attribute(value: Any, name: str) -> Any:
     Python calls `__getattr__` if an attribute is missing, or if a property raised AttributeError.
     In the second case this reads the property again, so that its own error is raised.
     """
-    kind: Any = type(value)
+    kind: type[object] = value.__class__
     if name[:1] == "_" or hasattr(kind, name):
-        return kind.__getattribute__(value, name)
+        found: Any = getattr(kind, "__getattribute__")(value, name)  # noqa: B009
+        return found
     raise AttributeError(": ".join(without(kind, name)) + ".", name=name, obj=value)
 
 

@@ -41,11 +41,11 @@ if TYPE_CHECKING:
 
         __slots__ = ()
 
-    RungType = type  # with a metaclass, mypy would not call `__init_subclass__`
+    RungType = type  # with another one, mypy accepts `class Nine(Nat)`
 else:
 
     class RungType(type):
-        """The class of the rungs."""
+        """The class of the rungs, for the message of `N3.retry(...)`."""
 
         __getattr__ = no_attribute
 

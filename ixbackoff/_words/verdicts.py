@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any, TypeAlias
@@ -29,33 +30,67 @@ class Verdict(Value):
         self.why = why
 
 
+class Inner(Value):
+    """Retries of another library inside of one try.
+
+    Attributes:
+        library: the name of the library.
+        tries: the number of its tries, at least 2.
+        remedy: the argument or setting that turns its retries off.
+    """
+
+    __slots__ = ("library", "tries", "remedy")
+
+    def __init__(self, library: str, tries: int, remedy: str) -> None:
+        self.library = library
+        self.tries = tries
+        self.remedy = remedy
+
+
 Judge: TypeAlias = Callable[[Any], Verdict]
 """A function from a failure to the verdict on it."""
 
 LIBRARIES: dict[str, str] = {
     "aiohttp": "aiohttp",
+    "aiormq": "drivers",
+    "anthropic": "language_models",
     "asyncpg": "asyncpg",
     "boto3": "botocore",
     "botocore": "botocore",
-    "ftplib": "ftplib",
+    "cimpl": "drivers",  # confluent_kafka
+    "clickhouse_connect": "drivers",
+    "cohere": "language_models",
+    "ftplib": "drivers",
     "google.api_core": "google_api_core",
-    "google.auth": "google_auth",
+    "google.auth": "google_api_core",
+    "google.genai": "language_models",
+    "groq": "language_models",
     "grpc": "grpc",
     "http": "urllib",
     "httpcore": "httpx",
     "httpcore2": "httpx",
     "httpx": "httpx",
     "httpx2": "httpx",
+    "hvac": "drivers",
+    "litellm": "language_models",
+    "mistralai": "language_models",
+    "mysql": "drivers",
+    "MySQLdb": "drivers",
+    "neo4j": "drivers",
     "obstore": "obstore",
+    "openai": "language_models",
+    "paramiko": "drivers",
+    "pika": "drivers",
     "psycopg": "psycopg",
     "pymongo": "pymongo",
+    "pymysql": "drivers",
     "redis": "redis",
     "requests": "requests",
     "s3transfer": "botocore",
     "smtplib": "smtplib",
     "socket": "socket",
     "sqlalchemy": "sqlalchemy",
-    "sqlite3": "sqlite3",
+    "sqlite3": "drivers",
     "ssl": "socket",
     "urllib": "urllib",
     "urllib3": "urllib3",
@@ -178,7 +213,7 @@ def asked_for(failure: Any) -> float:
 
 def judge_of(kind: type[Exception]) -> Judge:
     """Find the judge of a class, or else that of its nearest base class with a judge."""
-    judge = next(filter(None, map(judge_of_base, kind.__mro__)), never_transient)
+    judge = next(filter(None, map(judge_of_base, kind.__mro__)), None) or judge_by_shape(kind)
     if len(FOUND) >= MOST_FOUND:
         forget()
     FOUND[kind] = judge
@@ -198,13 +233,39 @@ def judge_of_base(base: Any) -> Judge | None:
     if base in ADDED:
         return ADDED[base]
     if base in OWN:
-        return OWN[base]
+        # databricks raises a plain one after minutes of its own retries
+        module = "drivers" if base is TimeoutError and "databricks.sdk" in sys.modules else None
+        return judge_in(module) if module else OWN[base]
     names = str(base.__module__).split(".")  # `google` is a namespace that many packages share
     module = LIBRARIES.get(names[0]) or LIBRARIES.get(".".join(names[:2]))
-    if module is None:
-        return None
+    return judge_in(module) if module else None
+
+
+def judge_in(module: str) -> Judge:
     judge: Judge = import_module(f"ixbackoff.known.{module}").judge
     return judge
+
+
+def judge_by_shape(kind: type[Exception]) -> Judge:
+    """Return the judge of a class that is not listed: a bug, or a failure of some other library."""
+    package = str(kind.__module__).partition(".")[0]
+    listed = package in sys.stdlib_module_names or package == "ixbackoff"
+    if listed and not (package == "builtins" and issubclass(kind, OSError)):
+        return never_transient
+    return judge_in("shapes")
+
+
+def inner(failure: BaseException) -> list[Inner]:
+    """Return the retries of other libraries inside of the try that ended with a failure.
+
+    They are read from the traceback of the failure and of its causes, the outermost first. A
+    library that tried once is not among them, and neither is one that left no trace.
+
+    >>> inner(ConnectionRefusedError())
+    []
+    """
+    found: list[Inner] = import_module("ixbackoff.known.inside").inner(failure)
+    return found
 
 
 def transient_with_time(failure: Transient) -> Verdict:

@@ -24,10 +24,11 @@ from .._words.verdicts import Verdict
 from . import aws
 from .judging import as_cause, permanent
 from .resending import SentRequest, after, answered, judge_by, never, reason_to_stop, sent_request
+from .shapes import canonical
 from .tracebacks import variables
 from .urllib3 import wrapped
 
-CALLING = {("botocore.client", "_make_api_call")}
+CALLING = {(f"{package}.client", "_make_api_call") for package in ("aiobotocore", "botocore")}
 READING = {("botocore.response", "read"), ("botocore.response", "readinto")}
 READS = re.compile(r"((Batch|Transact)?Get|Describe|Head|List|Query|Scan|Search)(?![a-z])")
 MILLISECONDS = re.compile(r"[0-9]{1,9}", re.ASCII)
@@ -99,11 +100,8 @@ def judge_answer(failure: Exception, answer: Any, asked: Sequence[SentRequest]) 
     headers = part(metadata, "HTTPHeaders")
     wait = str(headers.get("x-amz-retry-after"))
     seconds = f"{int(wait) / 1000}" if MILLISECONDS.fullmatch(wait) else None
-    times = {
-        "Retry-After": seconds or str(headers.get("retry-after", "")),
-        "Date": str(headers.get("date", "")),
-    }
-    return answered(failure, status, times, asked)
+    heard = canonical(headers) | ({"Retry-After": seconds} if seconds else {})
+    return answered(failure, status, heard, asked)
 
 
 def by_last_answer(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:

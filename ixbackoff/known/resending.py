@@ -7,7 +7,9 @@
   the method, too, but not at the header.
 - The statuses 408, 425, 429 and 503 mean that the request was not carried out (RFC 9110, 15.5.9 and
   15.6.4; RFC 8470; RFC 6585), so they are transient for every method. 500, 502 and 504 leave
-  it open, so they are judged as an answer that was lost. All other statuses are permanent.
+  it open, as do Cloudflare's 520 to 524 and Anthropic's 529, so they are judged as an answer that
+  was lost. All other statuses are permanent.
+- A service that forbids another try is obeyed, whatever the status.
 - The requests before a redirect count, too: a `POST` that was answered with 303 has been carried
   out, whatever happens to the `GET` that follows it.
 """
@@ -27,7 +29,8 @@ from .socket import CUT_OFF
 
 IDEMPOTENT = frozenset({"GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"})
 NOT_CARRIED_OUT = frozenset({408, 425, 429, 503})
-PERHAPS_CARRIED_OUT = frozenset({500, 502, 504})
+PERHAPS_CARRIED_OUT = frozenset({500, 502, 504, *range(520, 525), 529})
+NACK = "finagle-http-nonretryable-nack"
 KEY = "idempotency-key"
 PROXY_STATUS = re.compile(r"^(?:Tunnel connection failed: )?([1-5][0-9]{2})\b")
 
@@ -95,6 +98,8 @@ def answered(
 ) -> Verdict:
     """Judge an answer by its status and its headers."""
     label = f"{name_of(failure)} {status}"
+    if is_forbidden(headers or {}):
+        return Verdict(False, why=f"{label}: the service says not to try again")
     if status in NOT_CARRIED_OUT:
         verdict = redirected(label, asked)
     elif status in PERHAPS_CARRIED_OUT:
@@ -104,6 +109,11 @@ def answered(
     if verdict is not None and not verdict.transient:
         return verdict
     return Verdict(True, None if headers is None else retry_after(headers))
+
+
+def is_forbidden(headers: Mapping[str, str]) -> bool:
+    """Return whether a service forbids another try, as models' services and Finagle's do."""
+    return headers.get("x-should-retry") == "false" or NACK in headers
 
 
 def by_response(failure: Any, asked: Sequence[SentRequest]) -> Verdict:

@@ -7,8 +7,16 @@ judge finds nothing, and goes by the class of the failure alone.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from traceback import walk_tb
+from types import FrameType
 from typing import Any
+
+
+def frames(failure: BaseException) -> Iterator[FrameType]:
+    """Yield the frames through which a failure came, the outermost first."""
+    traceback = failure.__traceback__
+    while traceback is not None:
+        yield traceback.tb_frame
+        traceback = traceback.tb_next
 
 
 def variables(
@@ -28,7 +36,7 @@ def variables(
         failure: the exception.
         functions: pairs of a module and a name.
     """
-    for frame, _ in walk_tb(failure.__traceback__):
+    for frame in frames(failure):
         if (frame.f_globals.get("__name__", ""), frame.f_code.co_name) in functions:
             yield frame.f_locals
 
@@ -45,7 +53,7 @@ def through(failure: BaseException, module: str, *functions: str) -> bool:
     ...     through(failure, "json.decoder", "raw_decode"), through(failure, "json", "dumps")
     (True, False)
     """
-    for frame, _ in walk_tb(failure.__traceback__):
+    for frame in frames(failure):
         inside = f"{frame.f_globals.get('__name__', '')}.".startswith(f"{module}.")
         if inside and (not functions or frame.f_code.co_name in functions):
             return True

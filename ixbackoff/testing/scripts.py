@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any, Generic, Never, TypeVar, cast, overload
+from typing import Any, Generic, Never, TypeAlias, TypeVar, cast, overload
 
 from .._words.checks import finite
 from .._words.commands import Command
@@ -14,6 +14,8 @@ __tracebackhide__ = True
 A = TypeVar("A")
 A_co = TypeVar("A_co", covariant=True)
 F = TypeVar("F", bound=BaseException)
+# pyright would infer `A` from the failures that stand before the first value: `F` takes those.
+Scripted: TypeAlias = F | A | BaseException
 C = TypeVar("C", bound=Command[Any])
 
 
@@ -112,13 +114,10 @@ class Answers(Generic[A_co]):
         return [] if self.forever else [repr(answer) for answer in self.left]
 
 
-# pyright would infer `A` from the failures that stand before the first value: `F` takes those.
 @overload
 def answers(*script: BaseException) -> Answers[Never]: ...
 @overload
-def answers(
-    *script: F | A | BaseException,  # pyright: ignore[reportInvalidTypeVarUse]
-) -> Answers[A]: ...
+def answers(*script: Scripted[F, A]) -> Answers[A]: ...
 def answers(*script: Any) -> Answers[Any]:
     """Make a handler that answers the first command with the first answer, and so on.
 
@@ -138,9 +137,7 @@ def answers(*script: Any) -> Answers[Any]:
 @overload
 def always(answer: BaseException) -> Answers[Never]: ...
 @overload
-def always(
-    answer: F | A | BaseException,  # pyright: ignore[reportInvalidTypeVarUse]
-) -> Answers[A]: ...
+def always(answer: Scripted[F, A]) -> Answers[A]: ...
 def always(answer: Any) -> Answers[Any]:
     """Make a handler that answers every command with the same answer.
 
