@@ -80,7 +80,7 @@ def findings(
 
 
 def is_other_end(before: Finding, finding: Finding) -> bool:
-    """Return whether a finding is a second half: of a `with`, of a call, or of a bare `@backoff`."""
+    """Return whether a finding is a second half: of a `with`, a call, or a bare `@backoff`."""
     first, second = before.error, finding.error
     return (
         before.explanation == finding.explanation
