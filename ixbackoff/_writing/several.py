@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache, partial, reduce
+from functools import lru_cache, reduce
 from typing import Any, Generic, Protocol, TypeVar, overload
 
 from .._meaning.chains import Chain
@@ -86,10 +86,12 @@ def first_of(
     if given is not None and not (isinstance(given, int) and given in range(len(choices))):
         raise ValueError(f"first_of(start={start!r}): give an index from 0 to {len(choices) - 1}.")
 
+    def one(index: int) -> Attempt[E, First[A]]:
+        return do(choices[index]).map(lambda answer: First(index, answer))
+
     @lru_cache(maxsize=8)
     def tried_from(begin: int) -> Attempt[E, First[A]]:
-        firsts = [do(effect).map(partial(First, index)) for index, effect in enumerate(choices)]
-        turns = (*firsts[begin:], *firsts[:begin])
+        turns = [one(turn % len(choices)) for turn in range(begin, begin + len(choices))]
         return reduce(lambda tried, other: tried.or_else(other, chosen), turns)
 
     @attempt

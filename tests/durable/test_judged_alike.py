@@ -206,6 +206,7 @@ each_interpreter = pytest.mark.parametrize("interpreter", [in_threads, awaited])
 each_hold = pytest.mark.parametrize("hold", [60, 0], ids=["held", "parked"])
 
 
+@pytest.mark.slow
 @each_interpreter
 @each_hold
 def test_an_engine_judges_them_as_run_does(

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,20 +28,14 @@ from ixbackoff import (
     first_of,
 )
 from ixbackoff._meaning.defaults import Defaults
-from ixbackoff.durable import durable
 
 from ..support.clients.tries import failure_of
-from ..support.durable.engines import Said, Say, fails, until, working
+from ..support.durable.chosen import answered, chosen_run
+from ..support.durable.engines import Said, Say, fails, until, url_in, working
 from ..support.durable.journals import Memory, durably
 
+ROOT = Path(__file__).parents[2]
 HOW = Defaults(Constant(0.1))
-REQUEST = httpx.Request("GET", "http://127.0.0.1/acorn")
-
-
-def answered(status: int) -> httpx.HTTPStatusError:
-    """The failure of an answer; a journal can record it as an `httpx.HTTPError` only."""
-    answer = httpx.Response(status, request=REQUEST)
-    return httpx.HTTPStatusError(str(status), request=REQUEST, response=answer)
 
 
 def status(*wanted: int) -> Callable[[Exception], bool]:
@@ -171,11 +168,6 @@ def test_an_on_that_raises_an_exception_is_asked_again_of_what_was_recorded() ->
     assert isinstance(failed(Memory(journal.kept)), AttributeError)
 
 
-@durable(name="chosen", schedule=Constant(0.5))
-def chosen_run() -> Any:
-    return at(N1).retry(BUSY, on=httpx.HTTPStatusError)
-
-
 def test_a_run_that_waits_is_retried_by_the_next_engine(tmp_path: Path) -> None:
     said = busy()
     with working(tmp_path, said.interpreter, chosen_run) as engine:
@@ -185,3 +177,19 @@ def test_a_run_that_waits_is_retried_by_the_next_engine(tmp_path: Path) -> None:
     with working(tmp_path, said.interpreter, chosen_run) as engine:
         assert engine.start_with_id("one", chosen_run).result() == "there"
     assert said.what == ["busy", "busy"]
+
+
+@pytest.mark.slow
+def test_a_run_whose_process_was_killed_as_it_waited_is_retried(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "tests.support.durable.chosen", url_in(tmp_path)]
+    with subprocess.Popen(  # noqa: S603
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=ROOT
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"asked\n"
+        time.sleep(0.3)  # until the failure is recorded
+        process.kill()
+    said = Said(busy=fails("there"))
+    with working(tmp_path, said.interpreter, chosen_run) as engine:
+        assert engine.start_with_id("one", chosen_run).result() == "there"
+    assert said.what == ["busy"]
