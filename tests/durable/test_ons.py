@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from ixbackoff import (
     first_of,
 )
 from ixbackoff._meaning.defaults import Defaults
+from ixbackoff.testing.exploring import Model, dies
 
 from ..support.clients.tries import failure_of
 from ..support.durable.chosen import answered, chosen_run
@@ -166,6 +168,27 @@ def test_an_on_that_raises_an_exception_is_asked_again_of_what_was_recorded() ->
     journal = Memory()
     assert isinstance(failed(journal), AttributeError)
     assert isinstance(failed(Memory(journal.kept)), AttributeError)
+
+
+@dataclass
+class Shop:
+    """A world whose first answer is a failure."""
+
+    asked: int = 0
+
+    def answer(self, _: Say) -> str:
+        self.asked += 1
+        if self.asked == 1:
+            raise answered(404)
+        return "there"
+
+
+@pytest.mark.parametrize("effect", [BUSY, all_of(BUSY, WELL)], ids=["command", "all_of"])
+def test_explored_deaths_change_no_answer_of_an_on(effect: Any) -> None:
+    model = Model(Shop, lambda shop: Say.handled_by(shop.answer))
+    program = at(N2).retry(effect, on=status(404))
+    found = model.explore(program, faults=dies("durably"), surprises=2)
+    assert found.histories > 1
 
 
 def test_a_run_that_waits_is_retried_by_the_next_engine(tmp_path: Path) -> None:

@@ -12,13 +12,12 @@ from ixbackoff.durable import Engine, durable
 
 from .engines import Said, Say
 
-REQUEST = httpx.Request("GET", "http://127.0.0.1/acorn")
-
 
 def answered(status: int) -> httpx.HTTPStatusError:
     """The failure of an answer; a journal can record it as an `httpx.HTTPError` only."""
-    answer = httpx.Response(status, request=REQUEST)
-    return httpx.HTTPStatusError(str(status), request=REQUEST, response=answer)
+    request = httpx.Request("GET", "http://127.0.0.1/acorn")
+    answer = httpx.Response(status, request=request)
+    return httpx.HTTPStatusError(str(status), request=request, response=answer)
 
 
 @durable(name="chosen", schedule=Constant(1.0))
