@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import subprocess
 import sys
 import time
@@ -22,11 +23,13 @@ from ixbackoff import (
     Delay,
     Do,
     Program,
+    Throttled,
     all_of,
     at,
     attempt,
     do,
     first_of,
+    known,
 )
 from ixbackoff._meaning.defaults import Defaults
 from ixbackoff.testing.exploring import Model, dies
@@ -168,6 +171,34 @@ def test_an_on_that_raises_an_exception_is_asked_again_of_what_was_recorded() ->
     journal = Memory()
     assert isinstance(failed(journal), AttributeError)
     assert isinstance(failed(Memory(journal.kept)), AttributeError)
+
+
+def caught(effect: Any, said: Said) -> Exception:
+    """The failure that the function of an `or_bind` gets in a durable run."""
+    given: list[Exception] = []
+
+    def keep(failure: Exception) -> Any:
+        given.append(failure)
+        return at(N0).do(WELL)
+
+    program = at(N0).do(effect).or_bind(keep, on=lambda _: True)
+    assert durably(program, said.interpreter, HOW, Memory()) == "WELL"
+    return given[0]
+
+
+def test_a_decoded_failure_keeps_its_verdict_when_it_is_pickled() -> None:
+    failure = caught(BUSY, busy())
+    assert type(failure) is httpx.HTTPError
+    verdict = known.Verdict(True, None, "")
+    assert known.judge(failure) == known.judge(pickle.loads(pickle.dumps(failure))) == verdict  # noqa: S301
+
+
+def test_after_a_group_was_decoded_other_groups_are_judged_as_before() -> None:
+    group: Exception = ExceptionGroup("two", [answered(503), Throttled(2)])
+    assert known.judge(caught(BUSY, Said(busy=fails(group)))) == known.Verdict(True, 2.0)
+    for _ in range(3000):
+        group = ExceptionGroup("one", [group])
+    assert known.judge(group) == known.Verdict(True, 2.0)
 
 
 @dataclass
