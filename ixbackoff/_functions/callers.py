@@ -10,6 +10,7 @@ from collections.abc import Callable
 from types import CoroutineType
 from typing import Any
 
+from .._limits.deadlines import in_time_around
 from .._limits.eventloop import cancelled_since, current_task
 from .._limits.nesting import (
     HERE,
@@ -96,7 +97,7 @@ def caller_sync(called: Called, swapped: list[Observer | None]) -> Any:
                 except Exception as failure:
                     if REFUSED or watched is not None:
                         failed(failure, mine, watched)
-                    after, sleep, log = again = again or (descent(), blocking(), default_logger())
+                    after, sleep, log = again = again or in_thread(descent)
                     if (seconds := after(failure, k, seconds)) is None:
                         raise
                     if watched is not None or (log.level or log.parent.level) <= WARNING:
@@ -191,10 +192,16 @@ def caller_async(called: Called, swapped: list[Observer | None]) -> Any:
     return retried
 
 
+def in_thread(descent: Callable[[], After]) -> tuple[After, Any, Any]:
+    """Return what a call needs from its first failure on, in a thread."""
+    return in_time_around(descent()), blocking(), default_logger()
+
+
 def in_task(descent: Callable[[], After], failure: Exception) -> tuple[After, Any, Any, Any]:
     """Return what a call needs from its first failure on, in a task."""
     task = current_task()
-    return descent(), awaitable(task), default_logger(), cancelled_since(task, failure)
+    after = in_time_around(descent())
+    return after, awaitable(task), default_logger(), cancelled_since(task, failure)
 
 
 def check_answer(called: Called, answer: Any, mine: Mark) -> None:

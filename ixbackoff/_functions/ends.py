@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .._limits.deadlines import time_around
 from .._meaning.descents import ONE_TRY
 from .._meaning.runs import not_chosen, noted
 from .._running.logs import log_end
@@ -62,6 +63,9 @@ def reason_and_note(
         return "misuse", ""
     if isinstance(failure, CircuitOpen):
         return "circuit open", ""
+    around = time_around() if early else None
+    if around is not None and around.late:
+        return "no time left", around.late
     if early and not ONE_TRY:
         by_default = called.backoff._settings.on is is_transient
         return "not worth another try", not_chosen(failure, by_default)

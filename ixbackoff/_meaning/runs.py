@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from .._limits.breakers import CircuitBreaker
-from .._limits.deadlines import Expired, Limit
+from .._limits.deadlines import Expired, Limit, time_around
 from .._limits.events import Run
 from .._limits.nesting import REFUSED, RUNNING, Mark, check_not_refused
 from .._words.commands import Misuse
@@ -213,17 +213,23 @@ class ProgramRun(Run):
 
         Raises:
             Misuse: `failure` hides the error of a nested program.
-            Exception: the failure itself; the task was cancelled.
+            Exception: the failure itself; the task was cancelled, or the run around this one
+                leaves no time for the wait and another try.
         """
         try:
-            if REFUSED and (around := RUNNING.get())[0] is not None:
-                check_not_refused(around, failure)
+            if REFUSED and (mark := RUNNING.get())[0] is not None:
+                check_not_refused(mark, failure)
             seconds = after(failure, k, self.shortest)
             if seconds is None:
                 return None
             if failure is not None and self.cancelled is not None and self.cancelled():
                 self.refused = "cancelled"
                 add_note(failure, CANCELLED)
+                raise failure
+            around = time_around()
+            if failure is not None and around is not None and around.refuses(seconds):
+                self.refused = "no time left"
+                add_note(failure, around.late)
                 raise failure
             self.shortest = seconds
             self.wait = delay(seconds, rung, failure, self)
