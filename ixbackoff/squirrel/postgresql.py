@@ -1,4 +1,4 @@
-"""An index in PostgreSQL."""
+"""The PostgreSQL database of an index; `index.py` has the tables."""
 
 from __future__ import annotations
 
