@@ -19,8 +19,8 @@ from .._words.vocabulary import Delay, delay
 from ..schedules.timings import After, Chance, Timing, WaitFunction
 from .chains import Chain, Ladder, Position, Step, check_start
 from .defaults import ONCE
-from .descents import ONE_TRY, descents, drawn
 from .names import name_of_program
+from .retrying import ONE_TRY, descents, drawn
 
 if TYPE_CHECKING:
     from logging import Logger

@@ -24,9 +24,9 @@ from ..schedules.kinds import Schedule, check_schedule
 from ..schedules.timings import After
 from .chains import Chain, Ladder, Step, chain
 from .defaults import USUAL, Defaults
-from .descents import check_endless
 from .machine import Enter, Task, driven
 from .replay import Entry, replay
+from .retrying import check_endless
 from .runs import InAttempt, ProgramRun
 from .steps import (
     AtStep,

@@ -7,9 +7,9 @@ from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .._limits.deadlines import time_limit
+from .._limits.forwarding import passed_on
 from .._limits.nesting import RUNNING, Mark, carries_mark, this_thread
 from .._limits.observers import events_of_parts
-from .._limits.streams import passed_on
 from .._meaning.chains import Chain, chain
 from .._meaning.semantics import part
 from .._meaning.steps import DoStep
