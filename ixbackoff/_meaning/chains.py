@@ -42,7 +42,7 @@ class Step:
         return ()
 
     def bound(self, rung: int) -> int:
-        """Return an upper bound of the rung after this step; `rung` is one of the rung before."""
+        """Return an upper bound of the rung after this step, given one of the rung before it."""
         below = self.below(rung)
         return rung if below is None else below
 
@@ -74,7 +74,7 @@ class Chain:
 
 
 class Ladder(Chain):
-    """A chain on a ladder: from the rung `start` down to the rung `end`."""
+    """A chain on a ladder: from the rung `start` down to the rung `ends_at`."""
 
     __slots__ = ("_bound", "_defaults", "_end", "_name", "_start", "_may_wait")
     _defaults: Defaults
@@ -123,7 +123,7 @@ PROGRAM = "__ixbackoff_program__"
 
 
 def program_of(given: object, *arguments: object) -> object:
-    """Return the program of a decorated function, called with arguments; others as they are."""
+    """Return the program of a call of a decorated function; return any other value unchanged."""
     make = getattr(given, PROGRAM, None)
     return given if make is None else make(*arguments)
 
@@ -181,6 +181,7 @@ def longer(kind: type[L], before: Ladder, last: Step) -> L:
     else:
         made._end = last.below(before._end)
         made._bound = last.bound(before._bound) if made._end is None else made._end
+        check_end(made._bound, before._bound)
     may_wait = (before._may_wait, False if before._end == 0 else last.may_wait)
     made._may_wait = True in may_wait or (None if None in may_wait else False)
     return made
@@ -236,6 +237,19 @@ def check_start(start: int, rung: int) -> None:
             f"A program that ends at {name_of(rung)} cannot continue with one that starts at "
             f"{name_of(start)}: start the second with at({name_of(rung)})"
             f"{instead if start > rung else ''}."
+        )
+
+
+def check_end(end: int, rung: int) -> None:
+    """Check that a program on `rung`, or below it, can continue to `end`.
+
+    Raises:
+        Misuse: `end` is higher.
+    """
+    if end > rung:
+        raise Misuse(
+            f"A program on {name_of(rung)} cannot continue to {name_of(end)}: nothing goes up a "
+            "ladder."
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache, reduce
 from typing import Any, Generic, Protocol, TypeVar, overload
 
 from .._meaning.chains import Chain
@@ -12,7 +13,7 @@ from .._words.failures import On, predicate
 from .._words.values import Value
 from .._words.verdicts import is_transient
 from .._words.vocabulary import Pick, Together
-from .attempts import Attempt, CommandOrAttempt, Do, attempt, extended
+from .attempts import Attempt, CommandOrAttempt, Do, attempt, do, extended
 
 A = TypeVar("A")
 A2 = TypeVar("A2")
@@ -20,17 +21,21 @@ A3 = TypeVar("A3")
 A4 = TypeVar("A4")
 A5 = TypeVar("A5")
 A6 = TypeVar("A6")
+A7 = TypeVar("A7")
+A8 = TypeVar("A8")
 E = TypeVar("E")
 E2 = TypeVar("E2")
 E3 = TypeVar("E3")
 E4 = TypeVar("E4")
 E5 = TypeVar("E5")
 E6 = TypeVar("E6")
+E7 = TypeVar("E7")
+E8 = TypeVar("E8")
 A_co = TypeVar("A_co", covariant=True)
 E_co = TypeVar("E_co", covariant=True)
 
 
-class First(Value, Generic[A]):
+class First(Value, Generic[A_co]):
     """The answer of the first effect of `first_of` that succeeded.
 
     Attributes:
@@ -41,7 +46,7 @@ class First(Value, Generic[A]):
     __slots__ = ("index", "answer")
     __match_args__ = ("index", "answer")
 
-    def __init__(self, index: int, answer: A) -> None:
+    def __init__(self, index: int, answer: A_co) -> None:
         self.index = index
         self.answer = answer
 
@@ -81,23 +86,18 @@ def first_of(
     if given is not None and not (isinstance(given, int) and given in range(len(choices))):
         raise ValueError(f"first_of(start={start!r}): give an index from 0 to {len(choices) - 1}.")
 
+    def one(index: int) -> Attempt[E, First[A]]:
+        return do(choices[index]).map(lambda answer: First(index, answer))
+
+    @lru_cache(maxsize=8)
+    def tried_from(begin: int) -> Attempt[E, First[A]]:
+        turns = [one(turn % len(choices)) for turn in range(begin, begin + len(choices))]
+        return reduce(lambda tried, other: tried.or_else(other, chosen), turns)
+
     @attempt
     def in_turn() -> Do[E | Pick, First[A]]:
-        begin = start
-        if begin is None:
-            begin = yield from Pick(len(choices))
-        for turn in range(begin, begin + len(choices) - 1):
-            index = turn % len(choices)
-            try:
-                answer: A = yield from choices[index]
-            except Exception as failure:
-                if isinstance(failure, Misuse) or not chosen(failure):
-                    raise
-            else:
-                return First(index, answer)
-        index = (begin + len(choices) - 1) % len(choices)
-        last: A = yield from choices[index]
-        return First(index, last)
+        begin = (yield from Pick(len(choices))) if start is None else start
+        return (yield from tried_from(begin))
 
     return in_turn()
 
@@ -150,6 +150,29 @@ def all_of(
     sixth: CommandOrAttempt[E6, A6],
     /,
 ) -> Attempt[E | E2 | E3 | E4 | E5 | E6, tuple[A, A2, A3, A4, A5, A6]]: ...
+@overload
+def all_of(
+    first: CommandOrAttempt[E, A],
+    second: CommandOrAttempt[E2, A2],
+    third: CommandOrAttempt[E3, A3],
+    fourth: CommandOrAttempt[E4, A4],
+    fifth: CommandOrAttempt[E5, A5],
+    sixth: CommandOrAttempt[E6, A6],
+    seventh: CommandOrAttempt[E7, A7],
+    /,
+) -> Attempt[E | E2 | E3 | E4 | E5 | E6 | E7, tuple[A, A2, A3, A4, A5, A6, A7]]: ...
+@overload
+def all_of(
+    first: CommandOrAttempt[E, A],
+    second: CommandOrAttempt[E2, A2],
+    third: CommandOrAttempt[E3, A3],
+    fourth: CommandOrAttempt[E4, A4],
+    fifth: CommandOrAttempt[E5, A5],
+    sixth: CommandOrAttempt[E6, A6],
+    seventh: CommandOrAttempt[E7, A7],
+    eighth: CommandOrAttempt[E8, A8],
+    /,
+) -> Attempt[E | E2 | E3 | E4 | E5 | E6 | E7 | E8, tuple[A, A2, A3, A4, A5, A6, A7, A8]]: ...
 # Without this overload, type checkers would take the answers of `all_of(*effects)` for a list.
 @overload
 def all_of(
@@ -159,7 +182,8 @@ def all_of(*effects: Any) -> Attempt[Any, Any]:
     """Perform all effects concurrently; the first failure ends the others.
 
     The answers are in the order of the effects: a tuple for `all_of(a, b)`, a list for
-    `all_of([a, b])`. The fault tolerant shell has this as `forall`.
+    `all_of([a, b])`. The fault tolerant shell has this as `forall`. Type checkers know the types of
+    up to eight different effects; nest `all_of` for more.
 
     Each effect has its own thread in `run`, and its own task in `run_async`. A thread cannot be
     cancelled from outside: in `run` the other effects end at their next command, and then the
