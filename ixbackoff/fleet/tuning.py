@@ -14,11 +14,11 @@ from .._words.rungs import DEEPEST, FOREVER
 from .._writing.programs import at
 from ..schedules.kinds import Schedule
 from ..schedules.published import thain
-from .event_queue import Events
 from .flags import add_seeds
 from .reports import sampled
 from .seeds import SEEDS
-from .services.service import Request, Service, Serving
+from .services.queue import BoundedQueue
+from .services.replies import Answering
 from .simulation import simulate
 
 FACTOR = 2.0
@@ -89,23 +89,9 @@ class Ping(Command[None]):
     __slots__ = ()
 
 
-class OutOfOrder(Service):
-    """A service that is down: every request fails after `seconds`."""
-
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-
-    def begin(self, events: Events) -> Serving:
-        return _OutOfOrder(self.seconds, events)
-
-
-class _OutOfOrder(Serving):
-    def __init__(self, seconds: float, events: Events) -> None:
-        self.seconds = seconds
-        self.events = events
-
-    def ask(self, request: Request) -> None:
-        self.events.after(self.seconds, request.fail, ServerError(503))
+def fail(_: Ping) -> None:
+    """Answer as a service that is down."""
+    raise ServerError(503)
 
 
 def failing_rate(tuning: Tuned, clients: int, seed: int = 0) -> float:
@@ -124,9 +110,10 @@ def failing_rate(tuning: Tuned, clients: int, seed: int = 0) -> float:
     """
     unit = tuning.maximum + tuning.timeout
     timeout, maximum = tuning.timeout / unit, tuning.maximum / unit
+    everybody = BoundedQueue(length=0, work=timeout, workers=clients)
     outcome = simulate(
         at(FOREVER).retry(Ping()),
-        OutOfOrder(timeout).serves(Ping),
+        Answering(everybody, Ping.handled_by(fail)).serves(Ping),
         clients=clients,
         seconds=GROWN + WATCHED,
         schedule=thain(timeout, maximum, FACTOR),
