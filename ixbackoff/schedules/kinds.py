@@ -10,21 +10,9 @@ from .._words.checks import finite, inf
 from .._words.commands import Misuse
 from .._words.rungs import DEEPEST
 from .algebra import Schedule
-from .timings import Chance, Timing, WaitFunction, never_shorter, usable, usable_or_infinite
+from .timings import Chance, Timing, WaitFunction, never_shorter, usable_or_infinite
 
-__all__ = [
-    "Chance",
-    "Computed",
-    "Constant",
-    "Exponential",
-    "Fibonacci",
-    "Listed",
-    "Schedule",
-    "Timing",
-    "WaitFunction",
-    "powers_of_two",
-    "usable",
-]
+__all__ = ["Computed", "Constant", "Exponential", "Fibonacci", "Listed", "Schedule", "Timing"]
 
 
 class Series(Schedule):
