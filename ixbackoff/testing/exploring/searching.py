@@ -230,7 +230,9 @@ def diverged(scope: Scope, history: History, machine: Machine) -> Misuse:
     step, command = history[-1][0], machine.current.command
     before = History(history[:-1])
     for _ in range(TRIES):
-        other = command_at(scope, before, step)
+        walk = WalkUntil(scope, before, step)
+        walk.run()
+        other = walk.command
         if frozen(other) != frozen(command):
             return Misuse(
                 f"After the same history a program issued {short(command)} where it had issued "
@@ -240,12 +242,6 @@ def diverged(scope: Scope, history: History, machine: Machine) -> Misuse:
         f"After the same history the world differs before {short(command)}: world() and the "
         "handlers must not depend on time, on chance, or on state that earlier histories left."
     )
-
-
-def command_at(scope: Scope, history: History, step: int) -> Any:
-    walk = WalkUntil(scope, history, step)
-    walk.run()
-    return walk.command
 
 
 class WalkUntil(Walk):
