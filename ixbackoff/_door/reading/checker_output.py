@@ -83,7 +83,7 @@ def of_mypy(plain: Sequence[str], here: int) -> tuple[Error | None, int]:
     found = error(head, code["message"] if code else text, code["code"] if code else "")
     while end < len(plain):
         note, next_end = head_of(plain, end)
-        if note is None and not (wrapped and is_rest_of_a_note(plain, end)):
+        if note is None and (not wrapped or SUMMARY.match(plain[end])):
             break
         if note and (note["severity"], note["file"], note["line"]) != (
             "note",
@@ -104,11 +104,6 @@ def head_of(plain: Sequence[str], here: int) -> tuple[re.Match[str] | None, int]
     if head is None and PATH.fullmatch(plain[here]) and here + 1 < len(plain):
         return MYPY.fullmatch(f"{plain[here]} {plain[here + 1]}"), here + 2
     return head, here + 1
-
-
-def is_rest_of_a_note(plain: Sequence[str], here: int) -> bool:
-    """Return whether a line without a place continues a note, in pretty output."""
-    return not SUMMARY.match(plain[here])
 
 
 def unwrapped(plain: Sequence[str], begun: int, message: str) -> tuple[str, int, bool]:

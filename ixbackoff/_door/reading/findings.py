@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from ... import __all__ as public_names
 from .checker_output import Error
 from .effects import not_called
 from .explaining import explanations
@@ -27,19 +28,13 @@ UNMISTAKABLE = re.compile(
 """Parts of messages that occur only in messages about code that uses ixbackoff."""
 
 SURE = re.compile(
-    rf"{UNMISTAKABLE.pattern}|float \| timedelta|Schedule \| None|RetryBudget \| None"
-    r"|CircuitBreaker \| None|Event \| None|Predicate|Interpreter\[|Rung\[|type\[Nat\]|ixbackoff\."
-    r"|_sealed|_no_instances|Do\["
+    rf"{UNMISTAKABLE.pattern}|Schedule|Interpreter\[|ixbackoff\.|_sealed|_no_instances"
 )
 """Parts of messages that hardly ever occur in messages about functions of other packages."""
 RUNGS = ("Z", "Succ", "Forever")
 OF_FUNCTIONS = ("argument", "missing", "surplus", "overload", "option")
 OF_CALLS = ("no-such-option", "wrong-arguments")
 STEPS = ("run", "run_async", "do", "then", "retry", "resume", "or_else", "bind", "end")
-CLASSES = {
-    *("Program", "Attempt", "Command", "Interpreter", "AsyncInterpreter", "Backoff", "Nat"),
-    *("RetryBudget", "CircuitBreaker", "Schedule", "Delay", *RUNGS),
-}
 
 
 class Finding(NamedTuple):
@@ -141,7 +136,7 @@ def is_ours(one: Parsed, error: Error, source: Source) -> bool:
     """Return whether an error is about a function of ixbackoff, and not another of that name."""
     if one.sort not in OF_FUNCTIONS or SURE.search(error.message):
         return True
-    if one.owner in CLASSES or one.method in RUNGS:
+    if one.owner in (*public_names, *RUNGS) or one.method in RUNGS:
         return True
     return source.calls_ours(error.line, one.method)
 
