@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +15,7 @@ from .explaining import explanations
 from .explanation import Explanation
 from .ladders import no_wait_left, open_program
 from .methods import DOWN, RUNS
-from .missing_handlers import joined_for
+from .missing_handlers import joined
 from .printed import answer, is_program
 from .rows import makes_a_program, run_with_joined_handlers, type_with_its_row
 from .sources import Place, Source
@@ -160,7 +161,7 @@ def drawn(
             return open_program(step[0]), step[1]
     if explanation.code == "no-handler":
         wanted = run_with_joined_handlers(source, error.line)
-        named = (joined_for(one, wanted) for one in parse(error.message) if wanted)
+        named = (joined(one, wanted) for one in parse(error.message) if wanted)
         return next((one for one in named if one), explanation), None
     if explanation.code == "row-too-narrow":
         whole = type_with_its_row(source, error.line)
@@ -185,11 +186,4 @@ def place_of(error: Error, source: Source) -> Place | None:
 
 def sources(folder: Path) -> Callable[[str], Source]:
     """Make a function that reads each file once, relative to `folder`."""
-    read: dict[str, Source] = {}
-
-    def source(file: str) -> Source:
-        if file not in read:
-            read[file] = Source(folder / file)
-        return read[file]
-
-    return source
+    return cache(lambda file: Source(folder / file))
