@@ -186,4 +186,9 @@ def place_of(error: Error, source: Source) -> Place | None:
 
 def sources(folder: Path) -> Callable[[str], Source]:
     """Make a function that reads each file once, relative to `folder`."""
-    return cache(lambda file: Source(folder / file))
+
+    @cache
+    def source(file: str) -> Source:
+        return Source(folder / file)
+
+    return source
