@@ -87,6 +87,11 @@ SAID = [
         "Give program: the program, or a decorated function.  [wrong-arguments]",
     ),
     (
+        "@plan\ndef page(url: str) -> int: ...",
+        'Argument 1 to "plan" has incompatible type "Callable[[str], int]"; expected "Ladder"',
+        "plan(...) does not take Callable[[str], int] as program.",
+    ),
+    (
         "Model(W, W().i)",
         'Argument 2 to "Model" has incompatible type "Interpreter[Download]"; expected '
         '"Callable[[W], Interpreter[Never]]"',

@@ -83,7 +83,7 @@ def of_mypy(plain: Sequence[str], here: int) -> tuple[Error | None, int]:
     found = error(head, code["message"] if code else text, code["code"] if code else "")
     while end < len(plain):
         note, next_end = head_of(plain, end)
-        if note is None and (not wrapped or SUMMARY.match(plain[end])):  # else the note continues
+        if note is None and (not wrapped or SUMMARY.match(plain[end])):
             break
         place = ("note", head["file"], head["line"])
         if note and (note["severity"], note["file"], note["line"]) != place:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from ... import __all__ as public_names
 from .checker_output import Error
 from .effects import not_called
 from .explaining import explanations
 from .explanation import Explanation
 from .ladders import no_wait_left, open_program
 from .methods import DOWN, RUNS
-from .missing_handlers import joined_for
+from .missing_handlers import joined
 from .printed import answer, is_program
 from .rows import makes_a_program, run_with_joined_handlers, type_with_its_row
 from .sources import Place, Source
@@ -27,19 +29,13 @@ UNMISTAKABLE = re.compile(
 """Parts of messages that occur only in messages about code that uses ixbackoff."""
 
 SURE = re.compile(
-    rf"{UNMISTAKABLE.pattern}|float \| timedelta|Schedule \| None|RetryBudget \| None"
-    r"|CircuitBreaker \| None|Event \| None|Predicate|Interpreter\[|Rung\[|type\[Nat\]|ixbackoff\."
-    r"|_sealed|_no_instances|Do\["
+    rf"{UNMISTAKABLE.pattern}|Schedule|Interpreter\[|ixbackoff\.|_sealed|_no_instances"
 )
 """Parts of messages that hardly ever occur in messages about functions of other packages."""
 RUNGS = ("Z", "Succ", "Forever")
 OF_FUNCTIONS = ("argument", "missing", "surplus", "overload", "option")
 OF_CALLS = ("no-such-option", "wrong-arguments")
 STEPS = ("run", "run_async", "do", "then", "retry", "resume", "or_else", "bind", "end")
-CLASSES = {
-    *("Program", "Attempt", "Command", "Interpreter", "AsyncInterpreter", "Backoff", "Nat"),
-    *("RetryBudget", "CircuitBreaker", "Schedule", "Delay", *RUNGS),
-}
 
 
 class Finding(NamedTuple):
@@ -141,7 +137,7 @@ def is_ours(one: Parsed, error: Error, source: Source) -> bool:
     """Return whether an error is about a function of ixbackoff, and not another of that name."""
     if one.sort not in OF_FUNCTIONS or SURE.search(error.message):
         return True
-    if one.owner in CLASSES or one.method in RUNGS:
+    if one.owner in (*public_names, *RUNGS) or one.method in RUNGS:
         return True
     return source.calls_ours(error.line, one.method)
 
@@ -165,7 +161,7 @@ def drawn(
             return open_program(step[0]), step[1]
     if explanation.code == "no-handler":
         wanted = run_with_joined_handlers(source, error.line)
-        named = (joined_for(one, wanted) for one in parse(error.message) if wanted)
+        named = (joined(one, wanted) for one in parse(error.message) if wanted)
         return next((one for one in named if one), explanation), None
     if explanation.code == "row-too-narrow":
         whole = type_with_its_row(source, error.line)
@@ -190,11 +186,9 @@ def place_of(error: Error, source: Source) -> Place | None:
 
 def sources(folder: Path) -> Callable[[str], Source]:
     """Make a function that reads each file once, relative to `folder`."""
-    read: dict[str, Source] = {}
 
+    @cache
     def source(file: str) -> Source:
-        if file not in read:
-            read[file] = Source(folder / file)
-        return read[file]
+        return Source(folder / file)
 
     return source

@@ -44,13 +44,19 @@ def joined_by_a_method(parsed: Parsed) -> Explanation | None:
         return None
     if not (is_program(parsed.it) and is_program(parsed.wanted)):
         return None
-    starts, ends = depth(shown(parsed.it).inner[0]), depth(shown(parsed.wanted).inner[0])
+    said = "The first ends at {ends}, and the second starts at {starts}."
+    return elsewhere(parsed.it, parsed.wanted, said, "the second")
+
+
+def elsewhere(it: str, wanted: str, said: str, where: str) -> Explanation | None:
+    """Explain a program that starts on another rung than the wanted one."""
+    starts, ends = depth(shown(it).inner[0]), depth(shown(wanted).inner[0])
     if starts is None or ends is None or starts == ends:
         return None
     return Explanation(
         "goes-up" if starts > ends else "jumps-down",
-        f"The first ends at N{ends}, and the second starts at N{starts}.",
-        f"Write at(N{ends}) for at(N{starts}) in the second.",
+        said.format(ends=f"N{ends}", starts=f"N{starts}"),
+        f"Write at(N{ends}) for at(N{starts}) in {where}.",
         Sketch(ends, ends, starts),
     )
 
@@ -150,12 +156,5 @@ def bound(parsed: Parsed) -> Explanation | None:
             f".{method}(...) takes a function that makes a program, and this one returns {it}.",
             f"Write .{then}(...) for a command or an attempt, or start a program with at(...).",
         )
-    starts, ends = depth(shown(it).inner[0]), depth(shown(wanted).inner[0])
-    if starts is None or ends is None or starts == ends:
-        return None
-    return Explanation(
-        "goes-up" if starts > ends else "jumps-down",
-        f"The program is at N{ends} here, and that of the function starts at N{starts}.",
-        f"Write at(N{ends}) for at(N{starts}) in the function.",
-        Sketch(ends, ends, starts),
-    )
+    said = "The program is at {ends} here, and that of the function starts at {starts}."
+    return elsewhere(it, wanted, said, "the function")

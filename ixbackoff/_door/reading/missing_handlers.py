@@ -76,29 +76,27 @@ def unanswered(row: str, wanted: str) -> Explanation | None:
     return Explanation("no-handler", sentence, " ".join(fixes))
 
 
-def joined(parsed: Parsed) -> Explanation | None:
-    """Explain joined interpreters that lack handlers, or include another value."""
+def joined(parsed: Parsed, wanted: list[str] | None = None) -> Explanation | None:
+    """Explain joined interpreters that lack handlers, or include another value.
+
+    Args:
+        parsed: the message.
+        wanted: the commands of the program, if the source shows them.
+    """
     if parsed.sort != "join" or parsed.method != "|" or shown(parsed.it).name not in INTERPRETERS:
         return None
     other = shown(parsed.wanted)
     if other.name not in INTERPRETERS:
         return not_one(parsed.wanted)
     rows = [shown(one).inner[0] for one in (parsed.it, parsed.wanted) if shown(one).inner]
+    if wanted is not None:
+        return unanswered(" | ".join(rows), " | ".join(wanted))
     return Explanation(
         "no-handler",
         f"These handlers answer {' | '.join(rows)}, and the program issues other commands, too.",
         "Assign the joined handlers to a variable and run with it: the error then names the "
         "missing ones.",
     )
-
-
-def joined_for(parsed: Parsed, wanted: list[str]) -> Explanation | None:
-    """Name the commands that joined handlers lack; `wanted` are the commands in the source."""
-    explanation = joined(parsed)
-    if explanation is None or explanation.code != "no-handler":
-        return None
-    rows = [shown(one).inner[0] for one in (parsed.it, parsed.wanted) if shown(one).inner]
-    return unanswered(" | ".join(rows), " | ".join(wanted))
 
 
 def handler(parsed: Parsed) -> Explanation | None:

@@ -32,27 +32,22 @@ def run_with_joined_handlers(source: Source, line: int) -> list[str] | None:
 
 def issued(source: Source, node: ast.expr, deep: int = 50) -> list[str] | None:
     """List the commands of a program, an attempt or a command; `None` if they are unknown."""
-    if not deep:
-        return None
-    if isinstance(node, ast.Name):
-        value = source.assigned.get(node.id)
-        return None if value is None else issued(source, value, deep - 1)
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.RShift | ast.BitOr):
-        return together(issued(source, one, deep - 1) for one in (node.left, node.right))
-    if not isinstance(node, ast.Call):
+    return together(added(source, step, call, deep) for step, call in source.steps(node))
+
+
+def added(source: Source, step: str, node: ast.expr, deep: int) -> list[str] | None:
+    """List the commands that a step adds to a chain; `step` is "" for what begins the chain."""
+    if not (deep and isinstance(node, ast.Call)):
         return None
     effects = [issued(source, one, deep - 1) for one in node.args[:1]]
     if isinstance(node.func, ast.Name):
         name = node.func.id
         known: dict[str, list[str] | None] = {"at": [], "do": together(effects)}
         return known[name] if name in known else declared(source, name)
-    if not isinstance(node.func, ast.Attribute):
-        return None
-    step = node.func.attr
     if step not in (*ALONE, *PERFORMS, *NOTHING):
         return None
     more = effects if step in (*REPEATED, *PERFORMS) else []
-    return together([issued(source, node.func.value, deep - 1), *more, ALONE.get(step, [])])
+    return together([*more, ALONE.get(step, [])])
 
 
 def together(rows: Iterable[list[str] | None]) -> list[str] | None:

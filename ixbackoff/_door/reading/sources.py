@@ -85,25 +85,31 @@ class Source:
                     found[target.id] = node.value
         return found
 
-    def span_of(self, node: ast.expr, deep: int = 50) -> Span | None:
-        """Return the rungs where a chain of steps starts and ends, if the source shows it all."""
-        if deep == 0:
-            return None
-        if isinstance(node, ast.Name):
-            value = self.assigned.get(node.id)
-            return None if value is None else self.span_of(value, deep - 1)
+    def steps(self, node: ast.expr, deep: int = 50) -> list[tuple[str, ast.expr]]:
+        """Return the steps of a chain with their names, following variables that are set once.
+
+        The name of what begins a chain, or a chain joined to it, is "".
+        """
+        value = self.assigned.get(node.id) if isinstance(node, ast.Name) else None
+        if not deep:
+            return [("", node)]
+        if value is not None:
+            return self.steps(value, deep - 1)
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.RShift | ast.BitOr):
-            left, right = (self.span_of(one, deep - 1) for one in (node.left, node.right))
-            meet = left and right and left.end == right.start
-            return Span(left.start, right.end) if meet and left and right else None
-        if not isinstance(node, ast.Call):
-            return None
-        if isinstance(node.func, ast.Name):
-            return begun(node) if node.func.id == "at" else None
-        if not isinstance(node.func, ast.Attribute):
-            return None
-        before = self.span_of(node.func.value, deep - 1)
-        return before and after(before, node.func.attr)
+            return [*self.steps(node.left, deep - 1), *self.steps(node.right, deep - 1)]
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            return [*self.steps(node.func.value, deep - 1), (node.func.attr, node)]
+        return [("", node)]
+
+    def span_of(self, node: ast.expr) -> Span | None:
+        """Return the rungs where a chain of steps starts and ends, if the source shows it all."""
+        span: Span | None = None
+        for step, call in self.steps(node):
+            here = after(span, step) if span and step else begun(call)
+            if here is None or (span and not step and here.start != span.end):
+                return None
+            span = here if step or span is None else span
+        return span
 
     def calls(self, line: int) -> list[tuple[ast.Call, str]]:
         """Return all calls that are on a line, wholly or in part, with their names."""
@@ -230,25 +236,14 @@ class Source:
             for node, _ in self.calls(place.line)
             if isinstance(node.func, ast.Attribute) and self.place_of_name(node.func) == place
         ]
-        return all(not self.has_retry(node.func) for node in before)
+        steps = {step for node in before for step, _ in self.steps(node)}
+        return steps.isdisjoint(TO_N0)
 
     def in_a_loop(self, line: int) -> bool:
         return any(
             isinstance(node, ast.For | ast.AsyncFor | ast.While) and line in lines_of(node)
             for node in self.nodes
         )
-
-    def has_retry(self, node: ast.expr, deep: int = 50) -> bool:
-        if isinstance(node, ast.Name):
-            value = self.assigned.get(node.id)
-            return value is not None and deep > 0 and self.has_retry(value, deep - 1)
-        if isinstance(node, ast.BinOp):
-            return self.has_retry(node.left, deep) or self.has_retry(node.right, deep)
-        if isinstance(node, ast.Call):
-            return self.has_retry(node.func, deep)
-        if isinstance(node, ast.Attribute):
-            return node.attr in TO_N0 or self.has_retry(node.value, deep)
-        return False
 
     def place_of_name(self, node: ast.Attribute) -> Place:
         """Return the place of the name of a method."""
@@ -285,10 +280,9 @@ def lines_of(node: ast.expr | ast.stmt) -> range:
     return range(node.lineno, (node.end_lineno or 0) + 1)
 
 
-def begun(node: ast.Call) -> Span | None:
+def begun(node: ast.expr) -> Span | None:
     """Return the rungs of `at(N3)`."""
-    rung = node.args[0] if len(node.args) == 1 else None
-    name = re.fullmatch(r"N(\d+)", rung.id) if isinstance(rung, ast.Name) else None
+    name = re.fullmatch(r"at\(N(\d+)\)", ast.unparse(node))
     return Span(int(name[1]), int(name[1])) if name else None
 
 

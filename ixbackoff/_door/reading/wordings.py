@@ -43,10 +43,9 @@ QUOTED = (
     ("missing", rf"Missing (?:named|positional) arguments? ARGUMENT.* (?:for|in call to) {OF}"),
     ("surplus", rf"Unexpected keyword argument ARGUMENT for {OF}"),
     ("surplus", rf"Too many (?:positional )?arguments for {OF}"),
-    ("argument", rf"Argument (?:\d+|ARGUMENT) to {OF} has incompatible type IT; expected WANTED"),
     (
         "argument",
-        rf"Argument (?:\d+|ARGUMENT) to {OF} has incompatible type (?P<it>overloaded function); "
+        rf'Argument (?:\d+|ARGUMENT) to {OF} has incompatible type "?(?P<it>[^"]+)"?; '
         "expected WANTED",
     ),
     ("self", r"Invalid self argument IT to attribute function METHOD"),
@@ -110,9 +109,9 @@ TICKED = (
     # ty
     (
         "argument",
-        r"Argument to (?:bound method |function )?METHOD is incorrect: Expected WANTED, found IT",
+        r"Argument (?:to (?:bound method |function )?METHOD )?is incorrect: "
+        "Expected WANTED, found IT",
     ),
-    ("argument", r"Argument is incorrect: Expected WANTED, found IT"),
     ("missing", r"No arguments? provided for required parameters? ARGUMENT(?:.* of .*METHOD)?"),
     ("surplus", r"Argument ARGUMENT does not match any known parameter(?: of .*METHOD)?"),
     ("surplus", r"Too many positional arguments(?: to .*METHOD|:)"),
@@ -123,8 +122,7 @@ TICKED = (
     ("value", r"Return type does not match returned value: expected WANTED, found IT"),
     ("value", r"Object of type IT is not assignable to WANTED"),
     ("yielded", r"Object of type IT is not iterable"),
-    ("attribute", r"(?:Object of type|Function) IT has no attribute ARGUMENT"),
-    ("attribute", r"Class IT has no attribute ARGUMENT"),
+    ("attribute", r"(?:Object of (?:type|class)|Function|Class) IT has no attribute ARGUMENT"),
     ("attribute", r"IT cannot be used with .* implement `(?P<argument>__\w+__)`"),
     ("overload", r"No overload of (?:bound method |function )?METHOD matches"),
     ("made", r"Cannot instantiate IT (?:with unimplemented|because)"),
@@ -149,7 +147,6 @@ TICKED = (
     ("value", r"Returned type IT is not assignable to declared return type WANTED"),
     ("value", r"IT is not assignable to (?:variable `\w+` with type )?WANTED"),
     ("yielded", r"yield from value must be iterable, got IT"),
-    ("attribute", r"Object of class IT has no attribute ARGUMENT"),
     ("name", r"Could not (?:find name|import) `(?P<it>N\d+)`"),
     ("inherited", r"Cannot extend final class IT"),
     ("attribute", r"Cannot use IT as a context (?P<argument>)manager"),

@@ -121,7 +121,8 @@ def called(line: int, source: Source) -> Iterator[tuple[Any, ast.Call]]:
         if isinstance(node, ast.FunctionDef):
             for above in node.decorator_list:
                 if isinstance(above, ast.Name) and line in (above.lineno, node.lineno):
-                    made = ast.Call(above, [ast.Constant(node.name)], [])
+                    function = ast.copy_location(ast.Constant(node.name), above)
+                    made = ast.Call(above, [function], [])
                     yield from ((one, made) for one in public(above.id, source))
 
 
