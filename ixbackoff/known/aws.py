@@ -7,16 +7,22 @@ its models mark them as retryable after a conflict of two requests, as S3 report
 
 from __future__ import annotations
 
-THROTTLING = frozenset(
+TRANSIENT = frozenset(
     {
         "BandwidthLimitExceeded",
         "EC2ThrottledException",
+        "IDPCommunicationError",
         "LimitExceededException",
+        "OperationAborted",
         "PriorRequestNotComplete",
         "ProvisionedThroughputExceededException",
+        "ReplicatedWriteConflictException",
         "RequestLimitExceeded",
         "RequestThrottled",
         "RequestThrottledException",
+        "RequestTimeout",
+        "RequestTimeoutException",
+        "RetryableConflictException",
         "SlowDown",
         "ThrottledException",
         "Throttling",
@@ -26,19 +32,7 @@ THROTTLING = frozenset(
         "TransactionInProgressException",
     }
 )
-"""The client sends too many requests, or asks for too much."""
-
-TRANSIENT = frozenset(
-    {
-        "IDPCommunicationError",
-        "OperationAborted",
-        "ReplicatedWriteConflictException",
-        "RequestTimeout",
-        "RequestTimeoutException",
-        "RetryableConflictException",
-    }
-)
-"""A concurrent request, or a service on the way, made the request fail."""
+"""Too many requests, a concurrent request, or a service on the way made the request fail."""
 
 
 def is_transient(code: str) -> bool:
@@ -47,4 +41,4 @@ def is_transient(code: str) -> bool:
     >>> is_transient("SlowDown"), is_transient("throttlingException"), is_transient("NoSuchKey")
     (True, True, False)
     """
-    return code[:1].upper() + code[1:] in THROTTLING | TRANSIENT
+    return code[:1].upper() + code[1:] in TRANSIENT
