@@ -51,12 +51,12 @@ Judge: TypeAlias = Callable[[Any], Verdict]
 """A function from a failure to the verdict on it."""
 
 OWN_MODULE = (
-    *("aiohttp", "asyncpg", "botocore", "grpc", "httpx", "obstore", "psycopg", "pymongo"),
-    *("redis", "requests", "smtplib", "socket", "sqlalchemy", "urllib", "urllib3"),
+    *("aiohttp", "botocore", "grpc", "httpx", "obstore", "psycopg", "pymongo"),
+    *("redis", "requests", "socket", "sqlalchemy", "urllib", "urllib3"),
 )
 DRIVERS = (
-    *("aiormq", "clickhouse_connect", "ftplib", "hvac", "mysql", "MySQLdb", "neo4j"),
-    *("paramiko", "pika", "pymysql", "sqlite3"),
+    *("aiormq", "asyncpg", "clickhouse_connect", "ftplib", "hvac", "mysql", "MySQLdb"),
+    *("neo4j", "paramiko", "pika", "pymysql", "smtplib", "sqlite3"),
     "cimpl",  # of confluent_kafka
 )
 MODELS = ("anthropic", "cohere", "google.genai", "groq", "litellm", "mistralai", "openai")
