@@ -13,7 +13,7 @@ from typing_extensions import TypeVar
 from .._limits.breakers import CircuitBreaker
 from .._limits.budgets import RetryBudget
 from .._meaning.chains import PROGRAM
-from .._meaning.descents import begins, descents, kinds_and_predicate
+from .._meaning.retrying import begins, descents, kinds_and_predicate
 from .._running.command_loops import check_run
 from .._words.attributes import no_attribute
 from .._words.calls import Call, CallAsync, call, call_async

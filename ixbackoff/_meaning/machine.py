@@ -14,6 +14,8 @@ from .runs import InAttempt, ProgramRun
 
 __tracebackhide__ = True
 
+class_of: Callable[[Any], Any] = type  # the look-up of a command's `__class__` takes longer
+
 Task: TypeAlias = Generator[Any, Any, Any]
 """A generator that yields commands and requests for other tasks, and is sent the answers."""
 
@@ -82,8 +84,8 @@ def driven(
                 request = send(value) if failure is None else throw(failure)
                 failure = None
                 while True:
-                    if kind is not type(request):  # often the class is the same again
-                        kind = type(request)
+                    if kind is not class_of(request):  # often the class is the same again
+                        kind = class_of(request)
                         if kind is Enter:
                             request = request.task
                             break
